@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import math
 import pickle
+import re
 import sqlite3
 import time
 import zlib
@@ -65,7 +66,8 @@ class Replay:
         where = "source = ? AND seed = ? AND candidate = ?"
         row = self.rows.execute(f"SELECT seconds, point FROM kept WHERE {where}", key).fetchone()
         if row is None:
-            kind = candidate.anonymizer.name, str(candidate.requirement.parts[0].name), candidate.form
+            maker = re.sub(r"[\d.]+", "", str(candidate.anonymizer))  # `cut=loss` has machine code of its own
+            kind = maker, str(candidate.requirement.parts[0].name), candidate.form
             if kind not in self.known_kinds:
                 self.known_kinds.add(kind)
                 self.warm_up(candidate)

@@ -97,11 +97,16 @@ def plainly_counted(map_, question):
     return counted
 
 
+def keeps(bound, value):
+    """Whether a value is within a bound: 0.2 + 0.1 is within 0.3."""
+    return worse_or_equal(bound.measure, bound.value, value) or abs(value - bound.value) <= 1e-9
+
+
 def plainly_inside(map_, question, bounds=None):
     return [
         point
         for point in plainly_counted(map_, question)
-        if all(worse_or_equal(b.measure, b.value, point.measures[b.measure]) for b in bounds or question.bounds)
+        if all(keeps(bound, point.measures[bound.measure]) for bound in bounds or question.bounds)
     ]
 
 

@@ -17,7 +17,7 @@ from sfumato.mixed.declaration import ItemsDeclaration, MixedDeclaration
 from sfumato.mixed.making import Recipe
 from sfumato.mixed.merging import merging
 from sfumato.mixed.policy import mixed_requirement
-from sfumato.mixed.writing import write_release
+from sfumato.mixed.writing import write_mixed
 from sfumato.table import TableDeclaration
 from sfumato.transactions.anonymizers.registry import candidate_maker
 from sfumato.transactions.policy import SuppressionLimit
@@ -105,7 +105,7 @@ def test_every_file_holds_what_was_promised_counted_again(
         suppress = 0.0
     path = tmp_path_factory.mktemp("release") / "out.csv"
     release = made(opened(people), f"k-km-anonymity k={k} m={m}", maker, items, merge, suppress)
-    write_release(release, path)
+    write_mixed(release, path)
     records = rows_of(path)
     assert len(records) == release.records >= len(people) * (1 - suppress)
     assert least(records, m) >= k
@@ -120,7 +120,7 @@ def test_every_file_holds_what_was_promised_counted_again(
 @pytest.mark.parametrize("items", ITEM_MAKERS)
 def test_every_maker_of_tables_goes_with_every_maker_of_items(maker, items, tmp_path):
     people = [(20 + i % 13, "mf"[i % 2], "abcdef"[i % 5 :][:3]) for i in range(40)]
-    write_release(made(opened(people), "k-km-anonymity k=3 m=2", maker, items), tmp_path / "out.csv")
+    write_mixed(made(opened(people), "k-km-anonymity k=3 m=2", maker, items), tmp_path / "out.csv")
     assert least(rows_of(tmp_path / "out.csv"), 2) >= 3
 
 
@@ -189,7 +189,7 @@ def test_a_requirement_on_the_sensitive_items_is_about_the_items_records_have(tm
         basket = int(data.pairs.basket[release.placed.pair[entry]])
         by_group.setdefault(group, set()).add("hiv" in data.baskets.basket(basket))
     assert all(len(values) == 2 for values in by_group.values())
-    write_release(release, tmp_path / "out.csv")
+    write_mixed(release, tmp_path / "out.csv")
     assert least(rows_of(tmp_path / "out.csv"), 1) >= 4
     with pytest.raises(BadInputError, match="no record"):
         opened(people, sensitive=("aids",))
@@ -206,7 +206,7 @@ def test_the_release_does_not_depend_on_the_order_of_records(tmp_path):
     people = [(20 + i % 3, "mf"[i % 2], "abcdef"[i % 5 :][:3]) for i in range(40)]
     for number, order in enumerate((people, people[::-1])):
         release = made(opened(order), "k-km-anonymity k=3 m=2", "mondrian mode=relaxed seed=3", suppress=0.1)
-        write_release(release, tmp_path / f"{number}.csv")
+        write_mixed(release, tmp_path / f"{number}.csv")
     assert (tmp_path / "0.csv").read_bytes() == (tmp_path / "1.csv").read_bytes()
 
 

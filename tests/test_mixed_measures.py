@@ -15,7 +15,7 @@ from plain_patients import by_notation, candidates, estimate, least_candidates, 
 from sfumato.mixed.measures.attacks import Persons
 from sfumato.mixed.measures.reader import MixedReader, Questions
 from sfumato.mixed.measures.scales import MixedScales
-from sfumato.mixed.writing import write_release
+from sfumato.mixed.writing import write_mixed
 from sfumato.transactions.measures.attacks import Linking
 from sfumato.transactions.measures.queries import ItemQueries
 from test_mixed import made, opened
@@ -38,7 +38,7 @@ def test_answers_and_candidates_are_those_of_plain_python_on_the_file(people, it
     data = opened(people)
     release = made(data, f"k-km-anonymity k=2 m={m}", "mondrian", items)
     path = tmp_path_factory.mktemp("release") / "out.csv"
-    write_release(release, path)
+    write_mixed(release, path)
     quasi = [each.name for each in data.cells.quasi]
     records = read_records(path, quasi, "codes")
     labels = sorted({code for _, _, codes in people for code in codes})
@@ -70,7 +70,7 @@ def test_what_is_known_within_groups_is_counted_as_in_the_file(tmp_path):
     people = [(20 + i % 11, "mf"[i % 2], "abcdefg"[i % 5 :][:3]) for i in range(60)]
     data = opened(people)
     release = made(data, "k-km-anonymity k=4 m=2")
-    write_release(release, tmp_path / "out.csv")
+    write_mixed(release, tmp_path / "out.csv")
     records = read_records(tmp_path / "out.csv", ["age", "sex"], "codes")
     scales = MixedScales(known=2, item_queries=ItemQueries(size=1, number=50, workloads=1))
     measured = scales.prepare(data).measure(release).values

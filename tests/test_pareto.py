@@ -698,7 +698,7 @@ def test_the_local_search_looks_at_the_clock_and_tells_how_far_it_is(small, monk
 
 
 def test_enumeration_stops_goes_on_and_says_when_it_is_whole(small, tmp_path, monkeypatch):
-    module = __import__("sys").modules["sfumato.tradeoff.search.pareto"]
+    module = __import__("sys").modules["sfumato.tradeoff.search.enumeration"]
     monkeypatch.setattr(module, "CHUNK", 50)
     path, wanted = tmp_path / "search.npz", Problem4(0.3, minimize="loss")
     whole = exact(small, wanted)

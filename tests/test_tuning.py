@@ -27,8 +27,8 @@ from sfumato.tradeoff.dominance import exclusive, hypervolume
 from sfumato.tradeoff.limit.score import Frame
 from sfumato.tradeoff.search.aims import Aim, Judge
 from sfumato.tradeoff.search.cuts import CountedCuts, SteppedCuts, cuts_of
+from sfumato.tradeoff.search.enumeration import exact
 from sfumato.tradeoff.search.families import Dial, Family, dial_of, families_of
-from sfumato.tradeoff.search.pareto import exact
 from sfumato.tradeoff.search.tuner import Tuner, read_budget
 from sfumato.tradeoff.study.plan import SearchPlan
 from sfumato.tradeoff.study.study import baselines

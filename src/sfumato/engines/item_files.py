@@ -110,7 +110,7 @@ def write_lists(lists: Sequence[Sequence[str]], path: Path, format: str, layout:
             stream.writelines(csv_line((str(number), item)) for item in record or ("",))
 
 
-def write_mixed(
+def write_rows_with_items(
     names: Sequence[str], rows: Sequence[tuple[Sequence[str], Sequence[str]]], path: Path, format: str, items: int
 ) -> None:
     """Write rows of single texts with a list of items each, whose column has the place `items` among the names.

@@ -6,7 +6,7 @@ row per item and a column that says whose it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -161,3 +161,38 @@ class MixedDeclaration:
     def with_table(self, **changes: Any) -> MixedDeclaration:
         """Return the same with something else said of the table."""
         return replace(self, table=replace(self.table, **changes))
+
+
+def read_mixed(
+    source: Any,
+    *,
+    quasi: Iterable[str],
+    items: str | None = None,
+    items_file: str | Path | None = None,
+    id: str | None = None,
+    item: str | None = None,
+    separator: str | None = None,
+    tree: str | Path | None = None,
+    sensitive_items: Iterable[str] = (),
+    **columns: Any,
+) -> MixedTable:
+    """Read a table whose records have a set of items: in a column of it, or in a second file with one row per item.
+
+    `columns` are what `read` takes beside the quasi-identifiers: `sensitive`, `identifier`, `missing`, `na`, ...
+
+    >>> import pyarrow
+    >>> frame = pyarrow.table({"age": ["34", "36", "51"], "codes": [["250"], ["250", "401"], []]})
+    >>> read_mixed(frame, quasi=["age"], items="codes").baskets.items
+    ('250', '401')
+    """
+    given = {name: tuple(value) if isinstance(value, list) else value for name, value in columns.items()}
+    held = ItemsDeclaration(
+        items,
+        None if items_file is None else str(items_file),
+        id,
+        item,
+        separator,
+        None if tree is None else str(tree),
+        tuple(sensitive_items),
+    )
+    return MixedDeclaration(TableDeclaration(source, tuple(quasi), **given), held).open()

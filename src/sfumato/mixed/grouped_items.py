@@ -63,7 +63,8 @@ class GroupedItems:
         if isinstance(self.requirement, KMAnonymity) and KMAnonymity not in self.maker.requirements:
             object.__setattr__(self, "requirement", CompleteKAnonymity(self.requirement.k))  # which promises more
         if self.requirement is not None:
-            self.maker.check_task(Task(baskets, self.requirement, self.utility, ALL))
+            task = Task(baskets, self.requirement, self.utility, ALL)
+            BasketAnonymizer.check_task(self.maker, task)  # what a maker says of all records, groups need not have
         if self.utility is not None:
             blocks = self.utility.blocks(baskets)
             by_label = dict(zip(baskets.items, blocks.tolist(), strict=True))

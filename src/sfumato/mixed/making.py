@@ -15,21 +15,22 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sfumato.anonymizers import Anonymizer, Maker
+from sfumato.anonymizers import Anonymizer, Maker, anonymizer
 from sfumato.anonymizers.anonymizer import checked
 from sfumato.arrays import Counts
 from sfumato.errors import BadInputError
 from sfumato.mixed.grouped_items import GroupedItems, check_limit
-from sfumato.mixed.merging import Bounded, Merger, Merging, NoMerging
+from sfumato.mixed.merging import Bounded, Merger, Merging, NoMerging, merging
 from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.placing import Placed, placed
-from sfumato.mixed.policy import MixedRequirement
+from sfumato.mixed.policy import MixedRequirement, mixed_requirement
 from sfumato.mixed.release import MixedRelease, rows_of
 from sfumato.mixed.verification import verify
 from sfumato.release import Form, Release, generalization
 from sfumato.table import Assignment, distinct_rows, ranges
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer
-from sfumato.transactions.policy import SuppressionLimit, UtilityConstraints
+from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER, candidate_maker
+from sfumato.transactions.policy import SuppressionLimit, UtilityConstraints, suppression_limit, utility_constraints
 
 FORM: Form = "generalization"
 
@@ -110,3 +111,35 @@ def _with_items(
     ]
     part = np.concatenate(published) if published else np.zeros(0, np.int32)
     return MixedRelease(data, relational, entries, group, basket, count, items.parts.done(), part, maker)
+
+
+def anonymize_mixed(
+    data: MixedTable,
+    require: MixedRequirement | str,
+    maker: Maker | str = "mondrian",
+    item_maker: BasketAnonymizer | str = DEFAULT_MAKER,
+    merge: Merging | str = "none",
+    suppress: float = 0.0,
+    utility: UtilityConstraints | str | None = None,
+    limit: SuppressionLimit | str | None = None,
+) -> MixedRelease:
+    """Make one release of a table with items that satisfies a requirement, verified; everything may be given as text.
+
+    >>> from sfumato.mixed.declaration import read_mixed
+    >>> import pyarrow
+    >>> frame = pyarrow.table({"age": ["34", "36", "51", "58"], "codes": [["250"], ["250"], ["401"], ["401"]]})
+    >>> release = anonymize_mixed(read_mixed(frame, quasi=["age"], items="codes"), "k-km-anonymity k=2 m=1")
+    >>> release.records, release.relational.groups
+    (4, 2)
+    """
+    recipe = Recipe(
+        anonymizer(maker) if isinstance(maker, str) else maker,
+        mixed_requirement(require) if isinstance(require, str) else require,
+        candidate_maker(item_maker) if isinstance(item_maker, str) else item_maker,
+        merging(merge) if isinstance(merge, str) else merge,
+        suppress,
+        utility_constraints(utility) if isinstance(utility, str) else utility,
+        suppression_limit(limit) if isinstance(limit, str) else limit or SuppressionLimit(),
+    )
+    recipe.check(data)
+    return recipe.make(data)

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.engines.formulas import check_escaping, escape_file, escaped, is_formula
-from sfumato.engines.item_files import write_mixed
+from sfumato.engines.item_files import write_rows_with_items
 from sfumato.mixed.release import MixedRelease
 from sfumato.quiet import Quiet
 from sfumato.release import check_targets, format_of, staged
@@ -99,14 +99,14 @@ def files_of(path: Path, names: Names) -> list[Path]:
 
 def write_drafts(sheet: Sheet, names: Names, drafts: Sequence[Path], path: Path, escape_formulas: bool = False) -> None:
     """Write the records, and the legend where there is one, wherever they will be moved to."""
-    write_mixed(sheet.names, sheet.rows, drafts[0], format_of(path), sheet.items)
+    write_rows_with_items(sheet.names, sheet.rows, drafts[0], format_of(path), sheet.items)
     if escape_formulas:
         escape_file(drafts[0])
     if len(drafts) > 1:
         write_legend(names.legend, drafts[1], path.name, drafts[0])
 
 
-def write_release(
+def write_mixed(
     release: MixedRelease, path: str | Path, force: bool = False, escape_formulas: bool = False, legend: str = "auto"
 ) -> list[Path]:
     """Write a release to a CSV or Parquet file, and its legend beside it where it needs one; all or nothing."""

@@ -13,7 +13,7 @@ from sfumato.plain import json_text
 from sfumato.release import staged
 from sfumato.report.page import page, scores_of
 from sfumato.tradeoff import Map, Point
-from sfumato.tradeoff.exploration.folder import limit_values, point_values
+from sfumato.tradeoff.exploration.folder import decided_values, limit_values, point_values
 
 PUBLIC_FILES = ("report-public.html", "map.png")
 """What may leave the house of the files in the folder; all others are internal."""
@@ -26,6 +26,7 @@ INTERNAL = ("report.html", "map-internal.png")
 
 KEPT = ("id", "anonymizer", "form", "requirement", "parameters", "status", "reason", "measures")
 KEPT_WHERE_KNOWN = ("published", "worth", "intervals", "words", "family", "changes", "brought", "refused")
+KEPT_WHERE_SAID = ("least",)
 """What `points.json` has of a point."""
 
 
@@ -47,6 +48,7 @@ def save_map(map_: Map, folder: Path) -> list[Path]:
                 | floor.pop("table", {}),
                 "points": points,
                 **floor,
+                **decided_values(map_.decided),
                 **({} if scores is None else {"score": asdict(scores)}),
             }
         ),
@@ -80,6 +82,7 @@ def _entry(point: Point, on_frontier: bool) -> dict[str, Any]:
     """Keep of a point what depends on nothing but the study, and nothing of records."""
     values = point_values(point)
     more = {name: values[name] for name in KEPT_WHERE_KNOWN if values.get(name)}
+    more |= {name: values[name] for name in KEPT_WHERE_SAID if name in values}
     return {name: values[name] for name in KEPT} | {"on_frontier": on_frontier} | more
 
 

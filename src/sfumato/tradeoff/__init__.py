@@ -15,8 +15,9 @@ from sfumato.tradeoff.levels import ColumnHierarchy, hierarchy
 from sfumato.tradeoff.limit.limit import Limit
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.search.archive import Frontier, FrontierPoint
+from sfumato.tradeoff.search.enumeration import exact
 from sfumato.tradeoff.search.measured_problem import MeasuredProblem, problem
-from sfumato.tradeoff.search.pareto import NSGA2, Search, exact, pareto
+from sfumato.tradeoff.search.pareto import NSGA2, Search, pareto
 from sfumato.tradeoff.search.problems import Problem, Problem1, Problem2, Problem3, Problem4
 from sfumato.tradeoff.search.questions import k_and_l, with_suppression, without_suppression
 from sfumato.tradeoff.search.tuner import tune

@@ -14,6 +14,7 @@ from sfumato.errors import BadInputError
 from sfumato.process.interrupts import Cancel
 from sfumato.tradeoff.choice.bounds import check_measure
 from sfumato.tradeoff.choice.choice import Choice, choose
+from sfumato.tradeoff.choice.optimum import Decided
 from sfumato.tradeoff.choice.question import Question
 from sfumato.tradeoff.choice.reply import Reply, ask
 from sfumato.tradeoff.disagreements import Disagreements
@@ -60,6 +61,9 @@ class Point:
 
     refused: str = ""
     """Why it is no release to publish, where only the release itself shows that (`exposure`). Internal."""
+
+    least: float | None = None
+    """What no release of its kind that is required the same is below, where its search ended early. Internal."""
 
     @property
     def anonymizer(self) -> str:
@@ -132,6 +136,9 @@ class Map:
 
     limit: Limit | None = None
     """Below which no truthful release can lie on p_loss and u_loss; None where it is not known."""
+
+    decided: tuple[Decided, ...] = ()
+    """What all cuts of a small space were found to have, where they were looked at. Internal."""
 
     def __getitem__(self, id: str) -> Point:
         """Return a point by its id, or by the one it has on the public map."""

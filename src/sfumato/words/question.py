@@ -10,7 +10,7 @@ from sfumato.measures import MEASURES
 from sfumato.phrases import counted, listed, number, percent, section, wrapped
 from sfumato.tradeoff import Map, Point, Reply
 from sfumato.tradeoff.choice.exposure import refusal, warnings
-from sfumato.tradeoff.choice.optimum import LINE, Optimum
+from sfumato.tradeoff.choice.optimum import Optimum, surpassed
 from sfumato.tradeoff.choice.reasons import both
 from sfumato.tradeoff.choice.reply import in_numbers
 from sfumato.words.columns import done_sentence
@@ -96,19 +96,26 @@ def place_words(point: Point, reply: Reply) -> str:
 def bound_words(reply: Reply, map_: Map) -> str:
     """Say how far from the best possible the answer can be, or why that is not known."""
     asked = reply.question.asked
-    if reply.bound is not None and reply.answer is not None:
-        return _bound(reply.bound, reply.answer)
     if reply.answer is None:
         return "Nothing fits, so there is nothing to compare."
-    if len(asked) > 1:
-        return "Not known: for several measures together no bound is worked out."
+    if reply.bound is not None:
+        return _bound(reply.bound, reply.answer, len(asked) > 1)
+    beyond = surpassed(map_, reply.question, reply.answer)
+    if beyond is not None:
+        best, here = both(beyond.value, reply.answer.measures[beyond.measure])
+        better = "more" if MEASURES[beyond.measure].better == "higher" else "less"
+        return (
+            f"Not known of all releases, but it is beyond what one kind can do: no {beyond.among} has {better} "
+            f"{beyond.measure} than {best} within these bounds; this one has {here}."
+        )
     if {"p_loss", "u_loss"} <= set(reply.question.measures):
         known = "says only that it is not below 0 here" if map_.limit else "was not worked out for this map"
         return f"Not known: the limit of {asked[0]} {known}."
     return (
         f"Not known: no bound on {asked[0]} is proved for this question. A limit is known for u_loss within p_loss, "
         "and the other way round; what whole levels can have of k within loss, and of loss within k, where "
-        "full-domain on this map decided it. A search may find better (--search 60s)."
+        "full-domain on this map decided it; what cuts can have of what they were searched for, where a space was so "
+        "small that all of them were looked at. A search may find better (--search 60s)."
     )
 
 
@@ -144,16 +151,14 @@ def nothing_fits(reply: Reply) -> Iterator[str]:
     yield from note_words(reply)
 
 
-def _bound(known: Optimum, answer: Point) -> str:
+def _bound(known: Optimum, answer: Point, several: bool) -> str:
+    """Say what the best possible is; of several measures that are asked for, of the first alone."""
     here, best = both(answer.measures[known.measure], known.value)
-    if known.kind == LINE:
-        who = "No truthful release of this table, whoever makes it,"
-    else:
-        who = "No release with one level of its hierarchy for every column (full-domain)"
     better = "more" if MEASURES[known.measure].better == "higher" else "less"
+    alone = f" This is said of {known.measure} alone." if several else ""
     if known.gap == 0:
-        return f"{who} has {better} {known.measure} within these bounds."
-    return f"{who} has {better} {known.measure} than {best} within these bounds; this one has {here}."
+        return f"No {known.among} has {better} {known.measure} within these bounds.{alone}"
+    return f"No {known.among} has {better} {known.measure} than {best} within these bounds; this one has {here}.{alone}"
 
 
 def _values(point: Point, words: str) -> dict[str, Any]:

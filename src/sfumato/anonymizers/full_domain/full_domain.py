@@ -113,6 +113,7 @@ class FullDomain(Anonymizer):
             "nodes": result.size,
             "minimum": float(result.value),
             "bound": float(result.bound),
+            **({"least": float(result.bound)} if self.search != "exact" else {}),
         }
         return replace(transformed(table, requirement, form, result.best.levels), details=details)
 

@@ -1,22 +1,27 @@
 """How far from the best possible an answer can be, where that is known.
 
 - The limit line: no truthful release with at most this P_loss has less U_loss (`tradeoff/limit`), whoever makes it.
+- All cuts of a small space (`Decided`): where every cut vector was looked at, their frontier says of all of them what
+  none has within bounds.
 - The exact lattice: `full-domain` decides every combination of whole levels, so a point of it says of all others that
-  satisfy what it was required to, with at most as many records suppressed, that none has less loss.
+  satisfy what it was required to, with at most as many records suppressed, that none has less loss. Where its search
+  was stopped, branch and bound says what none is below (`Point.least`).
 
-Further bounds of a question only leave fewer releases, so both hold with them too.
+Further bounds of a question only leave fewer releases, so all hold with them too. Each says of which releases it is
+true: nothing is said of releases that are made in other ways.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from sfumato.anonymizers import FullDomain
 from sfumato.measures import MEASURES
+from sfumato.phrases import percent
 from sfumato.requirements import KAnonymity
 from sfumato.tradeoff.choice.question import SHARE, Question
 from sfumato.tradeoff.dominance import cost
@@ -25,36 +30,121 @@ if TYPE_CHECKING:
     from sfumato.tradeoff.limit.limit import Limit
     from sfumato.tradeoff.map import Map, Point
 
-LINE, LATTICE = "limit", "lattice"
+LINE, CUTS, LATTICE = "limit", "cuts", "lattice"
+TRUTHFUL = "truthful release of this table, whoever makes it,"
+WHOLE_LEVELS = "release with one level of its hierarchy for every column (full-domain)"
 EVERY_LEVEL = FullDomain()
 """What decides all combinations of levels by the loss that is measured."""
 
 
 @dataclass(frozen=True)
+class Decided:
+    """The frontier of all cuts of a small space: no release of these cuts beats it."""
+
+    names: tuple[str, ...]
+    """The measures whose frontier it is."""
+
+    rows: tuple[tuple[float, ...], ...]
+    """What the releases of the frontier have of them, or what none of those that a row stands for exceeds."""
+
+    share: float
+    """At most this share of the records is left out."""
+
+    vectors: int
+    """How many cut vectors were looked at: all of the space."""
+
+    space: str
+    """Where each column may be cut, in words."""
+
+    require: str = ""
+    """What all of them satisfy, where that was asked for."""
+
+    @property
+    def among(self) -> str:
+        """Say of which releases it is true."""
+        some = f"at most {percent(self.share, 3)} of the records are left out, those of groups that fall short,"
+        required = f" under {self.require}" if self.require else ""
+        out = some if self.share else "nobody is left out"
+        return f"release of the {self.vectors:,} cut vectors ({self.space}){required} in which {out}"
+
+    def best(self, question: Question) -> float | None:
+        """Return what none of them exceeds of what is asked first; None where none fits, or it says nothing of it.
+
+        A bound that cuts off better values is passed over: what is beaten may keep it, and is not on the frontier.
+        """
+        name = question.asked[0]
+        endless = {each for each in self.names if MEASURES[each].better == "lower" and MEASURES[each].most == inf}
+        if name not in self.names or not endless <= set(question.measures):  # an infinite value is on no frontier
+            return None
+        bounds = [
+            (self.names.index(each.measure), each)
+            for each in question.bounds
+            if each.measure in self.names and each.is_natural
+        ]
+        fitting = (row for row in self.rows if not any(each.outside(row[place]) for place, each in bounds))
+        values = (row[self.names.index(name)] for row in fitting)
+        return min(values, key=lambda value: cost(name, value), default=None)
+
+
+def all_decided(*several: Iterable[Decided]) -> tuple[Decided, ...]:
+    """Put together what was decided, each once and in an order of its own."""
+    each = {one for some in several for one in some}
+    return tuple(sorted(each, key=lambda one: (one.names, one.space, one.require, one.share, one.vectors, one.rows)))
+
+
+@dataclass(frozen=True)
 class Optimum:
-    """A value of the measure that is asked for which no release can better."""
+    """A value of the measure that is asked for which no release of some kind can better."""
 
     measure: str
     value: float
     kind: str
-    """limit: of all truthful releases; lattice: of those with one level for every column."""
+    """limit: of all truthful releases; cuts: of all cuts of a space; lattice: of one level for every column."""
 
     gap: float
-    """How much better than the answer that is: 0 where the answer is the best there is of this kind."""
+    """How much better than the answer that is: 0 where the answer is the best there is of this kind.
+
+    Less than 0 where the answer is of another kind and better than all of this one.
+    """
+
+    among: str
+    """Of which releases it is true, in words."""
 
 
 def optimum(map_: Map, question: Question, point: Point) -> Optimum | None:
     """Return what is known of the best possible; None where nothing is, or the answer is beyond it already."""
-    if len(question.asked) > 1:
-        return None
+    return next((known for known in _known(map_, question, point) if known.gap >= 0), None)
+
+
+def surpassed(map_: Map, question: Question, point: Point) -> Optimum | None:
+    """Return the kind of releases of which the answer is known to be better than all; None where there is none."""
+    return next((known for known in _known(map_, question, point) if known.gap < 0), None)
+
+
+def _known(map_: Map, question: Question, point: Point) -> Iterator[Optimum]:
+    """List what is known of what is asked first, that of the most releases before the others."""
     name = question.asked[0]
-    for kind, value in ((LINE, _line(map_.limit, question)), (LATTICE, _lattice(map_, question))):
+    for kind, value, among in _best_of_each(map_, question):
         if value is not None:
             gap = cost(name, point.measures[name]) - cost(name, value)
             says_nothing = gap > 0 and value <= MEASURES[name].least  # everybody knows that
-            if gap >= -1e-9 and not says_nothing:
-                return Optimum(name, value, kind, max(gap, 0.0))
-    return None
+            if not says_nothing:
+                yield Optimum(name, value, kind, gap if gap < -1e-9 else max(gap, 0.0), among)
+
+
+def _best_of_each(map_: Map, question: Question) -> Iterator[tuple[str, float | None, str]]:
+    yield LINE, _line(map_.limit, question), TRUTHFUL
+    wanted = _share(question)
+    decided = sorted(map_.decided, key=lambda each: (each.share < wanted, abs(each.share - wanted), each.among))
+    for each in decided:
+        yield CUTS, each.best(question), each.among
+    yield LATTICE, _lattice(map_, question), WHOLE_LEVELS
+
+
+def _share(question: Question) -> float:
+    """Return how many records may be left out, as a share."""
+    shares = [bound.value for bound in question.bounds if (bound.measure, bound.side) == (SHARE, "max")]
+    return shares[0] if shares else 1.0
 
 
 def _line(limit: Limit | None, question: Question) -> float | None:
@@ -62,9 +152,9 @@ def _line(limit: Limit | None, question: Question) -> float | None:
     if limit is None:
         return None
     most = {bound.measure: bound.value for bound in question.bounds if bound.side == "max"}
-    if question.asked == ("u_loss",) and "p_loss" in most:
+    if question.asked[0] == "u_loss" and "p_loss" in most:
         return limit.at(most["p_loss"])
-    if question.asked == ("p_loss",) and "u_loss" in most:
+    if question.asked[0] == "p_loss" and "u_loss" in most:
         return _least_p_loss(limit, most["u_loss"])
     return None
 
@@ -82,11 +172,11 @@ def _least_p_loss(limit: Limit, u_loss: float) -> float:
 def _lattice(map_: Map, question: Question) -> float | None:
     """Return the least loss of whole levels with a k, or the largest k within a loss."""
     within = {(bound.measure, bound.side): bound for bound in question.bounds}
-    share = within[SHARE, "max"].value if (SHARE, "max") in within else 1.0
-    if question.asked == ("loss",) and ("k", "min") in within:
+    share = _share(question)
+    if question.asked[0] == "loss" and ("k", "min") in within:
         least_k = within["k", "min"].value
         return max((loss for k, loss in _least_losses(map_, share) if k <= least_k and isfinite(loss)), default=None)
-    if question.asked == ("k",) and ("loss", "max") in within:
+    if question.asked[0] == "k" and ("loss", "max") in within:
         bound = within["loss", "max"]
         beyond = [k for k, loss in _least_losses(map_, share) if bound.outside(loss)]
         return min(beyond) - 1.0 if beyond else None
@@ -99,8 +189,19 @@ def _least_losses(map_: Map, share: float) -> Iterator[tuple[int, float]]:
     Where fewer records could be suppressed than the share, one that suppresses more has at least that loss.
     """
     for point in map_.points:
-        candidate = point.candidate
-        exact = candidate.anonymizer == EVERY_LEVEL and point.form == "generalization"
-        if exact and isinstance(candidate.requirement, KAnonymity) and point.status != "failed":
-            loss = point.measures["loss"] if point.has(["loss"]) else inf
-            yield candidate.requirement.k, loss if candidate.suppress >= share else min(loss, candidate.suppress)
+        candidate, maker = point.candidate, point.candidate.anonymizer
+        if not isinstance(maker, FullDomain) or replace(maker, search="exact", seconds=None, seed=0) != EVERY_LEVEL:
+            continue
+        if isinstance(candidate.requirement, KAnonymity) and point.form == "generalization":
+            loss = _least_loss(point, maker.search == "exact")
+            if loss is not None:
+                yield candidate.requirement.k, loss if candidate.suppress >= share else min(loss, candidate.suppress)
+
+
+def _least_loss(point: Point, exact: bool) -> float | None:
+    """Return what no combination of levels that is required the same is below; None where that was not decided."""
+    if not exact:
+        return point.least if point.status == "measured" else None
+    if point.status == "failed":
+        return None
+    return point.measures["loss"] if point.has(["loss"]) else inf

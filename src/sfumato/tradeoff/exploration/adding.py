@@ -27,7 +27,7 @@ def added(map_: Map, given: Any, said: Mapping[str, Any]) -> Map:
     grown = with_candidate(study, candidate.anonymizer)
     point = measured_point(candidate, study.scales.prepare(table).ready())
     kept = tuple(other for other in map_.points if other.id != point.id)
-    return Map(grown, (*kept, point), map_.about, map_.limit)
+    return Map(grown, (*kept, point), map_.about, map_.limit, map_.decided)
 
 
 def with_candidate(study: Study, maker: Any) -> Study:

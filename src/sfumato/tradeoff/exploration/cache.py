@@ -7,27 +7,39 @@ anew. The file shows records, rare ones too, so its owner alone can read it.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from sfumato.documents import fields, in_shape, parse_json, text
+from sfumato.documents import Shape, fields, in_shape, parse_json, text
 from sfumato.errors import BadInputError
 from sfumato.plain import to_plain
 from sfumato.release import staged
 from sfumato.release.staging import PRIVATE, writable
-from sfumato.tradeoff.exploration.folder import POINT, limit_values, limited, point_values, read_limit, read_point
+from sfumato.tradeoff.choice.optimum import Decided, all_decided
+from sfumato.tradeoff.exploration.folder import (
+    DECIDED,
+    POINT,
+    decided_values,
+    limit_values,
+    limited,
+    point_values,
+    read_decided,
+    read_limit,
+    read_point,
+)
 from sfumato.tradeoff.limit.limit import Limit
 from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.study.explorable import Settings
 
 CHECK = "check"
 KEPT_POINT = fields({"key": text, "point": POINT})
+KEPT_DECIDED = fields({"decided of": text, "decided": DECIDED})
 
 
 class Cache:
-    """Points and limits by their keys, in memory and, where there is a path, in a file to which new ones are added.
+    """Points, limits and what was decided, by their keys, in memory and, where there is a path, in a file that grows.
 
     Whoever asks for a point has its candidate at hand, so no text of a kept one is read.
     """
@@ -36,9 +48,12 @@ class Cache:
         self.path = path
         self._points: dict[str, Mapping[str, Any]] = {}
         self.limits: dict[str, Limit | None] = {}
+        self.decided: dict[str, tuple[Decided, ...]] = {}
         for entry in _entries(path)[0]:
             if "point" in entry:
                 self._points[entry["key"]] = entry["point"]
+            elif "decided of" in entry:
+                self.decided[entry["decided of"]] = read_decided(entry)
             else:
                 self.limits[entry["limit of"]] = read_limit(entry)
 
@@ -55,6 +70,13 @@ class Cache:
         """Keep the limit of the data; that there is none is worth keeping too."""
         self.limits[key] = limit
         self._add({"limit of": key, **limit_values(limit)})
+
+    def add_decided(self, key: str, decided: Iterable[Decided]) -> None:
+        """Keep what was decided of all cuts of a space, beside what was decided before."""
+        before = self.decided.get(key, ())
+        self.decided[key] = all_decided(before, decided)
+        if self.decided[key] != before:
+            self._add({"decided of": key, **decided_values(self.decided[key])})
 
     def _add(self, entry: Mapping[str, Any]) -> None:
         if self.path is None:
@@ -99,10 +121,16 @@ def _entry(line: str) -> dict[str, Any] | None:
         check = entry.pop(CHECK)
         if check != _sum(entry):
             return None
-        in_shape(entry, "a cache", "a kept entry", KEPT_POINT if "point" in entry else limited)
+        in_shape(entry, "a cache", "a kept entry", _shape(entry))
     except BadInputError:  # also what another version of this program wrote
         return None
     return entry
+
+
+def _shape(entry: Mapping[str, Any]) -> Shape:
+    if "point" in entry:
+        return KEPT_POINT
+    return KEPT_DECIDED if "decided of" in entry else limited
 
 
 def _line(entry: Mapping[str, Any]) -> str:

@@ -25,6 +25,7 @@ from sfumato.release.changes import column_changes
 from sfumato.rooms import up_to
 from sfumato.table import Table
 from sfumato.tradeoff.choice.exposure import hardly_changed
+from sfumato.tradeoff.choice.optimum import Decided
 from sfumato.tradeoff.exploration.cache import Cache, mend_cache
 from sfumato.tradeoff.exploration.details import attack_tables, details, noisy_details, pictured, record_details
 from sfumato.tradeoff.limit.limit import AXES, Limit, limit
@@ -69,17 +70,8 @@ def explore(
     measured, which the cache has too. The same call goes on from there. A candidate that is just being made goes on to
     its next `interrupts.look`, and is then forgotten.
     """
-    given = as_study(study)
-    exploration: Exploration[Any] = Exploration(given, cache, workers, table, cancel)
-    candidates = exploration.candidates
-    done = exploration.known_of(candidates)
-    report = progress or (lambda finished, total, last: None)
-    report(len(done), len(candidates), "")
-    with exploration.mapped_when_stopped(lambda: [done[candidate] for candidate in candidates if candidate in done]):
-        for candidate, point in exploration.measured(candidate for candidate in candidates if candidate not in done):
-            done[candidate] = point
-            report(len(done), len(candidates), str(candidate))
-        return exploration.map([done[candidate] for candidate in candidates])
+    exploration: Exploration[Any] = Exploration(as_study(study), cache, workers, table, cancel)
+    return exploration.explored(progress or (lambda finished, total, last: None))
 
 
 class Exploration(Generic[Own]):
@@ -99,6 +91,16 @@ class Exploration(Generic[Own]):
         if sentence := mend_cache(cache):
             warnings.warn(sentence, stacklevel=2)
         self.cache = Cache(cache)
+
+    def explored(self, report: Progress) -> Map:
+        """Measure all candidates that are not known yet, and return the map."""
+        done = self.known_of(self.candidates)
+        report(len(done), len(self.candidates), "")
+        with self.mapped_when_stopped(lambda: [done[one] for one in self.candidates if one in done]):
+            for candidate, point in self.measured(one for one in self.candidates if one not in done):
+                done[candidate] = point
+                report(len(done), len(self.candidates), str(candidate))
+            return self.map([done[candidate] for candidate in self.candidates])
 
     def key(self, candidate: Own) -> str:
         """Return the name under which a candidate's point is kept."""
@@ -133,7 +135,16 @@ class Exploration(Generic[Own]):
     ) -> Map:
         """Put points on a map of the study (or of one that has grown), with the limit of the data under them."""
         floor = self._limit() if any(point.has(AXES) for point in points) else None
-        return Map(study or self.study, tuple(points), {**self.work.about, **(more or {})}, floor)
+        about = {**self.work.about, **(more or {})}
+        return Map(study or self.study, tuple(points), about, floor, self.cache.decided.get(self._decided_key, ()))
+
+    def decide(self, decided: Iterable[Decided]) -> None:
+        """Keep what was found of all cuts of a space, for this map and for later ones of the same data."""
+        self.cache.add_decided(self._decided_key, decided)
+
+    @property
+    def _decided_key(self) -> str:
+        return sha256(f"{self.work.key} decided".encode()).hexdigest()
 
     @property
     def _limit_key(self) -> str:
@@ -258,6 +269,7 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
         if isinstance(release, RecordRelease):
             found["refused"] = hardly_changed(release)
             return attacks({**found, "details": record_details(release) | pictured(measured)})
+        found["least"] = release.details.get("least")
         bounds = {} if maker.foreign else published_risks(release, candidate.requirement, candidate.suppress)
         found |= {
             "published": bounds,

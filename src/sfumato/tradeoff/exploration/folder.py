@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,9 @@ from sfumato.documents import (
     whole,
 )
 from sfumato.errors import BadInputError
-from sfumato.measures import Worth
+from sfumato.measures import MEASURES, Worth
 from sfumato.plain import from_plain
+from sfumato.tradeoff.choice.optimum import Decided, all_decided
 from sfumato.tradeoff.limit.limit import Limit
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study.explorable import Settings
@@ -76,11 +77,26 @@ POINT = fields(
         "changes": mapped(text),
         "brought": optional(BROUGHT),
         "refused": text,
+        "least": optional(number),
         "words": text,
         "family": text,
     },
 )
 """The plain values of a point."""
+
+DECIDED = listed(
+    fields(
+        {
+            "names": listed(text, least=1),
+            "rows": listed(listed(number)),
+            "share": number,
+            "vectors": whole(),
+            "space": text,
+            "require": text,
+        }
+    )
+)
+"""The plain values of what was decided of all cuts of a space."""
 
 FACTS = {
     "digest": text,
@@ -113,11 +129,11 @@ def read_map(folder: str | Path) -> Map:
         raise BadInputError(f"{path}: schema {content['schema']!r} is not known to this version; explore again")
     study = read_study(str(folder / "study.toml"))
     facts = fields({}, {name: FACTS[name] for name in study.facts})
-    shape = together(fields({study.section: facts, "points": listed(POINT)}), limited)
+    shape = together(fields({study.section: facts, "points": listed(POINT)}, {"decided": DECIDED}), limited)
     in_shape(content, str(path), WHAT, shape)
     with named(str(path)):
         points = tuple(read_point(entry, study.candidate_of(entry)) for entry in content["points"])
-    return Map(study, points, dict(content[study.section]), read_limit(content))
+    return Map(study, points, dict(content[study.section]), read_limit(content), read_decided(content))
 
 
 def map_files(folder: Path) -> list[Path]:
@@ -144,6 +160,20 @@ def limit_values(floor: Limit | None) -> dict[str, Any]:
     }
 
 
+def read_decided(content: Mapping[str, Any]) -> tuple[Decided, ...]:
+    """Read what was decided of all cuts from the plain values that `decided_values` made; there need not be any."""
+    return all_decided(
+        Decided(**(entry | {"names": tuple(entry["names"]), "rows": tuple(map(tuple, entry["rows"]))}))
+        for entry in content.get("decided", [])
+        if set(entry["names"]) <= set(MEASURES) and all(len(row) == len(entry["names"]) for row in entry["rows"])
+    )
+
+
+def decided_values(decided: Sequence[Decided]) -> dict[str, Any]:
+    """Write what was decided as plain values."""
+    return {"decided": [dataclasses.asdict(one) for one in decided]} if decided else {}
+
+
 def read_point(entry: Mapping[str, Any], candidate: Settings) -> Point:
     """Read the point of a candidate from its plain values; what is not part of a point is passed over."""
     values = {field.name: entry[field.name] for field in dataclasses.fields(Point) if field.name in entry}
@@ -156,8 +186,8 @@ def point_values(point: Point) -> dict[str, Any]:
     """Write a point as values: its candidate in the texts that `candidate_of` of a study reads back, then the rest."""
     values = {field.name: getattr(point, field.name) for field in dataclasses.fields(point)}
     del values["id"], values["candidate"]
-    for name in ("brought", "refused"):
-        if not values[name]:
+    for name in ("brought", "refused", "least"):
+        if values[name] is None or values[name] == "":
             del values[name]
     candidate = {name: getattr(point, name) for name in ("anonymizer", "form", "requirement", "parameters")}
     return {"id": point.id, **candidate, **values, "words": point.words, "family": point.family}

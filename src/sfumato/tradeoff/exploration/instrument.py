@@ -18,7 +18,7 @@ from sfumato.process.interrupts import ends_itself
 from sfumato.table import Table
 from sfumato.tradeoff.choice.question import Question
 from sfumato.tradeoff.choice.reply import ask
-from sfumato.tradeoff.exploration.exploration import Progress, explore
+from sfumato.tradeoff.exploration.exploration import Exploration, Progress, explore
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.search.archive import Frontier
 from sfumato.tradeoff.search.cuts import required
@@ -114,7 +114,9 @@ def _cuts_alone(
     grown = with_frontier(study, plan, frontier, question, earlier)
     cache = None if folder is None else folder / "cache.jsonl"
     with shown("releases") as report:
-        return Outcome(explore(grown, cache, workers, report, table), frontier)
+        exploration: Exploration[Candidate] = Exploration(grown, cache, workers, table)
+        exploration.decide(search.decided)
+        return Outcome(exploration.explored(report), frontier)
 
 
 def with_frontier(

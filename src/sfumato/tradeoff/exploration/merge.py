@@ -15,6 +15,7 @@ from typing import Any
 
 from sfumato.errors import BadInputError
 from sfumato.release import staged
+from sfumato.tradeoff.choice.optimum import all_decided
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study.explorable import Explorable
 
@@ -66,6 +67,7 @@ def merged(one: Map, other: Map) -> Map:
         tuple(points[id] for id in sorted(points)),
         first.about,
         first.limit if first.limit is not None else second.limit,
+        all_decided(one.decided, other.decided),
     )
 
 

@@ -138,6 +138,11 @@ class Archive:
         """The facts; none where nothing was added."""
         return np.zeros((0, 0)) if self.facts is None else self.facts
 
+    @property
+    def frontier_facts(self) -> Numbers:
+        """The facts in the order of the frontier: by the first objective, the better end first."""
+        return self.rows[np.lexsort(self.costs.T[::-1])]
+
     def take(self, vectors: Bits, facts: Numbers) -> None:
         """Take over the rows of another archive."""
         if len(facts):

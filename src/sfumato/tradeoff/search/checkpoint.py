@@ -28,9 +28,12 @@ from sfumato.release import staged
 from sfumato.rooms import up_to
 
 if TYPE_CHECKING:
-    from sfumato.tradeoff.search.pareto import Enumeration, Search
+    from sfumato.tradeoff.search.enumeration import Enumeration
+    from sfumato.tradeoff.search.pareto import Search
 
 Numbers = NDArray[np.float64]
+BETWEEN = 5.0
+"""Seconds between two checkpoints."""
 
 
 @dataclass(frozen=True)
@@ -181,3 +184,19 @@ def _packed(vectors: Iterable[bytes], bits: int) -> Bits:
 
 def _unpacked(packed: Bits, bits: int) -> tuple[bytes, ...]:
     return tuple(row.tobytes() for row in np.unpackbits(packed, axis=1, count=bits))
+
+
+def kept_snapshot(checkpoint: Path, key: str) -> tuple[Snapshot | None, str]:
+    """Read a checkpoint; None where there is none or it is of no use, and the sentence that says why."""
+    if not checkpoint.is_file():
+        return None, ""
+    try:
+        kept = read_checkpoint(checkpoint, key)
+    except ValueError:
+        return None, f"{checkpoint} is damaged, so the search begins anew"
+    if kept is None:
+        return None, (
+            f"{checkpoint} belongs to another search (table, problem, columns, solver or version differ), so this one "
+            "begins anew"
+        )
+    return kept, ""

@@ -17,9 +17,11 @@ from sfumato.anonymizers import CutSpace, CutVector
 from sfumato.anonymizers.cut_vector.space import Bits
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.table import Table
+from sfumato.tradeoff.choice.optimum import Decided
 from sfumato.tradeoff.search.archive import Frontier
+from sfumato.tradeoff.search.enumeration import Enumeration
 from sfumato.tradeoff.search.measured_problem import MeasuredProblem
-from sfumato.tradeoff.search.pareto import NSGA2, Enumeration, Search, search_of
+from sfumato.tradeoff.search.pareto import NSGA2, Search, search_of
 from sfumato.tradeoff.search.problems import Problem2
 from sfumato.tradeoff.search.seeds import seeds
 from sfumato.tradeoff.search.variation import mutate, tree_of
@@ -90,6 +92,11 @@ class CountedCuts:
             self.whole = self.search.run()
         return self.whole
 
+    @property
+    def decided(self) -> tuple[Decided, ...]:
+        """What is known of all cuts of the space, once all were looked at."""
+        return self.search.decided
+
     def moved(self) -> None:
         """Take note that the frontier has moved, which makes no difference to what was counted."""
 
@@ -139,6 +146,11 @@ class SteppedCuts:
         rolls[0, int(rolls[0, 0, 1] * attributes) % attributes, 0] = 0.0
         mutate(changed, self._tree, rolls, 1 / (2 * attributes))
         return None if (changed[0] == vector).all() else self.candidate(changed[0])
+
+    @property
+    def decided(self) -> tuple[Decided, ...]:
+        """What is known of all cuts: nothing, since they are not all tried."""
+        return ()
 
     def moved(self) -> None:
         """Take note that the frontier has moved: steps may be worth a try again."""

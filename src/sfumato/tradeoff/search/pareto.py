@@ -14,10 +14,10 @@ Work is divided among threads, vector by vector, so their number cannot matter: 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice, product
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -26,19 +26,22 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers import CutSpace, cut_space
 from sfumato.anonymizers.cut_vector.space import Bits
-from sfumato.configuration import Configured, Option, check_choice, check_number, parse
+from sfumato.configuration import Configured, Option, check_number, parse
 from sfumato.errors import BadInputError
 from sfumato.table import Table
+from sfumato.tradeoff.choice.optimum import Decided
 from sfumato.tradeoff.search.archive import Archive, Frontier
 from sfumato.tradeoff.search.checkpoint import (
+    BETWEEN,
     NOT_EVOLVED,
     ONLY_STAGE,
     Snapshot,
     Stage,
+    kept_snapshot,
     key_of,
-    read_checkpoint,
     write_checkpoint,
 )
+from sfumato.tradeoff.search.enumeration import Enumeration
 from sfumato.tradeoff.search.evaluator import Evaluator
 from sfumato.tradeoff.search.measured_problem import problem
 from sfumato.tradeoff.search.problems import Counted, Problem
@@ -47,14 +50,6 @@ from sfumato.tradeoff.search.variation import drawn, levelled, neighbours
 
 Numbers = NDArray[np.float64]
 Progress = Callable[[int, int, str], None]
-MOST_VECTORS = 5_000_000
-"""No larger space is looked at as a whole."""
-
-CHUNK = 2_000
-"""Vectors that are looked at between two looks at the clock, where all are."""
-
-BETWEEN = 5.0
-"""Seconds between two checkpoints."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +158,11 @@ class Search:
         return self.archive.frontier(self.evaluations, stopped=stopped)
 
     @property
+    def decided(self) -> tuple[Decided, ...]:
+        """What is known of all cuts: nothing, since it is a search."""
+        return ()
+
+    @property
     def generations(self) -> int:
         """The generations of all stages."""
         return self.solver.generations * len(self.stages)
@@ -193,7 +193,7 @@ class Search:
 
     def resume(self, checkpoint: Path) -> str:
         """Take a search up from its checkpoint, if there is one; say in a sentence what became of it."""
-        kept, sentence = _read(checkpoint, key_of(self))
+        kept, sentence = kept_snapshot(checkpoint, key_of(self))
         if kept is None:
             return sentence
         assert isinstance(kept.known, tuple) and isinstance(kept.done, tuple)
@@ -409,108 +409,3 @@ def search_of(
     if enumerate_all:
         return Enumeration(table, wanted, space, workers)
     return Search(table, wanted, space, solver, workers)
-
-
-class Enumeration:
-    """Looks at all cut vectors, or at all that are one level for every attribute; it can be stopped and continued."""
-
-    def __init__(
-        self,
-        table: Table,
-        wanted: Problem | str,
-        space: CutSpace | None = None,
-        workers: int | None = None,
-        within: str = "cuts",
-    ) -> None:
-        check_choice("within", within, ("cuts", "levels"))
-        self.problem = problem(wanted) if isinstance(wanted, str) else wanted
-        self.table, self.within = table, within
-        self.space = space if space is not None else cut_space(table.cells)
-        self.size = self.space.count if within == "cuts" else self.space.level_count
-        if self.size > MOST_VECTORS:
-            raise BadInputError(
-                f"the space has {self.size:,} cut vectors, too many to look at all (at most {MOST_VECTORS:,}); search "
-                "it (pareto, no --exact), look within levels only, or make it smaller by coarser levels (--level)"
-            )
-        self.solver, self.start = f"exact within {within}", None
-        self.evaluator = Evaluator(table, self.problem, self.space, workers)
-        self.archive = Archive(self.problem, self.space)
-        self.chunk = 0
-        """How many chunks were looked at."""
-
-    def run(
-        self, seconds: float | None = None, progress: Progress | None = None, checkpoint: Path | None = None
-    ) -> Frontier:
-        """Look at all vectors unless time is up or Ctrl-C is pressed; called again, it goes on."""
-        if seconds is not None:
-            check_number("seconds", seconds, least=0, strict=True)
-        ends = None if seconds is None else time.monotonic() + seconds
-        written, stopped = time.monotonic(), ""
-        try:
-            for vectors in islice(_chunks(self.space, self.within), self.chunk, None):
-                if ends is not None and time.monotonic() >= ends:
-                    stopped = "time"
-                    break
-                self.archive.add(vectors, self.evaluator.worked_out(vectors))
-                self.chunk += 1
-                if checkpoint is not None and time.monotonic() - written >= BETWEEN:
-                    self._keep(checkpoint)
-                    written = time.monotonic()
-                if progress is not None:
-                    progress(min(self.chunk * CHUNK, self.size), self.size, f"{len(self.archive.costs)} points")
-        except KeyboardInterrupt:
-            stopped = "interrupted"
-        if checkpoint is not None and self.chunk:
-            self._keep(checkpoint)
-        frontier = self.archive.frontier(min(self.chunk * CHUNK, self.size), stopped=stopped)
-        return replace(frontier, exact=self.within == "cuts" and not stopped)
-
-    def resume(self, checkpoint: Path) -> str:
-        """Take it up from its checkpoint, if there is one; say in a sentence what became of it."""
-        kept, sentence = _read(checkpoint, key_of(self))
-        if kept is None:
-            return sentence
-        self.chunk = kept.generation
-        self.archive.take(kept.vectors, kept.facts)
-        if kept.polished:
-            return f"this search is finished: its frontier is taken from {checkpoint}"
-        return f"going on after {self.chunk * CHUNK:,} of {self.size:,} cut vectors, from {checkpoint}"
-
-    def _keep(self, checkpoint: Path) -> None:
-        finished = self.chunk * CHUNK >= self.size
-        kept = Snapshot(self.chunk, NOT_EVOLVED, 0, self.archive.vectors, self.archive.rows, 0, 0, finished, ONLY_STAGE)
-        write_checkpoint(checkpoint, key_of(self), kept, (), ())
-
-
-def exact(
-    table: Table,
-    wanted: Problem | str,
-    space: CutSpace | None = None,
-    within: str = "cuts",
-    workers: int | None = None,
-) -> Frontier:
-    """Look at all cut vectors, or at all that are one level for every attribute (`within="levels"`)."""
-    return Enumeration(table, wanted, space, workers, within).run()
-
-
-def _read(checkpoint: Path, key: str) -> tuple[Snapshot | None, str]:
-    """Read a checkpoint; None where there is none or it is of no use, and the sentence that says why."""
-    if not checkpoint.is_file():
-        return None, ""
-    try:
-        kept = read_checkpoint(checkpoint, key)
-    except ValueError:
-        return None, f"{checkpoint} is damaged, so the search begins anew"
-    if kept is None:
-        return None, (
-            f"{checkpoint} belongs to another search (table, problem, columns, solver or version differ), so this one "
-            "begins anew"
-        )
-    return kept, ""
-
-
-def _chunks(space: CutSpace, within: str) -> Iterator[Bits]:
-    sets = [attribute.every() if within == "cuts" else attribute.partitions for attribute in space.attributes]
-    combined = product(*sets)
-    while chunk := list(islice(combined, CHUNK)):
-        yield np.array([np.concatenate(parts) for parts in chunk], np.uint8).reshape(len(chunk), space.bits)

@@ -230,6 +230,7 @@ class _Tuning:
             "unreached": len(self.wanted - set(shown)),
             "exhausted": self.tuner.exhausted,
         }
+        self.exploration.decide(() if self.tuner.cuts is None else self.tuner.cuts.decided)
         grown = self.exploration.study.grown(added)
         about = {"tuning": tuning, "notices": [*self.exploration.work.about["notices"], *notices]}
         return self.exploration.map(list(shown.values()), grown, about)
