@@ -196,6 +196,21 @@ class BasketRelease(Quiet):
         rows = self.recoded()
         return weighted_counts(rows.codes, np.repeat(rows.weights, np.diff(rows.starts)), len(rows.labels))
 
+    @cached_property
+    def behind(self) -> dict[int, tuple[int, Counts]]:
+        """For every label that some record shows, by its place in `labels`: how many items it stands for, and which.
+
+        A label stands for the same items in every piece that has it; those that no record shows are not there.
+        """
+        place = {label: number for number, label in enumerate(self.labels)}
+        supports, behind = self.part_supports, dict[int, tuple[int, Counts]]()
+        for recoding in self.recodings:
+            for part, label in enumerate(recoding.labels):
+                number = place[label]
+                if number not in behind and supports[number]:
+                    behind[number] = int(recoding.leaves[part]), np.flatnonzero(recoding.parts == part)
+        return behind
+
     @property
     def least_support(self) -> int:
         """How many records show the rarest of the published parts; 0 where nothing is published."""

@@ -203,7 +203,9 @@ class BasketStudy:
         return replace(self, grids=(*self.grids, *grids))
 
     def with_seed(self, seed: int) -> BasketStudy:
-        """Return the same study with another seed of the random queries."""
+        """Return the same study with another seed of the random queries; the same where none are drawn."""
+        if self.scales.queries.is_exact:
+            return self
         return replace(self, scales=replace(self.scales, queries=replace(self.scales.queries, seed=seed)))
 
     def candidate_of(self, entry: Mapping[str, Any]) -> BasketCandidate:

@@ -9,7 +9,7 @@ from sfumato.phrases import counted, listed, percent
 from sfumato.table.weights import weights_in_words
 from sfumato.tradeoff import Map, of_table
 from sfumato.tradeoff.public import PublicStudy
-from sfumato.transactions.measures.queries import ItemQueries
+from sfumato.transactions.measures.queries import MOST_PAIRS, ItemQueries
 from sfumato.transactions.measures.scales import BasketScales
 from sfumato.transactions.policy import known_in_words
 from sfumato.transactions.study import BasketStudy
@@ -294,7 +294,11 @@ def queries_in_words(asked: ItemQueries) -> str:
         "frequent-pairs": f"one of the {percent(asked.top, 3)} most frequent pairs of items",
         "file": f"the items of a line of {asked.file}",
     }[asked.kind]
-    if asked.kind == "file":
+    if asked.is_exact:
+        many = "the expectation over all such queries, no sample of them"
+        if asked.workload == "auto" and asked.size > 1:
+            many += f" (five workloads of 1,000 where records may have more than {MOST_PAIRS:,} pairs of items)"
+    elif asked.kind == "file":
         many = "every query of the file; the interval is a 95 % bootstrap interval"
     elif asked.workloads == 1:
         drawn = f"{counted(asked.number, 'query', 'queries')} (seed {asked.seed})"

@@ -25,8 +25,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-
 from sfumato.configuration import check_choice
 from sfumato.evidence.notation import set_members
 from sfumato.quiet import Quiet
@@ -135,12 +133,8 @@ def behind_labels(release: BasketRelease) -> dict[str, Behind]:
     """
     tree, items = release.baskets.tree, release.baskets.items
     leaves = {} if tree is None else {name: tree.leaves[lo : hi + 1] for (lo, hi), name in tree.nodes.items()}
+    members = {release.labels[number]: codes.tolist() for number, (_, codes) in release.behind.items()}
     supports = dict(zip(release.labels, release.part_supports.tolist(), strict=True))
-    members: dict[str, tuple[int, ...]] = {}
-    for recoding in release.recodings:
-        for part, label in enumerate(recoding.labels):
-            if label not in members and supports[label]:
-                members[label] = tuple(np.flatnonzero(recoding.parts == part).tolist())
     shown = {}
     for label in sorted(members, key=members.__getitem__):  # not in the order of pieces, which could tell of records
         behind = tuple(items[code] for code in members[label])

@@ -8,13 +8,14 @@ Four ways to draw them, by name, and a file of one's own:
 - `frequent-pairs`: random ones of the most frequent pairs;
 - `file`: one query per line.
 
-Only queries that some record answers are kept, because errors are relative. Several workloads of the same kind show how
-far the mean error depends on the draw.
+Only queries that some record answers are kept, because errors are relative. Of one or two items the mean error over all
+that may be drawn is worked out (`expectation`); of more it is that of workloads that are drawn, and several of the same
+kind show how far it depends on the draw.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -24,11 +25,19 @@ from sfumato.configuration import Configured, Option
 from sfumato.engines.item_files import numbered_lines, split_line
 from sfumato.errors import BadInputError
 from sfumato.transactions.baskets import Baskets
+from sfumato.transactions.measures.expectation import Expectation, expectation
 from sfumato.transactions.measures.itemsets import Rows, frequent_pairs
 from sfumato.transactions.measures.reader import BasketReader
 from sfumato.transactions.policy import Itemset
 
 LARGEST = 5
+EXACT_SIZE = 2
+"""Up to so many items in a query the expectation over all queries is worked out."""
+
+MOST_PAIRS = 1 << 24
+"""Up to so many pairs of items (as bounded by the lengths of records) that is the usual way: some 50 bytes each."""
+
+DRAWN = ("number", "workloads", "seed")
 MOST_DRAWS = 200
 """How many times as many queries are drawn as are asked for, in search of some that a record answers."""
 
@@ -69,18 +78,56 @@ class ItemQueries(Configured):
         str | None,
         Option("The file of queries, one per line.", takes="file", when=("kind", "file"), needed="queries.txt"),
     ] = None
+    workload: Annotated[
+        Literal["auto", "exact", "sampled"],
+        Option(
+            "The expectation over all queries, or a sample of them; auto is exact of one or two items, unless number, "
+            "workloads or seed are given."
+        ),
+    ] = "auto"
     name: ClassVar[str] = "item-queries"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.kind == "frequent-pairs" and self.size != 2:
             raise BadInputError(f"item-queries kind=frequent-pairs asks for pairs: size must be 2, not {self.size}")
+        if self.workload != "exact":
+            return
+        if self.size > EXACT_SIZE or self.kind == "file":
+            raise BadInputError(
+                f"item-queries workload=exact is about queries of one or two items that are drawn, not "
+                f"{'of a file' if self.kind == 'file' else f'size={self.size}'}; say workload=sampled"
+            )
+        if self.is_drawn:
+            raise BadInputError("number, workloads and seed have no say in item-queries workload=exact; leave them out")
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether something was said of how queries are drawn."""
+        usual = {each.name: each.default for each in fields(self)}
+        return any(getattr(self, name) != usual[name] for name in DRAWN)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the expectation over all queries is wanted; where there are too many pairs they are drawn."""
+        if self.workload != "auto":
+            return self.workload == "exact"
+        return self.kind != "file" and self.size <= EXACT_SIZE and not self.is_drawn
+
+    def expectation(self, baskets: Baskets) -> Expectation | None:
+        """List all queries with their weights; None where they are drawn."""
+        if not self.is_exact or (self.workload == "auto" and self.size > 1 and most_pairs(baskets) > MOST_PAIRS):
+            return None
+        asked = expectation(baskets, self.kind, self.size, self.top)
+        if asked is None:
+            raise self._none(baskets)
+        return asked
 
     @property
     def unread(self) -> tuple[str, ...]:
         """The fields that have no say because the kind decides them."""
         if self.kind == "file":
-            return ("size", "number", "workloads", "seed", "top")
+            return ("size", "workload", *DRAWN, "top")
         return ("file",) if self.kind == "frequent-pairs" else ("file", "top")
 
     def draw(self, baskets: Baskets) -> list[list[Itemset]]:
@@ -135,6 +182,12 @@ class ItemQueries(Configured):
             f"{baskets.origin}: no {self.kind} query of {self.size} items has an answer above zero; ask for fewer "
             f"items (item-queries size=1){other}"
         )
+
+
+def most_pairs(baskets: Baskets) -> int:
+    """Bound the pairs of items that some record has."""
+    lengths, items = baskets.lengths.astype(np.int64), len(baskets.items)
+    return min(int((lengths * (lengths - 1) // 2).sum()), items * (items - 1) // 2)
 
 
 def fitting_queries(baskets: Baskets) -> ItemQueries:

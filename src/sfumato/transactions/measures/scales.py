@@ -17,6 +17,7 @@ from sfumato.measures.of_baskets import ESTIMATORS
 from sfumato.quiet import Quiet
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.measures.attacks import Linking, matching_distribution, rho, sensitive_codes
+from sfumato.transactions.measures.expectation import Expectation
 from sfumato.transactions.measures.itemsets import Rows, Spread, itemset_spread
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.queries import ItemQueries
@@ -43,7 +44,7 @@ class BasketScales:
     sensitive: Annotated[
         tuple[str, ...], Option("Items nobody should learn about a person: rho is measured where there are some.")
     ] = ()
-    queries: Annotated[ItemQueries, Option("The random workload of queries.", takes="queries")] = field(
+    queries: Annotated[ItemQueries, Option("Which queries are asked.", takes="queries")] = field(
         default_factory=ItemQueries
     )
     linking: Annotated[Linking, Option("Whom the attacker looks for.", takes="linking")] = field(
@@ -89,6 +90,11 @@ class PreparedBaskets(Quiet):
         return [(queries, reader.matches(queries).astype(np.float64)) for queries in drawn]
 
     @cached_property
+    def expectation(self) -> Expectation | None:
+        """All queries with their weights; None where they are drawn."""
+        return self.scales.queries.expectation(self.baskets)
+
+    @cached_property
     def persons(self) -> list[Itemset]:
         """What is known of the persons who are attacked."""
         return self.scales.linking.draw(self.baskets, self.scales.known)
@@ -106,13 +112,13 @@ class PreparedBaskets(Quiet):
 
     def ready(self) -> PreparedBaskets:
         """Draw everything now, so that threads find it done."""
-        _ = self.workloads, self.persons, self.constraints, self.sensitive
+        _ = self.expectation or self.workloads, self.persons, self.constraints, self.sensitive
         return self
 
     def measure(self, release: BasketRelease) -> BasketMeasures:
         """Measure a release on all scales."""
         reader = BasketReader.of(release)
-        errors, intervals = self._errors(reader)
+        errors, intervals = self._errors(reader) if self.expectation is None else (self._expected(release), {})
         values = {
             **self.spread(release, reader).measures(),
             **self.scales.linking.measure(reader, self.persons),
@@ -133,6 +139,13 @@ class PreparedBaskets(Quiet):
         known = [tuple(i for i in each if (basket_reader.published[:, i] >= 0).any()) for each in self.constraints]
         return Spread.of(basket_reader.matches([each for each in known if each]))
 
+    def _expected(self, release: BasketRelease) -> dict[str, float]:
+        """Work out the errors that queries are expected to have: no draw, no interval."""
+        asked = self.scales.queries
+        assert self.expectation is not None
+        means, median = self.expectation.errors(release, asked.estimator, asked.joint, asked.sanity)
+        return query_values(means, asked.estimator, median)
+
     def _errors(self, reader: BasketReader) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
         """Answer the workloads by every estimator: the mean relative errors, and how far workloads differ."""
         asked = self.scales.queries
@@ -144,15 +157,7 @@ class PreparedBaskets(Quiet):
                 errors[name].append(np.abs(estimate - true) / against)
         means = {name: float(np.concatenate(by_workload).mean()) for name, by_workload in errors.items()}
         ends = {name: interval(by_workload, asked.seed) for name, by_workload in errors.items()}
-        are = means[asked.estimator]
-        values = {
-            "are": are,
-            "are_median": float(np.median(np.concatenate(errors[asked.estimator]))),
-            "query_utility": inverse(are),
-            "bounded_utility": 1 / (1 + are),
-            **{f"are_{name}": value for name, value in means.items()},
-            **{f"utility_{name}": inverse(means[name]) for name in ("half", "expanded")},
-        }
+        values = query_values(means, asked.estimator, float(np.median(np.concatenate(errors[asked.estimator]))))
         low, high = ends[asked.estimator]
         intervals = {"are": (low, high), "query_utility": (inverse(high), inverse(low))}
         intervals["bounded_utility"] = 1 / (1 + high), 1 / (1 + low)
@@ -160,6 +165,19 @@ class PreparedBaskets(Quiet):
         for name in ("half", "expanded"):
             intervals[f"utility_{name}"] = inverse(ends[name][1]), inverse(ends[name][0])
         return values, {name: bounds for name, bounds in intervals.items() if np.isfinite(bounds).all()}
+
+
+def query_values(means: Mapping[str, float], estimator: str, median: float) -> dict[str, float]:
+    """Return the measures of mean errors by estimator; one of them is what `are` means."""
+    are = means[estimator]
+    return {
+        "are": are,
+        "are_median": median,
+        "query_utility": inverse(are),
+        "bounded_utility": 1 / (1 + are),
+        **{f"are_{name}": value for name, value in means.items()},
+        **{f"utility_{name}": inverse(means[name]) for name in ("half", "expanded")},
+    }
 
 
 def interval(errors: list[Numbers], seed: int) -> tuple[float, float]:
