@@ -185,7 +185,7 @@ def read_mixed(
     >>> read_mixed(frame, quasi=["age"], items="codes").baskets.items
     ('250', '401')
     """
-    given = {name: tuple(value) if isinstance(value, list) else value for name, value in columns.items()}
+    given: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in columns.items()}
     held = ItemsDeclaration(
         items,
         None if items_file is None else str(items_file),
