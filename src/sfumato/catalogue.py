@@ -19,7 +19,7 @@ from sfumato.mixed.declaration import ItemsDeclaration
 from sfumato.mixed.measures.queries import JointQueries
 from sfumato.mixed.measures.scales import MixedScales
 from sfumato.mixed.merging import MERGING
-from sfumato.mixed.policy import KKMAnonymity
+from sfumato.mixed.policy import KKMAnonymity, MixedRequirement
 from sfumato.mixed.study import MixedGrid
 from sfumato.requirements import REQUIREMENTS
 from sfumato.table import TableDeclaration
@@ -175,7 +175,7 @@ def _plain(default: Any) -> Any:
     """Write a default as it stands in a file."""
     if isinstance(default, tuple):
         return [_plain(each) for each in default if each is not None]
-    return str(default) if isinstance(default, Configured) else default
+    return str(default) if isinstance(default, Configured | MixedRequirement) else default
 
 
 def measure_values(measure: Measure) -> dict[str, Any]:
