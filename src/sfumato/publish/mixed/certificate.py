@@ -12,6 +12,7 @@ from typing import Any
 
 from sfumato.measures import MEASURES
 from sfumato.mixed.details import mixed_changes
+from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.policy import MixedRequirement
 from sfumato.mixed.release import MixedRelease
 from sfumato.mixed.study import MixedCandidate
@@ -27,9 +28,11 @@ PUBLIC_MEANINGS = ("One record is one person", "Groups", "Published items", "Wha
 """Meanings of a map that depend on nothing but the settings, and are needed to read a certificate."""
 
 
-def confirmed_alone(wanted: MixedRequirement, column: str) -> MixedRequirement:
+def confirmed_alone(wanted: MixedRequirement, data: MixedTable) -> MixedRequirement:
     """Return what the file alone can be asked for: whether people have sensitive items it does not say."""
-    return MixedRequirement(wanted.linking, tuple(part for part in wanted.further if part.on != column))
+    only = None if data.declared.roles.sensitive else data.column
+    kept = (part for part in wanted.further if not part.about_sensitive or (part.on or only) != data.column)
+    return MixedRequirement(wanted.linking, tuple(kept))
 
 
 def public_mixed_certificate(
@@ -47,7 +50,7 @@ def public_mixed_certificate(
     sensitive = [each.name for each in data.cells.sensitive if each.name != data.column]
     return {
         **head(files, alone.records),
-        "promise": _promised(candidate.public, data.column),
+        "promise": _promised(candidate.public, data),
         "columns": {"quasi": [quasi.name for quasi in data.cells.quasi], "sensitive": sensitive, "items": data.column},
         "items": {"published_items": alone.published_items, "empty": alone.empty, "groups": alone.groups},
         **({"legend": {"file": legends[0], "entries": entries}} if legends else {}),
@@ -56,7 +59,7 @@ def public_mixed_certificate(
         "meaning": {name: MEASURES[name].meaning for name in alone.measures if name in MEASURES},
         "anonymizer": f"{candidate.public.anonymizer} with {candidate.item_anonymizer}",
         **foot([meaning for meaning in meanings if meaning[0] in PUBLIC_MEANINGS], cautions, name),
-        "verify": verify_words(name, release, confirmed_alone(candidate.requirement, data.column)),
+        "verify": verify_words(name, release, confirmed_alone(candidate.requirement, data)),
     }
 
 
@@ -71,9 +74,9 @@ def verify_words(name: str, release: MixedRelease, wanted: MixedRequirement) -> 
     return [*words, "--require", str(wanted)]
 
 
-def _promised(candidate: MixedCandidate, column: str) -> dict[str, Any]:
+def _promised(candidate: MixedCandidate, data: MixedTable) -> dict[str, Any]:
     """Say what was promised, and who can check it."""
-    alone = confirmed_alone(candidate.requirement, column)
+    alone = confirmed_alone(candidate.requirement, data)
     parts = [
         {
             "requirement": str(part),
@@ -110,7 +113,7 @@ def mixed_certificate(
     return {
         **outside,
         "for": "the publisher",
-        "promise": _promised(candidate, data.column),
+        "promise": _promised(candidate, data),
         "anonymizer": str(candidate),
         "warnings": [warning(caution) for caution in found_first(cautions)],
         "for_your_eyes": {

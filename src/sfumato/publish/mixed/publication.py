@@ -35,6 +35,7 @@ from sfumato.publish.plain_words import PlainWords
 from sfumato.release import format_of
 from sfumato.table import Table
 from sfumato.tradeoff import Map, Point
+from sfumato.tradeoff.choice.exposure import check_shown
 from sfumato.transactions.files.legend import Names
 from sfumato.words.mixed_meanings import mixed_meanings
 
@@ -60,6 +61,7 @@ def leaving_mixed(
     data = study.data.open()
     check_unchanged(map_, folder, data.origin, data.digest)
     release = candidate.make(data)
+    check_shown(release.relational, point.id)
     origin = replace(origin, table=data.origin)
     return LeavingMixed(release, candidate, study, path, origin, escape_formulas, legend)
 
@@ -197,7 +199,7 @@ def audit_of(
         drafts[0],
         roles.quasi,
         data.column,
-        str(confirmed_alone(candidate.requirement, data.column)),
+        str(confirmed_alone(candidate.requirement, data)),
         None if declared is None else _original(data, declared),
         roles.sensitive,
         legend=read_legend(drafts[1]) if len(drafts) > 1 else None,
