@@ -23,6 +23,7 @@ from sfumato.evidence.counted import joined_tables
 from sfumato.measures import measure
 from sfumato.mixed.study import MixedStudy
 from sfumato.phrases import counted
+from sfumato.process.steps import step
 from sfumato.publish.audit.audit import Audit, audit
 from sfumato.publish.audit.question import STUDY
 from sfumato.publish.baskets.publication import leaving_baskets
@@ -91,6 +92,7 @@ def publish_point(
     study = sha256(Path(declared).read_bytes()).hexdigest()
     origin = Origin("", str(map_.about.get("digest")), map_.study.name, study, id, declared)
     others = [board_file(path), *([] if mapping is None else [Path(mapping)])]
+    step("read")
     if isinstance(map_.study, BasketStudy):
         check_targets([path, *others], force, map_files(folder))
         check_choice("legend", legend, MODES)
@@ -121,6 +123,7 @@ def publish_point(
     if isinstance(maker, Brought):
         leaving = leaving_foreign(point, maker, table, path, origin, layout, escape_formulas)
         return publish(leaving, force, mapping, decision)
+    step("make")
     release = made(point, table)
     if isinstance(maker, Mechanism):
         assert isinstance(release, NoisyRelease | RecordRelease)
