@@ -43,7 +43,7 @@ def anonymize_command(study: Explorable, point: Point) -> str | None:
         case Study(table=declared) if _is_made_here(point) and not isinstance(declared.source, Frame):
             options = _table_words(declared, study)
             source = shown_place(str(declared.source))
-        case BasketStudy(baskets=baskets) if not point.is_baseline:
+        case BasketStudy(baskets=baskets) if not point.is_baseline and not getattr(point.candidate, "warm", ()):
             source, options = baskets.source, baskets.options()
         case MixedStudy(data=data) if _is_made_here(point) and not isinstance(data.table.source, Frame):
             options = [*_table_words(data.table, study), *data.items.options()]

@@ -33,7 +33,8 @@ from sfumato.transactions.files.writing import check_layout, files_of, published
 from sfumato.transactions.measures.itemsets import Rows, itemset_spread
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.scales import BasketScales
-from sfumato.transactions.study import FILE, BasketCandidate, BasketStudy
+from sfumato.transactions.policy import FILE
+from sfumato.transactions.study import BasketCandidate, BasketStudy
 from sfumato.words.meanings import basket_meanings
 
 
