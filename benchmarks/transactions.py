@@ -1,6 +1,6 @@
 """Baskets: time of AA, COAT, PCTA, verification, sweeps over k and a million baskets; utility by strategy.
 
-    python benchmarks/transactions.py --data ../shared/data/transactions    # --only speed, utility or million
+    python benchmarks/transactions.py --data ../shared/data/transactions    # --only speed, utility, million or retail
 
 Without --data, Online Retail stands in for BMS-WebView-2. Times are the processor's, so that other work on the machine
 counts less; the baseline is a plain account of COAT in the same run, on a sample that it can bear.
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from common import peak_megabytes, print_table, verdict
+from retail import retail
 from sfumato.transactions import (
     DEFAULT_MAKER,
     BasketRelease,
@@ -31,6 +32,7 @@ from sfumato.transactions import (
     verify,
 )
 from sfumato.transactions.baskets import baskets_of, counted_baskets, rows_once
+from sfumato.transactions.measures.scales import measure_baskets
 
 KS = (2, 5, 10, 15, 20, 25, 40, 60, 80, 100)
 STRATEGIES = [
@@ -194,12 +196,54 @@ def million() -> None:
     print_table(["a million", "time", ""], rows)
 
 
+def shop(only: str | None) -> None:
+    """The synthetic shop (`retail.py`): every maker within its time and memory, making and measuring apart."""
+    baskets = baskets_of(retail(), origin="retail")
+    small = load_small()
+    rows = []
+    for maker, requirement, target in shop_tasks():
+        if only is not None and only not in f"{maker}, {requirement}":
+            continue
+        measure_baskets(anonymize_baskets(small, requirement.replace("k=5", "k=2"), maker))
+        made: dict[str, Any] = {}
+
+        def job(maker: str = maker, requirement: str = requirement, made: dict[str, Any] = made) -> None:
+            made["making"], release = seconds(lambda: anonymize_baskets(baskets, requirement, maker))
+            made["measuring"], measured = seconds(lambda: measure_baskets(release))
+            made["parts"], made["ncp"] = len(release.labels), measured["ncp"]
+
+        megabytes = peak_megabytes(job)
+        taken = made["making"] + made["measuring"]
+        rows.append(
+            [
+                f"{maker}, {requirement}",
+                f"{target} s, 1,000 MB",
+                f"{made['making']:.1f} + {made['measuring']:.1f} s, {megabytes:.0f} MB",
+                f"{verdict(max(taken / target, megabytes / 1000), 1)}",
+                f"{made['parts']:,} parts, NCP {made['ncp']:.4f}",
+            ]
+        )
+        print(rows[-1], flush=True)
+    print_table(["retail: 90,000 baskets, 16,000 items", "target", "making + measuring", "", "what"], rows)
+
+
+def shop_tasks() -> list[tuple[str, str, int]]:
+    makers = ("aa", "lra", "vpa", "coat", DEFAULT_MAKER, "pcta", "upcta")
+    tasks = [(maker, f"km-anonymity k=5 m={m}", target) for m, target in ((2, 15), (3, 60)) for maker in makers]
+    return [("partition", "k-anonymity k=5", 15), *tasks]
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--data", type=Path, help="the folder of bms_webview_2.dat.gz and the others")
-    options.add_argument("--only", choices=["speed", "utility", "million"])
+    options.add_argument("--only", choices=["speed", "utility", "million", "retail"])
+    options.add_argument("--maker", help="of retail: only rows that contain this text")
     given = options.parse_args()
     warm_up()
+    if given.only in (None, "retail"):
+        shop(given.maker)
+    if given.only == "retail":
+        return
     named = {"online-retail": load_baskets("online-retail")}
     if given.data is not None:
         files = {"BMS-WebView-2": "bms_webview_2.dat.gz", "groceries": "groceries.tsv.gz"}

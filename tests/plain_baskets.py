@@ -223,3 +223,62 @@ def _count_tree_paths(cut, rows, size, support, k):
     """The rare sets of a size with their most frequent nodes first, in the order of such paths."""
     nodes = sorted(set(cut.values()), key=lambda node: (-support([node]), node[2]))
     return [own for own in combinations(nodes, size) if 0 < support(own) < k]
+
+
+def plain_partition(baskets, weights, k, tree):
+    """What Partition should do, by dividing lists of rows: for every basket the set of nodes it shows."""
+    root = next(iter(tree.values()))[-1]
+    filled = [row for row, basket in enumerate(baskets) if basket]
+    waiting, shows = (
+        [(filled, dict.fromkeys(tree, root), frozenset())],
+        {row: frozenset() for row in range(len(baskets))},
+    )
+    while waiting:
+        rows, cut, closed = waiting.pop()
+        parts = _divided(baskets, weights, rows, cut, closed, k, tree)
+        if not parts:
+            shows |= {row: frozenset(cut[item] for item in baskets[row]) for row in rows}
+        waiting += parts
+    return [shows[row] for row in range(len(baskets))]
+
+
+def _divided(baskets, weights, rows, cut, closed, k, tree):
+    def loss(node):
+        return node[1] * sum(weights[row] for row in rows for item in baskets[row] if cut[item] == node)
+
+    nodes = {cut[item] for row in rows for item in baskets[row]}
+    for node in sorted((n for n in nodes - closed if n[1] > 1), key=lambda own: (-loss(own), own[2])):
+        below = {item: tree[item][tree[item].index(own) - 1] if own == node else own for item, own in cut.items()}
+        parts = {}
+        for row in rows:
+            children = sorted({below[item][2] for item in baskets[row] if cut[item] == node})
+            parts.setdefault(tuple(children), []).append(row)
+        parts = [parts[children] for children in sorted(parts)]
+        kept = _balanced(parts, weights, k)
+        if kept:
+            left = [row for row in rows if not any(row in part for part in kept)]
+            groups = [(part, below, closed) for part in kept]
+            return groups + ([(left, cut, closed | {node})] if left else [])
+        closed = closed | {node}
+    return []
+
+
+def _balanced(parts, weights, k):
+    """Keep parts of at least k records; what is gathered has none or at least k."""
+
+    def size(part):
+        return sum(weights[row] for row in part)
+
+    kept = [list(part) for part in parts if size(part) >= k]
+    gathered = sum(size(part) for part in parts if size(part) < k)
+    while kept and 0 < gathered < k:
+        largest = max(kept, key=size)
+        spare = [row for row in largest if weights[row] <= size(largest) - k]
+        if spare:
+            moved = [min(spare, key=lambda row: weights[row])]
+            largest.remove(moved[0])
+        else:
+            moved = min(kept, key=size)
+            kept.remove(moved)
+        gathered += size(moved)
+    return kept

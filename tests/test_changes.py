@@ -14,8 +14,9 @@ from sfumato import anonymizer, requirement
 from sfumato.release import generalization
 from sfumato.release.changes import column_changes, shown_in_file
 from sfumato.table import dates, flat, numeric, prefixes, read, tree
+from sfumato.transactions import baskets_of
 from sfumato.transactions.details import item_changes
-from sfumato.transactions.recoding import set_recoding
+from sfumato.transactions.recoding import BasketRelease, global_release, set_recoding
 from sfumato.words.columns import changes_sentence
 from small_tables import small_table
 
@@ -179,14 +180,12 @@ def test_a_file_alone_tells_how_its_columns_are_shown(texts, said):
 
 
 def test_items_are_counted_by_how_they_are_published():
-    class Release:
-        recodings = tuple(
-            set_recoding("abcdefg", np.array(keys)) for keys in ([0, 1, 1, -1, 2, 3, -1], [0, 1, 1, -1, 1, -1, 1])
-        )
-
-    assert item_changes(Release()) == (
-        "published as they are (1 of 7), together with others (4 of 7), left out of some records (1 of 7), "
-        "left out (1 of 7)"
+    baskets = baskets_of([list("abcdefg"), list("abcdefgh")])
+    keys = ([0, 1, 1, -1, 2, 3, -1, 4], [0, 1, 1, -1, 1, -1, 1, 4])
+    recodings = tuple(set_recoding(baskets.items, np.array(own)) for own in keys)
+    assert item_changes(BasketRelease(baskets, recodings, np.array([0, 1], np.int32))) == (
+        "published as they are (2 of 8), together with others (4 of 8), left out of some records (1 of 8), "
+        "left out (1 of 8)"
     )
-    Release.recodings = (set_recoding("ab", np.array([0, 1])),)
-    assert item_changes(Release()) == "published as they are (all 2)"
+    whole = baskets_of([["a", "b"]])
+    assert item_changes(global_release(whole, set_recoding("ab", np.array([0, 1])))) == "published as they are (all 2)"

@@ -195,15 +195,15 @@ def single_baskets(
     target: Target,
     clock: Clock,
 ) -> Single:
-    """Make a release of baskets, measure it and write it."""
+    """Make a release of baskets, write it and then measure it: whoever stops the measuring has the file."""
     layout, format, escaped = basket_layout(target), format_of(target.path), target.escape_formulas
     baskets = declared.open()
     release = anonymize_baskets(baskets, wanted, maker, utility, limit)
     known = wanted.m if isinstance(wanted, KMAnonymity) else BasketScales().known
-    measured = measure_baskets(release, BasketScales(known=known, queries=fitting_queries(baskets)))
     names = release_names(release, target.legend)
     files = files_of(target.path, names)
     write_baskets(release, target.path, layout, target.force, escaped, target.legend)
+    measured = measure_baskets(release, BasketScales(known=known, queries=fitting_queries(baskets)))
     clock.end("all")
     cells = formula_items(published_rows(release, names), escaped) if format == "csv" else {}
     notices = [*baskets.notices, *formula_notice(cells, escaped)]

@@ -73,16 +73,18 @@ def _studies(release: BasketRelease, studies: Sequence[ItemStudy]) -> list[dict[
 
 def item_changes(release: BasketRelease) -> str:
     """Say what was done to the items, in a few words; of one that is published in several ways, the coarsest."""
-    parts = np.stack([recoding.parts for recoding in release.recodings])
-    alone = np.stack([np.append(recoding.leaves == 1, False)[recoding.parts] for recoding in release.recodings])
-    gone, together = parts < 0, (parts >= 0) & ~alone
+    items, codes = release.baskets.codes, release.published.codes
+    alone, together, gone = (np.zeros(len(release.baskets.items), np.bool_) for _ in range(3))
+    is_alone = np.append(release.published.leaves == 1, False)[codes]
+    alone[items[is_alone]], gone[items[codes < 0]] = True, True
+    together[items[(codes >= 0) & ~is_alone]] = True
     ways = {
-        "published as they are": alone.all(axis=0),
-        "together with others": together.any(axis=0),
-        "left out of some records": ~together.any(axis=0) & alone.any(axis=0) & gone.any(axis=0),
-        "left out": gone.all(axis=0),
+        "published as they are": alone & ~together & ~gone,
+        "together with others": together,
+        "left out of some records": ~together & alone & gone,
+        "left out": gone & ~alone & ~together,
     }
-    counts, size = {way: int(items.sum()) for way, items in ways.items()}, parts.shape[1]
+    counts, size = {way: int(items.sum()) for way, items in ways.items()}, len(alone)
     some = {way: f"all {size:,}" if many == size else f"{many:,} of {size:,}" for way, many in counts.items() if many}
     return ", ".join(f"{way} ({many})" for way, many in some.items())
 
@@ -93,9 +95,7 @@ def _rarest(release: BasketRelease) -> list[list[Any]]:
 
 
 def _largest(release: BasketRelease) -> list[list[Any]]:
-    sizes: dict[str, int] = {}
-    for recoding in release.recodings:
-        sizes |= dict(zip(recoding.labels, recoding.leaves.tolist(), strict=True))
+    sizes = dict(zip(release.labels, release.published.leaves.tolist(), strict=True))
     supports = dict(zip(release.labels, release.part_supports.tolist(), strict=True))
     order = sorted(release.labels, key=lambda label: (-sizes[label], -supports[label], label))
     return [[short(label), sizes[label], supports[label]] for label in order[:SHOWN]]
@@ -103,9 +103,9 @@ def _largest(release: BasketRelease) -> list[list[Any]]:
 
 def _commonest(release: BasketRelease) -> list[list[Any]]:
     """Show what the commonest items are published as; in several pieces, each way."""
-    baskets, rows = release.baskets, []
+    baskets, codes, rows = release.baskets, release.published.codes, []
     for item in np.argsort(-baskets.supports, kind="stable")[:SHOWN].tolist():
-        ways = [code for code in dict.fromkeys(release.published_as[:, item].tolist()) if code >= 0]
+        ways = [code for code in dict.fromkeys(codes[baskets.codes == item].tolist()) if code >= 0]
         label = short(" or ".join(release.labels[code] for code in ways)) or "left out"
         shown = int(release.part_supports[ways].sum())
         rows.append([baskets.items[item], int(baskets.supports[item]), label, shown])

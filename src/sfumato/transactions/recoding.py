@@ -7,6 +7,7 @@ Partition).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -56,11 +57,16 @@ class Recoding(Quiet):
         return np.flatnonzero(self.parts == SUPPRESSED)
 
     @cached_property
+    def members_by_part(self) -> tuple[Counts, Codes]:
+        """The items (those that occur) of part p are `items[ends[p] : ends[p + 1]]`: ends and items."""
+        order = np.argsort(self.parts, kind="stable").astype(np.int32)
+        return np.searchsorted(self.parts[order], np.arange(self.size + 1)), order
+
+    @cached_property
     def members(self) -> tuple[tuple[int, ...], ...]:
         """For every part its items (those that occur)."""
-        order = np.argsort(self.parts, kind="stable")
-        ends = np.searchsorted(self.parts[order], np.arange(self.size + 1))
-        return tuple(tuple(order[ends[part] : ends[part + 1]].tolist()) for part in range(self.size))
+        ends, items = self.members_by_part
+        return tuple(tuple(items[ends[part] : ends[part + 1]].tolist()) for part in range(self.size))
 
     @cached_property
     def sizes(self) -> Counts:
@@ -119,11 +125,94 @@ class Recoded(Quiet):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Published(Quiet):
+    """What stands in the file: every label that some record shows, once, and what every item of a basket became.
+
+    A label stands for the same items in all pieces, so a reader need not know of pieces.
+    """
+
+    labels: tuple[str, ...]
+    leaves: Counts
+    """How many items every label stands for: leaves under its node in the tree, else its members."""
+
+    domain: int
+    ends: Counts
+    items: Codes
+    """Of the items that occur, label v stands for `items[ends[v] : ends[v + 1]]`."""
+
+    codes: Codes
+    """For every item of every distinct basket, as they stand in `Baskets.codes`, its label; -1 where it is left out."""
+
+    withheld: tuple[tuple[int, Counts], ...] = ()
+    """The pieces that leave items out, with these items."""
+
+    def __post_init__(self) -> None:
+        for array in (self.leaves, self.ends, self.items, self.codes):
+            array.setflags(write=False)
+
+    def members(self, label: int) -> Codes:
+        """Return the items (of those that occur) that a label stands for."""
+        return self.items[self.ends[label] : self.ends[label + 1]]
+
+
+class PieceRecodings(Sequence[Recoding], ABC):
+    """The recodings of very many pieces, each made when it is asked for: in full they would be pieces x items."""
+
+    @abstractmethod
+    def published(self, baskets: Baskets) -> Published:
+        """Say what stands in the file without making the recodings."""
+
+
+def published_by(baskets: Baskets, recodings: Sequence[Recoding], piece: Codes) -> Published:
+    """Say what recodings publish of the baskets of their pieces."""
+    codes = np.full(len(baskets.codes), SUPPRESSED, np.int32)
+    places: dict[str, int] = {}
+    leaves: list[int] = []
+    members: list[Codes] = []
+    for recoding, at in zip(recodings, occurrences_by_piece(baskets, piece, len(recodings)), strict=True):
+        parts = recoding.parts[baskets.codes[at]]
+        shown = np.unique(parts[parts >= 0])
+        numbers = np.full(recoding.size + 1, SUPPRESSED, np.int32)
+        ends, items = recoding.members_by_part
+        for part in shown.tolist():
+            label = recoding.labels[part]
+            if label not in places:
+                places[label] = len(leaves)
+                leaves.append(int(recoding.leaves[part]))
+                members.append(items[ends[part] : ends[part + 1]])
+            numbers[part] = places[label]
+        codes[at] = numbers[parts]
+    withheld = tuple((number, one.suppressed) for number, one in enumerate(recodings) if len(one.suppressed))
+    lengths = np.array([0, *(len(items) for items in members)], np.int64)
+    joined = np.concatenate(members) if members else np.zeros(0, np.int32)
+    return Published(
+        tuple(places),
+        np.array(leaves, np.int64),
+        recodings[0].domain,
+        np.cumsum(lengths),
+        joined.astype(np.int32),
+        codes,
+        withheld,
+    )
+
+
+def rows_by_piece(piece: Codes, pieces: int) -> list[Counts]:
+    """List for every piece its rows, ascending."""
+    order = np.argsort(piece, kind="stable")
+    return np.split(order, np.searchsorted(piece[order], np.arange(1, pieces)))
+
+
+def occurrences_by_piece(baskets: Baskets, piece: Codes, pieces: int) -> list[Counts]:
+    """List for every piece where its items stand in `Baskets.codes`."""
+    return rows_by_piece(np.repeat(piece, baskets.lengths), pieces)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class BasketRelease(Quiet):
     """Baskets and what is published of them."""
 
     baskets: Baskets
-    recodings: tuple[Recoding, ...]
+    recodings: Sequence[Recoding]
     """One for every piece."""
 
     piece: Codes
@@ -135,9 +224,10 @@ class BasketRelease(Quiet):
     def __post_init__(self) -> None:
         self.piece.setflags(write=False)
         assert len(self.piece) == self.baskets.distinct, "every distinct basket has one piece"
-        assert all(len(recoding.parts) == len(self.baskets.items) for recoding in self.recodings), (
-            "every item has a part"
-        )
+        if not isinstance(self.recodings, PieceRecodings):
+            assert all(len(recoding.parts) == len(self.baskets.items) for recoding in self.recodings), (
+                "every item has a part"
+            )
 
     @property
     def is_global(self) -> bool:
@@ -151,32 +241,36 @@ class BasketRelease(Quiet):
         return self.recodings[0]
 
     @cached_property
-    def labels(self) -> tuple[str, ...]:
-        """Everything that is published in some piece, each label once."""
-        return tuple(dict.fromkeys(label for recoding in self.recodings for label in recoding.labels))
+    def published(self) -> Published:
+        """What stands in the file; linear in the baskets, however many pieces there are."""
+        if isinstance(self.recodings, PieceRecodings):
+            return self.recodings.published(self.baskets)
+        return published_by(self.baskets, self.recodings, self.piece)
 
-    @cached_property
-    def published_as(self) -> Codes:
-        """For every piece and item the place of its part in `labels`, -1 where it is suppressed."""
+    def published_in(self, piece: int) -> Codes:
+        """Return for every item its label in one piece, by its place in `labels`; -1 where no record can show it."""
         place = {label: number for number, label in enumerate(self.labels)}
-        table = np.full((len(self.recodings), len(self.baskets.items)), SUPPRESSED, np.int32)
-        for row, recoding in zip(table, self.recodings, strict=True):
-            places = np.array([place[label] for label in recoding.labels], np.int32)
-            row[recoding.parts >= 0] = places[recoding.parts[recoding.parts >= 0]]
-        return table
+        recoding = self.recodings[piece]
+        numbers = np.array([*(place.get(label, SUPPRESSED) for label in recoding.labels), SUPPRESSED], np.int32)
+        return numbers[recoding.parts]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Everything that some record shows, each label once."""
+        return self.published.labels
 
     @cached_property
     def suppressed(self) -> Counts:
-        """The items that are published in no piece."""
-        return np.flatnonzero((self.published_as == SUPPRESSED).all(axis=0))
+        """The items that no record shows although some have them."""
+        shown = np.zeros(len(self.baskets.items), np.bool_)
+        shown[self.baskets.codes[self.published.codes >= 0]] = True
+        return np.flatnonzero((self.baskets.supports > 0) & ~shown)
 
     @cached_property
     def suppressed_occurrences(self) -> int:
         """How many items of records are left out."""
-        baskets = self.baskets
-        row = np.repeat(np.arange(baskets.distinct), baskets.lengths)
-        gone = self.published_as[self.piece[row], baskets.codes] == SUPPRESSED
-        return int(baskets.weights[row[gone]].sum())
+        gone = self.published.codes == SUPPRESSED
+        return int(np.repeat(self.baskets.weights, self.baskets.lengths)[gone].sum())
 
     def recoded(self) -> Recoded:
         """Apply the recodings: the published rows, aligned with the distinct baskets."""
@@ -186,8 +280,7 @@ class BasketRelease(Quiet):
     def _recoded(self) -> Recoded:
         baskets = self.baskets
         row = np.repeat(np.arange(baskets.distinct), baskets.lengths)
-        part = self.published_as[self.piece[row], baskets.codes]
-        starts, codes = rows_once(row, part, baskets.distinct)
+        starts, codes = rows_once(row, self.published.codes, baskets.distinct)
         return Recoded(starts, codes, baskets.weights, self.labels)
 
     @cached_property
@@ -202,14 +295,11 @@ class BasketRelease(Quiet):
 
         A label stands for the same items in every piece that has it; those that no record shows are not there.
         """
-        place = {label: number for number, label in enumerate(self.labels)}
-        supports, behind = self.part_supports, dict[int, tuple[int, Counts]]()
-        for recoding in self.recodings:
-            for part, label in enumerate(recoding.labels):
-                number = place[label]
-                if number not in behind and supports[number]:
-                    behind[number] = int(recoding.leaves[part]), np.flatnonzero(recoding.parts == part)
-        return behind
+        published = self.published
+        return {
+            number: (int(leaves), published.members(number).astype(np.int64))
+            for number, leaves in enumerate(published.leaves)
+        }
 
     @property
     def least_support(self) -> int:

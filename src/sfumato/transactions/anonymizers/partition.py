@@ -12,30 +12,31 @@ may know any number of items. A basket without items can only be hidden among ot
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.arrays import Codes, Counts
 from sfumato.errors import InfeasibleError
-from sfumato.table import Hierarchy, weighted_counts
+from sfumato.table import Hierarchy
 from sfumato.transactions.anonymizers.aa import TreeBased
 from sfumato.transactions.anonymizers.anonymizer import Task
+from sfumato.transactions.anonymizers.division import descend, division
 from sfumato.transactions.anonymizers.item_tree import NONE, Nodes, cut_recoding, nodes_of
-from sfumato.transactions.baskets import Baskets, equal_rows, rows_once, taken_rows
+from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.policy import BasketRequirement, CompleteKAnonymity
-from sfumato.transactions.recoding import BasketRelease
+from sfumato.transactions.recoding import BasketRelease, PieceRecodings, Published, Recoding
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Baskets that show the same nodes: which, the cut they are published under, and nodes that are not divided."""
+    """Baskets that show the same nodes: which, the nodes that were divided on the way, and those that cannot be."""
 
     rows: Counts
-    cut: Codes
-    closed: frozenset[int]
+    divided: tuple[int, ...]
+    closed: Codes
 
 
 @dataclass(frozen=True)
@@ -62,40 +63,75 @@ class Partition(TreeBased):
         baskets, k = task.baskets, task.requirement.k
         tree = self.tree_for(baskets)
         nodes = nodes_of(tree, baskets)
-        root = np.full(len(baskets.items), len(nodes.parent) - 1, np.int32)
-        waiting = [Group(np.flatnonzero(baskets.lengths > 0), root, frozenset())]
+        root = len(nodes.parent) - 1
+        shown = np.full(len(baskets.codes), root, np.int32)  # for every item of a basket the node it is published as
+        tally = np.zeros(len(nodes.parent), np.int64)
+        waiting = [Group(np.flatnonzero(baskets.lengths > 0), (), np.zeros(0, np.int32))]
         done: list[Group] = []
         while waiting:
             group = waiting.pop()
-            parts = divided(baskets, nodes, group, k)
+            parts = list(divided(baskets, nodes, shown, tally, group, k))
             done += [] if parts else [group]
             waiting += parts
-        return _published(task, tree, nodes, done, str(self))
+        return _published(task, tree, nodes, shown, done, str(self))
 
 
-def divided(baskets: Baskets, nodes: Nodes, group: Group, k: int) -> list[Group]:
+def divided(baskets: Baskets, nodes: Nodes, shown: Codes, tally: Counts, group: Group, k: int) -> Iterator[Group]:
     """Divide a group by the children of one of its nodes; nothing where no node can be divided."""
-    starts, codes = taken_rows(baskets.starts, baskets.codes, group.rows)
-    row = np.repeat(np.arange(len(group.rows)), np.diff(starts))
-    weights = baskets.weights[group.rows]
-    node_of = group.cut[codes]
-    losses = weighted_counts(node_of, weights[row], len(nodes.parent)) * nodes.width
-    losses[nodes.width == 1] = 0
-    losses[list(group.closed)] = 0
-    closed = group.closed
-    for node in np.argsort(-losses, kind="stable")[: int((losses > 0).sum())].tolist():
-        below = group.cut.copy()
-        items = nodes.order[nodes.low[node] : nodes.high[node]]
-        below[items] = _children(nodes, node, items)
-        here = node_of == node
-        first, link = equal_rows(*rows_once(row[here], below[codes[here]], len(group.rows)))
-        chosen = balanced(link, weights, len(first), k)
-        if chosen is not None:
-            parts = [Group(group.rows[chosen == part], below, closed) for part in np.unique(chosen[chosen >= 0])]
-            left = group.rows[chosen < 0]
-            return parts + ([Group(left, group.cut, closed | {node})] if len(left) else [])
-        closed = closed | {node}
-    return []
+    node, chosen, failed = division(
+        nodes, baskets.starts, baskets.codes, shown, baskets.weights, group.rows, group.closed, tally, k
+    )
+    if node == NONE:
+        return
+    closed = np.concatenate([group.closed, failed])
+    descend(nodes, baskets.starts, baskets.codes, shown, group.rows[chosen >= 0], node)
+    order = np.argsort(chosen, kind="stable")
+    bounds = np.flatnonzero(np.diff(chosen[order])) + 1
+    for places in np.split(order, bounds):
+        rows = group.rows[places]
+        if chosen[places[0]] >= 0:
+            yield Group(rows, (*group.divided, node), closed)
+    left = group.rows[chosen < 0]
+    if len(left):
+        yield Group(left, group.divided, np.append(closed, np.int32(node)))
+
+
+@dataclass(frozen=True, eq=False)
+class CutPieces(PieceRecodings):
+    """The cut of every piece, remembered as the nodes that were divided, the root first."""
+
+    tree: Hierarchy
+    nodes: Nodes
+    shown: Codes
+    divided: tuple[tuple[int, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.divided)
+
+    def __getitem__(self, piece: Any) -> Any:
+        if isinstance(piece, slice):
+            return [self._recoding(divided) for divided in self.divided[piece]]
+        return self._recoding(self.divided[piece])
+
+    def _recoding(self, divided: tuple[int, ...]) -> Recoding:
+        nodes = self.nodes
+        cut = np.full(len(nodes.leaf), len(nodes.parent) - 1, np.int32)
+        for node in divided:
+            items = nodes.order[nodes.low[node] : nodes.high[node]]
+            cut[items] = _children(nodes, node, items)
+        return cut_recoding(self.tree, nodes, cut)
+
+    def published(self, baskets: Baskets) -> Published:
+        """Say what stands in the file: what every item of a basket was left at."""
+        nodes = self.nodes
+        used, codes = np.unique(self.shown, return_inverse=True)
+        ends = zip(nodes.start[used].tolist(), nodes.width[used].tolist(), strict=True)
+        labels = tuple(self.tree.nodes[start, start + width - 1] for start, width in ends)
+        members = [np.sort(nodes.order[nodes.low[node] : nodes.high[node]]) for node in used.tolist()]
+        bounds = np.cumsum(np.array([0, *map(len, members)], np.int64))
+        items = np.concatenate([np.zeros(0, np.int32), *members]).astype(np.int32)
+        leaves = nodes.width[used].astype(np.int64)
+        return Published(labels, leaves, self.tree.size, bounds, items, codes.ravel().astype(np.int32))
 
 
 def _children(nodes: Nodes, node: int, items: Codes) -> Codes:
@@ -109,38 +145,13 @@ def _children(nodes: Nodes, node: int, items: Codes) -> Codes:
         children[moved] = above[moved]
 
 
-def balanced(link: Counts, weights: Counts, parts: int, k: int) -> NDArray[np.int64] | None:
-    """Say for every row its part, NONE where it is gathered with others; None where no part of k records remains.
-
-    Records join the gathered ones from the part with the most to spare; where no part can spare any, the smallest part
-    joins as a whole.
-    """
-    chosen = link.copy()
-    sizes = weighted_counts(link, weights, parts)
-    chosen[sizes[link] < k] = NONE
-    gathered = int(weights[chosen == NONE].sum())
-    sizes[sizes < k] = 0
-    while 0 < gathered < k:
-        largest = int(sizes.argmax())
-        rows = np.flatnonzero(chosen == largest)
-        spare = rows[weights[rows] <= sizes[largest] - k] if sizes[largest] else rows
-        if len(spare):
-            moved = spare[[int(weights[spare].argmin())]]
-        elif (sizes > 0).any():
-            moved = np.flatnonzero(chosen == int(np.where(sizes > 0, sizes, sizes.max() + 1).argmin()))
-        else:
-            return None
-        gathered += int(weights[moved].sum())
-        np.subtract.at(sizes, chosen[moved], weights[moved])
-        chosen[moved] = NONE
-    return chosen if (sizes > 0).any() else None
-
-
-def _published(task: Task, tree: Hierarchy, nodes: Nodes, groups: list[Group], maker: str) -> BasketRelease:
+def _published(
+    task: Task, tree: Hierarchy, nodes: Nodes, shown: Codes, groups: list[Group], maker: str
+) -> BasketRelease:
     """Make a piece of every group, in the order of their first baskets; baskets without items join the first."""
     groups = sorted(groups, key=lambda group: int(group.rows[0]))
     piece = np.zeros(task.baskets.distinct, np.int32)
     for number, group in enumerate(groups):
         piece[group.rows] = number
-    recodings = tuple(cut_recoding(tree, nodes, group.cut) for group in groups)
+    recodings = CutPieces(tree, nodes, shown, tuple(group.divided for group in groups))
     return BasketRelease(task.baskets, recodings, piece, maker)

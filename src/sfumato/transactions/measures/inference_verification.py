@@ -38,7 +38,7 @@ def _broken(
     release: BasketRelease, requirement: InferenceRequirement, sensitive: Sequence[int], piece: int, most: int
 ) -> Iterator[Weak]:
     recoded, labels = release.recoded(), release.labels
-    places, parts = np.flatnonzero(release.piece == piece), release.published_as[piece]
+    places, parts = np.flatnonzero(release.piece == piece), release.published_in(piece)
     starts, codes = taken_rows(recoded.starts, recoded.codes, places)
     flags = np.zeros(len(labels), np.int32)
     flags[[parts[item] for item in sensitive if parts[item] != SUPPRESSED]] = 1

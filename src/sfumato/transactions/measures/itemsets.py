@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
@@ -38,15 +37,6 @@ class Rows:
         """Take the published rows."""
         recoded = release.recoded()
         return Rows(recoded.starts, recoded.codes, recoded.weights, len(recoded.labels)).merged()
-
-    @staticmethod
-    def of_pieces(release: BasketRelease) -> Iterator[Rows]:
-        """Take the published rows of every piece."""
-        recoded = release.recoded()
-        for piece in range(len(release.recodings)):
-            places = np.flatnonzero(release.piece == piece)
-            starts, codes = taken_rows(recoded.starts, recoded.codes, places)
-            yield Rows(starts, codes, recoded.weights[places], len(recoded.labels)).merged()
 
     def merged(self) -> Rows:
         """Take equal rows together."""

@@ -15,11 +15,11 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import Numbers
+from sfumato.arrays import Codes, Numbers
 from sfumato.configuration import Configured, Option
 from sfumato.errors import BadInputError
 from sfumato.transactions.baskets import Baskets
-from sfumato.transactions.recoding import SUPPRESSED, BasketRelease
+from sfumato.transactions.recoding import BasketRelease
 
 
 @dataclass(frozen=True)
@@ -57,44 +57,39 @@ class ItemLosses(Configured):
     def ncp(self, release: BasketRelease) -> float:
         """Return the mean cost of an occurrence of an item."""
         baskets = release.baskets
-        row = np.repeat(np.arange(baskets.distinct), baskets.lengths)
-        costs = np.stack([self._costs(release, piece) for piece in range(len(release.recodings))])
-        cost = costs[release.piece[row], baskets.codes]
-        return float((cost * baskets.weights[row]).sum() / max(baskets.occurrences, 1))
-
-    def _costs(self, release: BasketRelease, piece: int) -> Numbers:
-        """For every item what an occurrence of it costs in a piece."""
-        recoding = release.recodings[piece]
-        cost = recoding.leaves / recoding.domain
+        published = release.published
+        costs = published.leaves / published.domain
         if self.leaf_zero == "yes":
-            cost = np.where(recoding.leaves == 1, 0.0, cost)
-        costs = np.ones(len(recoding.parts))
-        kept = recoding.parts != SUPPRESSED
-        costs[kept] = cost[recoding.parts[kept]]
-        return costs
+            costs = np.where(published.leaves == 1, 0.0, costs)
+        cost = np.append(costs, 1.0)[published.codes]  # the last is what a suppressed item costs: -1
+        weights = np.repeat(baskets.weights, baskets.lengths)
+        return float((cost * weights).sum() / max(baskets.occurrences, 1))
 
     def ul_log2(self, release: BasketRelease) -> float:
         """Return log2 of UL; minus infinity where nothing is lost.
 
         A suppressed occurrence costs as if its item were published as the set of all items.
         """
-        records, parts = release.baskets.size, _parts(release)
+        records, published = release.baskets.size, release.published
         terms = []
-        for label, support in zip(release.labels, release.part_supports.tolist(), strict=True):
-            size, domain, members = parts[label]
-            weight = self._weight(release.baskets, members)
-            if support and weight > 0 and (size > 1 or self.singletons == "yes"):
-                terms.append(set_loss_log2(size, domain) + np.log2(weight) + np.log2(support) - np.log2(records))
+        for label, (size, support) in enumerate(
+            zip(published.leaves.tolist(), release.part_supports.tolist(), strict=True)
+        ):
+            if support and (size > 1 or self.singletons == "yes"):
+                weight = self._weight(release.baskets, published.members(label))
+                if weight > 0:
+                    loss = set_loss_log2(size, published.domain)
+                    terms.append(loss + np.log2(weight) + np.log2(support) - np.log2(records))
         if release.suppressed_occurrences:
             terms.append(np.log2(release.suppressed_occurrences) - np.log2(records))
         return sum_of_log2(np.array(terms))
 
-    def _weight(self, baskets: Baskets, members: tuple[int, ...]) -> float:
+    def _weight(self, baskets: Baskets, members: Codes) -> float:
         if self.weights == "one" or len(members) == 1:
             return 1.0
         if baskets.tree is None:
             raise BadInputError("item-losses weights=tree needs a tree of items, and there is none; say weights=one")
-        leaves = np.sort(baskets.leaf[list(members)])
+        leaves = np.sort(baskets.leaf[members])
         return mean_distance(np.stack([above[leaves] for above in baskets.tree.ancestors]), _widths(baskets))
 
 
@@ -138,12 +133,3 @@ def _widths(baskets: Baskets) -> list[Numbers]:
     assert baskets.tree is not None
     size = baskets.tree.size
     return [np.diff(np.array([*level.starts, size])) / size for level in baskets.tree.levels]
-
-
-def _parts(release: BasketRelease) -> dict[str, tuple[int, int, tuple[int, ...]]]:
-    """Return of every published item how many items it stands for, of how many, and which of those that occur."""
-    parts: dict[str, tuple[int, int, tuple[int, ...]]] = {}
-    for recoding in release.recodings:
-        for label, leaves, members in zip(recoding.labels, recoding.leaves.tolist(), recoding.members, strict=True):
-            parts.setdefault(label, (leaves, recoding.domain, members))
-    return parts

@@ -153,7 +153,7 @@ class PreparedBaskets(Quiet):
         if self.constraints is None:
             return itemset_spread(Rows.of_release(release), self.scales.known)
         basket_reader = reader or BasketReader.of(release)
-        known = [tuple(i for i in each if (basket_reader.published[:, i] >= 0).any()) for each in self.constraints]
+        known = [tuple(i for i in each if basket_reader.is_shown(i)) for each in self.constraints]
         return Spread.of(basket_reader.matches([each for each in known if each]))
 
     def _expected(self, release: BasketRelease) -> dict[str, float]:

@@ -8,8 +8,6 @@ all pieces finds, in each, none or at least k records.
 
 from __future__ import annotations
 
-from itertools import islice
-
 import numpy as np
 
 from sfumato.arrays import Codes, Counts
@@ -26,7 +24,7 @@ from sfumato.transactions.policy import (
     KMAnonymity,
     PrivacyConstraints,
 )
-from sfumato.transactions.recoding import BasketRelease, Recoded
+from sfumato.transactions.recoding import BasketRelease, Recoded, rows_by_piece
 
 SHOWN = 3
 
@@ -69,8 +67,7 @@ def _rows_of_pieces(release: BasketRelease) -> list[Recoded]:
     if release.is_global:
         return [rows]
     pieces = []
-    for piece in range(len(release.recodings)):
-        places = np.flatnonzero(release.piece == piece)
+    for places in rows_by_piece(release.piece, len(release.recodings)):
         starts, codes = taken_rows(rows.starts, rows.codes, places)
         used, small = np.unique(codes, return_inverse=True)
         labels = tuple(rows.labels[part] for part in used)
@@ -132,30 +129,52 @@ def _complete_violations(rows: Recoded, k: int, most: int) -> list[Weak]:
 
 
 def _constraint_violations(release: BasketRelease, itemsets: list[Itemset], k: int, most: int) -> list[Weak]:
-    """Add up, over the pieces, the records that show the published form of each constraint."""
-    pieces = _rows_of_pieces(release)
-    having = [_records_having(rows) for rows in pieces]
-    places = [{label: part for part, label in enumerate(rows.labels)} for rows in pieces]
+    """Count the records that show the published form of each constraint; what their piece leaves out is dropped."""
+    rows, published = release.recoded(), release.published
+    showing = _records_showing(release)
+    left_out: dict[int, set[int]] = {}
+    for piece, items in published.withheld:
+        places = set(np.flatnonzero(release.piece == piece).tolist())
+        for item in items.tolist():
+            left_out.setdefault(item, set()).update(places)
+    records = len(rows.weights)
 
-    def support(itemset: Itemset) -> tuple[int, frozenset[str]]:
-        total, all_labels = 0, frozenset[str]()
-        for piece, parts in enumerate(release.published_as):
-            labels = frozenset(release.labels[parts[item]] for item in itemset if parts[item] >= 0)
-            all_labels |= labels
-            lists = [having[piece].get(places[piece].get(label, -1)) for label in labels]
-            if labels and all(rows is not None for rows in lists):
-                together = set.intersection(*(rows for rows in lists if rows is not None))
-                total += int(pieces[piece].weights[list(together)].sum())
-        return total, all_labels
+    def fitting(itemset: Itemset) -> tuple[set[int], list[int]]:
+        asked = [item for item in itemset if len(left_out.get(item, ())) < records]
+        if not asked:
+            return set(), asked
+        shown = [showing.get(item, set()) | left_out[item] if item in left_out else showing[item] for item in asked]
+        together = set.intersection(*sorted(shown, key=len))
+        if all(item in left_out for item in asked):
+            together = {row for row in together if not all(row in left_out[item] for item in asked)}
+        return together, asked
 
-    return list(
-        islice((Weak(n, tuple(sorted(labels))) for n, labels in map(support, itemsets) if 0 < n < k), max(most, 1))
-    )
+    weak_sets: list[Weak] = []
+    for itemset in itemsets:
+        together, asked = fitting(itemset)
+        number = int(rows.weights[list(together)].sum()) if together else 0
+        if 0 < number < k and len(weak_sets) < max(most, 1):
+            shown = {rows.labels[code] for row in together for code in _shown_for(release, row, asked)}
+            weak_sets.append(Weak(number, tuple(sorted(shown))))
+    return weak_sets
 
 
-def _records_having(rows: Recoded) -> dict[int, set[int]]:
+def _records_showing(release: BasketRelease) -> dict[int, set[int]]:
+    """List for every item the rows that show something which stands for it."""
+    rows, published = release.recoded(), release.published
     row = np.repeat(np.arange(len(rows.starts) - 1), np.diff(rows.starts))
-    having: dict[int, set[int]] = {}
-    for part, place in zip(rows.codes.tolist(), row.tolist(), strict=True):
-        having.setdefault(part, set()).add(place)
-    return having
+    by_label: dict[int, set[int]] = {}
+    for code, place in zip(rows.codes.tolist(), row.tolist(), strict=True):
+        by_label.setdefault(code, set()).add(place)
+    showing: dict[int, set[int]] = {}
+    for code, places in by_label.items():
+        for item in published.members(code).tolist():
+            showing[item] = showing[item] | places if item in showing else places
+    return showing
+
+
+def _shown_for(release: BasketRelease, row: int, itemset: list[int]) -> list[int]:
+    """Return what a row shows for a set of items."""
+    rows = release.recoded()
+    codes = rows.codes[rows.starts[row] : rows.starts[row + 1]].tolist()
+    return [code for code in codes if set(itemset) & set(release.published.members(code).tolist())]
