@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from sfumato.anonymizers import anonymizer
 from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.mixed.anonymizers.making import Recipe
+from sfumato.mixed.anonymizers.merging import merging
 from sfumato.mixed.declaration import ItemsDeclaration, MixedDeclaration
-from sfumato.mixed.making import Recipe
-from sfumato.mixed.merging import merging
 from sfumato.mixed.policy import mixed_requirement
 from sfumato.mixed.writing import write_mixed
 from sfumato.table import TableDeclaration

@@ -31,7 +31,7 @@ _ROOMS = (
     "transactions.measures.scales",
     "transactions.measures.queries",
     "mixed.declaration",
-    "mixed.making",
+    "mixed.anonymizers.making",
     "mixed.measures.scales",
     "mixed.mixed_table",
     "mixed.policy",
@@ -222,8 +222,8 @@ if TYPE_CHECKING:
     )
     from sfumato.errors import BadInputError, InfeasibleError, SfumatoError, StoppedError
     from sfumato.measures import MEASURES, Measure, Measured, Queries, Scales, measure
+    from sfumato.mixed.anonymizers.making import anonymize_mixed
     from sfumato.mixed.declaration import ItemsDeclaration, MixedDeclaration, read_mixed
-    from sfumato.mixed.making import anonymize_mixed
     from sfumato.mixed.measures.scales import MixedScales
     from sfumato.mixed.mixed_table import MixedTable
     from sfumato.mixed.policy import KKMAnonymity, MixedRequirement, mixed_requirement

@@ -15,10 +15,10 @@ from sfumato.anonymizers import BroughtCommand, BroughtFile, makers
 from sfumato.configuration import Configured, Described, described
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES, READERS, Attack, Attacks, Classification, Fidelity, Measure, Queries, Scales
+from sfumato.mixed.anonymizers.merging import MERGING
 from sfumato.mixed.declaration import ItemsDeclaration
 from sfumato.mixed.measures.queries import JointQueries
 from sfumato.mixed.measures.scales import MixedScales
-from sfumato.mixed.merging import MERGING
 from sfumato.mixed.policy import KKMAnonymity, MixedRequirement
 from sfumato.mixed.study import MixedGrid
 from sfumato.requirements import REQUIREMENTS

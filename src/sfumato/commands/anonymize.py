@@ -147,9 +147,9 @@ def _mixed(
 ) -> Single:
     """Make a release of a table with items; everything that can be refused is, before the table is read."""
     from sfumato.anonymizers import anonymizer
-    from sfumato.mixed.making import FORM
-    from sfumato.mixed.making import Recipe as MixedRecipe
-    from sfumato.mixed.merging import NoMerging, merging
+    from sfumato.mixed.anonymizers.making import FORM
+    from sfumato.mixed.anonymizers.making import Recipe as MixedRecipe
+    from sfumato.mixed.anonymizers.merging import NoMerging, merging
     from sfumato.mixed.policy import mixed_requirement
     from sfumato.publish.mixed.single import single_mixed
     from sfumato.publish.single import Clock

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sfumato.mixed.merging import NoMerging, merging
+from sfumato.mixed.anonymizers.merging import NoMerging, merging
 from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.policy import KKMAnonymity, MixedRequirement
 from sfumato.mixed.study import MixedCandidate, MixedStudy, ends

@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.arrays import Codes, Counts
+from sfumato.mixed.anonymizers.placing import Placed
 from sfumato.mixed.mixed_table import MixedTable
-from sfumato.mixed.placing import Placed
 from sfumato.quiet import Quiet
 from sfumato.release import Release
 from sfumato.table import Hierarchy, weighted_counts

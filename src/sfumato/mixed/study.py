@@ -19,12 +19,12 @@ from sfumato.configuration import check_number, described, value_text
 from sfumato.errors import BadInputError
 from sfumato.kernels import source_digest
 from sfumato.measures import MEASURES, Classification, Queries
+from sfumato.mixed.anonymizers.making import FORM, Recipe
+from sfumato.mixed.anonymizers.merging import Merging, NoMerging, merging
 from sfumato.mixed.declaration import ItemsDeclaration, MixedDeclaration
 from sfumato.mixed.details import mixed_changes, mixed_details
-from sfumato.mixed.making import FORM, Recipe
 from sfumato.mixed.measures.queries import JointQueries
 from sfumato.mixed.measures.scales import MixedScales, PreparedMixed
-from sfumato.mixed.merging import Merging, NoMerging, merging
 from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.policy import MixedRequirement, mixed_requirement
 from sfumato.phrases import percent

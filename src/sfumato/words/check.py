@@ -11,7 +11,7 @@ from sfumato.phrases import counted, listed, percent
 from sfumato.tradeoff.check import Check, Persons
 from sfumato.transactions.check import BasketCheck
 from sfumato.transactions.policy import known_in_words
-from sfumato.words.mixed_check import mixed_check_parts
+from sfumato.words.mixed.check import mixed_check_parts
 
 KNOWN_FOR = {11: ", the threshold of EMA policy 0070 and Health Canada"}
 SENTENCE = 5

@@ -13,7 +13,7 @@ from sfumato.transactions.measures.queries import MOST_PAIRS, ItemQueries
 from sfumato.transactions.measures.scales import BasketScales
 from sfumato.transactions.policy import known_in_words
 from sfumato.transactions.study import BasketStudy
-from sfumato.words.mixed_meanings import mixed_meanings
+from sfumato.words.mixed.meanings import mixed_meanings
 
 PUBLIC = [
     ("One record is one person", "If a person can have several records, the risks here are too low."),

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sfumato.engines.formulas import formula_notice
+from sfumato.mixed.anonymizers.making import Recipe
 from sfumato.mixed.details import mixed_changes
-from sfumato.mixed.making import Recipe
 from sfumato.mixed.measures.scales import MixedMeasures, MixedScales
 from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.release import MixedRelease

@@ -19,10 +19,10 @@ from sfumato.anonymizers import Anonymizer, Maker, anonymizer
 from sfumato.anonymizers.anonymizer import checked
 from sfumato.arrays import Counts
 from sfumato.errors import BadInputError
-from sfumato.mixed.grouped_items import GroupedItems, check_limit
-from sfumato.mixed.merging import Bounded, Merger, Merging, NoMerging, merging
+from sfumato.mixed.anonymizers.grouped_items import GroupedItems, check_limit
+from sfumato.mixed.anonymizers.merging import Bounded, Merger, Merging, NoMerging, merging
+from sfumato.mixed.anonymizers.placing import Placed, placed
 from sfumato.mixed.mixed_table import MixedTable
-from sfumato.mixed.placing import Placed, placed
 from sfumato.mixed.policy import MixedRequirement, mixed_requirement
 from sfumato.mixed.release import MixedRelease, rows_of
 from sfumato.mixed.verification import verify

@@ -32,8 +32,8 @@ import numpy as np
 
 from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.configuration import Configured, Option, parse
-from sfumato.mixed.grouped_items import GroupedItems
-from sfumato.mixed.placing import Placed
+from sfumato.mixed.anonymizers.grouped_items import GroupedItems
+from sfumato.mixed.anonymizers.placing import Placed
 from sfumato.mixed.release import rows_of
 from sfumato.release import Release
 from sfumato.requirements import Requirement
