@@ -199,3 +199,17 @@ def test_a_published_file_of_patients_is_counted_in_csv_and_parquet_alike(tmp_pa
     assert found[0].measures == found[1].measures
     read = plain.read_records(tmp_path / "p.csv", ["sex", "race"], "codes")
     assert found[0]["candidates"] == plain.least_candidates(read, 2)
+
+
+def test_what_separates_items_of_an_original_can_be_said(tmp_path: Path) -> None:
+    baskets = tmp_path / "original.csv"
+    baskets.write_text("a;b,c\nc\n")  # the item `a;b`, but a semicolon is what would be guessed
+    asked = ["audit", str(baskets), "--baskets", "--original", str(baskets), "--json"]
+    assert run(*asked).returncode == 1
+    assert json.loads(run(*asked, "--original-separator", ",").stdout)["coverage"]["holds"]
+    table = write(tmp_path / "table.csv", [(("20", "f"), ["a", "b"])])
+    table.write_text(table.read_text().replace("a;b", '"a;b,c"'))
+    published = write(tmp_path / "published.csv", [(("20", "f"), ["a;b", "c"])])
+    mixed = ["audit", str(published), "--quasi", "age", "--items", "codes", "--original", str(table)]
+    assert run(*mixed).returncode == 1
+    assert run(*mixed, "--original-separator", ",").returncode == 0

@@ -35,6 +35,7 @@ from sfumato.workbench.runs import Runs
 from sfumato.workbench.serving import Serving, Team, _listening
 from sfumato.workbench.teams import Members, Patience, TeamGate, digested, fits
 from sfumato.workbench.uploads import harmless
+from sfumato.workbench.views.after.point import PREVIEWS
 from workbenches import HOST, ORIGIN, STUDY, certificate, client_of, make_desk, make_project
 
 SCRIPT = "<script>alert(1)</script>"
@@ -541,10 +542,10 @@ def served(folder: Path, *options: str) -> tuple[subprocess.Popen[str], str]:
     return started, address
 
 
-def uploads_of(process: subprocess.Popen[str]) -> list[Path]:
-    """The folders of uploads that a process holds the lock of."""
+def uploads_of(process: subprocess.Popen[str], prefix: str = "sfumato-uploads-") -> list[Path]:
+    """The folders of uploads, or of previews, that a process holds the lock of."""
     open_files = (link.readlink() for link in Path(f"/proc/{process.pid}/fd").iterdir() if link.exists())
-    return [file.parent for file in open_files if "sfumato-uploads-" in str(file)]
+    return [file.parent for file in open_files if prefix in str(file)]
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="reads /proc")
@@ -593,15 +594,16 @@ def workers_of(pid: int) -> list[int]:
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="reads /proc")
 def test_what_a_killed_workbench_left_is_removed_by_the_next(tmp_path: Path) -> None:
     started, _ = served(tmp_path)
-    [left] = uploads_of(started)
+    left = [*uploads_of(started), *uploads_of(started, PREVIEWS)]
+    (left[1] / "release.csv").write_text("a,b", encoding="utf-8")
     started.kill()
     started.wait()
-    assert left.exists()
+    assert len(left) == 2 and all(folder.exists() for folder in left)
     again, _ = served(tmp_path)
-    [own] = uploads_of(again)
-    assert not left.exists() and own.exists()
+    own = [*uploads_of(again), *uploads_of(again, PREVIEWS)]
+    assert not any(folder.exists() for folder in left) and all(folder.exists() for folder in own)
     again.send_signal(signal.SIGINT)
-    assert again.wait(90) == 0 and not own.exists()
+    assert again.wait(90) == 0 and not any(folder.exists() for folder in own)
 
 
 def test_a_team_is_let_in_by_tls_and_told_what_that_means(tmp_path: Path) -> None:

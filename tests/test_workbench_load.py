@@ -8,10 +8,10 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
+from sfumato.pages.texts import t
 from sfumato.workbench.app import House, opened
 from sfumato.workbench.gate import Gate
 from sfumato.workbench.runs import Runs
-from sfumato.workbench.texts import t
 from workbenches import HOST, ORIGIN, STUDY, make_desk, make_project
 
 TABS = 8

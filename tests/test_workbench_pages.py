@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from sfumato.pages.texts import t
 from sfumato.workbench.app import House
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.runs import Runs
 from sfumato.workbench.teams import Members, TeamGate
-from sfumato.workbench.texts import t
 from workbenches import STUDY, certificate, make_desk, make_project, served
 
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}

@@ -19,9 +19,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from sfumato.pages.texts import t
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.runs import Progress, Run, Runs
-from sfumato.workbench.texts import t
 from workbenches import STUDY, client_of, make_desk, make_project, people
 
 SLOW = STUDY.replace('["k-anonymity k=2", "k-anonymity k=5", "k-anonymity k=10"]', "REQUIREMENTS").replace(

@@ -76,7 +76,7 @@ def opened(page: Any, given: Path | str) -> str:
     else:
         page.click(f'button[data-source="{given}"]')
     page.click("text=Make the project")
-    page.wait_for_url("**/projects/*/*", timeout=60_000)
+    page.wait_for_url("**/projects/*/*", timeout=MINUTES)
     return str(page.url.rsplit("/", 1)[0])
 
 
@@ -167,7 +167,7 @@ def test_baskets_walk_the_same_way(page: Any, desk: Desk, tmp_path: Path) -> Non
     page.wait_for_selector('#looked input[value="baskets"]')
     page.check('#looked input[value="baskets"]')
     page.click("text=Make the project")
-    page.wait_for_url("**/projects/*/*", timeout=60_000)
+    page.wait_for_url("**/projects/*/*", timeout=MINUTES)
     here = page.url.rsplit("/", 1)[0]
     for step in ("risk", "wishes"):
         page.goto(f"{here}/{step}")

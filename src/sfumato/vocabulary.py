@@ -48,7 +48,10 @@ ID = Option("Of baskets in rows: the column that says whose an item is.", takes=
 ITEM = Option("Of baskets in rows: the column of items.", takes="column")
 COLUMN = Option("Of baskets in lists: the column that holds them, if there are several.", takes="column")
 SEPARATOR = Option("Of baskets in lines: what separates items, if it is guessed wrongly.")
-TREE = Option("Of baskets: the tree of items, as a level table: each with what it is generalized to.", takes="file")
+TREE = Option(
+    "Of baskets: the tree of items, as a level table (each with what it is generalized to), or icd-9-cm or icd-10.",
+    takes="file",
+)
 KNOWN = Option("Of baskets: how many items of a person an attacker may know.", least=1)
 
 ANONYMIZERS = Option("Who makes the release: names with their options.", takes="anonymizer")

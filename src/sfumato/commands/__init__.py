@@ -6,10 +6,11 @@ from sfumato.commands.ask import ask
 from sfumato.commands.audit import audit
 from sfumato.commands.check import check
 from sfumato.commands.choose import choose
+from sfumato.commands.drafts.init import init
+from sfumato.commands.drafts.policy import policy
 from sfumato.commands.explore import explore
 from sfumato.commands.frontier import frontier
 from sfumato.commands.hierarchy import hierarchy
-from sfumato.commands.init import init
 from sfumato.commands.lists.datasets import datasets
 from sfumato.commands.lists.options import options
 from sfumato.commands.release import release
@@ -22,6 +23,7 @@ COMMANDS = (
     init,
     hierarchy,
     check,
+    policy,
     anonymize,
     explore,
     ask,

@@ -127,8 +127,7 @@ def _table(source: str, recipe: Recipe, roles: Roles, about: OfTable, reading: T
 def _baskets(source: str, recipe: Recipe, baskets: OfBaskets, reading: TableReading, target: Target) -> Single:
     """Make a release of baskets."""
     from sfumato.publish.single import Clock, basket_layout, single_baskets
-    from sfumato.transactions import DEFAULT_MAKER
-    from sfumato.transactions.anonymizers.registry import basket_anonymizer
+    from sfumato.transactions.anonymizers.registry import basket_anonymizer, usual_maker
     from sfumato.transactions.policy import basket_requirement
 
     clock = Clock()
@@ -138,6 +137,6 @@ def _baskets(source: str, recipe: Recipe, baskets: OfBaskets, reading: TableRead
     if len(recipe.require) != 1:
         raise BadInputError('baskets need one requirement: --require "km-anonymity k=5 m=2", for example')
     wanted = basket_requirement(recipe.require[0])
-    maker = basket_anonymizer(DEFAULT_MAKER if recipe.maker is None else recipe.maker)
+    maker = basket_anonymizer(usual_maker(wanted) if recipe.maker is None else recipe.maker)
     announce_first_run()
     return single_baskets(declared, maker, wanted, recipe.utility, recipe.limit, target, clock)

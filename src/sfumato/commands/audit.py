@@ -97,6 +97,10 @@ class AboutBaskets(Group):
     local: Annotated[
         bool, typer.Option("--local", help="Of baskets: an item may be published in several ways, record by record.")
     ] = False
+    original_separator: Annotated[
+        str | None,
+        typer.Option(help="Of sets of items: what separates those of the original, if it is guessed wrongly."),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -111,9 +115,6 @@ class AboutItems(Group):
             help="The column of a table that holds sets of items (lists, or cells with ; between them): what quasi-"
             "identifiers and items tell together. --separator, --tree, --known, --legend and --local are about it then."
         ),
-    ] = None
-    original_separator: Annotated[
-        str | None, typer.Option(help="Of --items: what separates items in the original, if it is guessed wrongly.")
     ] = None
     sensitive_items: Annotated[
         list[str],
@@ -220,7 +221,7 @@ def _of_baskets(
     against = None
     text.refuse_for_baskets()
     if original.original is not None:
-        against = baskets.declared_in(original.original, text).open()
+        against = baskets.declared_in(original.original, text, about.original_separator).open()
     elif baskets.tree is not None:
         raise BadInputError("--tree says which items a published node stands for: give the original too (--original)")
     legend = None if about.legend is None else read_legend(about.legend)
@@ -271,7 +272,7 @@ def _of_items(
         sets.known,
         sets.local,
         baskets.separator,
-        items.original_separator,
+        sets.original_separator,
         about.hierarchies,
         about.suppressed,  # type: ignore[arg-type]
         weights=read_weights(about.weight) or None,

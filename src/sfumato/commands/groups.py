@@ -246,8 +246,8 @@ class OfBaskets(Group):
         at = self.id, self.item, self.column, separator, self.tree
         return BasketsDeclaration(source, *at, reading.encoding, reading.memory, reading.spill)
 
-    def declared_in(self, name: str, reading: TextFile) -> BasketsDeclaration:
-        """Find out where baskets are: in a study, bundled, or in a file."""
+    def declared_in(self, name: str, reading: TextFile, separator: str | None = None) -> BasketsDeclaration:
+        """Find out where baskets are: in a study, bundled, or in a file, whose items a separator may stand between."""
         from sfumato.publish.audit.question import study_file
         from sfumato.tradeoff import read_study
         from sfumato.transactions.files.declaration import BasketsDeclaration
@@ -255,7 +255,10 @@ class OfBaskets(Group):
 
         path = study_file(name)
         if path is None:
-            return BasketsDeclaration(name, tree=self.tree, memory=reading.memory, spill=reading.spill)
+            within = {"memory": reading.memory, "spill": reading.spill}
+            return BasketsDeclaration(name, separator=separator, tree=self.tree, **within)
+        if separator is not None:
+            raise BadInputError(f"--original-separator: {path} says how its baskets are read; leave the option out")
         study = read_study(str(path))
         if not isinstance(study, BasketStudy):
             raise BadInputError(f"{name}: this study is about a table, not about baskets")

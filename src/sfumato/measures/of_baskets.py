@@ -59,6 +59,12 @@ OF_BASKETS = (
     _of_baskets("ncp", "utility", "lower", "share of the items that a published item stands for, on average", 0, 1),
     _of_baskets("ul", "utility", "lower", "utility loss of set-based generalization (Loukides et al. 2011)"),
     _of_baskets("ul_log2", "utility", "lower", "log2 of ul, where ul is too small to be written", -inf),
+    _of_baskets(
+        "studies_supported",
+        "utility",
+        "higher",
+        "studies whose items can still be told from all others, of those that were named",
+    ),
     _of_baskets("items_suppressed", "utility", "lower", "share of the items that are published nowhere", 0, 1),
     _of_baskets("occurrences_suppressed", "utility", "lower", "share of the items of records that are left out", 0, 1),
 )

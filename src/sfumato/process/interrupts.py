@@ -229,6 +229,16 @@ def _close_connections() -> None:
             connection.close()
 
 
+def remove_unfinished() -> None:
+    """Remove what is not done: for whoever is about to leave the process while other threads still work."""
+    for path in list(_unfinished):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+
+
 def _leave(ended: int | BaseException | None) -> None:
     """Remove what is unfinished and leave the process, whatever its other threads do."""
     _finishing.acquire(timeout=GRACE_SECONDS / 2)
@@ -238,12 +248,7 @@ def _leave(ended: int | BaseException | None) -> None:
     closing = threading.Thread(target=_close_connections, daemon=True)
     closing.start()
     closing.join(LOOK_SECONDS)
-    for path in list(_unfinished):
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            with suppress(OSError):
-                path.unlink(missing_ok=True)
+    remove_unfinished()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()

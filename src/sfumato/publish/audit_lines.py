@@ -211,7 +211,7 @@ def basket_audit_lines(audit: BasketAudit) -> Iterator[str]:
     for failure in audit.failures:
         yield (
             f"\nFAILS: {failure.requirement} does not hold: {counted(failure.sets, 'set')} of known items "
-            f"{'is' if failure.sets == 1 else 'are'} in too few records, such as"
+            f"{'is' if failure.sets == 1 else 'are'} {failure.fault}, such as"
         )
         yield from (f"  {counted(each.records, 'record')}: {short(each.items)}" for each in failure.examples)
     if audit.require is not None and not audit.failures:

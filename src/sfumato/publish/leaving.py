@@ -20,6 +20,8 @@ from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
 from sfumato.pages import render
 from sfumato.plain import json_text
+from sfumato.process.interrupts import look
+from sfumato.process.steps import step
 from sfumato.publish.board import Decision, board_file, board_page
 from sfumato.publish.certificate import certificate_files, internal
 from sfumato.publish.formulas import note_formulas
@@ -27,6 +29,9 @@ from sfumato.publish.plain_words import PlainWords
 from sfumato.quiet import Quiet
 from sfumato.release import check_targets, staged
 from sfumato.tradeoff import Map
+
+STEPS = ("read", "make", "write", "verify", "certify")
+"""What publishing does, in order: each is told as it begins (`process.steps`), and can be the last."""
 
 AGREE = 1e-9
 """How far a measure of the audit may lie from the maker's own."""
@@ -166,10 +171,13 @@ def publish(
     check_targets(targets, force, leaving.inputs)
     with staged(targets, private=[*internal(certificates), *boards, *mappings]) as drafts:
         written = drafts[: len(data)]
+        step("write")
         cells = leaving.write(written)
+        step("verify")
         verdict = leaving.verify(written)
         if decision is not None:
             decision.check(None if verdict is None else verdict.measures)
+        step("certify")
         texts: list[str] = []
         certified = leaving.certificates(written, verdict)
         plain = leaving.in_plain_words(certified[1])
@@ -181,6 +189,7 @@ def publish(
             texts.append(board_page(certified[0], decision, data[0]))
         for draft, text in zip(drafts[len(data) :], [*texts, *mappings.values()], strict=True):
             draft.write_text(text, encoding="utf-8")
+        look()
     notices = formula_notice(dict(cells), leaving.escape_formulas)
     return Publication(leaving, verdict, tuple(targets), tuple(notices), next(iter(mappings), None))
 

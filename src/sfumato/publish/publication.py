@@ -22,6 +22,7 @@ from sfumato.errors import BadInputError
 from sfumato.evidence.counted import joined_tables
 from sfumato.measures import measure
 from sfumato.phrases import counted
+from sfumato.process.steps import step
 from sfumato.publish.audit.audit import Audit, audit
 from sfumato.publish.audit.question import STUDY
 from sfumato.publish.baskets.publication import leaving_baskets
@@ -89,6 +90,7 @@ def publish_point(
     study = sha256(Path(declared).read_bytes()).hexdigest()
     origin = Origin("", str(map_.about.get("digest")), map_.study.name, study, id, declared)
     others = [board_file(path), *([] if mapping is None else [Path(mapping)])]
+    step("read")
     if isinstance(map_.study, BasketStudy):
         check_targets([path, *others], force, map_files(folder))
         check_choice("legend", legend, MODES)
@@ -114,6 +116,7 @@ def publish_point(
     if isinstance(maker, Brought):
         leaving = leaving_foreign(point, maker, table, path, origin, layout, escape_formulas)
         return publish(leaving, force, mapping, decision)
+    step("make")
     release = made(point, table)
     if isinstance(maker, Mechanism):
         assert isinstance(release, NoisyRelease | RecordRelease)

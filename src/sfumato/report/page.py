@@ -20,6 +20,7 @@ from sfumato.errors import BadInputError
 from sfumato.kernels import cache_folder
 from sfumato.measures import MEASURES
 from sfumato.pages import file, in_script, render, source
+from sfumato.pages.texts import drawing_texts
 from sfumato.phrases import counted, listed
 from sfumato.release import staged
 from sfumato.report.budget import tuning_content
@@ -77,6 +78,7 @@ def page(map_: Map, public: bool, day: date) -> str:
         scripts=scripts,
         digests=[f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in scripts],
         data=in_script(content(map_, public)),
+        texts=in_script(drawing_texts()),
         public=public,
         name=map_.study.name,
         tried=_tried(map_, day),

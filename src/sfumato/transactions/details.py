@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from sfumato.transactions.measures.itemsets import Rows, weakest
+from sfumato.transactions.measures.studies import ItemStudy
 from sfumato.transactions.recoding import BasketRelease
 
 SHOWN = 8
@@ -21,12 +22,15 @@ SAMPLE = "Some records, before and after"
 """The title of the one table that shows records."""
 
 
-def basket_details(release: BasketRelease, matching: Mapping[str, int]) -> dict[str, Any]:
+def basket_details(
+    release: BasketRelease, matching: Mapping[str, int], studies: Sequence[ItemStudy] = ()
+) -> dict[str, Any]:
     """Describe a release: its rarest published sets, its largest published items, some records before and after."""
     return {
         "groups": len(release.labels),
         "columns": [_lengths(release)],
         "tables": [
+            *_studies(release, studies),
             {
                 "title": "The commonest items, before and after",
                 "heads": [["item", ""], ["records", "number"], ["published as", ""], ["records show that", "number"]],
@@ -56,6 +60,15 @@ def basket_details(release: BasketRelease, matching: Mapping[str, int]) -> dict[
             },
         ],
     }
+
+
+def _studies(release: BasketRelease, studies: Sequence[ItemStudy]) -> list[dict[str, Any]]:
+    """Say which studies the release supports, where there are some."""
+    rows = [[study.name, len(study.labels), "yes" if study.supported(release) else "no"] for study in studies]
+    heads = [["study", ""], ["items", "number"], ["supported", ""]]
+    return (
+        [{"title": "The studies, and whether this release supports them", "heads": heads, "rows": rows}] if rows else []
+    )
 
 
 def item_changes(release: BasketRelease) -> str:

@@ -247,6 +247,13 @@ class BasketRelease(Quiet):
             return self.recodings.published(self.baskets)
         return published_by(self.baskets, self.recodings, self.piece)
 
+    def published_in(self, piece: int) -> Codes:
+        """Return for every item its label in one piece, by its place in `labels`; -1 where no record can show it."""
+        place = {label: number for number, label in enumerate(self.labels)}
+        recoding = self.recodings[piece]
+        numbers = np.array([*(place.get(label, SUPPRESSED) for label in recoding.labels), SUPPRESSED], np.int32)
+        return numbers[recoding.parts]
+
     @property
     def labels(self) -> tuple[str, ...]:
         """Everything that some record shows, each label once."""

@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from sfumato.configuration import described
+from sfumato.configuration import Option, described, value_text
 from sfumato.errors import BadInputError
 from sfumato.kernels import source_digest
 from sfumato.measures import MEASURES, Classification
@@ -33,21 +33,24 @@ from sfumato.tradeoff.study.texts import (
     texts_of,
     written_texts,
 )
-from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer
-from sfumato.transactions.anonymizers.registry import candidate_maker
+from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer, Task
+from sfumato.transactions.anonymizers.registry import candidate_maker, gone_on
+from sfumato.transactions.anonymizers.set_based import SetBased
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.details import basket_details, item_changes
 from sfumato.transactions.files.bundled import BASKETS
 from sfumato.transactions.files.declaration import BasketsDeclaration
-from sfumato.transactions.measures.attacks import Linking
+from sfumato.transactions.measures.attacks import MOST_INFERRED_FROM, Linking
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.queries import ItemQueries
 from sfumato.transactions.measures.scales import BasketScales, PreparedBaskets
 from sfumato.transactions.policy import (
+    FILE,
     BasketRequirement,
     CompleteKAnonymity,
     KMAnonymity,
     PrivacyConstraints,
+    RhoUncertainty,
     SuppressionLimit,
     UtilityConstraints,
     basket_requirement,
@@ -56,14 +59,15 @@ from sfumato.transactions.policy import (
 )
 from sfumato.transactions.recoding import BasketRelease
 from sfumato.vocabulary import ANONYMIZERS, LIMIT, REQUIREMENTS, UTILITY
+from sfumato.workers import Once
+
+WARM = Once(kept=32)
+"""Releases of warm sweeps, so that a pass is made once for all its points."""
 
 NOTHING = basket_requirement("km-anonymity k=1 m=1")
 AXES = ("itemset_risk", "query_utility")
 SCALES = {"queries": (ItemQueries,), "linking": (Linking,), "losses": (ItemLosses,)}
 """The kinds of every scale that is a configuration of its own."""
-
-FILE = "a file"
-"""What a file is called where its name may not be told."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,8 @@ class BasketCandidate:
     requirement: BasketRequirement
     utility: UtilityConstraints | None = None
     limit: SuppressionLimit = field(default_factory=SuppressionLimit)
+    warm: tuple[int, ...] = ()
+    """Of a warm sweep: every k from the first to its own, each begun with the parts of the one before."""
 
     form: ClassVar[str] = "generalization"
     suppress: ClassVar[float] = 0.0
@@ -81,7 +87,12 @@ class BasketCandidate:
 
     def __str__(self) -> str:
         extra = [str(part) for part in (self.utility, self.limit) if part not in (None, SuppressionLimit())]
-        return ", ".join([str(self.anonymizer), str(self.requirement), *extra])
+        begun = [f"warm k={self._chain}"] if self.warm else []
+        return ", ".join([str(self.anonymizer), str(self.requirement), *extra, *begun])
+
+    @property
+    def _chain(self) -> str:
+        return ",".join(map(str, self.warm))
 
     @property
     def id(self) -> str:
@@ -95,7 +106,9 @@ class BasketCandidate:
         for part in (self.anonymizer, self.requirement):
             options |= {option.name: getattr(part, option.name) for option in fields(part)}  # type: ignore[arg-type]
         texts = {"utility": self.utility, "limit": None if self.limit == SuppressionLimit() else self.limit}
-        kept = {name: value for name, value in options.items() if value is not None}
+        kept = {name: value for name, value in options.items() if value is not None and value != ()}
+        kept = {name: value_text(value) if isinstance(value, tuple) else value for name, value in kept.items()}
+        kept |= {"warm": self._chain} if self.warm else {}
         return kept | {name: str(constraint) for name, constraint in texts.items() if constraint is not None}
 
     @property
@@ -105,31 +118,41 @@ class BasketCandidate:
             return self.anonymizer.baseline
         parts = [f"{self.anonymizer.in_words()}: {self.requirement.rule_in_words()}"]
         if self.utility is not None:
-            file, level = self.utility.file, self.utility.level
-            where = f"a line of {file}" if file else f"a node of level {level} of the item tree"
-            parts.append(f"items published together only within {where}")
+            parts.append(self.utility.in_words())
         if self.limit.share:
             parts.append(f"at most {percent(self.limit.share, 3)} of the {self.limit.of} left out")
+        if self.warm:
+            parts.append(f"one pass over k = {self._chain.replace(',', ', ')}, each begun where the last ended (warm)")
         return "; ".join(parts)
 
     @property
     def family(self) -> str:
         """What it is drawn as: who makes it."""
-        return self.anonymizer.in_words()
+        return self.anonymizer.in_words() + (" (warm)" if self.warm else "")
 
     @property
     def public(self) -> BasketCandidate:
         """The candidate as everybody may know it: files are not called by their names."""
-        requirement, utility = self.requirement, self.utility
-        if isinstance(requirement, PrivacyConstraints):
-            requirement = replace(requirement, file=FILE)
+        utility = self.utility
         if utility is not None and utility.file is not None:
             utility = replace(utility, file=FILE)
-        return replace(self, requirement=requirement, utility=utility)
+        return replace(self, requirement=self.requirement.public, utility=utility)
 
     def make(self, baskets: Baskets) -> BasketRelease:
-        """Make the release."""
-        return self.anonymizer.anonymize(baskets, self.requirement, self.utility, self.limit)
+        """Make the release; of a warm sweep, what comes before it is made once, whoever asks for it first."""
+        if not self.warm:
+            return self.anonymizer.anonymize(baskets, self.requirement, self.utility, self.limit)
+        return WARM.result((baskets.digest, str(self)), lambda: self._going_on(baskets))
+
+    def _going_on(self, baskets: Baskets) -> BasketRelease:
+        """Make the release beginning with the parts of the one before."""
+        assert isinstance(self.anonymizer, SetBased)
+        task = Task(baskets, self.requirement, self.utility, self.limit)
+        if len(self.warm) == 1:
+            return gone_on(self.anonymizer, task, None)
+        wanted: Any = self.requirement
+        before = replace(self, requirement=replace(wanted, k=self.warm[-2]), warm=self.warm[:-1])
+        return gone_on(self.anonymizer, task, before.make(baskets))
 
     def point(self) -> Point:
         """Return the point of this candidate, before it is measured."""
@@ -144,14 +167,40 @@ class BasketGrid:
     requirements: Annotated[tuple[BasketRequirement, ...], REQUIREMENTS] = (NOTHING,)
     utility: Annotated[tuple[UtilityConstraints | None, ...], UTILITY] = (None,)
     limits: Annotated[tuple[SuppressionLimit, ...], LIMIT] = (SuppressionLimit(),)
+    warm: Annotated[
+        bool,
+        Option(
+            "Whether requirements that differ in k are served in one pass, each k begun with the parts of the one "
+            "before: faster, and not what a k alone would give. Of coat, pcta and upcta."
+        ),
+    ] = False
+
+    def __post_init__(self) -> None:
+        cold = [str(maker) for maker in self.anonymizers if not isinstance(maker, SetBased)]
+        if self.warm and cold:
+            raise BadInputError(
+                f"warm = true: {cold[0]} cannot go on from another release, coat, pcta and upcta can; put it under "
+                "[[candidates]] of its own"
+            )
+        fixed = [one for one in self.requirements if not isinstance(one, KMAnonymity | PrivacyConstraints)]
+        if self.warm and fixed:
+            raise BadInputError(
+                f"warm = true goes from one k to the next, and {fixed[0]} is not served so; leave it out"
+            )
 
     @property
     def candidates(self) -> list[BasketCandidate]:
         """All combinations, in order."""
-        return [
+        every = [
             BasketCandidate(*combination)
             for combination in product(self.anonymizers, self.requirements, self.utility, self.limits)
         ]
+        return [replace(one, warm=self._chain(one.requirement)) for one in every] if self.warm else every
+
+    def _chain(self, wanted: Any) -> tuple[int, ...]:
+        """Return every k, from the least to that of a requirement, of those that differ from it in k alone."""
+        same: list[Any] = [one for one in self.requirements if type(one) is type(wanted)]
+        return tuple(sorted({one.k for one in same if one.k <= wanted.k and replace(one, k=wanted.k) == wanted}))
 
 
 ENDS = BasketGrid((candidate_maker("one-item"), candidate_maker("original")), (NOTHING,))
@@ -210,12 +259,13 @@ class BasketStudy:
 
     def candidate_of(self, entry: Mapping[str, Any]) -> BasketCandidate:
         """Read a candidate from its texts."""
-        utility, limit = (entry["parameters"].get(name) for name in ("utility", "limit"))
+        utility, limit, warm = (entry["parameters"].get(name) for name in ("utility", "limit", "warm"))
         return BasketCandidate(
             candidate_maker(entry["anonymizer"]),
             basket_requirement(entry["requirement"]),
             None if utility is None else utility_constraints(utility),
             SuppressionLimit() if limit is None else suppression_limit(limit),
+            () if warm is None else _chain_of(warm),
         )
 
     def to_toml(self, folder: Path | None = None) -> str:
@@ -227,7 +277,8 @@ class BasketStudy:
                 options["utility"] = tuple("none" if utility is None else utility for utility in grid.utility)
             if grid.limits != (SuppressionLimit(),):
                 options["limits"] = grid.limits
-            blocks.append({name: written_texts(values) for name, values in options.items()})
+            begun = {"warm": True} if grid.warm else {}
+            blocks.append({name: written_texts(values) for name, values in options.items()} | begun)
         return study_text(self, self.baskets.entries(folder), blocks)
 
 
@@ -248,7 +299,7 @@ class BasketWork:
     def _files(self) -> list[tuple[str, str]]:
         """Digest the files that scales and candidates read, so that a changed one is measured anew."""
         scales = self.study.scales
-        named = [scales.constraints, scales.queries.file]
+        named = [scales.constraints, scales.queries.file, scales.studies]
         for candidate in self.study.candidates:
             named += [
                 getattr(candidate.requirement, "file", None),
@@ -299,7 +350,11 @@ def promised_risk(candidate: BasketCandidate, scales: BasketScales) -> dict[str,
     covered = isinstance(requirement, CompleteKAnonymity) or (
         isinstance(requirement, KMAnonymity) and scales.constraints is None and requirement.m >= scales.known
     )
-    return {"itemset_risk": 1 / requirement.k} if covered else {}
+    bounds = {"itemset_risk": 1 / requirement.k} if covered else {}
+    if isinstance(requirement, RhoUncertainty) and scales.sensitive:
+        named = set(scales.sensitive) <= set(requirement.sensitive)
+        bounds |= {"rho": requirement.rho} if named and min(scales.known, MOST_INFERRED_FROM) <= requirement.m else {}
+    return bounds
 
 
 def measured_baskets(candidate: BasketCandidate, prepared: PreparedBaskets) -> Point:
@@ -312,7 +367,7 @@ def measured_baskets(candidate: BasketCandidate, prepared: PreparedBaskets) -> P
             "measures": dict(measured.values),
             "published": promised_risk(candidate, prepared.scales),
             "intervals": dict(measured.intervals),
-            "details": basket_details(release, measured.matching),
+            "details": basket_details(release, measured.matching, prepared.studies),
             "changes": {"items": item_changes(release)},
         }
 
@@ -361,12 +416,24 @@ def study_of(content: dict[str, Any], origin: str) -> BasketStudy:
     )
 
 
+def _chain_of(text: object) -> tuple[int, ...]:
+    """Read the k of a warm sweep back; whatever else stands there is an error."""
+    parts = text.split(",") if isinstance(text, str) else [""]
+    if not all(part.isdecimal() and len(part) < 10 for part in parts):
+        raise BadInputError(f"warm must be numbers with commas between them, such as 2,5,10, not {text!r}")
+    return tuple(map(int, parts))
+
+
 def _grid(block: Mapping[str, Any]) -> BasketGrid:
     known_keys("[[candidates]]", block, described(BasketGrid))
+    warm = block.get("warm", False)
+    if not isinstance(warm, bool):
+        raise BadInputError(f"[[candidates]] warm must be true or false, not {warm!r}")
     utility = [None if text == "none" else utility_constraints(text) for text in texts_of(block, "utility", "none")]
     return BasketGrid(
         tuple(map(candidate_maker, texts_of(block, "anonymizers", "coat"))),
         tuple(map(basket_requirement, texts_of(block, "requirements", str(NOTHING)))),
         tuple(utility),
         tuple(map(suppression_limit, texts_of(block, "limits", str(SuppressionLimit())))),
+        warm,
     )

@@ -41,7 +41,7 @@ def anonymize_command(study: Explorable, point: Point) -> str | None:
             options += [f"--weight={quoted_name(name)}={weight!r}" for name, weight in declared.weights.items()]
             options += [f"--hierarchies={DECLARED}"] if declares_hierarchies(study) else []
             source = shown_place(str(declared.source))
-        case BasketStudy(baskets=baskets) if not point.is_baseline:
+        case BasketStudy(baskets=baskets) if not point.is_baseline and not getattr(point.candidate, "warm", ()):
             source, options = baskets.source, baskets.options()
         case _:
             return None

@@ -269,13 +269,21 @@ def basket_meanings(scales: BasketScales) -> list[tuple[str, str]]:
         ),
         ("Losses", losses_in_words(scales)),
     ]
+    if scales.studies:
+        entries.append(
+            (
+                "Studies",
+                "studies_supported counts the named studies whose items can be told from all others: none of them is "
+                "left out, and what stands for one of them stands for items of the study alone.",
+            )
+        )
     if scales.sensitive:
         entries.append(
             (
                 "Sensitive items",
                 f"rho is the largest share of records with {listed(scales.sensitive)} among those that fit up to "
-                "two other known items; a published set counts for its share of sensitive items. No requirement "
-                "here bounds it.",
+                "two other known items; a published set counts for its share of sensitive items. It is bounded by "
+                "rho-uncertainty alone.",
             )
         )
     return entries

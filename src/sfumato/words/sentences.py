@@ -468,6 +468,10 @@ SAYINGS: Mapping[str, Saying] = {
         "the loss by publishing items as sets is 2 to the power of {number}",
         "nothing is lost by publishing items as sets",
     ),
+    "studies_supported": Saying(
+        "the items of {number} of the named studies can be told from all others",
+        "of none of the named studies can the items be told from all others",
+    ),
     "items_suppressed": Saying("{share} of the items are published nowhere", "every item is published somewhere"),
     "occurrences_suppressed": Saying(
         "{share} of what the records hold is left out", "nothing that the records hold is left out"

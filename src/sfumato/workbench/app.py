@@ -26,6 +26,7 @@ from starlette.types import ASGIApp
 
 from sfumato.errors import BadInputError, SfumatoError
 from sfumato.pages import file
+from sfumato.pages.texts import t
 from sfumato.plain import to_plain
 from sfumato.report.page import SHARED, script_of, vega_script
 from sfumato.workbench.data.sentences import in_forms
@@ -34,8 +35,8 @@ from sfumato.workbench.endpoints import Call, Endpoint, read_body
 from sfumato.workbench.errors import TooLargeError, answer_of, status_of
 from sfumato.workbench.gate import Gate, Guarded, Visitor
 from sfumato.workbench.openapi import description
+from sfumato.workbench.publications import Publications
 from sfumato.workbench.runs import Runs
-from sfumato.workbench.texts import t
 from sfumato.workbench.uploads import USUAL_MOST, received
 from sfumato.workbench.views import after, audit, changes, columns, hierarchies, home, open, risk, run, wishes
 from sfumato.workbench.views import files as of_files
@@ -76,6 +77,12 @@ class House:
 
     runs: Runs = field(default_factory=Runs)
     most_upload: int = USUAL_MOST
+    publications: Publications = field(default_factory=Publications)
+
+    def close(self) -> None:
+        """End what is under way."""
+        self.publications.close()
+        self.runs.close()
 
 
 def opened(house: House, gate: Gate) -> ASGIApp:
@@ -96,9 +103,9 @@ def opened(house: House, gate: Gate) -> ASGIApp:
 
 @asynccontextmanager
 async def _life(house: House, app: Starlette) -> AsyncIterator[None]:
-    """Let runs end with the application."""
+    """Let runs and publications end with the application."""
     yield
-    await run_in_threadpool(house.runs.close)
+    await run_in_threadpool(house.close)
 
 
 async def _description(request: Request) -> Response:
@@ -126,7 +133,9 @@ async def _answered(methods: Mapping[str, Endpoint], house: House, request: Requ
         query = {name: request.query_params[name] for name in endpoint.query if name in request.query_params}
         if "told" in endpoint.query and "last-event-id" in request.headers:  # a browser that listens again
             query["told"] = request.headers["last-event-id"]
-        call = Call(desk, dict(request.path_params), query, body, visitor.csrf, visitor.name, house.runs)
+        call = Call(
+            desk, dict(request.path_params), query, body, visitor.csrf, visitor.name, house.runs, house.publications
+        )
         result = await run_in_threadpool(endpoint.answer, call)
     except SfumatoError as error:
         answer, project = answer_of(error), str(request.path_params.get("project", ""))
@@ -151,11 +160,11 @@ async def _json(request: Request) -> Any:
     async for piece in request.stream():
         content += piece
         if len(content) > MOST_BYTES:
-            raise TooLargeError(f"the body is longer than {MOST_BYTES:,} bytes")
+            raise TooLargeError(t("api.too_long", most=MOST_BYTES))
     try:
         return json.loads(content) if content else {}
     except (ValueError, RecursionError):
-        raise BadInputError("the body is not JSON") from None
+        raise BadInputError(t("api.not_json")) from None
 
 
 def _told(request: Request, answer: dict[str, Any], status: int) -> Response:

@@ -25,12 +25,12 @@ from tomlkit.exceptions import TOMLKitError
 
 from sfumato.documents import read_json, read_text
 from sfumato.errors import BadInputError
+from sfumato.pages.texts import t
 from sfumato.process.interrupts import unfinished
 from sfumato.release.staging import PRIVATE, writable
 from sfumato.tradeoff import read_study
 from sfumato.tradeoff.study.study import study_from_toml
 from sfumato.workbench.errors import ConflictError, MissingError, RefusedError
-from sfumato.workbench.texts import t
 from sfumato.workbench.trust import Trust
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Desk:
         """Return a project by the name of its folder; one whose study wants more than it may is refused."""
         folder = self.folder / name
         if name != folder.name or not _is_settled(folder):
-            raise MissingError(f"there is no project {name!r} here")
+            raise MissingError(t("desk.no_project", name=name))
         linked = next((file for file in WRITTEN if (folder / file).is_symlink()), None)
         if linked is not None:
             raise RefusedError(t("error.linked", file=linked, project=name))
@@ -108,9 +108,9 @@ class Desk:
             path = (place / text.removeprefix(UPLOADED if uploaded else "")).resolve()
             path.is_file()
         except (OSError, ValueError, RuntimeError):  # a name too long, with a zero in it, or links in a circle
-            raise RefusedError(f"{text!r}: no file can be called so") from None
+            raise RefusedError(t("desk.no_name", text=text)) from None
         if not path.is_relative_to(place):
-            raise RefusedError(f"{text}: this is outside of the folder that the workbench was started with")
+            raise RefusedError(t("desk.outside", text=text))
         return path
 
 
@@ -209,7 +209,7 @@ class Project:
     def notes(self) -> dict[str, Any]:
         """Return what the workbench keeps beside the study."""
         path = self.folder / NOTES
-        notes: dict[str, Any] = read_json(path, "what the workbench keeps") if path.is_file() else {}
+        notes: dict[str, Any] = read_json(path, t("desk.notes")) if path.is_file() else {}
         return notes
 
     def note(self, **entries: Any) -> None:
@@ -229,7 +229,7 @@ class Project:
                 edit(document)
                 after = tomlkit.dumps(document)
             except TOMLKitError as error:
-                raise BadInputError(f"this cannot be written into a study ({error})") from None
+                raise BadInputError(t("desk.unwritable", why=error)) from None
             if after == before:
                 return
             undone = [*self.notes().get("undo", []), {"why": why, "text": before}][-MOST_UNDONE:]
@@ -237,11 +237,11 @@ class Project:
 
     def undo(self) -> str:
         """Take the last change back; return what it was."""
-        return self._step("undo", "redo", "there is nothing to undo")
+        return self._step("undo", "redo", t("changes.nothing_to_undo"))
 
     def redo(self) -> str:
         """Make the change again that was taken back last; return what it was."""
-        return self._step("redo", "undo", "there is nothing to redo")
+        return self._step("redo", "undo", t("changes.nothing_to_redo"))
 
     def _step(self, taken: str, given: str, nothing: str) -> str:
         with lock_of(self.folder):

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_h
 
 from sfumato.configuration import check_options, described, shortened
 from sfumato.errors import BadInputError
+from sfumato.pages.texts import t
 from sfumato.workbench.errors import FieldError
+from sfumato.workbench.publications import Publications
 from sfumato.workbench.runs import Runs
 
 if TYPE_CHECKING:
@@ -66,6 +68,9 @@ class Call:
 
     runs: Runs = field(default_factory=Runs, repr=False)
     """What is under way."""
+
+    publications: Publications = field(default_factory=Publications, repr=False)
+    """What is being published."""
 
     @property
     def project(self) -> Project:
@@ -119,19 +124,19 @@ def mappings(kind: type) -> frozenset[str]:
 def read_body(kind: type, given: Any) -> Any:
     """Make what an endpoint takes from plain values; what does not fit is a sentence that names the field."""
     if not isinstance(given, dict):
-        raise BadInputError("the body must be a JSON object")
+        raise BadInputError(t("api.no_object"))
     known = described(kind)
     unknown = [key for key in given if key not in known]
     if unknown:
-        raise FieldError(unknown[0], f"unknown field {unknown[0]!r}; known are {', '.join(known) or 'none'}")
+        raise FieldError(unknown[0], t("api.unknown", field=unknown[0], known=", ".join(known) or "none"))
     lacking = [name for name, each in known.items() if each.default is MISSING and name not in given]
     if lacking:
-        raise FieldError(lacking[0], f"{lacking[0]} is not given: {known[lacking[0]].option.meaning}")
+        raise FieldError(lacking[0], t("api.lacking", field=lacking[0], meaning=known[lacking[0]].option.meaning))
     objects = mappings(kind)
     values = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
     for key, value in values.items():
         if key in objects and not isinstance(value, dict) and not (value is None and known[key].optional):
-            raise FieldError(key, f"{key} must be an object with names and values, not {shortened(value)}")
+            raise FieldError(key, t("api.mapping", key=key, value=shortened(value)))
         try:
             known[key].check(value)
         except BadInputError as error:

@@ -19,8 +19,8 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sfumato.errors import SfumatoError
+from sfumato.pages.texts import t
 from sfumato.workbench.errors import RefusedError, StrangerError, status_of
-from sfumato.workbench.texts import t
 from sfumato.workbench.views.page import error_page
 
 POLICY = (
@@ -106,19 +106,19 @@ class Gate:
     def check_name(self, request: Request) -> None:
         """Raise unless we are called by a name of ours: another may have been made to lead here."""
         if request.headers.get("host", "") not in self.hosts:
-            raise RefusedError("the workbench does not go by this name; open the address that it printed")
+            raise RefusedError(t("gate.name"))
 
     def check_change(self, request: Request, visitor: Visitor) -> None:
         """Raise unless what is changed, or asked by a script, is so by a page of ours."""
         if request.method in SAFE:
             site = request.headers.get("sec-fetch-site", "same-origin")
             if request.url.path.startswith("/api/") and site not in ("same-origin", "none"):
-                raise RefusedError("this can be asked by a page of the workbench itself alone")
+                raise RefusedError(t("gate.asked"))
             return
         if request.headers.get("origin", "") not in self.origins:
-            raise RefusedError("a change must come from a page of the workbench itself")
+            raise RefusedError(t("gate.change"))
         if not hmac.compare_digest(request.headers.get(CSRF, "").encode(), visitor.csrf.encode()):
-            raise RefusedError("this page is of an earlier run of the workbench; load it again")
+            raise RefusedError(t("gate.earlier"))
 
 
 class Guarded:

@@ -21,11 +21,12 @@ from secrets import token_hex
 from typing import Any, Literal, get_args
 
 from sfumato.errors import SfumatoError
+from sfumato.pages.texts import t
 from sfumato.plain import to_plain
 from sfumato.process.interrupts import EXIT_CODE
+from sfumato.workbench.data.sentences import all_in_forms
 from sfumato.workbench.desk import MAPPED, Project, hold, let_go
 from sfumato.workbench.errors import ConflictError
-from sfumato.workbench.texts import t
 from sfumato.workbench.worker import Task
 
 State = Literal["idle", "waiting", "running", "done", "stopped", "failed"]
@@ -73,7 +74,7 @@ class Progress:
 
     def values(self) -> dict[str, Any]:
         """What is told of it."""
-        return asdict(self)
+        return all_in_forms(asdict(self))
 
 
 class Run:

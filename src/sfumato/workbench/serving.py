@@ -16,7 +16,8 @@ import uvicorn
 from starlette.concurrency import run_in_threadpool
 
 from sfumato.errors import BadInputError
-from sfumato.process.interrupts import looks_itself, pressed
+from sfumato.pages.texts import t
+from sfumato.process.interrupts import looks_itself, pressed, remove_unfinished
 from sfumato.process.spilling import private_folder
 from sfumato.workbench.app import House, opened
 from sfumato.workbench.desk import Desk
@@ -24,6 +25,7 @@ from sfumato.workbench.gate import Gate
 from sfumato.workbench.runs import Runs
 from sfumato.workbench.teams import Members, TeamGate
 from sfumato.workbench.uploads import USUAL_MOST
+from sfumato.workbench.views.after.point import preview_folder
 
 UPLOADS = "sfumato-uploads-"
 """How the name of the folder of uploads begins."""
@@ -49,16 +51,14 @@ class Team:
         """Raise unless the files can be used."""
         Members(self.users).read()
         if self.users.stat().st_mode & 0o077:
-            raise BadInputError(f"{self.users}: others can read it; make it yours alone (chmod 600)")
+            raise BadInputError(t("serve.others_read", file=self.users))
         for file in (self.certificate, self.key):
             if not file.is_file():
-                raise BadInputError(f"{file}: there is no such file")
+                raise BadInputError(t("serve.no_file", file=file))
         try:
             ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(self.certificate, self.key)
         except (ssl.SSLError, OSError):
-            raise BadInputError(
-                f"{self.certificate} and {self.key} are no certificate and its key (PEM, without a password)"
-            ) from None
+            raise BadInputError(t("serve.no_certificate", certificate=self.certificate, key=self.key)) from None
 
     @property
     def known_as(self) -> tuple[str, ...]:
@@ -86,14 +86,14 @@ class Serving:
             folder.mkdir(mode=0o700, exist_ok=True)
             uploads.mkdir(mode=0o700, exist_ok=True)
             if folder.is_symlink() or not folder.is_dir():
-                raise BadInputError(f"the folder of {name} is a link or a file; take it away")
+                raise BadInputError(t("serve.linked", name=name))
         return Desk(folder, uploads, self.programs, self.servers)
 
 
 def serve(serving: Serving, tell: Callable[[str], None]) -> None:
     """Serve a folder until Ctrl-C; `tell` is given the address once it can be opened."""
     if not serving.folder.is_dir():
-        raise BadInputError(f"{serving.folder}: there is no such folder; make it first, or name another one")
+        raise BadInputError(t("serve.no_folder", folder=serving.folder))
     team = serving.team
     if team is not None:
         team.check()
@@ -101,8 +101,8 @@ def serve(serving: Serving, tell: Callable[[str], None]) -> None:
     port = listening.getsockname()[1]
     gate = _gate(team, port)
     uploads = private_folder(UPLOADS, Path(gettempdir()).absolute())
-    runs = Runs()
-    house = House(lambda name: serving.desk_of(uploads, name), runs, serving.most_upload)
+    preview_folder()  # what a killed workbench left of its own is removed
+    house = House(lambda name: serving.desk_of(uploads, name), Runs(), serving.most_upload)
     tls = {} if team is None else {"ssl_certfile": str(team.certificate), "ssl_keyfile": str(team.key)}
     config = uvicorn.Config(
         opened(house, gate),
@@ -114,9 +114,10 @@ def serve(serving: Serving, tell: Callable[[str], None]) -> None:
     )
     try:
         with looks_itself():
-            _Server(config, runs, lambda: tell(_address(gate, team, port))).run([listening])
+            _Server(config, house, lambda: tell(_address(gate, team, port))).run([listening])
     finally:
         shutil.rmtree(uploads, ignore_errors=True)
+        remove_unfinished()
 
 
 def _gate(team: Team | None, port: int) -> Gate:
@@ -138,9 +139,9 @@ def _address(gate: Gate, team: Team | None, port: int) -> str:
 class _Server(uvicorn.Server):  # type: ignore[misc]
     """Uvicorn, in a thread that is not the main one: it looks for Ctrl-C itself, and lets go of whoever listens."""
 
-    def __init__(self, config: Any, runs: Runs, begun: Callable[[], None]) -> None:
+    def __init__(self, config: Any, house: House, begun: Callable[[], None]) -> None:
         super().__init__(config)
-        self.runs, self.begun = runs, begun
+        self.house, self.begun = house, begun
 
     async def startup(self, sockets: Any = None) -> None:
         """Begin, then say so."""
@@ -153,8 +154,8 @@ class _Server(uvicorn.Server):  # type: ignore[misc]
         return bool(await super().on_tick(counter))
 
     async def shutdown(self, sockets: Any = None) -> None:
-        """End runs first, so that whoever listens to one hears its end."""
-        await run_in_threadpool(self.runs.close)
+        """End runs and publications first, so that whoever waits for one hears its end."""
+        await run_in_threadpool(self.house.close)
         await super().shutdown(sockets)
 
 
@@ -168,7 +169,5 @@ def _listening(host: str, port: int) -> socket.socket:
         listening.bind(place)
         listening.listen(2048)  # so that whoever opens the address at once is not turned away
     except OSError as error:
-        raise BadInputError(
-            f"port {port} of {host} cannot be used ({error.strerror}); choose another one (--port), or end what uses it"
-        ) from None
+        raise BadInputError(t("serve.port", port=port, host=host, why=error.strerror)) from None
     return listening

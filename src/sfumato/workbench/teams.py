@@ -26,10 +26,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from sfumato.documents import read_text
 from sfumato.errors import BadInputError
 from sfumato.pages import render
+from sfumato.pages.texts import t
 from sfumato.release import staged
 from sfumato.workbench.errors import RefusedError, StrangerError, TooOftenError
 from sfumato.workbench.gate import SAFE, Gate, Visitor
-from sfumato.workbench.texts import t
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 SHORTEST = 12
@@ -80,20 +80,17 @@ class Members:
             if not line.strip() or line.startswith("#"):
                 continue
             if not colon or not NAME.fullmatch(name) or not re.fullmatch(r"scrypt\$[\w+/=]+\$[\w+/=]+", digest):
-                raise BadInputError(
-                    f"{self.file}: line {number} is no user; users are added with `sfumato serve --add-user NAME "
-                    f"--users {self.file}`"
-                )
+                raise BadInputError(t("team.no_line", file=self.file, number=number))
             kept[name] = digest
         if not kept:
-            raise BadInputError(f"{self.file}: there is no user in it; add one (--add-user NAME)")
+            raise BadInputError(t("team.nobody", file=self.file))
         return kept
 
     def add(self, name: str, password: str) -> None:
         """Add a member, or give one another password."""
         check_name(name)
         if len(password) < SHORTEST:
-            raise BadInputError(f"a password must have at least {SHORTEST} characters")
+            raise BadInputError(t("team.short", shortest=SHORTEST))
         kept = self.read() if self.file.is_file() else {}
         kept[name] = digested(password)
         with staged([self.file], private=[self.file]) as [draft]:
@@ -103,9 +100,7 @@ class Members:
 def check_name(name: str) -> None:
     """Raise unless somebody, and their folder, can be called so."""
     if not NAME.fullmatch(name):
-        raise BadInputError(
-            f"the name {name!r} cannot be used: small letters, digits, - and _ make a name, at most 32 of them"
-        )
+        raise BadInputError(t("team.bad_name", name=name))
 
 
 class Patience:
@@ -220,7 +215,7 @@ class TeamGate(Gate):
         if request.method in SAFE:
             return _login_page() if path == "/login" else RedirectResponse("/", 303)
         if request.method != "POST" or request.headers.get("origin", "") not in self.origins:
-            raise RefusedError("a change must come from a page of the workbench itself")
+            raise RefusedError(t("gate.change"))
         return await self._logged_in(request) if path == "/login" else self._logged_out(request)
 
     def _logged_out(self, request: Request) -> Response:

@@ -16,6 +16,7 @@ from sfumato.anonymizers import BroughtCommand
 from sfumato.configuration import described
 from sfumato.engines import Frame
 from sfumato.engines.places import MANY, is_database, scheme_of, shown_place, split_table
+from sfumato.pages.texts import t
 from sfumato.table.hierarchies.declared import level_table_of, read_hierarchies
 from sfumato.workbench.errors import RefusedError
 
@@ -31,15 +32,9 @@ class Trust:
     def check(self, study: Any) -> None:
         """Raise where a study wants more than it may; files are looked at where their links lead."""
         if not self.programs and (command := next(_commands(study), None)) is not None:
-            raise RefusedError(
-                f"the study runs a program ([[candidates]] command = {command!r}), and the workbench does not by "
-                "itself; if you trust the study, start it with --allow-programs"
-            )
+            raise RefusedError(t("trust.program", command=command))
         if not self.programs and any(getattr(each, "engine", None) == "spark" for each in _values(study)):
-            raise RefusedError(
-                "the study is read by Spark, which may be told to read any file or server; if you trust it, start the "
-                "workbench with --allow-programs"
-            )
+            raise RefusedError(t("trust.spark"))
         for place in _places(study):
             self.check_place(place)
         declared = getattr(getattr(study, "table", None), "hierarchies", None)
@@ -51,30 +46,28 @@ class Trust:
         """Raise where rows or files may not come from a place."""
         if scheme_of(place) is not None:
             if not self.servers:
-                raise RefusedError(
-                    f"{shown_place(place)} is on a server, and the workbench asks none by itself; start it with "
-                    "--allow-servers"
-                )
+                raise RefusedError(t("trust.server", place=shown_place(place)))
             return
         if is_database(place) and not self.programs:
-            raise RefusedError(
-                f"{place} is a database, whose views may read any file of this machine; if you trust it, start the "
-                "workbench with --allow-programs"
-            )
+            raise RefusedError(t("trust.database", place=place))
         path = Path(split_table(place)[0])
         if _is_nowhere(path):
             return  # which whoever opens it will say
         for file in _files(path):
             if not self.holds(file):
-                raise RefusedError(
-                    f"{place}: this is outside of the folder that the workbench was started with; put the file there, "
-                    "or start the workbench with a folder that has it"
-                )
+                raise RefusedError(t("trust.outside", place=place))
 
     def holds(self, path: Path) -> bool:
         """Say whether a path, links followed, lies in one of the folders."""
         resolved = path.resolve()
         return any(resolved.is_relative_to(folder) for folder in self.folders)
+
+
+def files_of(study: Any) -> Iterator[Path]:
+    """Name every file of this machine that a study reads."""
+    for place in _places(study):
+        if scheme_of(place) is None:
+            yield from (file for file in _files(Path(split_table(place)[0])) if file.is_file())
 
 
 def _is_nowhere(path: Path) -> bool:

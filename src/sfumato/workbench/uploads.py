@@ -17,6 +17,7 @@ from secrets import token_hex
 from starlette.concurrency import run_in_threadpool
 
 from sfumato.errors import BadInputError
+from sfumato.pages.texts import t
 from sfumato.process.interrupts import unfinished
 from sfumato.workbench.errors import TooLargeError
 
@@ -59,10 +60,7 @@ async def received(pieces: AsyncIterator[bytes], name: str, folder: Path, most: 
 
 async def _written(pieces: AsyncIterator[bytes], path: Path, folder: Path, left: int, most: int) -> None:
     """Write piece by piece; others may be coming in meanwhile, so what lies there is counted again with every piece."""
-    too_large = TooLargeError(
-        f"{path.name}: files of more than {most / (1 << 30):.3g} GB together are not taken in; put the file into the "
-        "folder of the workbench instead, or start it with a larger --most-upload"
-    )
+    too_large = TooLargeError(t("uploads.too_large", file=path.name, most=most / (1 << 30)))
     size, waiting = 0, bytearray()
     with path.open("xb", buffering=0) as stream:
         async for piece in pieces:
@@ -79,7 +77,7 @@ async def _written(pieces: AsyncIterator[bytes], path: Path, folder: Path, left:
     if await run_in_threadpool(_taken, folder) > most:
         raise too_large
     if not size:
-        raise BadInputError(f"{path.name}: the file is empty")
+        raise BadInputError(t("uploads.empty", file=path.name))
 
 
 def _taken(folder: Path) -> int:

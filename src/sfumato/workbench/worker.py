@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from sfumato.errors import SfumatoError, StoppedError, unforeseen
+from sfumato.pages.texts import t
 from sfumato.process import interrupts
 from sfumato.workbench.trust import Trust
 
@@ -125,14 +126,14 @@ def explored(folder: Path, task: Task, say: Say) -> str:
     if sentence := mend_cache(folder / "cache.jsonl"):
         note(sentence)
     if not compiled_before():
-        note("First run of this version: compiling the kernels, about 20 seconds, only once ...")
+        note(t("run.compiling"))
     told = Told(folder / "cache.jsonl", study, say)
     question = None if task.question is None else read_question(task.question)
     outcome = searched(study, folder, task.seconds, None, told.shown, note, question)
     told.points()
     if outcome.map_ is None:
         lines = [] if outcome.frontier is None else frontier_lines(outcome.frontier)
-        raise InfeasibleError("\n".join(lines) or "what this study searches for may not be published")
+        raise InfeasibleError("\n".join(lines) or t("run.nothing_fit"))
     say("saving", {})
     save_map(outcome.map_, folder)
     if outcome.map_.study.to_toml(folder) == study.to_toml(folder):
@@ -140,7 +141,7 @@ def explored(folder: Path, task: Task, say: Say) -> str:
     for notice in outcome.map_.about["notices"]:
         note(notice)
     measured = sum(point.status == "measured" for point in outcome.map_.points)
-    return f"{counted(measured, 'release')} of {len(outcome.map_.points):,} could be made and were measured."
+    return t("run.measured", releases=counted(measured, "release"), all=len(outcome.map_.points))
 
 
 def _put_back(file: Path, text: str) -> None:

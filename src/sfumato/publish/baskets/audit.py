@@ -21,6 +21,7 @@ from sfumato.configuration import check_whole
 from sfumato.errors import BadInputError
 from sfumato.evidence.decision import Findings
 from sfumato.evidence.notation import set_members
+from sfumato.publish.baskets.inference import faults
 from sfumato.publish.baskets.legend import Legend, legend_beside
 from sfumato.publish.baskets.published import PublishedBaskets, Shown, read_published
 from sfumato.quiet import Quiet
@@ -29,6 +30,7 @@ from sfumato.transactions import (
     BasketRequirement,
     Baskets,
     CompleteKAnonymity,
+    InferenceRequirement,
     KMAnonymity,
     PrivacyConstraints,
     basket_requirement,
@@ -57,6 +59,8 @@ class BasketFailure(Quiet):
     """How many published sets (or baskets, or lines of known items) too few records show."""
 
     examples: tuple[RareSet, ...]
+    fault: str = "in too few records"
+    """What is wrong with them."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,7 +144,7 @@ def audit_baskets(
     check_whole("known", known, least=1)
     counted = {size: read.itemsets(size) for size in range(1, known + 1)}
     readings = None if original is None else stands_for(read.labels, original.items, original.tree, legend)
-    if isinstance(wanted, PrivacyConstraints) and readings is None:
+    if wanted is not None and wanted.names_items and readings is None:
         raise BadInputError(
             f"{wanted.name} speaks of items, and a published set must be read against all of them; "
             "give the original (--original)"
@@ -211,21 +215,26 @@ def _failures(
     original: Baskets | None,
     readings: Mapping[str, frozenset[int]] | None,
 ) -> Iterable[BasketFailure]:
-    many = None
+    many, fault = None, BasketFailure.fault
     if isinstance(wanted, KMAnonymity):
-        sizes = {size: counted[size] if size in counted else read.itemsets(size) for size in range(1, wanted.m + 1)}
-        many = sum(int((supports < wanted.k).sum()) for _, supports in sizes.values())
-        rare = [rare_set for rare_set in _weakest(read, sizes) if rare_set.records < wanted.k]
+        counts = {size: counted[size] if size in counted else read.itemsets(size) for size in range(1, wanted.m + 1)}
+        many = sum(int((supports < wanted.k).sum()) for _, supports in counts.values())
+        rare = [rare_set for rare_set in _weakest(read, counts) if rare_set.records < wanted.k]
     elif isinstance(wanted, CompleteKAnonymity):
         rare = [RareSet(n, tuple(sorted(row))) for row, n in read.rows.items() if n < wanted.k]
     elif isinstance(wanted, PrivacyConstraints):
         assert original is not None and readings is not None
         rare = _known_lines(read, wanted, original, readings)
+    elif isinstance(wanted, InferenceRequirement):
+        assert original is not None and readings is not None
+        sizes = {label: _size(label, items, original) for label, items in readings.items()}
+        rare = [RareSet(n, items) for n, items in faults(read, wanted, original, readings, sizes)]
+        fault = "followed too surely by a sensitive item, or in too few records"
     else:
         return
     if rare:
         rare.sort(key=lambda rare_set: (rare_set.records, len(rare_set.items), rare_set.items))
-        yield BasketFailure(str(wanted), len(rare) if many is None else many, tuple(rare[:EXAMPLES]))
+        yield BasketFailure(str(wanted), len(rare) if many is None else many, tuple(rare[:EXAMPLES]), fault)
 
 
 def _known_lines(

@@ -11,7 +11,16 @@ import numpy as np
 
 from sfumato.phrases import counted, listed, percent
 from sfumato.publish.cautions import Caution
-from sfumato.transactions import BasketRelease, BasketRequirement, CompleteKAnonymity, KMAnonymity, PrivacyConstraints
+from sfumato.transactions import (
+    BasketRelease,
+    BasketRequirement,
+    Coherence,
+    CompleteKAnonymity,
+    InferenceRequirement,
+    KMAnonymity,
+    PrivacyConstraints,
+    RhoUncertainty,
+)
 from sfumato.transactions.files.legend import behind_labels
 from sfumato.transactions.measures.attacks import rho
 from sfumato.transactions.measures.itemsets import Rows
@@ -25,7 +34,7 @@ def basket_cautions(release: BasketRelease, requirement: BasketRequirement, prep
     return [
         *_more_known(release, requirement, prepared),
         *_same_rest(release, requirement),
-        *_sensitive(release, prepared),
+        *_sensitive(release, requirement, prepared),
         *_always(release),
     ]
 
@@ -40,6 +49,9 @@ def _more_known(release: BasketRelease, requirement: BasketRequirement, prepared
             "items of a person may find a single record."
         )
         yield Caution("other known items", text)
+        return
+    if isinstance(requirement, InferenceRequirement):
+        yield _inferred(requirement)
         return
     assert isinstance(requirement, KMAnonymity)
     more = requirement.m + 1
@@ -57,14 +69,36 @@ def _more_known(release: BasketRelease, requirement: BasketRequirement, prepared
     )
 
 
+def _inferred(requirement: InferenceRequirement) -> Caution:
+    """Say where a promise about sensitive items ends."""
+    if isinstance(requirement, RhoUncertainty):
+        text = (
+            "The promise is about how surely sensitive items can be inferred, not about finding a record: a few known "
+            f"items may fit a single one. It ends at {known_in_words(requirement.m)}."
+        )
+    elif isinstance(requirement, Coherence):
+        text = (
+            "The promise is about someone who knows public items alone, and ends at "
+            f"{known_in_words(requirement.p)}. Who knows a private item, or more, may find a single record."
+        )
+    else:
+        text = (
+            "The promise is about the rules of a file and nothing else: someone who knows other items of a person may "
+            "find a single record, or be sure of what no rule names."
+        )
+    return Caution("other known items", text)
+
+
 def _same_rest(release: BasketRelease, requirement: BasketRequirement) -> Iterator[Caution]:
     """Say that who is found among k records may have more in common with all of them."""
     rows = Rows.of_release(release)
     alone = int(rows.weights[(rows.weights == 1) & (np.diff(rows.starts) > 0)].sum())
+    bounded = isinstance(requirement, InferenceRequirement)
+    required = "That is bounded for the sensitive items alone." if bounded else "Nothing was required of that."
     yield Caution(
         "what the rest of a record tells",
         "The records that fit what is known may have other items in common: then those are known of the person too, "
-        "however many records fit. Nothing was required of that.",
+        f"however many records fit. {required}",
     )
     if not isinstance(requirement, CompleteKAnonymity):
         yield Caution(
@@ -77,7 +111,9 @@ def _same_rest(release: BasketRelease, requirement: BasketRequirement) -> Iterat
         )
 
 
-def _sensitive(release: BasketRelease, prepared: PreparedBaskets) -> Iterator[Caution]:
+def _sensitive(release: BasketRelease, requirement: BasketRequirement, prepared: PreparedBaskets) -> Iterator[Caution]:
+    if isinstance(requirement, InferenceRequirement):
+        return  # the promise says it
     if not prepared.scales.sensitive:
         yield Caution(
             "sensitive items",

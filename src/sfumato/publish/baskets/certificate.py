@@ -18,7 +18,7 @@ from sfumato.publish.baskets.audit import BasketAudit
 from sfumato.publish.cautions import Caution, found_first
 from sfumato.publish.certificate import EYES, RESTS, Origin, foot, head, warning
 from sfumato.publish.check_command import argument, seen_from
-from sfumato.transactions import BasketRelease, BasketRequirement, KMAnonymity, PrivacyConstraints
+from sfumato.transactions import BasketRelease, BasketRequirement, KMAnonymity
 from sfumato.transactions.details import item_changes
 from sfumato.transactions.study import BasketCandidate
 from sfumato.words.columns import changes_sentence
@@ -31,7 +31,7 @@ CONFIRMED = "confirmed by the file alone"
 
 def confirmed_alone(wanted: BasketRequirement) -> str | None:
     """Return what the file alone can be asked for: of listed items a reader needs the original."""
-    return None if isinstance(wanted, PrivacyConstraints) else str(wanted)
+    return None if wanted.names_items else str(wanted)
 
 
 def public_basket_certificate(
@@ -146,9 +146,8 @@ def _required(wanted: str | None) -> list[str]:
 
 def _seen_from(folder: Path, wanted: BasketRequirement) -> str:
     """Write a requirement with its file as seen from the folder of a release."""
-    if isinstance(wanted, PrivacyConstraints):
-        wanted = replace(wanted, file=seen_from(folder, wanted.file))
-    return str(wanted)
+    file = getattr(wanted, "file", None)
+    return str(wanted if file is None else replace(wanted, file=seen_from(folder, file)))  # type: ignore[type-var]
 
 
 def _against(release: BasketRelease, origin: Origin, path: Path) -> list[str]:

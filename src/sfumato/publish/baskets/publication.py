@@ -12,6 +12,7 @@ from sfumato.engines.formulas import formula_items
 from sfumato.engines.item_files import LONG
 from sfumato.phrases import counted
 from sfumato.plain import json_text
+from sfumato.process.steps import step
 from sfumato.publish.baskets.audit import BasketAudit, audit_baskets
 from sfumato.publish.baskets.cautions import basket_cautions
 from sfumato.publish.baskets.certificate import (
@@ -32,7 +33,8 @@ from sfumato.transactions.files.writing import check_layout, files_of, published
 from sfumato.transactions.measures.itemsets import Rows, itemset_spread
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.scales import BasketScales
-from sfumato.transactions.study import FILE, BasketCandidate, BasketStudy
+from sfumato.transactions.policy import FILE
+from sfumato.transactions.study import BasketCandidate, BasketStudy
 from sfumato.words.meanings import basket_meanings
 
 
@@ -54,6 +56,7 @@ def leaving_baskets(
     assert isinstance(candidate, BasketCandidate)
     baskets = study.baskets.open()
     check_unchanged(map_, folder, baskets.origin, baskets.digest)
+    step("make")
     release = candidate.make(baskets)
     origin = replace(origin, table=study.baskets.source)
     return LeavingBaskets(release, candidate, study, path, origin, layout, escape_formulas, legend)

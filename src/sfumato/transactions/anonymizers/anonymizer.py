@@ -13,7 +13,7 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release.maker import ReleaseMaker
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.measures.verification import verify
-from sfumato.transactions.policy import BasketRequirement, SuppressionLimit, UtilityConstraints
+from sfumato.transactions.policy import BasketRequirement, InferenceRequirement, SuppressionLimit, UtilityConstraints
 from sfumato.transactions.recoding import BasketRelease, global_release, set_recoding
 
 NOTHING = SuppressionLimit()
@@ -67,7 +67,9 @@ class BasketAnonymizer(ReleaseMaker, ABC):
         """Refuse what this anonymizer cannot promise."""
         if not isinstance(task.requirement, self.requirements):
             known, other = " or ".join(kind.name for kind in self.requirements), task.requirement.name
-            raise BadInputError(f"{self.name} satisfies {known}, not {other}; choose another anonymizer")
+            inferred = isinstance(task.requirement, InferenceRequirement)
+            instead = "td-control or suppress-control" if inferred else "another anonymizer"
+            raise BadInputError(f"{self.name} satisfies {known}, not {other}; choose {instead}")
         if task.utility is not None and not self.keeps_utility_constraints:
             raise BadInputError(f"{self.name} knows no utility constraints; with {task.utility} use coat or upcta")
 

@@ -12,6 +12,8 @@ from sfumato.errors import BadInputError
 from sfumato.transactions.anonymizers.aa import AA
 from sfumato.transactions.anonymizers.anonymizer import NOTHING, BasketAnonymizer, Task, finished
 from sfumato.transactions.anonymizers.coat import COAT
+from sfumato.transactions.anonymizers.inference.suppress_control import SuppressControl
+from sfumato.transactions.anonymizers.inference.td_control import TDControl
 from sfumato.transactions.anonymizers.lra import LRA
 from sfumato.transactions.anonymizers.partition import Partition
 from sfumato.transactions.anonymizers.pcta import PCTA, UPCTA
@@ -21,6 +23,7 @@ from sfumato.transactions.anonymizers.vpa import VPA
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.policy import (
     BasketRequirement,
+    InferenceRequirement,
     SuppressionLimit,
     UtilityConstraints,
     basket_requirement,
@@ -29,7 +32,17 @@ from sfumato.transactions.policy import (
 )
 from sfumato.transactions.recoding import BasketRelease
 
-BASKET_ANONYMIZERS: tuple[type[BasketAnonymizer], ...] = (AA, COAT, PCTA, UPCTA, LRA, VPA, Partition)
+BASKET_ANONYMIZERS: tuple[type[BasketAnonymizer], ...] = (
+    AA,
+    COAT,
+    PCTA,
+    UPCTA,
+    LRA,
+    VPA,
+    Partition,
+    SuppressControl,
+    TDControl,
+)
 CANDIDATES: tuple[type[BasketAnonymizer], ...] = (*BASKET_ANONYMIZERS, OneItem, OriginalBaskets)
 """Who can be a candidate of a study: everybody who makes releases, and the two ends of a map."""
 
@@ -40,6 +53,15 @@ DEFAULT_MAKER = "coat order=ascending visit=once loss=size"
 """What loses least in our measurements (docs/transactions.md); the names alone are the papers' algorithms."""
 
 
+INFERENCE_MAKER = "td-control"
+"""Who makes what nothing sensitive may be inferred from."""
+
+
+def usual_maker(requirement: BasketRequirement) -> str:
+    """Name the maker that is taken where nobody says which."""
+    return INFERENCE_MAKER if isinstance(requirement, InferenceRequirement) else DEFAULT_MAKER
+
+
 def basket_anonymizer(text: str) -> BasketAnonymizer:
     """Read an anonymizer of baskets from its text form, such as `coat order=ascending`."""
     return parse(text, BASKET_ANONYMIZERS, "anonymizer of baskets")
@@ -48,12 +70,13 @@ def basket_anonymizer(text: str) -> BasketAnonymizer:
 def anonymize_baskets(
     baskets: Baskets,
     require: BasketRequirement | str,
-    maker: BasketAnonymizer | str = DEFAULT_MAKER,
+    maker: BasketAnonymizer | str | None = None,
     utility: UtilityConstraints | str | None = None,
     limit: SuppressionLimit | str | None = None,
 ) -> BasketRelease:
     """Make one release of baskets that satisfies a requirement, verified; everything may be given as text."""
-    return _maker(maker).anonymize(baskets, *_policy(require, utility, limit))
+    wanted, *rest = _policy(require, utility, limit)
+    return _maker(usual_maker(wanted) if maker is None else maker).anonymize(baskets, wanted, *rest)  # type: ignore[arg-type]
 
 
 def sweep(
@@ -75,17 +98,21 @@ def sweep(
     if warm and not isinstance(chosen, SetBased):
         known = ", ".join(kind.name for kind in BASKET_ANONYMIZERS if issubclass(kind, SetBased))
         raise BadInputError(f"{chosen.name} cannot go on from another release; warm sweeps are made by {known}")
-    start = None
+    made = None
     for k in sorted(set(values)):
         asked = replace(wanted, k=k)  # type: ignore[type-var]
         if not warm or not isinstance(chosen, SetBased):
             yield chosen.anonymize(baskets, asked, utility, limit)
             continue
-        task = Task(baskets, asked, utility, limit or NOTHING)
-        chosen.check_task(task)
-        made = chosen.released_from(task, start)
-        yield finished(replace(made, maker=f"{chosen} (warm)"), task)
-        start = made.recoding.parts.astype(np.int64)
+        made = gone_on(chosen, Task(baskets, asked, utility, limit or NOTHING), made)
+        yield made
+
+
+def gone_on(chosen: SetBased, task: Task, before: BasketRelease | None) -> BasketRelease:
+    """Make a release that begins with the parts of the one before, verified; its maker says `(warm)`."""
+    chosen.check_task(task)
+    start = None if before is None else before.recoding.parts.astype(np.int64)
+    return finished(replace(chosen.released_from(task, start), maker=f"{chosen} (warm)"), task)
 
 
 def _maker(maker: BasketAnonymizer | str) -> BasketAnonymizer:

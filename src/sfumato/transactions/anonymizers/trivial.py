@@ -10,7 +10,7 @@ import numpy as np
 from sfumato.errors import InfeasibleError
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer, Task, check_enough_records
 from sfumato.transactions.measures.verification import violations
-from sfumato.transactions.policy import BASKET_REQUIREMENTS, BasketRequirement
+from sfumato.transactions.policy import BASKET_REQUIREMENTS, BasketRequirement, InferenceRequirement
 from sfumato.transactions.recoding import BasketRelease, Recoding, global_release, set_recoding
 
 ANYTHING = "*"
@@ -28,7 +28,9 @@ class OneItem(BasketAnonymizer):
     caution: ClassVar[str] = (
         "It is a trivial release: all items are published as one, which says who has any item at all."
     )
-    requirements: ClassVar[tuple[type[BasketRequirement], ...]] = BASKET_REQUIREMENTS
+    requirements: ClassVar[tuple[type[BasketRequirement], ...]] = tuple(
+        kind for kind in BASKET_REQUIREMENTS if not issubclass(kind, InferenceRequirement)
+    )
 
     def release(self, task: Task) -> BasketRelease:
         """Publish every item as the same one."""

@@ -16,10 +16,10 @@ from sfumato.tradeoff.study.texts import known_keys, option_words
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.files.bundled import BASKETS, load_baskets
 from sfumato.transactions.files.reading import read_baskets, with_tree
+from sfumato.transactions.files.trees import is_classification
 from sfumato.vocabulary import BASKET_SOURCE, COLUMN, ENCODING, ID, ITEM, MEMORY, SEPARATOR, SPILL, TREE
 
 FILES = ("source", "tree")
-PLACES = (*FILES, "spill")
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,12 @@ class BasketsDeclaration:
     @property
     def files(self) -> list[Path]:
         """The files that opening the baskets reads."""
-        named = ["tree"] if self.is_bundled else FILES
-        return [Path(getattr(self, name)) for name in named if getattr(self, name) is not None]
+        return [Path(getattr(self, name)) for name in self._named() if getattr(self, name) is not None]
+
+    def _named(self) -> list[str]:
+        """Name the fields that hold files: not what is bundled."""
+        bundled = {"source": self.is_bundled, "tree": self.tree is not None and is_classification(self.tree)}
+        return [name for name in FILES if not bundled[name]]
 
     def open(self) -> Baskets:
         """Open the baskets."""
@@ -77,7 +81,7 @@ class BasketsDeclaration:
         """Write the section of a study; files named as seen from a folder, if one is given."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         if folder is not None:
-            seen = ("tree", "spill") if self.is_bundled else PLACES
+            seen = (*self._named(), "spill")
             given |= {key: seen_from(folder, given[key]) for key in seen if given[key] is not None}
         return {key: value for key, value in given.items() if value is not None}
 

@@ -1,5 +1,7 @@
 """Trees of items from level tables: `item, parent, grandparent, ...`, perhaps compressed, perhaps with a header.
 
+Or from a bundled classification by its name (`icd-9-cm`, `icd-10`), for the items that occur.
+
 Catalogues of codes give a category the name of a code in it (ICD-9 has the code 250 and the category 250). A reader of
 a release could not tell the two apart, so such a node is called `250 (all)`.
 """
@@ -14,14 +16,20 @@ from sfumato.engines.text_files import existing_file
 from sfumato.errors import BadInputError
 from sfumato.table import Hierarchy, from_level_table
 from sfumato.table.hierarchies.declared import level_rows
+from sfumato.transactions.files.classifications import CLASSIFICATIONS
 
-WANTED = "give a level table: one row per item, its ancestors from fine to coarse"
+WANTED = (
+    "give a level table (one row per item, its ancestors from fine to coarse), or a bundled one: "
+    f"{', '.join(CLASSIFICATIONS)}"
+)
 
 
 def read_tree(tree: Hierarchy | Path | str, items: Collection[str] = ()) -> tuple[Hierarchy, tuple[str, ...]]:
     """Return a hierarchy of items, read from a level table if it is not one yet, and what was noticed."""
     if isinstance(tree, Hierarchy):
         return tree, ()
+    if is_classification(tree):
+        return _built(CLASSIFICATIONS[str(tree)].rows(items), str(tree), [])
     path = existing_file(Path(tree), WANTED)
     try:
         content = path.read_bytes()
@@ -29,21 +37,31 @@ def read_tree(tree: Hierarchy | Path | str, items: Collection[str] = ()) -> tupl
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise BadInputError(f"{path}: cannot be read as UTF-8 text ({error})") from None
     rows = [[label.strip() for label in row] for row in level_rows(text)]  # as items of baskets are read
-    notices = []
+    notices: list[str] = []
     if _has_header(rows, items):
         notices.append(f"{path}: the first row ({', '.join(rows[0])}) is taken for a header")
         rows = rows[1:]
+    return _built(rows, str(path), notices)
+
+
+def is_classification(tree: Path | str) -> bool:
+    """Say whether a tree is a bundled one: it has the name of one, and no file is called so."""
+    return str(tree) in CLASSIFICATIONS and not Path(tree).exists()
+
+
+def _built(rows: list[list[str]], origin: str, notices: list[str]) -> tuple[Hierarchy, tuple[str, ...]]:
+    """Build the hierarchy of a level table; `origin` is where it comes from, for messages."""
     try:
         rows, renamed = _told_apart(rows)
         if renamed:
             old, new = renamed[0]
             notices.append(
-                f"{path}: {len(renamed):,} nodes above the items have the name of another node; they get another "
+                f"{origin}: {len(renamed):,} nodes above the items have the name of another node; they get another "
                 f"(first: {old!r} is called {new!r})"
             )
         return from_level_table(rows, numbers=False), tuple(notices)
     except BadInputError as error:
-        raise BadInputError(f"{path}: {error}") from None
+        raise BadInputError(f"{origin}: {error}") from None
 
 
 def _has_header(rows: list[list[str]], items: Collection[str]) -> bool:

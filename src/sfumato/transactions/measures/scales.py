@@ -22,6 +22,7 @@ from sfumato.transactions.measures.itemsets import Rows, Spread, itemset_spread
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.queries import ItemQueries
 from sfumato.transactions.measures.reader import LONGEST, BasketReader
+from sfumato.transactions.measures.studies import ItemStudy, read_studies
 from sfumato.transactions.policy import Itemset, PrivacyConstraints
 from sfumato.transactions.recoding import BasketRelease
 
@@ -44,6 +45,14 @@ class BasketScales:
     sensitive: Annotated[
         tuple[str, ...], Option("Items nobody should learn about a person: rho is measured where there are some.")
     ] = ()
+    studies: Annotated[
+        str | None,
+        Option(
+            "A file of studies, one per line: a name, a colon and the items (or nodes of the tree) that must stay "
+            "distinguishable from all others.",
+            takes="file",
+        ),
+    ] = None
     queries: Annotated[ItemQueries, Option("Which queries are asked.", takes="queries")] = field(
         default_factory=ItemQueries
     )
@@ -106,13 +115,19 @@ class PreparedBaskets(Quiet):
         return None if file is None else PrivacyConstraints(1, file).itemsets(self.baskets)
 
     @cached_property
+    def studies(self) -> tuple[ItemStudy, ...]:
+        """The studies that a release should support."""
+        file = self.scales.studies
+        return () if file is None else read_studies(self.baskets, file)
+
+    @cached_property
     def sensitive(self) -> tuple[int, ...]:
         """The sensitive items."""
         return sensitive_codes(self.baskets, self.scales.sensitive)
 
     def ready(self) -> PreparedBaskets:
         """Draw everything now, so that threads find it done."""
-        _ = self.expectation or self.workloads, self.persons, self.constraints, self.sensitive
+        _ = self.expectation or self.workloads, self.persons, self.constraints, self.sensitive, self.studies
         return self
 
     def measure(self, release: BasketRelease) -> BasketMeasures:
@@ -128,6 +143,8 @@ class PreparedBaskets(Quiet):
         }
         if self.sensitive:
             values["rho"] = rho(release, self.sensitive, self.scales.known)
+        if self.studies:
+            values["studies_supported"] = float(sum(study.supported(release) for study in self.studies))
         ordered = {name: values[name] for name in MEASURES if name in values}
         matching = matching_distribution(reader.matches(self.persons)) if self.persons else {}
         return BasketMeasures(ordered, {**intervals, **spread.intervals}, matching)

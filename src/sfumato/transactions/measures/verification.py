@@ -8,27 +8,25 @@ all pieces finds, in each, none or at least k records.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sfumato.arrays import Codes, Counts
-from sfumato.quiet import Quiet
 from sfumato.table import weighted_counts
 from sfumato.transactions.baskets import equal_rows, taken_rows
+from sfumato.transactions.measures.inference_verification import inference_violations
 from sfumato.transactions.measures.itemset_counts import rare_itemsets
-from sfumato.transactions.policy import BasketRequirement, CompleteKAnonymity, Itemset, KMAnonymity, PrivacyConstraints
+from sfumato.transactions.measures.weak import Weak as Weak
+from sfumato.transactions.policy import (
+    BasketRequirement,
+    CompleteKAnonymity,
+    InferenceRequirement,
+    Itemset,
+    KMAnonymity,
+    PrivacyConstraints,
+)
 from sfumato.transactions.recoding import BasketRelease, Recoded, rows_by_piece
 
 SHOWN = 3
-
-
-@dataclass(frozen=True, repr=False)
-class Weak(Quiet):
-    """A published set of parts and how many records have it."""
-
-    support: int
-    parts: tuple[str, ...]
 
 
 def verify(release: BasketRelease, requirement: BasketRequirement) -> None:
@@ -44,6 +42,8 @@ def violations(release: BasketRelease, requirement: BasketRequirement, most: int
         return _km_violations(release, requirement, most)
     if isinstance(requirement, CompleteKAnonymity):
         return _complete_violations(release.recoded(), requirement.k, most)
+    if isinstance(requirement, InferenceRequirement):
+        return inference_violations(release, requirement, most)
     assert isinstance(requirement, PrivacyConstraints), f"cannot verify {requirement}"
     return _constraint_violations(release, requirement.itemsets(release.baskets), requirement.k, most)
 

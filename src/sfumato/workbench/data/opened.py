@@ -10,7 +10,7 @@ import atexit
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -89,7 +89,7 @@ def of_table(declared: TableDeclaration, what: str, make: Callable[[Table], Any]
 
 def of_baskets(declared: BasketsDeclaration, what: str, make: Callable[[Baskets], Any]) -> Any:
     """Work something out of baskets, once."""
-    key = json.dumps([declared.entries(None), _stamps(declared.files)], default=str)
+    key = json.dumps([declared.entries(None), stamps(declared.files)], default=str)
     kept = _of(key)
     with kept.lock:
         baskets = kept.result("baskets", declared.open)
@@ -99,7 +99,7 @@ def of_baskets(declared: BasketsDeclaration, what: str, make: Callable[[Baskets]
 def _reading_key(declared: TableDeclaration) -> str:
     """Tell readings of sources apart."""
     said = [getattr(declared, name) for name in ("source", "na", *READING)]
-    return json.dumps([said, _stamps(declared.files)], default=str)
+    return json.dumps([said, stamps(declared.files)], default=str)
 
 
 def _whole_key(declared: TableDeclaration) -> str:
@@ -112,10 +112,10 @@ def _plain(value: Any) -> Any:
     return [value.content, value.origin] if isinstance(value, Filed) else str(value)
 
 
-def _stamps(files: list[Path]) -> list[tuple[str, int, int]]:
+def stamps(files: Iterable[Path]) -> tuple[tuple[str, int, int], ...]:
     """Say of which time and size files are; one that is not there is of none."""
-    stamps = []
+    found_stamps = []
     for path in files:
         found = path.stat() if path.is_file() else None
-        stamps.append((str(path), 0, 0) if found is None else (str(path), found.st_mtime_ns, found.st_size))
-    return stamps
+        found_stamps.append((str(path), 0, 0) if found is None else (str(path), found.st_mtime_ns, found.st_size))
+    return tuple(found_stamps)

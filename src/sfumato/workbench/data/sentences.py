@@ -1,25 +1,71 @@
-"""Sentences that were written for the command line, as they are read beside a form."""
+"""Sentences that were written for the command line, as they are read on a page: settings by what one clicks there.
+
+Rooms above name a setting as `--name`, and a command in backticks; that is how a terminal is read. On a page the same
+sentence names the field, the role or the step (`[settings]` and `[commands]` of the texts); fields of forms are called
+as their options are. What only whoever starts the workbench can set, by an option of `serve`, stays as it is.
+"""
 
 from __future__ import annotations
 
 import re
+from typing import Any, TypeVar
 
-from sfumato.configuration import described
-from sfumato.table import TableDeclaration
-from sfumato.transactions.files.declaration import BasketsDeclaration
+from sfumato.pages.render import pieces
+from sfumato.pages.texts import t, texts
 
-FIELDS = {name.replace("_", "-") for kind in (TableDeclaration, BasketsDeclaration) for name in described(kind)}
-"""Options of the command line that forms have a field for."""
+STARTING = ("allow-programs", "allow-servers", "most-upload", "port", "add-user", "users")
+"""What only whoever starts the workbench can set."""
+
+TYPED = ("command", "question", "id", "maker")
+"""What is shown as one types it, by the names under which answers have it."""
+
+OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)(?: [A-Z]{2,}\b)?")
+"""An option, with the word in capitals that stands for its value."""
+
+IN_PYTHON = re.compile(r" \(in\sPython\s[^()]*\)")
+LINKED = re.compile(r"\.[0-9a-f]{12}(\.[A-Za-z])")
+"""What the link to an upload has in its name, before its ending, to tell it from others (`Source.link`)."""
+
+COMMAND = re.compile(r"sfumato ([a-z]+)\b")
+
+Value = TypeVar("Value")
 
 
 def in_forms(sentence: str) -> str:
-    """Name the fields of forms in place of options.
+    """Name what one clicks in place of options and commands, and uploads as they were called.
 
-    >>> in_forms("--as-written leaves them; start it with --allow-programs")
-    '“as_written” leaves them; start it with --allow-programs'
+    >>> in_forms("x.csv exists already; choose another name or overwrite it with --force (in Python force=True)")
+    'x.csv exists already; choose another name or overwrite it with “Replace files of the same name”'
+    >>> in_forms("(--as-written COLUMN leaves them); start it with --allow-programs")
+    '(“as_written” leaves them); start it with --allow-programs'
+    >>> in_forms("run `sfumato explore study.toml --out .` again")
+    'run the step “Run” again'
     """
-    return re.sub(r"--([a-z]+(?:-[a-z]+)*)", _named, sentence)
+    told = pieces(LINKED.sub(r"\1", IN_PYTHON.sub("", sentence)))
+    return "".join(OPTION.sub(_setting, piece) if i % 2 == 0 else _command(piece) for i, piece in enumerate(told))
 
 
-def _named(found: re.Match[str]) -> str:
-    return f"“{found[1].replace('-', '_')}”" if found[1] in FIELDS else found[0]
+def all_in_forms(value: Value) -> Value:
+    """Do so with every sentence of a value that is answered, but for what is typed."""
+    made: Any = value
+    if isinstance(value, str):
+        made = in_forms(value)
+    elif isinstance(value, dict):
+        made = {name: each if name in TYPED else all_in_forms(each) for name, each in value.items()}
+    elif isinstance(value, list | tuple):
+        made = type(value)(map(all_in_forms, value))
+    result: Value = made
+    return result
+
+
+def _setting(found: re.Match[str]) -> str:
+    option = found[1].replace("-", "_")
+    if found[1] in STARTING:
+        return found[0]
+    return t(f"settings.{option}") if f"settings.{option}" in texts() else f"“{option}”"
+
+
+def _command(code: str) -> str:
+    """Name the step of the walk that does what a command does; other code stays code."""
+    found = COMMAND.match(code)
+    return t(f"commands.{found[1]}") if found and f"commands.{found[1]}" in texts() else f"`{code}`"

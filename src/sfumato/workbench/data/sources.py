@@ -19,6 +19,7 @@ from sfumato.engines.places import split_table
 from sfumato.engines.text_files import DELIMITED, JSON, PARQUET
 from sfumato.engines.workbooks import SHEETS
 from sfumato.errors import BadInputError
+from sfumato.pages.texts import t
 from sfumato.table import DATASETS
 from sfumato.transactions.files.bundled import BASKETS
 from sfumato.workbench.desk import NOTES, STUDY, Desk, Project
@@ -91,7 +92,7 @@ def source_of(desk: Desk, text: str) -> Source:
     file, table = split_table(text)
     path = desk.inside(file)
     if not path.is_file():
-        raise FieldError("source", f"{file}: there is no such file here")
+        raise FieldError("source", t("open.no_file", file=file))
     desk.trust.check_place(str(path))
     origin: Origin = "upload" if path.is_relative_to(desk.uploads.resolve()) else "folder"
     return Source(origin, path.name, str(path) + ("" if table is None else f"#{table}"))
@@ -102,7 +103,7 @@ def files_under(desk: Desk, text: str) -> dict[str, Any]:
     folder = desk.inside(text or ".")
     root = desk.folder.resolve()
     if not folder.is_relative_to(root) or not folder.is_dir():
-        raise FieldError("folder", f"{text}: there is no such folder here")
+        raise FieldError("folder", t("open.no_folder", text=text))
     inside = [path for path in sorted(folder.iterdir(), key=lambda path: path.name.lower()) if _is_offered(path, root)]
     return {
         "folder": "" if folder == root else folder.relative_to(root).as_posix(),
@@ -143,7 +144,7 @@ def _link(project: Project) -> Path | None:
         return None
     link = project.folder / str(name)
     if Path(str(name)).name != name or (link.exists() and not link.is_symlink()):
-        raise RefusedError(f"{NOTES} of this project names {name!r} as its upload, and that is no link of ours")
+        raise RefusedError(t("gone.no_link", notes=NOTES, name=name))
     return link
 
 
@@ -151,11 +152,8 @@ def give_again(project: Project, source: Source) -> None:
     """Let a project go on with its file, uploaded again; raise where it is another one."""
     facts, link = project.notes().get("source", {}), _link(project)
     if link is None:
-        raise BadInputError("this project reads its own file; nothing has to be given again")
+        raise BadInputError(t("gone.nothing"))
     if source.origin != "upload" or source.digest != facts.get("digest"):
-        raise BadInputError(
-            f"{source.name} is not the file that this project was made of ({facts.get('name')}): its content differs; "
-            "give that one, or open this one as a new project"
-        )
+        raise BadInputError(t("gone.another", file=source.name, made_of=facts.get("name")))
     link.unlink(missing_ok=True)
     link.symlink_to(source.path)

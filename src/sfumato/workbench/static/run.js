@@ -23,7 +23,7 @@ function show(run) {
   at("bar").hidden = !busy;
   if (run.total > 0) { at("bar").max = run.total; at("bar").value = Math.min(run.done, run.total); }
   else at("bar").removeAttribute("value");
-  at("counted").textContent = run.total > 0 ? t("run.of", { done: Math.round(run.done), total: Math.round(run.total), unit: run.unit }) : "";
+  at("counted").textContent = run.total > 0 && run.state !== "done" ? t("run.of", { done: Math.round(run.done), total: Math.round(run.total), unit: run.unit }) : "";
   at("noted").hidden = run.notes.length === 0;
   at("notes").replaceChildren(...run.notes.map((note) => element("li", {}, note)));
 }

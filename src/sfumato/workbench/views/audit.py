@@ -15,6 +15,7 @@ from sfumato.engines.places import split_table
 from sfumato.errors import BadInputError
 from sfumato.evidence.counted import open_published
 from sfumato.measures import MEASURES
+from sfumato.pages.texts import t
 from sfumato.phrases import number
 from sfumato.publish import Audit, BasketAudit, audit_baskets
 from sfumato.publish import audit as audit_table
@@ -24,10 +25,10 @@ from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.policy import basket_requirement
 from sfumato.transactions.study import BasketStudy
 from sfumato.words.points import ARROWS, measure_lines
+from sfumato.workbench.data.sentences import all_in_forms
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object, flag, text
 from sfumato.workbench.errors import FieldError, RefusedError
-from sfumato.workbench.texts import t
 from sfumato.workbench.views.page import page
 
 ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".json")
@@ -100,8 +101,8 @@ def audited(call: Call) -> dict[str, Any]:
         "holds": found.holds,
         "asked": found.require is not None or found.coverage is not None,
         "lines": lines,
-        "sentences": _sentences(found.measures, lines),
-        "notices": list(found.notices),
+        "sentences": all_in_forms(_sentences(found.measures, lines)),
+        "notices": all_in_forms(list(found.notices)),
         "measures": [
             {
                 "name": measure.name,
@@ -139,7 +140,7 @@ def _required(desk: Desk, text: str | None, read: Callable[[str], object]) -> No
 
 def _of_table(desk: Desk, asked: AuditOptions, path: Path) -> Audit:
     if asked.known is not None:
-        raise FieldError("known", "known is about baskets, and this is a table; leave it out")
+        raise FieldError("known", t("audit.about_baskets"))
     _required(desk, asked.require, requirement)
     original: str | None = None
     if asked.project is not None:
@@ -163,7 +164,7 @@ def _of_table(desk: Desk, asked: AuditOptions, path: Path) -> Audit:
 def _of_baskets(desk: Desk, asked: AuditOptions, path: Path) -> BasketAudit:
     strange = [name for name in ("quasi", "sensitive", "group", "suppressed") if getattr(asked, name)]
     if strange:
-        raise FieldError(strange[0], f"{strange[0]} is about tables, and the file holds sets of items; leave it out")
+        raise FieldError(strange[0], t("audit.about_tables", field=strange[0]))
     _required(desk, asked.require, basket_requirement)
     original = None
     if asked.project is not None:

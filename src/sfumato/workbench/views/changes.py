@@ -12,13 +12,13 @@ from starlette.responses import Response
 
 from sfumato.configuration import Option
 from sfumato.errors import SfumatoError
+from sfumato.pages.texts import t
 from sfumato.transactions.study import BasketStudy
 from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.data.sources import is_gone
 from sfumato.workbench.desk import Project, lock_of
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import ConflictError
-from sfumato.workbench.texts import t
 from sfumato.workbench.views.page import page
 
 PATIENCE = 5.0

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from sfumato.configuration import Option, check_number
 from sfumato.engines import Engine
 from sfumato.errors import BadInputError
+from sfumato.pages.texts import t
 from sfumato.table import TableDeclaration
 from sfumato.table.declaration import READING
 from sfumato.table.table import check_columns
@@ -21,7 +22,6 @@ from sfumato.workbench.data.opened import of_rows, rows_of
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import FieldError, MissingError
-from sfumato.workbench.texts import t
 from sfumato.workbench.views.changes import VERSION, changed, items_page
 from sfumato.workbench.views.open import READ_AS, named_first, reading_schema
 from sfumato.workbench.views.wishes.options import put_parts
@@ -88,7 +88,7 @@ def shown_columns(project: Project) -> dict[str, Any]:
     """Say of every column what it is, what was guessed and why, and which role it has."""
     table, notes = declared(project), project.notes()
     guesses = {guess["column"]: guess for guess in notes.get("guesses", [])}
-    values = of_rows(table, "few values", _few_values)
+    values = of_rows(table, "few-values", _few_values)
     by_column = {name: role for role in ROLES for name in getattr(table.roles, role)}
     with rows_of(table) as rows:
         names, nested, records = list(rows.columns), dict(rows.nested), rows.row_count
@@ -145,9 +145,9 @@ def columns_values(call: Call) -> dict[str, Any]:
 def values(call: Call) -> dict[str, Any]:
     """Show the most frequent values of a column as they are."""
     table, name = declared(call.project), call.query.get("column", "")
-    few = of_rows(table, "few values", _few_values)
+    few = of_rows(table, "few-values", _few_values)
     if name not in few:
-        raise MissingError(f"there is no column {name!r} whose values could be shown")
+        raise MissingError(t("columns.no_values", name=name))
     return {"column": name, "values": [{"text": shown(value, True), "records": count} for value, count in few[name]]}
 
 
@@ -160,7 +160,7 @@ def give_role(call: Call) -> dict[str, Any]:
     table = declared(project)
     with rows_of(table) as rows:
         if wanted.column not in rows.columns:
-            raise FieldError("column", f"there is no column {wanted.column!r}")
+            raise FieldError("column", t("columns.no_column", column=wanted.column))
         if wanted.column in rows.nested and wanted.role in ("quasi", "sensitive"):
             raise FieldError("role", t("columns.nested", column=wanted.column))
     before = {role: list(getattr(table.roles, role)) for role in ROLES}
@@ -252,19 +252,19 @@ def _try(table: TableDeclaration, said: Mapping[str, Any]) -> None:
 
 def _check_settings(wanted: Settings, table: TableDeclaration, names: list[str]) -> None:
     if wanted.household and wanted.household not in names:
-        raise FieldError("household", f"there is no column {wanted.household!r}")
+        raise FieldError("household", t("columns.no_column", column=wanted.household))
     if wanted.household in (*table.roles.quasi, *table.roles.sensitive, *table.roles.neutral):
         raise FieldError("household", t("columns.household_has_role", column=wanted.household))
     for name, value in (wanted.weights or {}).items():
         if name not in table.roles.quasi:
             raise FieldError(f"weight {name}", t("columns.weight_of_quasi", column=name))
         try:
-            check_number(f"the weight of {name!r}", value, least=0)
+            check_number(t("columns.weight", column=name), value, least=0)
         except BadInputError as error:
             raise FieldError(f"weight {name}", str(error)) from None
     for name in wanted.reading or {}:
         if name not in READING or name not in READ_AS["table"]:
-            raise FieldError(name, f"{name} says nothing of how a table is read")
+            raise FieldError(name, t("columns.not_reading", name=name))
 
 
 ENDPOINTS = (

@@ -7,6 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from sfumato.errors import SfumatoError
+from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object, flag, text
 from sfumato.workbench.runs import STATES
@@ -25,7 +26,7 @@ def _told(call: Call, project: Project) -> dict[str, Any]:
         section = call.desk.project(project.name).study.section
         state = call.runs.progress(project).state
     except SfumatoError as error:
-        wrong, state = call.desk.locally(str(error), project.name), "idle"
+        wrong, state = in_forms(call.desk.locally(str(error), project.name)), "idle"
     return {"name": project.name, "explored": project.is_explored, "section": section, "state": state, "wrong": wrong}
 
 

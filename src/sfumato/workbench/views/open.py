@@ -19,6 +19,7 @@ from sfumato.engines import Engine
 from sfumato.engines.protocol import KeepsOrder
 from sfumato.engines.text_files import DELIMITED, PARQUET
 from sfumato.errors import BadInputError
+from sfumato.pages.texts import t
 from sfumato.phrases import counted
 from sfumato.table import DATASETS, Guess, TableDeclaration
 from sfumato.table.declaration import READING
@@ -35,7 +36,6 @@ from sfumato.workbench.data.sources import Source, files_under, give_again, sour
 from sfumato.workbench.desk import STUDY, Desk, Project
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import ConflictError, FieldError
-from sfumato.workbench.texts import t
 from sfumato.workbench.views.page import page
 from sfumato.workbench.views.wishes.presets import mark_made
 
@@ -115,7 +115,7 @@ def opening(call: Call) -> Response:
             {
                 "name": each.name,
                 "about": each.description,
-                "size": counted(each.records, "set of items", "sets of items"),
+                "size": counted(each.records, t("open.set"), t("open.sets")),
             }
             for each in BASKETS.values()
         ),
@@ -186,7 +186,7 @@ def declaration(
     allowed = READ_AS[kind]
     for name in reading:
         if name not in allowed:
-            raise FieldError(name, f"{name} says nothing of how {kind} are read; known are {', '.join(allowed)}")
+            raise FieldError(name, t("open.not_reading", name=name, kind=kind, known=", ".join(allowed)))
     given: dict[str, Any] = {k: tuple(value) if isinstance(value, list) else value for k, value in reading.items()}
     given = {name: value for name, value in given.items() if value not in (None, "", ())}
     if isinstance(given.get("tree"), str):

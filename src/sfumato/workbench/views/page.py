@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import HTMLResponse
 
 from sfumato.pages import in_script, render
-from sfumato.workbench.texts import t, texts
+from sfumato.pages.texts import t, texts
 
 if TYPE_CHECKING:
     from sfumato.workbench.endpoints import Call

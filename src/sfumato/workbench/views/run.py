@@ -10,12 +10,12 @@ from starlette.responses import Response, StreamingResponse
 
 from sfumato.configuration import Option, shortened
 from sfumato.errors import BadInputError
+from sfumato.pages.texts import t
 from sfumato.tradeoff import read_question
 from sfumato.tradeoff.search.tuner import read_budget
 from sfumato.workbench.endpoints import EVENT, EVENTS, Call, Endpoint, a_list, an_object, text
 from sfumato.workbench.errors import FieldError
 from sfumato.workbench.runs import STATES
-from sfumato.workbench.texts import t
 from sfumato.workbench.views.page import page
 
 ID = re.compile(r"[0-9a-f]{12}-[0-9]{1,9}")
@@ -69,7 +69,7 @@ def events(call: Call) -> Response:
     """Tell of the run as it goes, without the points that whoever listens was told already."""
     last = call.query.get("told", "")
     if last and not ID.fullmatch(last):
-        raise FieldError("told", f"told must be the id of an event, not {shortened(last)}")
+        raise FieldError("told", t("run.bad_event", value=shortened(last)))
     return StreamingResponse(call.runs.events(call.project, last), media_type=EVENTS)
 
 

@@ -1,10 +1,6 @@
 // The map: drawn by Vega, with its legend, its axes by choice, and what it is read as.
 
-const FORMS = {
-  "": "all",
-  generalization: "generalization: ranges and sets",
-  bucketization: "bucketization: exact quasi-identifiers",
-};
+const FORMS = { "": "all", generalization: "generalization", bucketization: "bucketization" };
 let view = null;
 let worthView = null;
 
@@ -48,7 +44,7 @@ function limitRows() {
   if (!data.limit || ![state.x, state.y].every((name) => data.limit.axes.includes(name)) || state.x === state.y) return [];
   const turned = state.x !== data.limit.axes[0];
   return data.limit.points.map(([p, u], i) => ({
-    x: turned ? u : p, y: turned ? p : u, label: i === data.limit.named ? "limit" : "",
+    x: turned ? u : p, y: turned ? p : u, label: i === data.limit.named ? w("limit") : "",
   }));
 }
 
@@ -101,7 +97,7 @@ function hover(handler, event, item, value) {
     element("p", {}, point.words),
     [state.x, state.y].map((name) => element("p", {}, `${label(name)} ${written(name, point.values[name])}`)),
     point.worth && point.worth.told ? element("p", {}, point.worth.told) : null,
-    element("p", { class: "quiet" }, `${item.datum.frontier ? "on the frontier · " : ""}${point.id}`),
+    element("p", { class: "quiet" }, item.datum.frontier ? w("on_frontier_at", { id: point.id }) : point.id),
   );
   box.style.left = `${Math.min(event.clientX + 16, window.innerWidth - box.offsetWidth - 12)}px`;
   box.style.top = `${Math.min(event.clientY + 16, window.innerHeight - box.offsetHeight - 12)}px`;
@@ -110,16 +106,15 @@ function hover(handler, event, item, value) {
 function direction(axis) {
   const measure = measures.get(state[axis]);
   const way = { x: { lower: "left", higher: "right" }, y: { lower: "down", higher: "up" } }[axis][measure.better];
-  const formula = measure.plain ? "" : ` (${measure.better} ${measure.name})`;
-  return `further ${way} is ${measure.kind === "risk" ? "safer" : "more useful"}${formula}`;
+  const formula = measure.plain ? "" : w("direction_formula", { better: w(`better_${measure.better}`), name: measure.name });
+  return w(`direction_${measure.kind}`, { way: w(`way_${way}`), formula });
 }
 
 function reading() {
   fill(
     "reading",
-    `Each mark is one release: ${direction("x")}, ${direction("y")}. The line is the frontier: on it, no release ` +
-      "can be better on one axis without being worse on the other; every faded mark is beaten by a release on the line.",
-    limitRows().length ? " No truthful release of this table can lie below the dashed line, the limit." : null,
+    w("reading", { across: direction("x"), upward: direction("y") }),
+    limitRows().length ? w("reading_limit") : null,
     data.worth && data.worth.marks ? ` ${data.worth.marks}` : null,
   );
 }
@@ -131,11 +126,11 @@ function undrawn() {
   const line = (found, why) => {
     if (!found.length) return null;
     const names = separated(found.map((point) => pointButton(point, name(point))));
-    const said = `${count(found.length, "release")} not drawn, ${why}`;
+    const said = w(`undrawn_${why}`, { count: counted(found.length, "release") });
     if (found.length <= 3) return element("p", {}, `${said}: `, names);
     return element("details", {}, element("summary", {}, said), element("p", {}, names));
   };
-  fill("undrawn", line(infinite, "infinite on a chosen axis"), line(missing, "not measured on a chosen axis"));
+  fill("undrawn", line(infinite, "infinite"), line(missing, "unmeasured"));
 }
 
 // -- legend and controls ------------------------------------------------------------------------------------
@@ -162,31 +157,31 @@ function legend() {
     "legend",
     color.domain.map((name, i) => entry(symbol(circle, { fill: color.range[i % color.range.length] }), name)),
     has("generalization") && data.forms.length > 1
-      ? entry(symbol(circle, { fill: "currentColor" }), "generalization") : null,
-    has("bucketization") ? entry(symbol(triangle, { fill: "currentColor" }), "bucketization") : null,
-    points.some((point) => point.baseline) ? entry(symbol(diamond, outline), "baseline") : null,
-    entry(symbol(stairs, outline), "frontier"),
-    limitRows().length ? entry(symbol("M-7,-4Q-4,4 7,5", { ...outline, "stroke-dasharray": "3 2" }), "limit") : null,
-    marked("no better") ? entry(symbol("M-5,-5L5,5M-5,5L5,-5", outline), "no better than a trivial sanitization") : null,
-    marked("not shown") ? entry(symbol("M-5,5L5,-5", outline), "not shown to be better") : null,
+      ? entry(symbol(circle, { fill: "currentColor" }), w("generalization")) : null,
+    has("bucketization") ? entry(symbol(triangle, { fill: "currentColor" }), w("bucketization")) : null,
+    points.some((point) => point.baseline) ? entry(symbol(diamond, outline), w("baseline")) : null,
+    entry(symbol(stairs, outline), w("frontier")),
+    limitRows().length ? entry(symbol("M-7,-4Q-4,4 7,5", { ...outline, "stroke-dasharray": "3 2" }), w("limit")) : null,
+    marked("no better") ? entry(symbol("M-5,-5L5,5M-5,5L5,-5", outline), w("no_better")) : null,
+    marked("not shown") ? entry(symbol("M-5,5L5,-5", outline), w("not_shown")) : null,
   );
 }
 
 function controls() {
   for (const axis of ["x", "y"]) {
-    const kinds = { "in plain words": (one) => one.plain };
-    for (const kind of ["risk", "utility"]) kinds[kind] = (one) => !one.plain && one.kind === kind;
+    const kinds = { in_plain_words: (one) => one.plain };
+    for (const kind of ["risk", "utility"]) kinds[`kind_${kind}`] = (one) => !one.plain && one.kind === kind;
     const groups = Object.entries(kinds).map(([title, belongs]) => {
       const options = data.measures.filter(belongs).map((one) =>
         element("option", { value: one.name }, `${one.label}: ${one.meaning}`));
-      return options.length ? element("optgroup", { label: title }, options) : null;
+      return options.length ? element("optgroup", { label: w(title) }, options) : null;
     });
     const select = fill(axis, groups);
     select.value = state[axis];
     select.addEventListener("change", () => { state[axis] = select.value; update(); });
   }
   document.getElementById("formulas").addEventListener("click", turn);
-  const select = fill("form", Object.entries(FORMS).map(([value, text]) => element("option", { value }, text)));
+  const select = fill("form", Object.entries(FORMS).map(([value, text]) => element("option", { value }, w(`form_${text}`))));
   select.addEventListener("change", () => { state.form = select.value; update(); });
   if (data.forms.length < 2) select.parentElement.remove();
   document.getElementById("controls").addEventListener("submit", (event) => event.preventDefault());
@@ -204,9 +199,10 @@ const onFormulas = () => data.formulas.every((name, i) => name === [state.x, sta
 function explainAxes() {
   const way = document.getElementById("formulas");
   way.hidden = data.formulas.every((name, i) => name === data.axes[i]);
-  way.textContent = onFormulas() ? "Show it in plain words" : `Show the study's formulas: ${data.formulas.join(" and ")}`;
+  way.textContent = onFormulas() ? w("show_plain") : w("show_formulas", { names: data.formulas.join(w("and")) });
   for (const axis of ["x", "y"]) {
     const measure = measures.get(state[axis]);
-    fill(`${axis}-meaning`, `${measure.kind}; ${measure.meaning}; ${measure.better} is better`);
+    const said = { kind: w(`kind_${measure.kind}`), meaning: measure.meaning, better: w(`better_${measure.better}`) };
+    fill(`${axis}-meaning`, w("axis_meaning", said));
   }
 }

@@ -4,7 +4,7 @@ state.other = "";
 
 function pairSelects() {
   const options = (chosen) => [
-    element("option", { value: "" }, "choose a release"),
+    element("option", { value: "" }, w("r_choose")),
     ...points.map((point) => element("option", { value: point.id, selected: point.id === chosen ? "" : null }, `${point.id}: ${point.words}`)),
   ];
   fill("first", options(state.chosen));
@@ -18,13 +18,13 @@ function compare() {
   pairSelects();
   const pair = [byId.get(state.chosen), byId.get(state.other)];
   if (!pair[0] || !pair[1] || pair[0] === pair[1]) {
-    const kept = state.other && pair[1] ? `${state.other} is kept as the second. ` : "";
-    fill("compared", element("p", { class: "quiet" }, `${kept}Choose two releases here, or “Keep to compare” beside the map and then click another.`));
+    const kept = state.other && pair[1] ? w("r_kept_second", { id: state.other }) : "";
+    fill("compared", element("p", { class: "quiet" }, kept, w("r_choose_two")));
     return;
   }
   fill(
     "compared",
-    element("h3", {}, `${pair[0].id} beside ${pair[1].id}`),
+    element("h3", {}, w("r_beside", { first: pair[0].id, second: pair[1].id })),
     compareHeadlines(pair), compareSettings(pair), compareMeasures(pair),
     compareSizes(pair), compareFidelity(pair), compareColumns(pair), compareRecords(pair), compareTables(pair),
   );

@@ -1,20 +1,14 @@
 // How true a release is to the original, or two beside each other. Everything of the data goes onto the page as text.
 
 const WORST = 12;
-const LIKENESS = [
-  ["marginal_error_1", "distribution of one column"],
-  ["marginal_error_2", "of two columns together"],
-  ["marginal_error_3", "of three columns together"],
-  ["pmse", "told apart by all columns together"],
-  ["pmse_tree", "told apart by a decision tree"],
-];
+const LIKENESS = ["marginal_error_1", "marginal_error_2", "marginal_error_3", "pmse", "pmse_tree"];
 
 const shareOf = (value) => (value === null || value === undefined ? "–" : `${shown(Math.round(1000 * value) / 10)} %`);
 
 // -- errors and their baseline ------------------------------------------------------------------------------
 
 // Told apart always is a quarter; everything else is a share already.
-function likenessRow([name, text], sides) {
+function likenessRow(name, sides) {
   const scale = name.startsWith("pmse") ? 4 : 1;
   const own = sides.map(({ point }) => point.values[name]);
   if (own.every((value) => value === undefined)) return null;
@@ -22,11 +16,11 @@ function likenessRow([name, text], sides) {
   const series = [...own.map((value, i) => [value, sides[i].kind]), [floor, "before"]];
   const bars = series.map(([value, kind]) => bar(scale * (value || 0), kind, 1));
   const numbers = series.map(([value]) => cell(value === undefined ? "–" : shareOf(scale * value), "number"));
-  return element("tr", {}, rowHead(text), numbers, element("td", { class: "drawn", "aria-hidden": "true" }, bars));
+  return element("tr", {}, rowHead(w(`error_${name}`)), numbers, element("td", { class: "drawn", "aria-hidden": "true" }, bars));
 }
 
 function likenessTable(sides) {
-  const heads = [["error"], ...sides.map(({ title }) => [title, "number"]), ["a resample of the table", "number"], ["", "drawn"]];
+  const heads = [[w("error")], ...sides.map(({ title }) => [title, "number"]), [w("resample"), "number"], ["", "drawn"]];
   const rows = LIKENESS.map((line) => likenessRow(line, sides)).filter(Boolean);
   return wide(table(heads, element("tbody", {}, rows), "pair spread"));
 }
@@ -34,8 +28,7 @@ function likenessTable(sides) {
 function sampleSentence({ point, title }, alone) {
   const value = point.values.sample_equivalent;
   if (value === undefined) return null;
-  const who = alone ? "This release is" : `The ${title} is`;
-  return element("p", {}, `${who} as good as a random sample of ${shareOf(value)} of the records, by two columns together.`);
+  return element("p", {}, w(alone ? "sample_this" : "sample_side", { side: title, share: shareOf(value) }));
 }
 
 // -- pairs of columns, the worst first ----------------------------------------------------------------------
@@ -61,14 +54,14 @@ function pairRows(sides) {
 function pairsTable(sides) {
   const rows = pairRows(sides);
   if (!rows.length) return null;
-  const heads = [["two columns"], ...sides.map(({ title }) => [title, "number"]), ["", "drawn"]];
+  const heads = [[w("two_columns")], ...sides.map(({ title }) => [title, "number"]), ["", "drawn"]];
   const body = (some) => wide(table(heads, element("tbody", {}, some), "pair spread"));
   const rest = rows.slice(WORST);
   return element(
-    "div", { class: "card" }, element("h5", {}, "Which pairs of columns are off most"),
-    element("p", { class: "quiet" }, "The share of the records that would need other values for the two to be distributed as in the table."),
+    "div", { class: "card" }, cardHead(w("pairs_title")),
+    element("p", { class: "quiet" }, w("pairs_reading")),
     body(rows.slice(0, WORST)),
-    rest.length ? element("details", {}, element("summary", {}, `${count(rest.length, "more pair")}`), body(rest)) : null,
+    rest.length ? element("details", {}, element("summary", {}, counted(rest.length, "pair")), body(rest)) : null,
   );
 }
 
@@ -78,7 +71,7 @@ function shaded(value, kind, most) {
   const text = value === null ? "–" : value.toFixed(2).replace("-", "−");
   const made = cell(text === "−0.00" ? "0.00" : text, "number");
   const strength = Math.min(Math.abs(value || 0) / most, 1);
-  made.style.background = `color-mix(in srgb, var(--${kind}) ${Math.round(70 * strength)}%, transparent)`;
+  made.style.background = `color-mix(in srgb, var(--${kind}) ${Math.round(40 * strength)}%, transparent)`;
   return made;
 }
 
@@ -89,13 +82,10 @@ function matrix(title, facts, names, rows, kindOf, most) {
     names.map((_, j) => (j >= i ? cell("", "number") : shaded(rows[i][j], kindOf(rows[i][j]), most))),
   ));
   return element(
-    "div", { class: "card" }, element("h5", {}, title), element("p", { class: "quiet" }, facts),
+    "div", { class: "card" }, cardHead(title), element("p", { class: "quiet" }, facts),
     wide(table(heads.slice(0, -1), element("tbody", {}, lines.slice(1)), "matrix")),
   );
 }
-
-const STRENGTH = "From 0 (none) to 1: Cramér’s V of categories, Pearson’s correlation of numbers, the correlation ratio of one of each.";
-const APART = "Release less original: orange is stronger than in the table, blue weaker.";
 
 function difference({ fidelity }) {
   return fidelity.release.map((row, i) => row.map((value, j) => Math.abs(value) - Math.abs(fidelity.original[i][j])));
@@ -104,15 +94,15 @@ function difference({ fidelity }) {
 function matrices(sides) {
   const { names, original } = sides[0].fidelity;
   if (names.length < 2) return null;
-  const drawn = [matrix("Associations in the table", STRENGTH, names, original, () => "accent", 1)];
+  const drawn = [matrix(w("associations"), w("strength"), names, original, () => "accent", 1)];
   const apart = sides.map(difference);
   const most = Math.max(0.1, ...apart.flat(2).map(Math.abs));
   const kindOf = (value) => (value > 0 ? "warn" : "accent");
-  const who = ({ title }) => (sides.length === 1 ? "the release" : `the ${title}`);
+  const who = ({ title }) => (sides.length === 1 ? w("the_release") : w("the_side", { side: title }));
   for (const side of sides) {
-    drawn.push(matrix(`In ${who(side)}`, "As a reader would find them.", names, side.fidelity.release, () => "accent", 1));
+    drawn.push(matrix(w("associations_in", { which: who(side) }), w("as_found"), names, side.fidelity.release, () => "accent", 1));
   }
-  sides.forEach((side, i) => drawn.push(matrix(`What is off in ${who(side)}`, APART, names, apart[i], kindOf, most)));
+  sides.forEach((side, i) => drawn.push(matrix(w("off_in", { which: who(side) }), w("apart"), names, apart[i], kindOf, most)));
   return element("div", { class: "cards matrices" }, drawn);
 }
 
@@ -150,25 +140,21 @@ function modelCard(sides, index) {
       interval(original, "before", range), fits.map((fit, i) => interval(fit, sides[i].kind, range)),
     ),
   ));
-  const heads = [["term"], ...sides.map(({ title }) => [sides.length === 1 ? "overlap" : `overlap, ${title}`, "number"]), ["", "drawn"]];
-  const kind = first.logistic ? "the chance of its commonest value" : "in standard units";
-  const facts = `Coefficients of a model of ${first.target} (${kind}) with their 95 % intervals: the table’s above in grey. ` +
-    `${shown(some.length)} of ${shown(first.all_terms)} terms, those that overlap least first.`;
+  const heads = [[w("term")], ...sides.map(({ title }) => [sides.length === 1 ? w("overlap") : w("overlap_side", { side: title }), "number"]), ["", "drawn"]];
+  const kind = w(first.logistic ? "chance" : "standard_units");
+  const facts = w("model_facts", { column: first.target, kind, count: shown(some.length), all: shown(first.all_terms) });
   const made = table(heads, element("tbody", {}, rows), "pair spread");
-  return element("div", { class: "card" }, element("h5", {}, `A model of ${first.target}`), element("p", { class: "quiet" }, facts), wide(made));
+  return element("div", { class: "card" }, cardHead(w("model", { column: first.target })), element("p", { class: "quiet" }, facts), wide(made));
 }
 
 // -- together -----------------------------------------------------------------------------------------------
-
-const LIKENESS_READING = "Shares of the most there can be. Grey is what a second draw of as many people from the same population would " +
-  "have, by chance alone: an error no larger than that is no fault of a release.";
 
 function fidelityBlock(title, sides) {
   if (!sides.every(({ fidelity }) => fidelity)) return null;
   const models = sides[0].fidelity.models.map((_, i) => modelCard(sides, i));
   return block(
     title, sides.map((side) => sampleSentence(side, sides.length === 1)),
-    likenessTable(sides), element("p", { class: "small quiet" }, LIKENESS_READING),
+    likenessTable(sides), element("p", { class: "small quiet" }, w("likeness")),
     element("div", { class: "cards two" }, pairsTable(sides), models),
     matrices(sides),
   );
@@ -177,10 +163,10 @@ function fidelityBlock(title, sides) {
 const fidelityOf = (point) => (point.details || {}).fidelity;
 
 function ownFidelity(point) {
-  return fidelityBlock("How true it is to the original", [{ point, title: "this release", kind: "first", fidelity: fidelityOf(point) }]);
+  return fidelityBlock(w("how_true"), [{ point, title: w("this_release"), kind: "first", fidelity: fidelityOf(point) }]);
 }
 
 function compareFidelity(group) {
-  const sides = group.map((point, i) => ({ point, title: SIDES[i], kind: SIDES[i], fidelity: fidelityOf(point) }));
-  return fidelityBlock("How true they are to the original", sides);
+  const sides = group.map((point, i) => ({ point, title: sideName(i), kind: SIDES[i], fidelity: fidelityOf(point) }));
+  return fidelityBlock(w("how_true_they"), sides);
 }

@@ -8,7 +8,7 @@ function headlinesBlock(point) {
   );
   return [
     element("div", { class: "headlines" }, point.headlines.map(one)),
-    point.done ? element("p", { class: "done" }, element("b", {}, "What was done: "), point.done) : null,
+    point.done ? element("p", { class: "done" }, element("b", {}, w("what_was_done")), point.done) : null,
   ];
 }
 
@@ -24,23 +24,21 @@ function measuresBlock(point, kind) {
   if (!own.length) return null;
   const isScaled = Object.keys(point.places).length > 0;
   const rows = own.map(({ name, meaning, better }) => {
-    const formula = element("small", {}, element("code", {}, name), ` ${meaning}; ${better} is better`);
+    const formula = element("small", {}, element("code", {}, name), ` ${w("is_better", { meaning, better: w(`better_${better}`) })}`);
     const said = element("th", { scope: "row" }, point.sentences[name], element("br"), formula);
     return element("tr", {}, said, cell(shown(point.values[name]), "number"), isScaled ? placeCell(point, name) : null);
   });
-  const title = kind === "risk" ? "Risk" : "Utility";
-  const heads = [[title], ["value", "number"], ...(isScaled ? [["of the original", "number"]] : [])];
+  const title = w(kind);
+  const heads = [[title], [w("value"), "number"], ...(isScaled ? [[w("of_original"), "number"]] : [])];
   return element("div", {}, table(heads, element("tbody", {}, rows), "measures"));
 }
 
 function foldedMeasures(point) {
   const many = Object.keys(point.measures).length;
-  const scale = "The last column places each between publishing nothing (0 %) and the original (100 %), where the map " +
-    "has both ends and they differ.";
   return element(
     "details", { class: "all-measures" },
-    element("summary", {}, `All ${count(many, "measure")} with their formulas`),
-    Object.keys(point.places).length ? element("p", { class: "quiet" }, scale) : null,
+    element("summary", {}, w("all_measures", { count: shown(many) })),
+    Object.keys(point.places).length ? element("p", { class: "quiet" }, w("scale")) : null,
     element("div", { class: "columns" }, measuresBlock(point, "risk"), measuresBlock(point, "utility")),
   );
 }
@@ -50,6 +48,8 @@ function sizeRange(size) {
   return size.to > 1e8 ? `${shown(size.from)}+` : `${shown(size.from)}–${shown(size.to)}`;
 }
 
+const sizeTold = (size) => w("sizes", { groups: counted(size.groups, "group"), records: counted(size.records, "record") });
+
 function sizesBlock(details) {
   const sizes = details.sizes || [];
   if (!sizes.length) return null;
@@ -57,14 +57,14 @@ function sizesBlock(details) {
   const cells = sizes.flatMap((size) => {
     const bar = element("i");
     bar.style.width = `${(100 * size.records) / largest}%`;
-    const many = `${count(size.groups, "group")}, ${count(size.records, "record")}`;
+    const many = sizeTold(size);
     return [
       element("span", { class: "from" }, sizeRange(size)),
       element("span", { class: "bar" }, bar),
       element("span", { class: "many" }, many),
     ];
   });
-  const title = `Group sizes: ${count(details.groups, "group")}, bars by records`;
+  const title = w("group_sizes", { groups: counted(details.groups, "group") });
   return block(title, element("div", { class: "bars" }, cells));
 }
 
@@ -72,11 +72,11 @@ function worstBlock(details) {
   const worst = details.worst || [];
   if (!worst.length) return null;
   const columns = Object.keys(worst[0].quasi);
-  const heads = [...columns.map((name) => [name]), ["records", "number"]];
+  const heads = [...columns.map((name) => [name]), [w("records"), "number"]];
   const told = worst[0].attribute !== undefined;
   if (told) {
-    heads.push([`commonest ${worst[0].attribute}`]);
-    heads.push(...["in the group", "in the table", "p_loss"].map((text) => [text, "number"]));
+    heads.push([w("commonest", { column: worst[0].attribute })]);
+    heads.push(...[w("in_group"), w("in_table"), "p_loss"].map((text) => [text, "number"]));
   }
   const rows = worst.map((group) => {
     const cells = [...columns.map((name) => cell(group.quasi[name])), cell(shown(group.size), "number")];
@@ -86,14 +86,14 @@ function worstBlock(details) {
     }
     return element("tr", {}, cells);
   });
-  const title = told ? "Worst groups: where a reader learns most" : "Smallest groups";
+  const title = w(told ? "worst_groups" : "smallest_groups");
   return block(title, wide(table(heads, element("tbody", {}, rows), "groups")));
 }
 
 // What is published of a record in one column; a record may be left out.
 function publishedCell(record, name) {
-  if (!record.after) return cell("left out", "quiet");
-  const text = name in record.after ? record.after[name] : "not published";
+  if (!record.after) return cell(w("left_out"), "quiet");
+  const text = name in record.after ? record.after[name] : w("not_published");
   return cell(text, text === record.before[name] ? "same" : null);
 }
 
@@ -102,26 +102,26 @@ function recordsBlock(details) {
   if (!records.length) return null;
   const columns = Object.keys(records[0].before);
   const rows = records.flatMap((record) => [
-    element("tr", { class: "before" }, rowHead("before"), columns.map((name) => cell(record.before[name])), cell("")),
+    element("tr", { class: "before" }, rowHead(w("before")), columns.map((name) => cell(record.before[name])), cell("")),
     element(
       "tr", { class: "after" },
-      rowHead("after"), columns.map((name) => publishedCell(record, name)),
+      rowHead(w("after")), columns.map((name) => publishedCell(record, name)),
       cell(record.after ? shown(record.size) : "", "number"),
     ),
   ]);
-  const heads = [[""], ...columns.map((name) => [name]), ["its group", "number"]];
-  return block("Some records, before and after", wide(table(heads, element("tbody", {}, rows), "records")));
+  const heads = [[""], ...columns.map((name) => [name]), [w("its_group"), "number"]];
+  return block(w("some_records"), wide(table(heads, element("tbody", {}, rows), "records")));
 }
 
 // What the budget of a differentially private release was spent on.
 function budgetBlock(details) {
   if (!details.by_purpose) return null;
   const rows = Object.entries(details.by_purpose).map(([what, epsilon]) => [what, epsilon]);
-  const levels = details.by_level.map(([level, epsilon]) => [`level ${level}`, epsilon]);
+  const levels = details.by_level.map(([level, epsilon]) => [w("level", { level }), epsilon]);
   const line = ([what, epsilon]) => element("tr", {}, cell(what), cell(shown(epsilon), "number"));
-  const body = element("tbody", {}, [...rows, ...levels, ["in all", details.epsilon]].map(line));
-  const title = `Budget: epsilon ${shown(details.epsilon)}, in one draw ${shown(details.groups)} boxes`;
-  return block(title, table([["spent on"], ["epsilon", "number"]], body));
+  const body = element("tbody", {}, [...rows, ...levels, [w("in_all"), details.epsilon]].map(line));
+  const title = w("budget", { epsilon: shown(details.epsilon), boxes: shown(details.groups) });
+  return block(title, table([[w("spent_on")], [w("epsilon"), "number"]], body));
 }
 
 // Tables that a study of its own kind shows as they are: heads with their kinds, and rows of texts and numbers.
@@ -136,13 +136,13 @@ function tablesBlock(details) {
 function commandBlock(point) {
   if (data.public) return null;
   if (!point.command) {
-    return element("p", { class: "block quiet" }, "The original is here to compare with; there is no release to make.");
+    return element("p", { class: "block quiet" }, w("only_compared"));
   }
   const text = element("code", { id: "command" }, point.command);
   const copy = element("button", { class: "plain", type: "button", onclick: () => {
     window.getSelection().selectAllChildren(text);
     if (!navigator.clipboard) return;
-    navigator.clipboard.writeText(point.command).then(() => { copy.textContent = "Copied"; }, () => {});
-  } }, "Copy");
-  return block("The command that makes it", element("div", { class: "command" }, text, copy));
+    navigator.clipboard.writeText(point.command).then(() => { copy.textContent = w("copied"); }, () => {});
+  } }, w("copy"));
+  return block(w("the_command"), element("div", { class: "command" }, text, copy));
 }

@@ -5,9 +5,7 @@
 function summary() {
   const point = byId.get(state.chosen);
   if (!point) {
-    const hint = "Click a point on the map, or a release in the table below, to see how it is made, what it risks " +
-      "and what it costs.";
-    fill("summary", element("p", { class: "quiet" }, hint));
+    fill("summary", element("p", { class: "quiet" }, w("r_hint")));
     return;
   }
   const figures = [...new Set([state.x, state.y])].map((name) =>
@@ -17,17 +15,17 @@ function summary() {
     element("p", {}, point.words),
     element("div", { class: "figures" }, figures),
     standing(point),
-    point.worth && point.worth.told ? element("p", {}, `Learning ${point.worth.target}: ${point.worth.told}.`) : null,
-    element("p", {}, link("Everything about this release ↓", showPanel)),
+    point.worth && point.worth.told ? element("p", {}, w("r_learning", { column: point.worth.target, told: point.worth.told })) : null,
+    element("p", {}, link(w("r_everything"), showPanel)),
     element("p", {}, keepButton(point)),
   );
 }
 
 function keepButton(point) {
   const kept = byId.get(state.other);
-  if (kept && kept !== point) return link(`Side by side with ${kept.id} ↓`, () => showSection("compare"));
-  if (kept) return element("span", { class: "quiet" }, "Kept. Click another release to see the two side by side.");
-  return link("Keep to compare with another", () => keepToCompare(point.id));
+  if (kept && kept !== point) return link(w("r_side_by_side", { id: kept.id }), () => showSection("compare"));
+  if (kept) return element("span", { class: "quiet" }, w("r_kept"));
+  return link(w("r_keep"), () => keepToCompare(point.id));
 }
 
 function showSection(id) {
@@ -47,13 +45,12 @@ function panel() {
   const exact = !point.baseline && point.form === "bucketization";
   const form = point.baseline ? "" : point.form;
   const setting = [point.id, point.anonymizer, point.requirement, form].filter(Boolean).join(" · ");
-  const caution = "Quasi-identifiers are exact: this release does not hide who is in the table.";
   fill(
     "point",
-    element("h2", {}, "The chosen release"),
+    element("h2", {}, w("r_chosen")),
     element("h3", {}, point.words),
     element("p", { class: "quiet" }, element("code", {}, setting)),
-    exact ? element("p", { class: "note" }, caution) : null,
+    exact ? element("p", { class: "note" }, w("r_exact")) : null,
     point.worth ? element("p", { class: verdictMark(point) ? "note" : null }, point.worth.said) : null,
     point.disagreements.map((said) => element("p", { class: "note" }, said)),
     headlinesBlock(point),

@@ -2,6 +2,11 @@
 // What all our pages with releases on them share: the values that a page was given, numbers, the frontier, small parts.
 // Everything of the data goes onto the page as text, never as HTML.
 
+// What is said to people, by name: every text stands in texts/en.toml, so that it can be translated.
+const words = JSON.parse(document.getElementById("texts").textContent);
+const w = (name, places = {}) => words[`drawing.${name}`].replace(/\{(\w+)\}/g, (all, place) => places[place] ?? all);
+const counted = (number, noun) => w(`count_${noun}${number === 1 ? "_one" : ""}`, { count: shown(number) });
+
 let data = null;
 const measures = new Map();
 const points = [];
@@ -30,7 +35,7 @@ function numbers(given) {
 }
 
 function shown(value) {
-  if (value === undefined) return "not measured";
+  if (value === undefined) return w("not_measured");
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   if (Math.abs(value) < 1e-9) return "0";
   const digits = Number.isInteger(value) ? 21 : Math.abs(value) >= 1000 ? Math.ceil(Math.log10(Math.abs(value))) : 3;
@@ -40,7 +45,6 @@ function shown(value) {
 const percent = (share) => `${shown(100 * share)} %`;
 const label = (name) => (measures.has(name) ? measures.get(name).label : name);
 const isPlain = (name) => measures.has(name) && measures.get(name).plain === true;
-const count = (number, noun) => `${shown(number)} ${noun}${number === 1 ? "" : "s"}`;
 
 // A share in whole percent, unless that would read as none or all.
 function wholePercent(share) {
@@ -97,12 +101,15 @@ const link = (text, onclick) => element("button", { class: "link", type: "button
 const pointButton = (point, text) => link(text, () => choose(point.id, true));
 const cell = (text, kind) => element("td", { class: kind || null }, text);
 const rowHead = (text) => element("th", { scope: "row" }, text);
-const block = (title, ...children) => element("div", { class: "block" }, element("h4", {}, title), children);
-const wide = (inside) => element("div", { class: "wide", role: "region", tabindex: "0", "aria-label": "a table" }, inside);
+// Under which headings blocks and cards stand, for who hears a page: the report has them further down than a page of one release.
+const depths = { block: null, card: null };
+const block = (title, ...children) => element("div", { class: "block" }, element("h4", { "aria-level": depths.block }, title), children);
+const cardHead = (title) => element("h5", { "aria-level": depths.card }, title);
+const wide = (inside) => element("div", { class: "wide", role: "group", tabindex: "0", "aria-label": w("a_table") }, inside);
 const separated = (buttons) => buttons.flatMap((button, i) => [i ? ", " : "", button]);
 
 function table(heads, body, className) {
-  const head = element("tr", {}, heads.map(([text, kind]) => element("th", { scope: "col", class: kind || null }, text)));
+  const head = element("tr", {}, heads.map(([text, kind]) => (text ? element("th", { scope: "col", class: kind || null }, text) : cell("", kind))));
   return element("table", { class: className || null }, element("thead", {}, head), body);
 }
 

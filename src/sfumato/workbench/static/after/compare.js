@@ -3,6 +3,7 @@ import { data as given, t } from "/static/api.js";
 import { recordsButton } from "/static/after/records.js";
 
 take(given);
+Object.assign(depths, { block: 2, card: 3 });
 const here = `/projects/${encodeURIComponent(given.project)}`;
 const form = document.getElementById("choice");
 form.addEventListener("change", () => {
@@ -27,8 +28,8 @@ if (points.length > 1) {
 // The name of a side leads to its release.
 function linkHeads(head) {
   for (const cell of head.querySelectorAll("th")) {
-    const side = SIDES.indexOf(cell.textContent);
-    if (side >= 0) cell.replaceChildren(element("i", { class: `key ${SIDES[side]}` }), element("a", { href: `${here}/points/${points[side].id}` }, `${SIDES[side]}: ${points[side].id}`));
+    const side = SIDES.findIndex((_, i) => i < points.length && sideName(i) === cell.textContent);
+    if (side >= 0) cell.replaceChildren(element("i", { class: `key ${SIDES[side]}` }), element("a", { href: `${here}/points/${points[side].id}` }, `${sideName(side)}: ${points[side].id}`));
   }
 }
 document.body.setAttribute("data-ready", "");

@@ -272,7 +272,7 @@ function tellSelection() {
   const compare = element("a", { class: "button main", href: `${here}/compare?points=${some.map((point) => point.id).join(",")}` }, t("map.compare"));
   return fill(
     "selection", canCompare ? null : element("p", { class: "hint" }, t("map.selected_many", { count: shown(some.length) })),
-    wide(table([["Release"], ...valueHeads(), [""]], element("tbody", {}, rows))),
+    wide(table([[t("drawing.release")], ...valueHeads(), [""]], element("tbody", {}, rows))),
     actions(canCompare ? compare : null, element("button", { type: "button", onclick: () => select([]) }, t("map.clear"))),
   );
 }

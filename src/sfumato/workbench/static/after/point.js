@@ -3,6 +3,7 @@ import { call, data as given, t } from "/static/api.js";
 import { recordsButton } from "/static/after/records.js";
 
 take(given);
+Object.assign(depths, { block: 2, card: 3 });
 const [point] = points;
 const api = `/api/projects/${encodeURIComponent(given.project)}/points/${point.id}`;
 const { details } = point;

@@ -2,6 +2,7 @@
 import { call, data, element, t } from "/static/api.js";
 
 const here = `/projects/${encodeURIComponent(data.project)}`;
+const LOOK_MS = 400;
 const form = document.getElementById("publish");
 const byName = (id) => document.getElementById(id);
 const isTicked = (id) => Boolean(byName(id)?.checked);
@@ -37,11 +38,32 @@ function refused(error) {
   (place || byName("publish-error")).textContent = error.message;
 }
 
+// What is under way, in this tab or in another: which step it is at, and a button that stops it.
+function tellProgress(progress) {
+  const isOver = !progress.under_way;
+  byName("stop").hidden = byName("bar").hidden = isOver;
+  byName("do").disabled = !isOver || Boolean(data.chosen.refused);
+  byName("wait").textContent = isOver ? "" : t("publish.step_of", progress);
+  if (!isOver) [byName("bar").max, byName("bar").value] = [progress.steps, progress.step - 0.5];
+}
+
+// Look how far it is until `isOver` says so, or until nothing is under way.
+async function watch(isOver) {
+  for (;;) {
+    const progress = await call("GET", `/api${here}/publishing`).catch(() => ({ under_way: true }));
+    if (isOver ? isOver() : !progress.under_way) break;
+    if (progress.under_way && progress.steps) tellProgress(progress);
+    await new Promise((resolve) => { setTimeout(resolve, LOOK_MS); });
+  }
+  tellProgress({ under_way: false });
+}
+
 async function publish(event) {
   event.preventDefault();
   refused(null);
   byName("do").disabled = true;
-  byName("wait").textContent = t("publish.wait");
+  let over = false;
+  const watched = watch(() => over);
   try {
     const done = await call("POST", `/api${here}/releases`, {
       point: data.chosen.id, file: byName("file").value, layout: byName("layout").value,
@@ -53,8 +75,14 @@ async function publish(event) {
   } catch (error) {
     refused(error);
   }
-  byName("do").disabled = false;
-  byName("wait").textContent = "";
+  over = true;
+  await watched;
+}
+
+async function stop() {
+  byName("stop").disabled = true;
+  await call("DELETE", `/api${here}/publishing`).then(tellProgress, () => {});  // it may be done already
+  byName("stop").disabled = false;
 }
 
 // The list of what was published, as the page itself has it now.
@@ -83,6 +111,8 @@ if (form) {
     form.addEventListener("input", files);
     byName("format").addEventListener("change", reformat);
     form.addEventListener("submit", publish);
+    byName("stop").addEventListener("click", stop);
+    if (data.publishing) watch().then(relist);
     files();
   }
 }

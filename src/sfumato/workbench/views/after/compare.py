@@ -6,11 +6,11 @@ from typing import Any
 
 from starlette.responses import Response
 
+from sfumato.pages.texts import t
 from sfumato.tradeoff import Point
 from sfumato.words.points import settings
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import FieldError
-from sfumato.workbench.texts import t
 from sfumato.workbench.views.after.explored import Explored, explored
 from sfumato.workbench.views.page import page
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import SfumatoError
+from sfumato.pages.texts import t
 from sfumato.plain import from_plain
 from sfumato.report.page import chart_content, judged, plain_place, point_content, point_settings
 from sfumato.tradeoff import Map, Point, read_map
@@ -20,9 +21,9 @@ from sfumato.transactions.details import SAMPLE
 from sfumato.words.columns import done_sentence
 from sfumato.words.command import anonymize_command
 from sfumato.words.headlines import headlines, plain_axes, useful_measure
+from sfumato.workbench.data.sentences import all_in_forms
 from sfumato.workbench.desk import MAPPED, Project
 from sfumato.workbench.errors import MissingError
-from sfumato.workbench.texts import t
 
 CACHE = "cache.jsonl"
 MOST_KEPT = 8
@@ -175,7 +176,7 @@ def _on_map(read: Explored, point: Point) -> dict[str, Any]:
         **judged(read.map_, point),
         "headlines": [headline.values() for headline in headlines(read.map_, point)],
         "done": done_sentence(read.map_, point),
-        "warnings": warnings(point),
+        "warnings": all_in_forms(warnings(point)),
         "refused": refusal(point),
         "exact": shows_exact(point),
         "rank": [int(part) for part in rank(point)[:3]],

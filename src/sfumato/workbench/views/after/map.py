@@ -10,12 +10,14 @@ from starlette.responses import Response
 
 from sfumato.errors import SfumatoError
 from sfumato.measures import MEASURES
+from sfumato.pages.texts import t
 from sfumato.tradeoff import Map, NothingFitsError
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
 from sfumato.words.choice import choice_values
 from sfumato.words.headlines import headlines
 from sfumato.words.points import settings
 from sfumato.words.question import reply_values
+from sfumato.workbench.data.sentences import all_in_forms
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import FieldError, MissingError
 from sfumato.workbench.views.after.explored import Explored, live
@@ -62,17 +64,17 @@ def ask(call: Call) -> dict[str, Any]:
         reply = read.map_.ask(question)
     except SfumatoError as error:
         raise FieldError("question", str(error)) from None
-    return reply_values(reply, read.map_, call.project.folder)
+    return all_in_forms(reply_values(reply, read.map_, call.project.folder))
 
 
 def choose(call: Call) -> dict[str, Any]:
     """Recommend a release: the knee, or the best for a recipient; where none fits, say what to relax."""
     recipient = call.query.get("for") or None
     if recipient is not None and recipient not in RECIPIENTS:
-        raise FieldError("for", f"for must be one of {', '.join(RECIPIENTS)}, not {recipient!r}")
+        raise FieldError("for", t("map.bad_recipient", known=", ".join(RECIPIENTS), recipient=recipient))
     project = call.project
     words = ["sfumato", "choose", str(project.folder), *(["--for", recipient] if recipient else []), "--resamples", "0"]
-    return recommended(now(call).map_, recipient) | {"recipient": recipient, "command": shlex.join(words)}
+    return all_in_forms(recommended(now(call).map_, recipient)) | {"recipient": recipient, "command": shlex.join(words)}
 
 
 def recommended(map_: Map, recipient: str | None) -> dict[str, Any]:

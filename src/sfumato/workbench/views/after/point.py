@@ -9,13 +9,17 @@ from typing import Any
 
 from starlette.responses import Response
 
+from sfumato.process.spilling import private_folder
 from sfumato.publish import publish_point, read_certificate
 from sfumato.publish.certificate import certificate_files
 from sfumato.tradeoff import Point
 from sfumato.tradeoff.choice.exposure import refusal, warnings
 from sfumato.words.points import settings
+from sfumato.workbench.data.opened import stamps
+from sfumato.workbench.data.sentences import all_in_forms
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object
+from sfumato.workbench.trust import files_of
 from sfumato.workbench.views.after.explored import Explored, explored, sample
 from sfumato.workbench.views.page import page
 
@@ -44,6 +48,9 @@ ATTACKS = (
 PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; sandbox"
 """What a certificate may do in a browser: look as it looks, and nothing else."""
 
+PREVIEWS = "sfumato-preview-"
+"""How the name of the folder begins in which previews are made."""
+
 MOST_KEPT = 8
 """Certificates that are kept in memory after somebody has looked at them."""
 
@@ -60,7 +67,7 @@ def told(read: Explored, point: Point) -> dict[str, Any]:
     sentences = values["sentences"]
     return values | {
         "title": settings(point),
-        "warnings": warnings(point),
+        "warnings": all_in_forms(warnings(point)),
         "refused": refusal(point),
         "drawn": point.is_noisy,
         "attacks": [sentences[name] for name in ATTACKS if name in sentences],
@@ -86,18 +93,24 @@ def certificate_page(call: Call) -> Response:
 
 def previewed(project: Project, id: str) -> tuple[dict[str, Any], str]:
     """Return the public certificate that a release would have, and its page."""
-    explored(project).point(id)
+    read = explored(project)
+    read.point(id)
     made = (project.folder / "points.json").stat().st_mtime_ns
-    return _previewed(project.folder, id, (str(made), project.version))
+    return _previewed(project.folder, id, (made, project.version, stamps(files_of(read.map_.study))))
+
+
+def preview_folder() -> Path:
+    """Return the private folder of previews, which goes with the process; one that a killed process left goes now."""
+    return private_folder(PREVIEWS, Path(tempfile.gettempdir()).absolute())
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def _previewed(folder: Path, id: str, made: tuple[str, str]) -> tuple[dict[str, Any], str]:
+def _previewed(folder: Path, id: str, made: tuple[Any, ...]) -> tuple[dict[str, Any], str]:
     """Publish a release into a private folder that is removed at once, and keep what its public certificate says.
 
-    `made` tells apart what is kept: when the map was made, and the study's version.
+    `made` tells apart what is kept: when the map was made, the study's version, and times and sizes of its files.
     """
-    with tempfile.TemporaryDirectory(prefix="sfumato-preview-") as place:
+    with tempfile.TemporaryDirectory(dir=preview_folder()) as place:
         path = Path(place) / f"release-{id}.csv"
         publish_point(folder, id, path)
         _, _, values, text = certificate_files(path)

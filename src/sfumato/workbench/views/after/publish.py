@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,6 +10,7 @@ from starlette.responses import Response
 
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError, InfeasibleError, SfumatoError
+from sfumato.pages.texts import t
 from sfumato.publish import certificate_files, publish_point, read_certificate
 from sfumato.publish.board import board_file
 from sfumato.tradeoff import Point
@@ -20,10 +19,10 @@ from sfumato.tradeoff.choice.recipients import RECIPIENTS
 from sfumato.transactions.study import BasketStudy
 from sfumato.words.headlines import headlines
 from sfumato.words.points import settings
-from sfumato.workbench.desk import Project, lock_of
-from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object, text, whole
+from sfumato.workbench.data.sentences import all_in_forms, in_forms
+from sfumato.workbench.desk import Project
+from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object, flag, text, whole
 from sfumato.workbench.errors import ConflictError, FieldError, MissingError
-from sfumato.workbench.texts import t
 from sfumato.workbench.uploads import harmless
 from sfumato.workbench.views.after.explored import Explored, explored
 from sfumato.workbench.views.after.map import recommended
@@ -83,7 +82,11 @@ def offer(read: Explored, point: Point) -> dict[str, Any]:
         "headlines": [headline.values() for headline in headlines(read.map_, point)],
         "refused": refusal(point),
         "recipients": [
-            {"name": each.name, "meaning": each.meaning, "against": each.objections(point, point.measures)}
+            {
+                "name": each.name,
+                "meaning": each.meaning,
+                "against": all_in_forms(each.objections(point, point.measures)),
+            }
             for each in RECIPIENTS.values()
         ],
         "layouts": ["lines", "long"] if of_baskets else layouts,
@@ -116,7 +119,11 @@ def publish_page(call: Call) -> Response:
         offered=[(each.id, settings(each)) for each in read.measured if not refusal(each)],
         chosen=None if point is None else offer(read, point),
         published=releases(project),
-        data={"project": project.name, "chosen": None if point is None else offer(read, point)},
+        data={
+            "project": project.name,
+            "chosen": None if point is None else offer(read, point),
+            "publishing": progress(call)["under_way"],
+        },
     )
 
 
@@ -131,13 +138,13 @@ def publish(call: Call) -> dict[str, Any]:
         raise ConflictError(t("publish.changed"))
     folder = _folder(project)
     mapping = folder / f"{asked.file}{MAPPING}" if asked.mapping else None
-    with _alone(folder):
+    with call.publications.alone(folder, asked.file):
         done = _published(project, asked, folder / asked.file, mapping)
         kept = project.notes().get(PUBLISHED, {})
         project.note(**{PUBLISHED: {**kept, asked.file: asdict(asked)}})
     return {
-        "lines": [project.locally(line) for line in done.leaving.lines(done.audit)],
-        "notices": [project.locally(notice) for notice in done.notices],
+        "lines": [in_forms(project.locally(line)) for line in done.leaving.lines(done.audit)],
+        "notices": [in_forms(project.locally(notice)) for notice in done.notices],
         "values": dict(done.leaving.values(done.audit)),
         "files": [_file(path, asked.file) for path in done.files],
         "file": asked.file,
@@ -176,16 +183,14 @@ def _folder(project: Project) -> Path:
     return folder
 
 
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Let one publication at a time into a folder; a second is told to wait."""
-    lock = lock_of(folder)
-    if not lock.acquire(blocking=False):
-        raise ConflictError(t("publish.busy"))
-    try:
-        yield
-    finally:
-        lock.release()
+def progress(call: Call) -> dict[str, Any]:
+    """Say how far the publication of a project is that is under way."""
+    return call.publications.progress(call.project.folder / RELEASES)
+
+
+def cancel(call: Call) -> dict[str, Any]:
+    """Stop the publication of a project that is under way; nothing of it stays."""
+    return call.publications.cancel(call.project.folder / RELEASES)
 
 
 # -- what was published
@@ -270,6 +275,8 @@ RELEASE = "/api/projects/{project}/releases"
 FILES = "/projects/{project}/releases/{file}"
 FILE = an_object(name=text, kind={"enum": ["data", "public", "own", "board", "mapping"]}, bytes=whole)
 DONE = an_object(lines=a_list(text), notices=a_list(text), values={"type": "object"}, files=a_list(FILE), file=text)
+PUBLISHING = "/api/projects/{project}/publishing"
+UNDER_WAY = an_object(under_way=flag, file=text, step=whole, steps=whole, sentence=text)
 ENDPOINTS = (
     Endpoint("GET", "/projects/{project}/publish", "Shows what can be published.", publish_page, query=("point",)),
     Endpoint(
@@ -280,6 +287,8 @@ ENDPOINTS = (
         gives=an_object(releases=a_list({"type": "object"})),
     ),
     Endpoint("POST", RELEASE, "Publishes a release with its certificates.", publish, Publishing, gives=DONE),
+    Endpoint("GET", PUBLISHING, "Says how far a publication is that is under way.", progress, gives=UNDER_WAY),
+    Endpoint("DELETE", PUBLISHING, "Stops a publication; nothing of it stays.", cancel, gives=UNDER_WAY),
     Endpoint("GET", "/api/projects/{project}/points/{point}/offer", "Says what can be chosen for a release.", offered),
     Endpoint("GET", FILES, "Hands out a file that was published.", handed_out),
     Endpoint("GET", f"{FILES}/again.sh", "Hands out the commands that publish a file again.", commands),

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sfumato.errors import BadInputError
+from sfumato.pages.texts import t
 from sfumato.table import Hierarchy
 
 Path = tuple[int, ...]
@@ -30,14 +31,14 @@ class Branch:
         here = self
         for place in path:
             if not 0 <= place < len(here.children):
-                raise BadInputError("there is no such group any more; load the page again")
+                raise BadInputError(t("hierarchies.no_group"))
             here = here.children[place]
         return here
 
     def replaced(self, path: Path, by: Sequence[Branch]) -> Branch:
         """Return the same with others in place of what is at a path; a group that becomes empty goes too."""
         if not path:
-            raise BadInputError("everything cannot be moved or renamed; choose a group or a value")
+            raise BadInputError(t("hierarchies.everything"))
         place, *rest = path
         here = self.at((place,))
         below = tuple(by) if not rest else _whole(here.replaced(tuple(rest), by))
@@ -75,7 +76,7 @@ def renamed(root: Branch, path: Path, label: str) -> Branch:
     """Call a group otherwise."""
     here = root.at(path)
     if not here.children:
-        raise BadInputError(f"{here.label!r} is a value of the table and keeps its name; groups can be renamed")
+        raise BadInputError(t("hierarchies.keeps_name", label=here.label))
     return root.replaced(path, [replace(here, label=label)])
 
 
@@ -83,17 +84,17 @@ def dissolved(root: Branch, path: Path) -> Branch:
     """Take a group apart: what is in it stands in its place."""
     here = root.at(path)
     if not here.children:
-        raise BadInputError(f"{here.label!r} is a single value and cannot be taken apart")
+        raise BadInputError(t("hierarchies.single", label=here.label))
     return root.replaced(path, here.children)
 
 
 def moved(root: Branch, paths: Sequence[Path], to: Path) -> Branch:
     """Move groups or values into a group, to its end."""
     if any(to[: len(path)] == path for path in paths):
-        raise BadInputError("a group cannot be moved into itself")
+        raise BadInputError(t("hierarchies.into_itself"))
     target = root.at(to)
     if to and not target.children:
-        raise BadInputError(f"{target.label!r} is a value, and values hold nothing; choose a group")
+        raise BadInputError(t("hierarchies.holds_nothing", label=target.label))
     chosen = [root.at(path) for path in _outermost(paths)]
     mark = Branch("", ())
     marked = _with_children(root, to, (*target.children, mark))
@@ -106,7 +107,7 @@ def merged(root: Branch, paths: Sequence[Path], label: str) -> Branch:
     """Put groups and values together as one group, where the first of them was."""
     places = _outermost(paths)
     if not places:
-        raise BadInputError("choose groups or values to put together")
+        raise BadInputError(t("hierarchies.choose_more"))
     members: list[Branch] = []
     for path in places:
         here = root.at(path)

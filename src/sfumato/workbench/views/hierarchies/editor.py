@@ -17,6 +17,7 @@ from starlette.responses import Response
 from sfumato.configuration import Option
 from sfumato.documents import parse_toml
 from sfumato.errors import BadInputError, SfumatoError
+from sfumato.pages.texts import t
 from sfumato.plain import to_plain
 from sfumato.table import Hierarchy, TableDeclaration
 from sfumato.table.hierarchies.declared import Filed
@@ -27,7 +28,6 @@ from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import FieldError, MissingError
-from sfumato.workbench.texts import t
 from sfumato.workbench.views.changes import VERSION, changed, items_page, state
 from sfumato.workbench.views.columns import declared
 from sfumato.workbench.views.hierarchies import intervals
@@ -96,10 +96,10 @@ def column_values(project: Project, column: str) -> dict[str, Any]:
     """Say what is shown of a column's hierarchy; where it is wrong, the sentence and its text alone."""
     table = declared(project)
     if column not in table.roles.quasi:
-        raise MissingError(f"{column!r} is no quasi-identifier of this project, so it has no hierarchy to show")
+        raise MissingError(t("hierarchies.not_quasi", column=column))
     with rows_of(table) as rows:
         if column not in rows.columns:
-            raise MissingError(f"there is no column {column!r}")
+            raise MissingError(t("columns.no_column", column=column))
     try:
         view = looked_at(table, column)
     except BadInputError as error:
@@ -175,7 +175,7 @@ def change(call: Call) -> dict[str, Any]:
     project, wanted = call.project, call.body
     table = declared(project)
     if wanted.column not in table.roles.quasi:
-        raise FieldError("column", f"{wanted.column!r} is no quasi-identifier, so it has no hierarchy to change")
+        raise FieldError("column", t("hierarchies.not_quasi_change", column=wanted.column))
     entry = _new_entry(project, table, wanted)
     _hold_against(table, wanted.column, entry)
     why = t("hierarchies.did_" + wanted.do.replace("-", "_"), column=wanted.column)
@@ -196,9 +196,9 @@ def _new_entry(project: Project, table: TableDeclaration, wanted: Change) -> Any
         marks = {name: True for name in ("observed", "missing") if getattr(tree, name)}
         return {"type": "tree", "children": [child.nested() for child in root.children], **marks}
     if wanted.do not in LINES:
-        raise FieldError("do", f"{wanted.do} is for categories; {wanted.column!r} has numbers or days")
+        raise FieldError("do", t("hierarchies.for_categories", do=wanted.do, column=wanted.column))
     if tree.scale == "category" and wanted.do != "remove-level":
-        raise FieldError("do", f"{wanted.do} is for numbers and days; {wanted.column!r} has categories")
+        raise FieldError("do", t("hierarchies.for_numbers", do=wanted.do, column=wanted.column))
     return entry_of(LINES[wanted.do](tree, wanted))
 
 
@@ -218,7 +218,7 @@ def _proposed(project: Project, table: TableDeclaration, wanted: Change) -> Any:
 
 def _read(text: str) -> Any:
     """Read an entry that somebody wrote."""
-    entry = parse_toml(text, "the hierarchy")
+    entry = parse_toml(text, t("hierarchies.written"))
     if not entry:
         raise FieldError("text", t("hierarchies.no_text"))
     if any(isinstance(value, str) and key not in ("type", "first", "last") for key, value in entry.items()):
@@ -261,7 +261,7 @@ def _paths(wanted: Change) -> list[tuple[int, ...]]:
 
 def _path(field: str, text: str) -> tuple[int, ...]:
     if not re.fullmatch(r"(\d{1,6}(,\d{1,6})*)?", text, re.ASCII):
-        raise FieldError(field, f"the path of a group is its places from the root down, such as 0,2,1, not {text!r}")
+        raise FieldError(field, t("hierarchies.bad_path", text=text))
     return tuple(map(int, text.split(","))) if text else ()
 
 
@@ -273,14 +273,14 @@ def _label(wanted: Change) -> str:
 
 def _level(wanted: Change) -> int:
     if wanted.level is None:
-        raise FieldError("level", "level is not given: the level, counted from the values (0)")
+        raise FieldError("level", t("hierarchies.no_level_given"))
     return wanted.level
 
 
 def _inner_level(tree: Hierarchy, wanted: Change) -> int:
     level = _level(wanted)
     if not 0 < level < tree.height:
-        raise FieldError("level", "only levels between the values and the root have cuts")
+        raise FieldError("level", t("hierarchies.no_cuts"))
     return level
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sfumato.errors import BadInputError
+from sfumato.pages.texts import t
 from sfumato.table import Hierarchy
 from sfumato.table.hierarchies.hierarchy import MISSING, ROOT, Level, read_date, read_number
 
@@ -21,10 +22,7 @@ def leaf_at(tree: Hierarchy, text: str) -> int:
     number = read_date(text) if tree.scale == "date" else read_number(text)
     leaf = next((leaf for leaf, first in enumerate(tree.firsts) if first == number), None)
     if not leaf:
-        raise BadInputError(
-            f"no interval can begin at {text!r}: the values go from {tree.domain_in_words()}, and the finest step is "
-            "what a leaf covers"
-        )
+        raise BadInputError(t("hierarchies.no_start", text=text, domain=tree.domain_in_words()))
     return leaf
 
 
@@ -52,14 +50,14 @@ def moved_cut(tree: Hierarchy, level: int, leaf: int, to: int) -> Hierarchy:
 def with_level(tree: Hierarchy, level: int) -> Hierarchy:
     """Put a level above another: its nodes join neighbours two by two."""
     if not 0 <= level < tree.height:
-        raise BadInputError(f"there is no level {level} below the root")
+        raise BadInputError(t("hierarchies.no_level", level=level))
     cuts = list(tree.levels[level].starts[1:])
     cuts = [cut for cut in cuts if cut < tree.domain_size]
     joined = cuts[JOINED - 1 :: JOINED]
     above = {cut for place, cuts_above in _inner(tree) if place > level for cut in cuts_above}
     joined = sorted({*joined, *above})
     if not joined or len(joined) >= len(cuts):
-        raise BadInputError("there is no room for another level here: its intervals would be those of a neighbour")
+        raise BadInputError(t("hierarchies.no_room"))
     levels = [cuts_of for _, cuts_of in _inner(tree)]
     return _of(tree, [*levels[:level], joined, *levels[level:]])
 
@@ -67,14 +65,14 @@ def with_level(tree: Hierarchy, level: int) -> Hierarchy:
 def without_level(tree: Hierarchy, level: int) -> Hierarchy:
     """Take a level out, whatever the hierarchy is of."""
     if not 0 < level < tree.height:
-        raise BadInputError("the values and the root cannot be taken out")
+        raise BadInputError(t("hierarchies.ends_stay"))
     return replace(tree, levels=(*tree.levels[:level], *tree.levels[level + 1 :]))
 
 
 def called(tree: Hierarchy, level: int, node: int, label: str) -> Hierarchy:
     """Call a stretch of a level otherwise, and the same stretch on other levels."""
     if not 0 < level < tree.height or not 0 <= node < len(tree.levels[level].labels):
-        raise BadInputError("only intervals between the values and the root can be renamed")
+        raise BadInputError(t("hierarchies.ends_keep_names"))
     before = tree.levels[level].labels[node]
     inner = (
         Level(each.starts, tuple(label if name == before else name for name in each.labels))

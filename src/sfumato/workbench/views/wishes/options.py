@@ -16,6 +16,7 @@ from sfumato.catalogue import catalogue, sections
 from sfumato.configuration import Configured, Option, described, parse
 from sfumato.errors import BadInputError, SfumatoError
 from sfumato.measures import MEASURES, Scales
+from sfumato.pages.texts import t
 from sfumato.plain import to_plain
 from sfumato.requirements import requirement
 from sfumato.tradeoff.study.plan import SearchPlan
@@ -24,7 +25,6 @@ from sfumato.transactions.measures.scales import BasketScales
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import FieldError
-from sfumato.workbench.texts import t
 from sfumato.workbench.views.changes import VERSION, changed
 
 PARTS = ("axes", "scales", "search", "candidates")
@@ -80,7 +80,7 @@ def text_of(call: Call) -> dict[str, Any]:
     values = {}
     for key, value in wanted.values.items():
         if key not in known:
-            raise FieldError(key, f"{wanted.name} has no option {key!r}; it has {', '.join(known) or 'none'}")
+            raise FieldError(key, t("options.no_option", name=wanted.name, key=key, known=", ".join(known) or "none"))
         if value not in (None, "", []):
             values[known[key].name] = tuple(value) if isinstance(value, list) else value
     for each in known.values():
@@ -115,14 +115,14 @@ def _values(part: Any) -> dict[str, Any]:
 def _section(name: str) -> Any:
     found = sections().get(name)
     if found is None or name == "made elsewhere":
-        raise FieldError("section", f"there is no section {name!r} of options")
+        raise FieldError("section", t("options.no_section", name=name))
     return found
 
 
 def _kind(section: str, name: str) -> type[Configured]:
     kind: Any = next((entry.kind for entry in _section(section) if entry.name == name), None)
     if kind is None or not issubclass(kind, Configured):
-        raise FieldError("name", f"there is nothing called {name!r} among {section}")
+        raise FieldError("name", t("options.no_name", name=name, section=section))
     return kind  # type: ignore[no-any-return]
 
 
@@ -142,7 +142,7 @@ def put_study(call: Call) -> dict[str, Any]:
     parts = {name: to_plain(getattr(wanted, name)) for name in PARTS if getattr(wanted, name) is not None}
     for axis in parts.get("axes", ()):
         if axis not in MEASURES:
-            raise FieldError("axes", f"there is no measure {axis!r}")
+            raise FieldError("axes", t("options.no_measure", axis=axis))
 
     def edit(document: tomlkit.TOMLDocument) -> None:
         put_parts(document, parts, whole_scales=True)
@@ -179,7 +179,7 @@ def _put_candidates(document: Any, blocks: Iterable[Any]) -> None:
     written = tomlkit.aot()
     for block in blocks:
         if not isinstance(block, Mapping):
-            raise FieldError("candidates", "every block of candidates is a table of its options")
+            raise FieldError("candidates", t("options.no_block"))
         table = tomlkit.table()
         for key, value in block.items():
             item = tomlkit.item(value)

@@ -16,6 +16,7 @@ import tomlkit
 
 from sfumato.errors import SfumatoError
 from sfumato.measures import Classification
+from sfumato.pages.texts import t
 from sfumato.table import Guess, Table, TableDeclaration
 from sfumato.tradeoff import of_table as of_table_study
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
@@ -27,7 +28,6 @@ from sfumato.transactions.study import BasketStudy, usual_study
 from sfumato.workbench.data.opened import of_table
 from sfumato.workbench.desk import Project
 from sfumato.workbench.errors import FieldError
-from sfumato.workbench.texts import t
 
 SIZES = {"public": (11, 20, 50, 100), "partner": (5, 10, 20, 50), "internal": (3, 5, 10, 20)}
 """By recipient, the sizes of groups that are tried, from the least that is asked for there."""

@@ -13,6 +13,7 @@ from sfumato.catalogue import measure_values
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError, SfumatoError
 from sfumato.measures import MEASURES
+from sfumato.pages.texts import t
 from sfumato.table import Table
 from sfumato.tradeoff.exploration.effort import effort_of
 from sfumato.tradeoff.search.tuner import read_budget
@@ -21,10 +22,10 @@ from sfumato.tradeoff.study.validation import problems
 from sfumato.transactions.check import check_baskets
 from sfumato.transactions.study import BasketStudy
 from sfumato.workbench.data.opened import of_baskets, of_table
+from sfumato.workbench.data.sentences import all_in_forms, in_forms
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import FieldError
-from sfumato.workbench.texts import t
 from sfumato.workbench.views.changes import VERSION, changed, data_page
 from sfumato.workbench.views.wishes.options import check_study, put_parts
 from sfumato.workbench.views.wishes.presets import (
@@ -170,12 +171,12 @@ def _estimate(study: Study, table: Table) -> Mapping[str, Any]:
         lacking = [vars(each) for each in problems(study, table)]
         return _estimated(len(study.candidates_of(table)), effort_of(study, table).in_words, lacking)
     except SfumatoError as error:
-        return {"sentence": None, "candidates": len(study.candidates), "problems": [], "wrong": str(error)}
+        return {"sentence": None, "candidates": len(study.candidates), "problems": [], "wrong": in_forms(str(error))}
 
 
 def _estimated(candidates: int, effort: str | None, lacking: list[dict[str, Any]]) -> dict[str, Any]:
     sentence = None if effort is None else t("wishes.takes", effort=effort)
-    return {"sentence": sentence, "candidates": candidates, "problems": lacking, "wrong": None}
+    return {"sentence": sentence, "candidates": candidates, "problems": all_in_forms(lacking), "wrong": None}
 
 
 ENDPOINTS = (

@@ -1,0 +1,224 @@
+"""What studies of diagnoses need: trees of ICD codes, studies that a release supports, items that no line names."""
+
+import csv
+import gzip
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import command_line
+from sfumato.errors import BadInputError
+from sfumato.table import tree
+from sfumato.transactions import (
+    anonymize_baskets,
+    baskets_of,
+    global_release,
+    read_baskets,
+    set_recoding,
+)
+from sfumato.transactions.files.classifications import CLASSIFICATIONS
+from sfumato.transactions.files.declaration import BasketsDeclaration
+from sfumato.transactions.measures.scales import BasketScales, measure_baskets
+from sfumato.transactions.policy import itemsets_of, utility_constraints
+from sfumato.transactions.policy.generator import Policy
+from strategies import tries
+
+ICD_9, ICD_10 = CLASSIFICATIONS["icd-9-cm"], CLASSIFICATIONS["icd-10"]
+
+# -- trees of facts ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("classification", "code", "path"),
+    [
+        (ICD_9, "250.01", ["250", "249-259", "240-279"]),
+        (ICD_9, "042", ["042", "042", "001-139"]),
+        (ICD_9, "8", ["008", "001-009", "001-139"]),
+        (ICD_9, "285.1", ["285", "280-289", "280-289"]),
+        (ICD_9, "V5867", ["V58", "V50-V59", "V01-V91"]),
+        (ICD_9, "E812.0", ["E812", "E810-E819", "E000-E999"]),
+        (ICD_10, "E11.9", ["E11", "E10-E14", "E00-E90"]),
+        (ICD_10, "I10", ["I10", "I10-I15", "I00-I99"]),
+        (ICD_10, "Y05", ["Y05", "X85-Y09", "V01-Y98"]),
+    ],
+)
+def test_codes_have_the_category_block_and_chapter_of_the_classification(classification, code, path):
+    assert classification.path(code) == [code, *path]
+
+
+@pytest.mark.parametrize("classification", CLASSIFICATIONS.values())
+def test_blocks_lie_in_their_chapters_and_overlap_nowhere(classification):
+    chapters = classification.chapters
+    for ranges in ([chapter for chapter, _ in chapters], *(blocks for _, blocks in chapters)):
+        by_length = sorted(ranges, key=lambda ends: (len(ends[0]), ends))
+        assert all(
+            earlier[1] < later[0]
+            for earlier, later in zip(by_length, by_length[1:], strict=False)
+            if len(earlier[0]) == len(later[0])
+        )
+    for (first, last), blocks in chapters:
+        assert all(first <= low <= high <= last for low, high in blocks)
+    assert len(chapters) == {"icd-9-cm": 19, "icd-10": 22}[classification.name]
+
+
+def test_a_tree_is_named_in_place_of_a_file_and_survives_a_study(tmp_path):
+    file = tmp_path / "visits.txt"
+    file.write_text("250.01 250.02 V58\n250 401.9\n")
+    declared = BasketsDeclaration(str(file), tree="icd-9-cm")
+    own = declared.open()
+    assert [level.labels for level in own.tree.levels][1:4] == [
+        ("250 (all)", "401", "V58"),
+        ("249-259", "401-405", "V50-V59"),
+        ("240-279", "390-459", "V01-V91"),
+    ]
+    assert declared.entries(tmp_path / "elsewhere")["tree"] == "icd-9-cm" and declared.files == [file]
+    assert any("called '250 (all)'" in notice for notice in own.notices)
+
+
+def test_codes_that_fit_nothing_are_named_with_a_remedy(tmp_path):
+    with pytest.raises(BadInputError, match=r"2 of 3 items are no codes of ICD-10 \('C7A', 'flu'\); correct them"):
+        read_baskets([{"C7A", "flu", "J10"}], tree="icd-10")
+
+
+def test_chapters_and_blocks_agree_with_the_tree_of_the_diabetes_data(shared):
+    """Blocks there have other texts (10-18 for 010-018), and some were made up; the others must hold the same codes."""
+    with gzip.open(shared / "data" / "transactions" / "uci_diabetes130_icd9_hierarchy.csv.gz", "rt") as stream:
+        rows = list(csv.reader(stream))[1:]
+    ours = {row[0]: row for row in ICD_9.rows(row[0] for row in rows)}
+    assert [ours[row[0]][3] for row in rows] == [row[3] for row in rows]
+    assert [ours[row[0]][1] for row in rows] == [row[1] for row in rows]
+    made_up = {"1-139", "E800-E999", "V01-V89"}  # the blocks there of 42, E929, V85 and V86: chapters
+    theirs: dict[str, set[str]] = {}
+    for row in rows:
+        theirs.setdefault(row[2], set()).add(row[0])
+    blocks: dict[str, set[str]] = {}
+    for code, row in ours.items():
+        blocks.setdefault(row[2], set()).add(code)
+    real = [codes for name, codes in theirs.items() if "/" not in name and name not in made_up]
+    assert all(codes in blocks.values() for codes in real) and len(real) > 120
+
+
+# -- studies ---------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.sets(st.sampled_from("abcde")), min_size=1, max_size=8), st.data())
+@tries(60)
+def test_studies_are_supported_as_the_definition_says(tmp_path_factory, rows, data):
+    own = baskets_of([*rows, {"a", "b"}])
+    keys = data.draw(st.lists(st.integers(-1, 3), min_size=len(own.items), max_size=len(own.items)))
+    studies = data.draw(st.lists(st.sets(st.sampled_from(own.items), min_size=1), min_size=1, max_size=4))
+    file = tmp_path_factory.getbasetemp() / "studies.txt"
+    file.write_text("# studies\n" + "".join(f"study {n}: {' '.join(sorted(s))}\n" for n, s in enumerate(studies)))
+    release = global_release(own, set_recoding(own.items, np.array(keys)))
+    key_of = dict(zip(own.items, keys, strict=True))
+    expected = sum(
+        all(
+            key_of[code] >= 0 and all(other in study for other in own.items if key_of[other] == key_of[code])
+            for code in study
+        )
+        for study in studies
+    )
+    assert measure_baskets(release, BasketScales(studies=str(file)))["studies_supported"] == expected
+
+
+def test_a_node_supports_the_study_of_that_node_and_no_other(tmp_path):
+    """`lung` stands for c too, which nobody has: a study of a and b alone is not told from it."""
+    own = baskets_of([{"a"}, {"a", "b"}, {"b", "x"}, {"x"}, {"x"}], tree([["lung", "a", "b", "c"], ["skin", "x", "y"]]))
+    file = tmp_path / "studies.txt"
+    file.write_text("lungs: lung\nboth: a b\neverything: lung skin\nx: x\n")
+    release = anonymize_baskets(own, "k-anonymity k=2", "partition")
+    measured = measure_baskets(anonymize_baskets(own, "km-anonymity k=3 m=1", "aa"), BasketScales(studies=str(file)))
+    assert measured["studies_supported"] == 3
+    assert measure_baskets(release, BasketScales(studies=str(file)))["studies_supported"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a b", "a name, a colon and its items"),
+        ("s: a\ns: b", "stands in another line"),
+        ("s: q", "'q' is in no basket"),
+    ],
+)
+def test_bad_studies_are_named_by_line(tmp_path, text, message):
+    file = tmp_path / "studies.txt"
+    file.write_text(text)
+    with pytest.raises(BadInputError, match=message):
+        BasketScales(studies=str(file)).prepare(baskets_of([{"a", "b"}])).ready()
+
+
+# -- items that no line names ------------------------------------------------------------------------------------
+
+
+def test_items_in_no_line_may_be_published_together(tmp_path):
+    file = tmp_path / "groups.txt"
+    file.write_text("a b\n")
+    own = baskets_of([{"a"}, {"b"}, {"c"}, {"d"}])
+    alone, together = (
+        utility_constraints(f'utility-constraints file="{file}"{rest}') for rest in ("", " rest=together")
+    )
+    assert len(set(alone.blocks(own).tolist())) == 3 and len(set(together.blocks(own).tolist())) == 2
+    assert anonymize_baskets(own, "km-anonymity k=2 m=1", "coat", together).recoding.labels == ("{a, b}", "{c, d}")
+    with pytest.raises(BadInputError, match="rest=together is about items that no line"):
+        utility_constraints("utility-constraints level=1 rest=together")
+
+
+# -- policies made of the data -------------------------------------------------------------------------------------
+
+NAMES = ["a", "b c", "d,e", "# f", 'g "h"', "i;j", "#k"]
+
+
+@given(st.lists(st.sets(st.sampled_from(NAMES), min_size=1), min_size=1, max_size=6))
+@tries(60)
+def test_whatever_items_are_called_a_policy_is_read_back_as_it_was_made(tmp_path_factory, sets):
+    own = baskets_of([*sets, set(NAMES)])
+    file = tmp_path_factory.getbasetemp() / "policy.txt"
+    itemsets = tuple(tuple(own.items[code] for code in sorted(own.places[name] for name in some)) for some in sets)
+    Policy("privacy-constraints", ("a comment", "another"), itemsets).write(file, force=True)
+    read = [tuple(own.items[code] for code in codes) for _, codes in itemsets_of(own, str(file))]
+    assert read == list(itemsets)
+
+
+def test_the_command_makes_what_it_says(tmp_path):
+    visits, codes = tmp_path / "visits.csv", tmp_path / "codes.txt"
+    codes.write_text("250.01 401.9\n250.02 401.9 V58\n401.9\n")
+    visits.write_text("id,visit,item\n1,1,250.01\n1,1,401.9\n1,2,401.9\n2,1,250.02\n2,1,401.9\n")
+    tree = ("--tree", "icd-9-cm", "--baskets")
+    made = {}
+    for name, options in {
+        "rare": ("--rare", "2"),
+        "chapter": ("--chapter", "240-279"),
+        "visits": ("--visits", visits),
+        "groups": ("--groups", "3"),
+    }.items():
+        ended = command_line.run("policy", codes, *tree, *options, "--to", tmp_path / f"{name}.txt")
+        assert ended.returncode == 0, ended.stderr
+        lines = (tmp_path / f"{name}.txt").read_text().splitlines()
+        made[name] = [line for line in lines if not line.startswith("# ")]
+    assert made == {
+        "rare": ["250.01", "250.02", "V58"],
+        "chapter": ["250.01", "250.02"],
+        "visits": ["401.9", "250.01\t401.9", "250.02\t401.9"],
+        "groups": ["250.01\t250.02", "401.9", "V58"],
+    }
+    asked = f"privacy-constraints k=2 file={tmp_path / 'visits.txt'}"
+    ended = command_line.run("anonymize", codes, *tree, "--require", asked, "--to", tmp_path / "out.csv")
+    assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "say what may be known"),
+        (("--rare", "2", "--groups", "1"), "write two files"),
+        (("--chapter", "x"), "there is no tree of items"),
+        (("--visits", "absent.csv"), "absent.csv"),
+    ],
+)
+def test_bad_policies_are_one_sentence_and_write_nothing(tmp_path, options, message):
+    codes = tmp_path / "codes.txt"
+    codes.write_text("a b\n")
+    ended = command_line.run("policy", codes, "--baskets", *options, "--to", tmp_path / "known.txt")
+    assert ended.returncode == 2 and message in ended.stderr and not (tmp_path / "known.txt").exists()

@@ -1,0 +1,293 @@
+"""What may not be inferred from baskets: rho-uncertainty, (h,k,p)-coherence, PS-rules, by the written file."""
+
+import csv
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plain_baskets import is_honest, published
+from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.publish import audit_baskets
+from sfumato.table import tree
+from sfumato.transactions import (
+    anonymize_baskets,
+    basket_requirement,
+    baskets_of,
+    global_release,
+    set_recoding,
+    usual_maker,
+    verify,
+    violations,
+)
+from sfumato.transactions.files.writing import write_baskets
+from strategies import tries
+
+MAKERS = ["suppress-control", "td-control"]
+ALL = "suppression share=1"
+
+
+# -- the definitions, plainly: over lists of sets of texts ---------------------------------------------------
+
+
+def occurring(rows, most, allowed):
+    """Every set of up to `most` allowed texts that some row shows."""
+    return {frozenset(some) for row in rows for n in range(most + 1) for some in combinations(row & allowed, n)}
+
+
+def fitting(rows, known):
+    return [row for row in rows if known <= row]
+
+
+def rho_holds(rows, secret, rho, m):
+    texts = frozenset().union(*rows)
+    return all(
+        Fraction(len(fitting(rows, known | {item})), len(fitting(rows, known))) <= rho
+        for known in occurring(rows, m, texts)
+        for item in secret - known
+    )
+
+
+def coherent(rows, private, h, k, p):
+    public = frozenset().union(*rows) - private
+    return all(
+        (not known or len(fitting(rows, known)) >= k)
+        and all(Fraction(len(fitting(rows, known | {item})), len(fitting(rows, known))) <= h for item in private)
+        for known in occurring(rows, p, public)
+    )
+
+
+def rules_hold(rows, rules, k, c, stands):
+    """`stands` says for every item which text stands for it; items that are left out are not there."""
+    for known, concluded in rules:
+        for some in (frozenset(part) for n in range(len(known) + 1) for part in combinations(known, n)):
+            texts = frozenset(stands[item] for item in some if item in stands)
+            fit = fitting(rows, texts)
+            if texts and 0 < len(fit) < k:
+                return False
+            if concluded <= stands.keys() and fit:
+                behind = frozenset(stands[item] for item in concluded)
+                if Fraction(len(fitting(fit, behind)), len(fit)) > c:
+                    return False
+    return True
+
+
+def alone(release, secret):
+    return all(release.recoding.labels[part] == item for item, part in parts_of(release).items() if item in secret)
+
+
+def parts_of(release):
+    items, parts = release.baskets.items, release.recoding.parts.tolist()
+    return {item: part for item, part in zip(items, parts, strict=True) if part >= 0}
+
+
+def stands(release):
+    return {item: release.recoding.labels[part] for item, part in parts_of(release).items()}
+
+
+def written(release, path):
+    """The rows of the file, read by nothing of ours."""
+    write_baskets(release, path, force=True)
+    with path.open(newline="", encoding="utf-8") as stream:
+        return [frozenset(text for text in row if text) for row in csv.reader(stream)]
+
+
+@st.composite
+def baskets_and_secrets(draw):
+    names = "abcdefg"[: draw(st.integers(2, 7))]
+    rows = draw(st.lists(st.sets(st.sampled_from(names)), min_size=1, max_size=12))
+    occurring_names = sorted(set().union(*rows))
+    if not occurring_names:
+        rows, occurring_names = [*rows, {"a", "b"}], ["a", "b"]
+    secret = draw(st.sets(st.sampled_from(occurring_names), min_size=1, max_size=3))
+    hierarchy = tree([["y", *"abc"], ["z", *"defg"]]) if draw(st.booleans()) else None
+    return baskets_of(rows, hierarchy), frozenset(secret)
+
+
+SHARES = st.sampled_from(["0", "0.25", "0.3333333333", "0.5", "0.75", "1"])
+
+
+@given(baskets_and_secrets(), SHARES, st.integers(0, 7), st.sampled_from(MAKERS))
+@tries(40)
+def test_rho_uncertainty_holds_on_the_written_file(tmp_path_factory, drawn, rho, m, maker):
+    baskets, secret = drawn
+    release = anonymize_baskets(
+        baskets, f"rho-uncertainty rho={rho} m={m} sensitive={','.join(secret)}", maker, None, ALL
+    )
+    rows = written(release, tmp_path_factory.getbasetemp() / "rho.csv")
+    assert rho_holds(rows, secret, Fraction(rho) + Fraction(1, 10**9), m)
+    assert alone(release, secret) and is_honest(release)
+
+
+@given(baskets_and_secrets(), SHARES, st.integers(1, 4), st.integers(1, 3), st.sampled_from(MAKERS))
+@tries(40)
+def test_coherence_holds_on_the_written_file(tmp_path_factory, drawn, h, k, p, maker):
+    baskets, secret = drawn
+    release = anonymize_baskets(
+        baskets, f"hkp-coherence h={h} k={k} p={p} private={','.join(secret)}", maker, None, ALL
+    )
+    rows = written(release, tmp_path_factory.getbasetemp() / "hkp.csv")
+    assert coherent(rows, secret, Fraction(h) + Fraction(1, 10**9), k, p)
+    assert alone(release, secret) and is_honest(release)
+
+
+@given(baskets_and_secrets(), SHARES, st.integers(1, 4), st.sampled_from(MAKERS), st.data())
+@tries(40)
+def test_rules_hold_on_the_written_file(tmp_path_factory, drawn, c, k, maker, data):
+    baskets, secret = drawn
+    public = sorted(set(baskets.items) - secret)
+    sides = st.tuples(
+        st.frozensets(st.sampled_from(public), max_size=3) if public else st.just(frozenset()),
+        st.frozensets(st.sampled_from(sorted(secret)), min_size=1, max_size=2),
+    )
+    rules = data.draw(st.lists(sides, min_size=1, max_size=4))
+    file = tmp_path_factory.getbasetemp() / "rules.txt"
+    file.write_text("# known -> not to be inferred\n" + "".join(f"{' '.join(i)} -> {' '.join(j)}\n" for i, j in rules))
+    release = anonymize_baskets(baskets, f'ps-rules k={k} c={c} file="{file}"', maker, None, ALL)
+    rows = written(release, tmp_path_factory.getbasetemp() / "rules.csv")
+    assert rules_hold(rows, rules, k, Fraction(c) + Fraction(1, 10**9), stands(release))
+    assert alone(release, frozenset().union(*(j for _, j in rules))) and is_honest(release)
+
+
+@st.composite
+def any_release(draw):
+    baskets, secret = draw(baskets_and_secrets())
+    keys = draw(st.lists(st.integers(-1, 4), min_size=len(baskets.items), max_size=len(baskets.items)))
+    return global_release(baskets, set_recoding(baskets.items, np.array(keys))), secret
+
+
+@given(any_release(), SHARES, st.integers(1, 3), st.integers(1, 3), st.sampled_from(["rho", "hkp"]))
+@tries(60)
+def test_proof_and_audit_say_of_any_release_what_the_definition_says(tmp_path_factory, drawn, share, k, m, kind):
+    release, secret = drawn
+    named = ",".join(secret)
+    path = tmp_path_factory.getbasetemp() / "any.csv"
+    rows = written(release, path)
+    shown = frozenset(stands(release)[item] for item in secret if item in stands(release))
+    bound = Fraction(share) + Fraction(1, 10**9)
+    if kind == "rho":
+        wanted, holds = f"rho-uncertainty rho={share} m={m} sensitive={named}", rho_holds(rows, shown, bound, m)
+    else:
+        wanted = f"hkp-coherence h={share} k={k} p={m} private={named}"
+        holds = coherent(rows, shown, bound, k, m)
+    holds = holds and alone(release, secret)
+    assert (not violations(release, basket_requirement(wanted))) == holds
+    if release.recoding.labels:
+        assert audit_baskets(path, wanted, release.baskets).holds == holds
+
+
+@given(any_release(), SHARES, st.integers(1, 3), st.data())
+@tries(40)
+def test_proof_and_audit_agree_about_rules(tmp_path_factory, drawn, c, k, data):
+    release, secret = drawn
+    public = sorted(set(release.baskets.items) - secret)
+    known = data.draw(st.frozensets(st.sampled_from(public), max_size=3)) if public else frozenset()
+    file, path = tmp_path_factory.getbasetemp() / "rule.txt", tmp_path_factory.getbasetemp() / "rule.csv"
+    file.write_text(f"{','.join(known)} -> {','.join(secret)}\n")
+    rows = written(release, path)
+    bound = Fraction(c) + Fraction(1, 10**9)
+    holds = rules_hold(rows, [(known, secret)], k, bound, stands(release)) and alone(release, secret)
+    wanted = f'ps-rules k={k} c={c} file="{file}"'
+    assert (not violations(release, basket_requirement(wanted))) == holds
+    if release.recoding.labels:
+        assert audit_baskets(path, wanted, release.baskets).holds == holds
+
+
+# -- by hand ---------------------------------------------------------------------------------------------------
+
+ROWS = [{"a", "s"}, {"a", "s"}, {"a", "b"}, {"b", "c"}, {"c", "d"}, {"d"}, {"a", "d", "s"}, {"c"}]
+
+
+def test_an_item_behind_many_rules_is_left_out_first():
+    """`a` shows s in 3 of 4 records, `d` in 1 of 3: for rho = 1/2 it is enough to leave out a or s, and s is rarer."""
+    release = anonymize_baskets(
+        baskets_of(ROWS), "rho-uncertainty rho=0.5 m=1 sensitive=s", "suppress-control", None, ALL
+    )
+    assert release.recoding.labels == ("a", "b", "c", "d")
+
+
+def test_private_items_are_kept_for_coherence():
+    release = anonymize_baskets(
+        baskets_of(ROWS), "hkp-coherence h=0.5 k=2 p=1 private=s", "suppress-control", None, ALL
+    )
+    assert "s" in release.recoding.labels and "a" not in release.recoding.labels
+
+
+def test_generalizing_keeps_what_suppressing_would_leave_out():
+    """Of who has a, all have s; of who has a or b, half do: together they may be published."""
+    rows = [{"a", "s"}, {"b"}, {"c"}, {"c"}]
+    own = baskets_of(rows, tree([["ab", "a", "b"], ["cs", "c", "s"]]))
+    release = anonymize_baskets(own, "rho-uncertainty rho=0.5 m=1 sensitive=s")
+    assert (
+        release.recoding.labels == ("{a, b}", "c", "s")
+        and usual_maker(basket_requirement("k-anonymity k=2")) != "td-control"
+    )
+    assert anonymize_baskets(
+        own, "rho-uncertainty rho=0.5 m=1 sensitive=s", "suppress-control", None, ALL
+    ).suppressed.size
+
+
+def test_who_knows_nothing_counts():
+    own = baskets_of([{"s"}, {"s"}, {"a"}])
+    release = global_release(own, set_recoding(own.items, np.arange(2)))
+    assert [
+        weak.parts for weak in violations(release, basket_requirement("rho-uncertainty rho=0.5 m=0 sensitive=s"))
+    ] == [("-> s",)]
+    with pytest.raises(AssertionError, match="-> s"):
+        verify(release, basket_requirement("hkp-coherence h=0.5 k=1 p=1 private=s"))
+
+
+def test_sensitive_items_by_nodes_and_files(tmp_path):
+    own = baskets_of(ROWS, tree([["letters", "a", "b", "c"], ["rest", "d", "s"]]))
+    file = tmp_path / "secret.txt"
+    file.write_text("# what nobody should learn\nrest\na\n")
+    assert basket_requirement(f'rho-uncertainty rho=0 m=1 file="{file}"').sensitive_items(own) == (0, 3, 4)
+    assert basket_requirement("hkp-coherence h=0 k=1 p=1 private=letters").sensitive_items(own) == (0, 1, 2)
+    with pytest.raises(BadInputError, match="'nowhere' is in no basket"):
+        basket_requirement("rho-uncertainty rho=0 m=1 sensitive=nowhere").sensitive_items(own)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a b s", "write for example a b -> s"),
+        ("a ->", "write for example a b -> s"),
+        ("a -> s\ns -> b", "an item is public or sensitive"),
+        ("a -> nowhere", "'nowhere' is in no basket"),
+    ],
+)
+def test_bad_rules_are_named_by_line(tmp_path, text, message):
+    file = tmp_path / "rules.txt"
+    file.write_text(text)
+    with pytest.raises(BadInputError, match=message):
+        anonymize_baskets(baskets_of(ROWS), f'ps-rules k=2 c=0.5 file="{file}"', "td-control", None, ALL)
+
+
+def test_requests_that_cannot_be_met_say_what_can():
+    own = baskets_of(ROWS)
+    with pytest.raises(InfeasibleError, match="suppression share="):
+        anonymize_baskets(own, "rho-uncertainty rho=0 m=1 sensitive=s", "suppress-control")
+    with pytest.raises(BadInputError, match="choose td-control or suppress-control"):
+        anonymize_baskets(own, "rho-uncertainty rho=0 m=1 sensitive=s", "coat")
+    with pytest.raises(BadInputError, match="needs the items it protects"):
+        basket_requirement("hkp-coherence h=0.5 k=5 p=2")
+    with pytest.raises(BadInputError, match="not rho-uncertainty"):
+        anonymize_baskets(own, "rho-uncertainty rho=0 m=1 sensitive=s", "aa")
+
+
+def test_utility_constraints_are_kept(tmp_path):
+    file = tmp_path / "groups.txt"
+    file.write_text("a d\nb c\n")
+    release = anonymize_baskets(
+        baskets_of(ROWS),
+        "hkp-coherence h=0.5 k=4 p=1 private=s",
+        "td-control",
+        f'utility-constraints file="{file}"',
+        ALL,
+    )
+    for members in release.recoding.members:
+        assert len({{0: 0, 3: 0, 1: 1, 2: 1, 4: 2}[item] for item in members}) == 1
+    assert published(release)

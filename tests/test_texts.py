@@ -1,0 +1,218 @@
+"""Texts of pages stand in one file: none of them stands in a template, a script, or where an error is raised."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+from sfumato.pages.texts import texts
+from sfumato.workbench.data.sentences import OPTION, STARTING, all_in_forms, in_forms
+
+SRC = Path(__file__).resolve().parents[1] / "src" / "sfumato"
+WORKBENCH = SRC / "workbench"
+TEMPLATES = sorted((SRC / "pages" / "templates" / "workbench").glob("*.html"))
+SCRIPTS = sorted([*(SRC / "pages" / "templates" / "scripts").glob("*.js"), *WORKBENCH.glob("static/**/*.js")])
+SENTENCE = re.compile(r"[^\W\d_]{2,}[,;:]? [^\W\d_]{2,}")
+"""Two words beside each other."""
+
+DESCRIBED = ("Option", "Endpoint", "set_cookie")
+"""What describes the API, from the options as data; it is no text of a page."""
+
+CODE = ("recipe.py", "openapi.py")
+"""Files whose sentences are code that somebody downloads, or describe the API."""
+
+TECHNICAL_TEXTS = re.compile(r"-src |^attachment; |^: still here|^made elsewhere$| by maker$|^k within ")
+"""What programs read: headers, comments of a stream, sections of the catalogue, questions as one types them."""
+
+
+def _strings(tree: ast.AST) -> Iterator[ast.Constant]:
+    """Walk through the texts of a module, but for docstrings and what describes the API."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(called, ast.Name) and called.id in DESCRIBED:
+            continue
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node
+        yield from _strings(node)
+
+
+@pytest.mark.parametrize("path", [path for path in sorted(WORKBENCH.rglob("*.py")) if path.name not in CODE], ids=str)
+def test_no_module_of_the_workbench_says_a_sentence_of_its_own(path: Path) -> None:
+    said = [each.value for each in _strings(ast.parse(path.read_text(encoding="utf-8"))) if SENTENCE.search(each.value)]
+    assert [text for text in said if not TECHNICAL_TEXTS.search(text)] == []
+
+
+def _visible(template: str) -> str:
+    """Leave of a template what stands on the page whatever it is filled with: texts, and attributes that are read."""
+    plain = re.sub(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", "\0", template, flags=re.DOTALL)
+    read = re.findall(r'(?:aria-label|aria-description|title|placeholder|alt|content)="([^"]*)"', plain)
+    shown = re.sub(r"<(script|style|title)\b.*?</\1>|<[^>]*>|<!doctype[^>]*>", " ", plain, flags=re.DOTALL)
+    return " ".join([shown, *(each for each in read if each not in TECHNICAL)])
+
+
+TECHNICAL = ("width=device-width, initial-scale=1", "light dark")
+NAMES = {"CSV", "Parquet", "urlencode"}
+"""What is called so in every language."""
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
+def test_no_template_has_a_text_of_its_own(path: Path) -> None:
+    words = set(re.findall(r"[^\W\d_]{2,}", _visible(path.read_text(encoding="utf-8"))))
+    assert words - NAMES == set()
+
+
+SHOWN = re.compile(
+    r"""(?:\b(?:cell|rowHead|block|link|entry)\("""
+    r"""|\belement\("(?:p|h\d|b|span|summary|button|dt|dd|li|t[hd])", \{[^{}]*\}, )"""
+    r"""(?:[\w.]+ \? )?"([^"]*[^\W\d_]{2,}[^"]*)"|textContent = "([^"]+)"|"(?:aria-label|title)": "([^"]+)\""""
+)
+"""What a script puts onto the page as it stands."""
+
+
+def _css_words() -> set[str]:
+    styles = [*(SRC / "pages" / "templates").glob("*.css"), *WORKBENCH.glob("static/*.css")]
+    return set(re.findall(r"[\w-]+", " ".join(path.read_text(encoding="utf-8") for path in styles)))
+
+
+CODED = re.compile(
+    r"^use strict$|^(no better|not shown)$|color-mix|^[#.]?[\w-]+ [\w-]*[\[.]"
+    r"|sections of a study| of baskets$|^sfumato ask |^within "
+)
+"""Names of verdicts, colours, selectors, sections of the catalogue, questions as one types them: no texts of a page."""
+
+
+def _literals(script: str) -> Iterator[str]:
+    """List what stands in quotes: of a template what is between its places, which may hold templates themselves."""
+    at = 0
+    while at < len(script):
+        if script.startswith("//", at):
+            at = script.find("\n", at)
+        elif script[at] == '"':
+            end = re.compile(r'(?:[^"\\]|\\.)*').match(script, at + 1)
+            assert end is not None
+            yield end[0]
+            at = end.end() + 1
+        elif script[at] == "`":
+            text, inside, at = _template(script, at + 1)
+            yield text
+            for each in inside:
+                yield from _literals(each)
+        else:
+            at += 1
+
+
+def _template(script: str, at: int) -> tuple[str, list[str], int]:
+    """Read a template from behind its first quote: its text, the code of its places, and where it ends."""
+    text, inside = "", list[str]()
+    while script[at] != "`":
+        if script.startswith("${", at):
+            begin, at = at + 2, _closed(script, at + 2)
+            inside.append(script[begin:at])
+        else:
+            text += script[at]
+        at += 1
+    return text, inside, at + 1
+
+
+def _closed(script: str, at: int) -> int:
+    """Find the brace that closes a place of a template."""
+    depth = 0
+    while depth or script[at] != "}":
+        if script[at] == "`":
+            at = _template(script, at + 1)[2]
+            continue
+        depth += {"{": 1, "}": -1}.get(script[at], 0)
+        at += 1
+    return at
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_no_script_has_a_text_of_its_own(path: Path) -> None:
+    """Neither two words beside each other, unless they are a selector, nor a word that goes onto the page."""
+    script, known = re.sub(r'class: "[^"]*"', "", path.read_text(encoding="utf-8")), _css_words()
+    literals = [text for text in _literals(script) if SENTENCE.search(text) and not CODED.search(text)]
+    assert [text for text in literals if not set(re.findall(r"[\w-]+", text)) <= known] == []
+    assert [text for found in SHOWN.findall(script) for text in found if text] == []
+
+
+def test_every_text_is_used_and_every_use_is_a_text() -> None:
+    """A name that is put together (`step_` and a step) is held against its beginning."""
+    sources = [*TEMPLATES, *SCRIPTS, *WORKBENCH.rglob("*.py"), *(SRC / "commands").glob("*.py")]
+    code = "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    named = set(re.findall(r"""\bt\(\s*f?["'`]([a-z_]+\.[a-z_\d]*[a-z\d])["'`]""", code)) | {
+        f"drawing.{name}" for name in re.findall(r"""\bw\(\s*["'`]([a-z_\d]*[a-z\d])["'`]""", code)
+    }
+    assert named - set(texts()) == set()
+    quoted = set(re.findall(r"[a-z_\d]+", code))
+    unused = [name for name in texts() if name.partition(".")[2] not in quoted and not _is_put_together(name, code)]
+    assert unused == []
+
+
+def _is_put_together(name: str, code: str) -> bool:
+    part, _, text = name.partition(".")
+    begins = {text[:i] for i in range(2, len(text)) if text[i - 1] == "_"}
+    return any(f"{part}.{begin}" in code or f'"{begin}' in code or f"`{begin}" in code for begin in begins) or any(
+        f"{part}.{begin}" in code for begin in ("${", "{", '" ~')
+    )
+
+
+def test_places_of_texts_are_names() -> None:
+    for name, text in texts().items():
+        assert all(place is None or place.isidentifier() for _, place, _, _ in Formatter().parse(text)), name
+
+
+# -- sentences that were written for the command line
+
+TERMINAL = ("commands", "cli.py", "papers", "workbench/serving.py", "workbench/teams.py")
+"""What speaks to a terminal alone."""
+
+
+def _sentences(tree: ast.AST) -> Iterator[str]:
+    """Walk through the sentences of a module; a place of one stands as X."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        else:
+            yield from _sentences(node)
+
+
+def _library_sentences() -> list[str]:
+    modules = [path for path in SRC.rglob("*.py") if not str(path.relative_to(SRC)).startswith(TERMINAL)]
+    named = [text for text in (path.read_text(encoding="utf-8") for path in modules) if OPTION.search(text)]
+    said = [text for module in named for text in _sentences(ast.parse(module))]
+    return [text for text in said if "--" in text and SENTENCE.search(text)]
+
+
+def test_no_sentence_names_an_option_on_a_page_that_one_cannot_click() -> None:
+    """Whatever a room above says, but for what only whoever starts the workbench can set."""
+    ours = [text for name, text in texts().items() if not name.startswith(("serve.", "team."))]
+    sentences = [*_library_sentences(), *ours]
+    assert len(sentences) > 100
+    left = {(name, text) for text in sentences for name in OPTION.findall(in_forms(text)) if name not in STARTING}
+    assert {each for each in left if "`sfumato " not in each[1]} == set()
+
+
+def test_what_a_setting_is_called_on_a_page_stands_there() -> None:
+    labels = {text.strip(" …") for text in texts().values()} | {"forms"}
+    named = {name: text for name, text in texts().items() if name.startswith(("settings.", "commands."))}
+    quoted = {label for text in named.values() for label in re.findall("“([^”]+)”", text)}
+    assert quoted - labels == set()
+
+
+def test_what_is_typed_stays_as_it_is() -> None:
+    told = {"command": "sfumato release . --for public", "why": ["leave out --mapping", "see `sfumato apply x --to y`"]}
+    assert all_in_forms(told) == {
+        "command": "sfumato release . --for public",
+        "why": ["leave out “Also write the mapping”", "see `sfumato apply x --to y`"],
+    }
