@@ -197,7 +197,7 @@ def cheapest_lift(
 
 @kernel
 def _is_within(nodes: Nodes, node: int, low: int, high: int) -> bool:
-    return low <= nodes.low[node] and nodes.high[node] <= high
+    return bool(low <= nodes.low[node] and nodes.high[node] <= high)
 
 
 @kernel

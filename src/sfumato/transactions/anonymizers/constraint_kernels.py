@@ -151,7 +151,7 @@ def suppress_least(state: Clusters, slots: Codes, number: int, k: int) -> None:
     cluster is in no record with the others any more; what it loses elsewhere is queued anew.
     """
     rows = _rows_of(state, slots, number, k)
-    best, cheapest, fewest = NONE, np.int64(0), 0
+    best, cheapest, fewest = NONE, 0, 0
     for i in range(number):
         items, cost = _members_in(state, slots[i], rows)
         better = best == NONE or cost < cheapest
@@ -194,14 +194,14 @@ def _rows_of(state: Clusters, slots: Codes, number: int, k: int) -> Codes:
 @kernel
 def _members_in(state: Clusters, cluster: int, rows: Codes) -> tuple[Codes, int]:
     """List the members of a cluster that stand in some of these rows, and how many records had them at first."""
-    items, number, cost = np.empty(state.sizes[cluster], np.int32), 0, np.int64(0)
+    items, number, cost = np.empty(state.sizes[cluster], np.int32), 0, 0
     item = state.head[cluster]
     while item != NONE:
         for row in rows:
             if has_number(state.rows, state.begins[item], state.begins[item + 1], row):
                 items[number] = item
                 number += 1
-                cost += state.own[item]
+                cost += int(state.own[item])
                 break
         item = state.following[item]
     return items[:number], cost
@@ -318,7 +318,7 @@ def serve_pairs(
                     state.rounds[waiting[i]] = turn + 1
         for slot in waiting:
             if slot != NONE:
-                key, stamp = most_urgent(state, slot, k, m, ascending)
+                key, stamp = most_urgent(state, int(slot), k, m, ascending)
                 if key != NONE:
                     keys, stamps = pushed(keys, stamps, size, key, stamp)
                     size += 1
