@@ -26,8 +26,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato
+from command_line import run
 from plain_engine import PlainEngine
-from sfumato.engines import Coding, Reading, Rule, open_rows
+from sfumato.engines import Coding, Layout, Placement, Reading, Rule, Texts, open_rows
 from sfumato.engines.duckdb import DuckDBEngine
 from sfumato.engines.postgresql import PostgreSQLEngine
 from sfumato.engines.spark import SparkEngine, sources
@@ -215,6 +216,38 @@ def test_many_columns_are_carried_through(opened):
     assert listed == sorted(tuple(row[name] for name in names) for row in content.to_pylist())
 
 
+CASES = ["all, group by group", "all, anyhow", "some are left out and some are split"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_placed_rows_are_those_of_the_plain_engine(opened, case):
+    """What rows show is put beside them whether groups follow from codes or not, and who is left out stays out."""
+    content = table().select(["town", "ill", "Income", "day"])
+    codings = [
+        Coding("town", {text: i for i, text in enumerate(HOSTILE[:5])}),
+        Coding("ill", {"flu": 0, "gout": 1, None: 2}),
+    ]
+
+    def placed(rows):
+        cells = rows.count_cells(codings)
+        cell, count = np.arange(len(cells.counts)), cells.counts.copy()
+        group = {CASES[0]: cells.codes[:, 0] % 2, CASES[1]: cell % 3, CASES[2]: cell % 2}[case].astype(np.int64)
+        if case == CASES[2]:
+            cell, group, count = cell[2:], group[2:], count[2:]
+            count[0] -= 1
+            cell, group, count = np.r_[cell, cell[0]], np.r_[group, 1 - group[0]], np.r_[count, 1]
+        by_group = [Texts("town", ["=one", "two\n", None], np.arange(3, dtype=np.int32))]
+        by_cell = [Texts("ill", ["gout", "flu", None], ((cells.codes[:, 1] + 1) % 3).astype(np.int32))]
+        layout = Layout(["ill", "Income", "town", "day"], by_group, by_cell, ["Income", "day"])
+        answer = rows.placed_rows(Placement(cell, group, count, cells.link), layout)
+        return Counter(
+            repr([None if value is None else str(value) for value in row.values()]) for row in answer.to_pylist()
+        )
+
+    expected = placed(PlainEngine.open(content, READING))
+    assert placed(opened(content)) == expected and expected.total() <= NUMBER
+
+
 # -- the whole walk ------------------------------------------------------------------------------------------
 
 STUDY = """
@@ -373,6 +406,18 @@ def test_the_same_release_has_the_same_bytes_and_replaces_nothing_but_a_release(
     assert (two / "mine.txt").exists() and not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.parametrize("neutral", [(), ("paid",)])
+def test_the_order_of_a_release_tells_nothing_of_that_of_the_input(spark, neutral, path, tmp_path):
+    more = pa.concat_tables([PATIENTS.set_column(2, "paid", [[i / 7 for i in range(j, j + 24)]]) for j in range(20)])
+    written = []
+    for name, order in (("there", range(480)), ("back", reversed(range(480)))):
+        frame = spark.createDataFrame(more.take(list(order))).coalesce(1)
+        table = sfumato.read(frame, quasi=["age"], sensitive=["ill"], neutral=neutral)
+        (folder,) = sfumato.anonymize(table, "k-anonymity k=6").to_csv(tmp_path / f"{name}.csv")
+        written.append((folder / "part-00000.csv").read_bytes())
+    assert written[0] == written[1] and len(written[0].splitlines()) == 481
+
+
 def test_a_session_that_ends_is_said_in_a_sentence_and_leaves_nothing_half_written(path, tmp_path, monkeypatch):
     other = sessions()["connect"].newSession()
     monkeypatch.setattr(sources, "session", lambda: other)
@@ -498,6 +543,61 @@ def test_files_that_differ_are_named_and_partitions_are_texts_in_spark_too(spark
     (folder / f"y=2/k=b/f.{ending}").write_bytes(b"")
     with pytest.raises(BadInputError, match=f"f.{ending}: the file is empty"):
         open_rows(folder, Reading(engine="spark"))
+
+
+ENDED = r"the Spark session ended while it worked on \S*people.parquet; start it again and repeat the command"
+DAILY = """
+name = "daily"
+[table]
+source = "people.parquet"
+engine = "spark"
+quasi = ["age"]
+sensitive = ["ill"]
+neutral = ["paid"]
+hierarchy.age = {type = "numeric", lower = 0, upper = 99, intervals = [20]}
+[scales]
+queries = "queries number=20 dimensions=1 selectivity=0.2"
+[[candidates]]
+anonymizers = ["full-domain"]
+requirements = ["k-anonymity k=6"]
+"""
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_the_command_line_explores_publishes_applies_and_audits_in_spark_and_goes_on_after_its_session_has_ended(
+    path, tmp_path, monkeypatch
+):
+    (tmp_path / "study.toml").write_text(DAILY)
+    quasi = "--quasi", "age", "--sensitive", "ill"
+    last = sessions()["connect"].newSession()
+    monkeypatch.setattr(sources, "session", lambda: last)
+    words = "explore", "study.toml", "--out", "map"
+    assert run(*words, cwd=tmp_path).returncode == 0
+    measured = (tmp_path / "map" / "points.json").read_bytes()
+    [point] = json.loads(measured)["points"]
+    publish = "release", "map", "--point", point["id"], "--to", "out.parquet", "--mapping", "mapping.json"
+    last.stop()
+    for command in (words, publish):
+        ended = run(*command, cwd=tmp_path)
+        assert ended.returncode == 2 and re.search(ENDED, ended.stderr)
+    assert not list(tmp_path.glob("out*")) and not (tmp_path / "mapping.json").exists()
+    monkeypatch.setattr(sources, "session", lambda: sessions()["connect"])
+    again = run(*words, cwd=tmp_path)
+    assert again.returncode == 0 and (tmp_path / "map" / "points.json").read_bytes() == measured
+    assert run(*publish, cwd=tmp_path).returncode == 0
+    days = {"monday": PATIENTS, "tuesday": pa.concat_tables([PATIENTS, PATIENTS.slice(3)])}
+    for day, content in days.items():
+        pq.write_table(content, tmp_path / f"{day}.parquet")
+        given = "apply", "mapping.json", f"{day}.parquet", "--engine", "spark", "--to", f"{day}-out.parquet"
+        ended = run(*given, cwd=tmp_path)
+        assert ended.returncode == 0, ended.stderr
+        assert sum(published_rows(tmp_path / f"{day}-out.parquet").values()) == content.num_rows
+    ended = run(
+        *("audit", "tuesday-out.parquet", "--engine", "spark", *quasi, "--original", "tuesday.parquet"),
+        *("--with", "mapping.json.ledger.jsonl", "--require", "k-anonymity k=6"),
+        cwd=tmp_path,
+    )
+    assert ended.returncode == 0 and "monday-out.parquet" in ended.stdout, (ended.stdout, ended.stderr)
 
 
 def test_what_spark_refuses_is_said_in_a_sentence(spark, tmp_path):

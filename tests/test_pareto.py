@@ -18,7 +18,7 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures import measure
 from sfumato.publish import audit
 from sfumato.requirements import requirement
-from sfumato.table import read, tree
+from sfumato.table import numeric, read, tree
 from sfumato.tradeoff import (
     NSGA2,
     MeasuredProblem,
@@ -730,6 +730,17 @@ def test_what_cannot_be_searched_is_refused_in_a_sentence(small):
     ):
         with pytest.raises(BadInputError, match=says):
             make()
+
+
+def test_a_column_of_very_many_values_is_refused_before_it_fills_the_memory():
+    rows = pa.table({"zip": [str(10_000 + 1_111 * (i % 80)) for i in range(200)], "b": ["x", "y"] * 100})
+    table = read(rows, quasi=["zip", "b"], hierarchies={"zip": numeric(10_000, 99_999)})
+    with pytest.raises(BadInputError, match="'zip' can be cut at 89,999 places, too many to search"):
+        Search(table, Problem2(0.1))
+    with pytest.raises(BadInputError, match=r"more than 10\^27092 cut vectors, too many to look at all"):
+        exact(table, Problem2(0.1))
+    levels = {"zip": 1}
+    assert len(pareto(table, Problem2(0.1), cut_space(table.cells, levels=levels), solver=NSGA2(8, 1))) > 0
 
 
 @pytest.fixture

@@ -21,9 +21,9 @@ from sfumato.report.budget import score_over_time, tuning_content
 from sfumato.report.page import page
 from sfumato.requirements import KAnonymity, TCloseness, requirement
 from sfumato.table import TableDeclaration, load
-from sfumato.tradeoff import Candidate, Grid, Point, Study, explore, read_study, tune
+from sfumato.tradeoff import Candidate, Grid, Point, Question, Study, explore, read_study, tune
 from sfumato.tradeoff.choice.bounds import Bound
-from sfumato.tradeoff.dominance import exclusive, hypervolume
+from sfumato.tradeoff.dominance import cost, exclusive, hypervolume
 from sfumato.tradeoff.limit.score import Frame
 from sfumato.tradeoff.search.aims import Aim, Judge
 from sfumato.tradeoff.search.cuts import CountedCuts, SteppedCuts, cuts_of
@@ -410,6 +410,59 @@ def test_a_question_begins_with_the_largest_k_within_the_loss(folder):  # noqa: 
     inside = [point for point in map_.points if point.has(["k", "loss"]) and point.measures["loss"] <= 0.4]
     direct = [point for point in inside if point.anonymizer == "hilbert within=0.4"]
     assert direct and max(point.measures["k"] for point in inside) >= direct[0].measures["k"]
+
+
+def people_of(tmp_path, seed):
+    draw = random.Random(seed)
+    rows = [f"{int(draw.expovariate(0.1))},{draw.choice('abcdefg')},{draw.choice('pqqqr')}" for _ in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,s", *rows]))
+    return Study("m", TableDeclaration(str(tmp_path / "t.csv"), ("a", "b"), ("s",)), (baselines(),), axes=("k", "loss"))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(
+    "asked, bounded, side, values",
+    [("loss", "k", "min", (12, 5, 2)), ("u_loss", "p_loss", "max", (0.02, 0.1, 0.4)), ("k", "loss", "max", (0.2, 0.5))],
+)
+def test_a_looser_question_is_never_answered_worse_by_a_search_of_its_own(tmp_path, seed, asked, bounded, side, values):
+    """Each is searched by itself, with nothing kept of the others: .28 was found within k 2, and .14 within k 3."""
+    study, last = people_of(tmp_path, seed), None
+    table = study.table.open()
+    for value in values:
+        bound = Bound(bounded, side, value)
+        reply = tune(study, tries=16, table=table, workers=1, best=asked, bounds=[bound]).ask(
+            Question((asked,), (bound,))
+        )
+        here = None if reply.answer is None else cost(asked, reply.answer.measures[asked])
+        assert last is None or (here is not None and here <= last + 1e-9)
+        last = here
+
+
+def test_a_bound_on_what_a_dial_promises_is_tried_first(tmp_path):
+    study = people_of(tmp_path, 1)
+    table = study.table.open()
+    families = families_of(study, table)
+    bounds = [Bound("k", "min", 6.5), Bound("p_loss", "max", 0.123), Bound("loss", "max", 0.3)]
+    for family in families:
+        first, *others = family.first_within(bounds).items()
+        if family.dial.field == "k":
+            assert first == (family.at(7), 0)
+        elif "distance=js" in str(family.example.requirement):
+            assert first == (family.at(0.123), 0)
+        else:
+            assert dict([first, *others]) == dict(family.first)
+            continue
+        assert all(side for _, side in others) and len(others) >= 5
+    better = [Bound("k", "max", 5)]  # it cuts off the better values: no member is known to be best
+    assert all(family.first_within(better) == dict(family.first) for family in families)
+    far = [Bound("k", "min", 10**6)]  # beyond the dial: the strictest member
+    sizes = next(family for family in families if family.dial.field == "k")
+    assert next(iter(sizes.first_within(far))) == sizes.at(30)
+
+
+def test_a_question_has_an_answer_however_little_time_there_is(tmp_path):
+    map_ = tune(people_of(tmp_path, 1), seconds=1e-9, workers=1, best="k", bounds=[Bound("loss", "max", 0.6)])
+    assert map_.ask("k within loss 0.6").answer.anonymizer == "hilbert within=0.6"
 
 
 def test_families_of_adult_are_those_of_the_study_and_what_is_offered():

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from sfumato.errors import BadInputError
 from sfumato.process.interrupts import removed_when_left
@@ -42,19 +42,22 @@ def private_folder(prefix: str, where: Path) -> Path:
         return _folders[where, prefix][0]
     folder = removed_when_left(Path(tempfile.mkdtemp(prefix=prefix, dir=where)))  # mode 0700
     lock = (folder / LOCK).open("w", encoding="ascii")
-    _locks(lock)
+    took_lock(lock, without_locks=False)
     _folders[where, prefix] = folder, lock
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     _remove_stale(where, prefix)
     return folder
 
 
-def _locks(stream: IO[str]) -> bool:
-    """Take the lock of a folder; False where its maker lives."""
+def took_lock(stream: IO[Any], without_locks: bool) -> bool:
+    """Take the lock of an open file until this process ends; False where another has it.
+
+    What a system that knows no such locks is taken to answer is up to the caller.
+    """
     try:
         import fcntl  # not on every system
     except ImportError:
-        return False
+        return without_locks
     try:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -70,5 +73,5 @@ def _remove_stale(where: Path, prefix: str) -> None:
             if folder in known or folder.is_symlink() or folder.stat().st_uid != os.getuid():
                 continue
             with (folder / LOCK).open("r+", encoding="ascii") as lock:
-                if _locks(lock):
+                if took_lock(lock, without_locks=False):
                     shutil.rmtree(folder, ignore_errors=True)

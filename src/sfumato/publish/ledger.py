@@ -23,6 +23,7 @@ from typing import IO, Any
 from sfumato.documents import fields, flag, mapped, number, one_of, parse_json, text, whole
 from sfumato.errors import BadInputError
 from sfumato.process.interrupts import look
+from sfumato.process.spilling import took_lock
 from sfumato.release.staging import PRIVATE, parts_of, writable
 
 SUFFIX = ".ledger.jsonl"
@@ -96,7 +97,7 @@ def now() -> str:
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedFile:
     """An entry of a ledger, and the state of its file."""
 
     entry: Entry
@@ -105,7 +106,7 @@ class Published:
     """Whether the file still is what was published."""
 
 
-def read_ledger(path: str | Path) -> list[Published]:
+def read_ledger(path: str | Path) -> list[PublishedFile]:
     """Read what was published, in its order; what was begun and got no name is none."""
     path = Path(path)
     try:
@@ -121,7 +122,7 @@ def read_ledger(path: str | Path) -> list[Published]:
             file = path.parent / entry.file
             is_there = file.exists() and file_digest(file) == entry.file_digest
             if line["number"] in done or is_there:
-                published.append(Published(entry, file, is_there))
+                published.append(PublishedFile(entry, file, is_there))
     return published
 
 
@@ -181,7 +182,7 @@ def publishing(path: Path) -> Iterator[Ledger]:
     with writable(path):
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, PRIVATE)
         with os.fdopen(handle, "rb+", buffering=0) as stream:
-            while not _locks(stream):
+            while not took_lock(stream, without_locks=True):
                 look()
                 time.sleep(WAIT_SECONDS)
             lines, end = _lines(path, stream.read())
@@ -239,16 +240,3 @@ def _lines(path: Path, content: bytes) -> tuple[list[dict[str, Any]], int]:
 
 def _sum(before: str, line: Mapping[str, Any]) -> str:
     return hashlib.sha256((before + json.dumps(line, sort_keys=True)).encode()).hexdigest()
-
-
-def _locks(stream: IO[bytes]) -> bool:
-    """Take the lock of a ledger, which its process has until it ends; False where another has it."""
-    try:
-        import fcntl  # not on every system
-    except ImportError:
-        return True
-    try:
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

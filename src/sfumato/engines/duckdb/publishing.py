@@ -125,10 +125,10 @@ def _texts(texts: pa.Array, codes: NDArray[np.int32]) -> pa.Array:
 
 def shown_rows(connection: duckdb.DuckDBPyConnection, placement: Placement, layout: Layout) -> Shown:
     """Return what is published where no neutral column is, in the order in which it is written."""
-    entries = _entries(placement, layout)
+    every = entries(placement, layout)
     if layout.permuted:
-        entries = _dealt(connection, entries, placement, layout)
-    shown, _ = entries.joined()
+        every = _dealt(connection, every, placement, layout)
+    shown, _ = every.joined()
     order = _ordered(connection, shown, {})
     return shown.taken(order, shown.counts[order]).lean()
 
@@ -137,14 +137,14 @@ def numbered_rows(
     connection: duckdb.DuckDBPyConnection, placement: Placement, layout: Layout
 ) -> tuple[Shown, NDArray[np.int64]]:
     """Return what is published beside neutral columns, in order, and which of it every entry of a placement shows."""
-    shown, number = _entries(placement, layout).joined()
+    shown, number = entries(placement, layout).joined()
     order = _ordered(connection, shown, {})
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     return shown.taken(order, shown.counts[order]).lean(), place[number]
 
 
-def _entries(placement: Placement, layout: Layout) -> Shown:
+def entries(placement: Placement, layout: Layout) -> Shown:
     """Return what the rows of every entry of a placement show."""
     columns = {}
     for column, numbers in chain(

@@ -38,7 +38,7 @@ from sfumato.engines.protocol import (
     content_digest,
     too_many_texts,
 )
-from sfumato.engines.spark.releases import Cells, Published, published, save
+from sfumato.engines.spark.releases import LinkedCells, PublishedRows, published, save
 from sfumato.engines.spark.sources import Loaded, collected, is_frame, load, nested_kind, spoken
 from sfumato.engines.spark.statements import column_facts, ruled
 from sfumato.engines.spark.values import SHORT, WHOLE, bare, framed, has_text, text_of
@@ -194,7 +194,8 @@ class SparkEngine:
         """List the tuples of values that the rows of every cell have, in the order of cells and texts."""
         shown = {f"v{i}": self._text(name) for i, name in enumerate(columns)}
         coded = self._coded(self._links[int(link)].codings, shown)
-        linked = self._cells(link).linked(coded.groupBy(*coded.columns).count())
+        cells = self._cells(link)
+        linked = cells.linked(coded.groupBy(*coded.columns).count(), cell=np.arange(len(cells.counts)))
         return tuples_in(by_text(collected(linked.select("cell", *shown, "count")), len(shown) + 1))
 
     @translated
@@ -331,15 +332,17 @@ class SparkEngine:
         numbers = [f"{number} AS {name}" for name, number in zip(packing.names, packing.numbers, strict=True)]
         return frame.selectExpr(*codes, *kept).selectExpr(*numbers, *kept)
 
-    def _cells(self, link: str) -> Cells:
+    def _cells(self, link: str) -> LinkedCells:
         found = self._links[int(link)]
-        return Cells(self._session, dict(zip(_packing(found.codings).names, found.keys, strict=True)), found.counts)
+        packing = _packing(found.codings)
+        keys = dict(zip(packing.names, found.keys, strict=True))
+        return LinkedCells(self._session, keys, found.counts, packing.columns[-1].size + 1)
 
     @property
     def _session(self) -> Any:
         return self._frame.sparkSession
 
-    def _published(self, placement: Placement, layout: Layout, as_texts: bool) -> Published:
+    def _published(self, placement: Placement, layout: Layout, as_texts: bool) -> PublishedRows:
         """Put together what is published; where no column is a row's own, no row has to be read."""
         neutral = {name: (self._column(name), self._kinds[name]) for name in layout.neutral}
         rows = None

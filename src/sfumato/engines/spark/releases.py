@@ -1,8 +1,10 @@
 """Putting together what is published, in Spark, and writing it to a folder of part files.
 
 A release without neutral columns follows from cells and their counts, so no row is read for it. Otherwise every row
-finds its cell by its codes, by joins that are broadcast. Rows go to parts by a hash of what they show and are sorted
-by it there, so neither the number of a part nor a row's place in it tells where in the input a row stood.
+finds by its codes, by joins that are broadcast, the number of what it shows beside its neutral columns; what is shown
+is numbered in the order of its texts. Rows go to parts by a hash of that number and of their neutral columns, and are
+sorted by it there, so neither the number of a part nor a row's place in it tells where in the input a row stood. Texts
+are put beside the numbers in the parts: what is shuffled is a number and the neutral columns.
 """
 
 from __future__ import annotations
@@ -15,9 +17,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.engines.duckdb.publishing import parts_of, text_tables
+from sfumato.engines.columns import number_column, numbers_in
+from sfumato.engines.duckdb.publishing import Shown, entries, parts_of, text_tables
 from sfumato.engines.protocol import Layout, Placement
 from sfumato.engines.spark.sources import collected, settings
 from sfumato.engines.spark.values import framed, has_text, text_of
@@ -26,8 +30,8 @@ from sfumato.errors import BadInputError
 ROWS_OF_A_PART = 1_000_000
 """About so many rows go to one file, whatever the cluster: the same release has the same files everywhere."""
 
-BROADCAST_BYTES = 256 << 20
-"""Up to this size a table of cells or groups is sent to all executors; Spark decides beyond."""
+BROADCAST_BYTES = 192 << 20
+"""Up to this size a table of cells, groups or texts is sent to all executors; Spark decides beyond."""
 
 INSTANTS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
 """Instants are written as such; by default Spark writes them in a way that other programs take for a clock's time."""
@@ -43,107 +47,188 @@ CSV = {
     "ignoreLeadingWhiteSpace": False,
     "ignoreTrailingWhiteSpace": False,
 }
-SUPPRESSED, SPLIT = -1, -2
-"""Instead of a group's number: no row of the cell is published; not all go to one group."""
+NUMBERS_AT_ONCE = 10_000
+
+SPLIT = -1
+"""Instead of a number: not all rows of the cell show the same."""
 
 DONE = "_SUCCESS"
 """Spark's own mark of a folder that is complete."""
 
 
 @dataclass(frozen=True)
-class Cells:
+class LinkedCells:
     """The packed codes of all cells by the names of their numbers, and the session in which rows are linked to them."""
 
     session: Any
     keys: Mapping[str, NDArray[np.int64]]
     counts: NDArray[np.int64]
+    last: int
+    """How many codes the last column may have, the missing one among them: what the last number is divided by."""
 
-    def linked(self, coded: Any, **beside: NDArray[np.int64]) -> Any:
-        """Give the rows of a frame with packed codes the number of their cell, and what stands beside it."""
-        table = pa.table({**self.keys, "cell": np.arange(len(self.counts)), **beside})
-        return coded.join(self.sent(table), list(self.keys)).drop(*self.keys)
+    def linked(self, coded: Any, cells: NDArray[np.int64] | None = None, **beside: NDArray[np.int64]) -> Any:
+        """Give the rows of these cells (or of all) of a frame with packed codes what stands beside their cell."""
+        keys = self.keys if cells is None else {name: numbers[cells] for name, numbers in self.keys.items()}
+        return coded.join(self.sent_numbers({**keys, **beside}), list(self.keys)).drop(*self.keys)
+
+    def numbered(self, coded: Any, group: NDArray[np.int64], number: NDArray[np.int64]) -> Any | None:
+        """Give rows the number of their cell by two small tables, where all cells are published and that can be.
+
+        The codes but the last say the group, mostly; group and last code say the number. A large table takes seconds
+        to be sent to the executors. None where one cell would get another number so.
+        """
+        [(name, keys), *others] = self.keys.items()
+        front, last = np.divmod(keys, self.last)
+        points, first = np.unique(front, return_index=True)
+        kind = group * self.last + last
+        kinds, place, of_cell = np.unique(kind, return_index=True, return_inverse=True)
+        of_point = np.repeat(group[first], np.diff(np.r_[first, len(front)]))  # cells are in the order of their codes
+        if others or not (of_point == group).all() or not (number[place][of_cell] == number).all():
+            return None
+        split = coded.selectExpr("*", f"{name} DIV {self.last} AS front", f"{name} % {self.last} AS last").drop(name)
+        grouped = split.join(self.sent_numbers({"front": points, "mine": group[first]}), "front")
+        kept = [column for column in coded.columns if column != name]
+        grouped = grouped.selectExpr(*kept, f"mine * {self.last} + last AS kind")
+        return grouped.join(self.sent_numbers({"kind": kinds, "grp": number[place]}), "kind").drop("kind")
+
+    def sent_numbers(self, columns: Mapping[str, NDArray[np.int64]]) -> Any:
+        """Bring columns of numbers to Spark, many to a row: to unpack them there is cheaper than rows are."""
+        size = len(next(iter(columns.values())))
+        ends = number_column(np.r_[0:size:NUMBERS_AT_ONCE, size].astype(np.int32))
+        table = pa.table({name: pa.ListArray.from_arrays(ends, number_column(v)) for name, v in columns.items()})
+        frame = self.session.createDataFrame(table).selectExpr(f"inline(arrays_zip({', '.join(columns)}))")
+        return frame.hint("broadcast") if _is_small(table) else frame
 
     def sent(self, table: pa.Table) -> Any:
         """Bring a small table to Spark, to all executors where it is not too large."""
         frame = self.session.createDataFrame(table)
-        return frame.hint("broadcast") if table.nbytes <= BROADCAST_BYTES else frame
+        return frame.hint("broadcast") if _is_small(table) else frame
+
+
+def _is_small(table: pa.Table) -> bool:
+    return bool(table.nbytes <= BROADCAST_BYTES)
 
 
 @dataclass(frozen=True)
-class Published:
-    """The rows of a release: columns o0, o1, ..., and `times` where a row stands for several that are equal."""
+class PublishedRows:
+    """The rows of a release: columns o0, o1, ..., and `times` where a row stands for several that are equal.
+
+    Rows are put in order by `keys`. What stands in `beside`, a small table, belongs to their `number`.
+    """
 
     frame: Any
     outputs: tuple[str, ...]
     rows: int
-    counted: bool
+    keys: tuple[str, ...]
+    beside: Any = None
 
     def ordered(self, parts: int | None = None) -> Any:
         """Deal the rows out to parts and sort them there, by nothing but what they show."""
         parts = parts or max(1, ceil(self.rows / ROWS_OF_A_PART))
-        listed = ", ".join(self.outputs)
-        dealt = self.frame.selectExpr("*", f"xxhash64({listed}) AS place").repartition(parts, "place")
-        dealt = dealt.sortWithinPartitions("place", *self.outputs)
-        if self.counted:
+        dealt = self.frame.selectExpr("*", f"xxhash64({', '.join(self.keys)}) AS place").repartition(parts, "place")
+        dealt = dealt.sortWithinPartitions("place", *self.keys)
+        if "times" in dealt.columns:
             dealt = dealt.selectExpr(*self.outputs, "explode(sequence(1L, times)) AS turn")
+        if self.beside is not None:  # Spark drops a sort below a join, unless what stands between may multiply rows
+            dealt = dealt.selectExpr("*", "explode(array(1)) AS turn").join(self.beside, "number")
         return dealt.select(*self.outputs)
 
 
 def published(
-    cells: Cells,
+    cells: LinkedCells,
     placement: Placement,
     layout: Layout,
     rows: Any,
     neutral: Mapping[str, tuple[str, str]],
     as_texts: bool,
-) -> Published:
+) -> PublishedRows:
     """Say what every published row shows; `rows` have codes and neutral columns, None where there are no such columns.
 
     `neutral` has the column and the type of each, and with `as_texts` they are published as texts.
     """
+    texts = [text_of(*neutral[name], name) for name in layout.neutral]
+    values = {name: column for name, (column, _) in neutral.items()}
+    if as_texts:
+        values |= {name: text_of(*given, name) for name, given in neutral.items() if has_text(given[1])}
+    if layout.permuted:
+        kinds = {name: kind for name, (_, kind) in neutral.items() if not as_texts}
+        return _permuted(_by_group(cells, placement, layout, rows, texts, values), placement, layout, kinds)
+    outputs = {name: f"o{i}" for i, name in enumerate(layout.order)}
+    shown, number = _numbered(placement, layout)
+    table = _table(shown, outputs)
+    told = tuple(outputs.values()), int(placement.count.sum()), ("number", *(outputs[name] for name in layout.neutral))
     if rows is None:
-        entries = {"cell": placement.cell, "grp": placement.group, "times": placement.count}
-        placed = cells.session.createDataFrame(pa.table(entries))
+        return PublishedRows(cells.session.createDataFrame(table.append_column("times", [shown.counts])), *told)
+    listed = [f"{value} AS {outputs[name]}" for name, value in values.items()]
+    frame = None
+    if np.array_equal(placement.cell, np.arange(len(cells.counts))) and np.array_equal(placement.count, cells.counts):
+        frame = cells.numbered(rows, placement.group, number)
+    if frame is None:
+        frame = _placed(cells, placement, number, rows, texts)
+    frame = frame.selectExpr("grp AS number", *listed)
+    if _is_small(table):
+        return PublishedRows(frame, *told, cells.sent(table))
+    return PublishedRows(frame.join(cells.sent(table), "number"), *told)
+
+
+def _numbered(placement: Placement, layout: Layout) -> tuple[Shown, NDArray[np.int64]]:
+    """Number what is shown beside neutral columns by its texts, and say which of it every entry shows."""
+    shown, number = entries(placement, layout).joined()
+    ranks = [numbers_in(pc.rank(texts))[codes] for texts, codes in shown.columns.values()]
+    order = np.lexsort((np.arange(len(shown.counts)), *reversed(ranks)))
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return shown.taken(order, shown.counts[order]), place[number]
+
+
+def _table(shown: Shown, outputs: Mapping[str, str]) -> pa.Table:
+    """List what is shown, with its number."""
+    texts = {outputs[name]: texts.take(number_column(codes)) for name, (texts, codes) in shown.columns.items()}
+    return pa.table({"number": np.arange(len(shown.counts)), **texts})
+
+
+def _by_group(
+    cells: LinkedCells, placement: Placement, layout: Layout, rows: Any, texts: Sequence[str], values: Mapping[str, str]
+) -> Any:
+    """Give rows what they show, as o0, o1, ..., and their group: values are dealt out anew within it."""
+    if rows is None:
+        table = pa.table({"cell": placement.cell, "grp": placement.group, "times": placement.count})
+        placed = cells.session.createDataFrame(table).selectExpr("*", "explode(sequence(1L, times)) AS turn")
     else:
-        placed = _placed(cells, placement, rows, [text_of(*neutral[name], name) for name in layout.neutral])
+        placed = _placed(cells, placement, placement.group, rows, texts)
     for table in text_tables(layout).values():
         key, *names = table.column_names
         placed = placed.join(cells.sent(table.rename_columns([key, *(f"{key}_{name}" for name in names)])), key)
     shown = {column.name: f"grp_t{i}" for i, column in enumerate(layout.by_group)}
     shown |= {column.name: f"cell_t{i}" for i, column in enumerate(layout.by_cell)}
-    for name, (column, kind) in neutral.items():
-        shown[name] = text_of(column, kind, name) if as_texts and has_text(kind) else column
+    shown |= values
     if layout.group_column is not None:
         shown[layout.group_column] = "grp_label"
-    outputs = tuple(f"o{i}" for i in range(len(layout.order)))
-    listed = [f"{shown[name]} AS {output}" for name, output in zip(layout.order, outputs, strict=True)]
-    number = int(placement.count.sum())
-    if not layout.permuted:
-        return Published(placed.selectExpr(*listed, *(["times"] * (rows is None))), outputs, number, rows is None)
-    if rows is None:
-        placed = placed.selectExpr("*", "explode(sequence(1L, times)) AS turn").drop("turn", "times")
-    kinds = {name: kind for name, (_, kind) in neutral.items() if not as_texts}
-    return Published(_permuted(placed.selectExpr(*listed, "grp"), layout, kinds), outputs, number, False)
+    return placed.selectExpr(*(f"{shown[name]} AS o{i}" for i, name in enumerate(layout.order)), "grp")
 
 
-def _placed(cells: Cells, placement: Placement, rows: Any, texts: Sequence[str]) -> Any:
-    """Give every row its group. Rows of a cell that is split are told apart by their neutral values only."""
-    parts = parts_of(placement, placement.group, cells.counts)
-    of_cell = np.full(len(cells.counts), SUPPRESSED, np.int64)
-    of_cell[parts["split"]["cell"]] = SPLIT
-    of_cell[parts["whole"]["cell"]] = parts["whole"]["grp"]
-    linked = cells.linked(rows, grp=of_cell)
-    whole = linked.where("grp >= 0")
-    if not len(parts["split"]["cell"]):
-        return whole
+def _placed(
+    cells: LinkedCells, placement: Placement, number: NDArray[np.int64], rows: Any, texts: Sequence[str]
+) -> Any:
+    """Give every row its cell, and the number of its entry, which is called `grp`.
+
+    Rows of a cell that is split are told apart by their neutral values only.
+    """
+    parts = parts_of(placement, number, cells.counts)
+    whole, split = parts["whole"], parts["split"]
+    apart = np.unique(split["cell"])
+    every = np.r_[whole["cell"], apart]
+    linked = cells.linked(rows, every, cell=every, grp=np.r_[whole["grp"], np.full(len(apart), SPLIT)])
+    if not len(apart):
+        return linked
     by_neutral = ", ".join(f"{text} NULLS LAST" for text in texts)
     turn = f"row_number() OVER (PARTITION BY cell ORDER BY {by_neutral}) - 1 AS turn"
     numbered = linked.where(f"grp = {SPLIT}").drop("grp").selectExpr("*", turn)
-    split = numbered.join(cells.sent(pa.table(parts["split"])), "cell").where("turn >= first AND turn < last")
-    return whole.unionByName(split.drop("turn", "first", "last"))
+    dealt = numbered.join(cells.sent_numbers(split), "cell").where("turn >= first AND turn < last")
+    return linked.where("grp >= 0").unionByName(dealt.drop("turn", "first", "last"))
 
 
-def _permuted(placed: Any, layout: Layout, kinds: Mapping[str, str]) -> Any:
+def _permuted(placed: Any, placement: Placement, layout: Layout, kinds: Mapping[str, str]) -> PublishedRows:
     """Deal the permuted columns out anew within each group: both sides sorted by what they themselves show."""
     sides = []
     for permuted in (False, True):
@@ -154,13 +239,15 @@ def _permuted(placed: Any, layout: Layout, kinds: Mapping[str, str]) -> Any:
         listed = [*(f"o{i}" for i in places), "grp"]
         turn = f"row_number() OVER (PARTITION BY grp ORDER BY md5({framed([f'd{i}' for i in range(len(texts))])}))"
         sides.append(placed.selectExpr(*listed, *shown).selectExpr(*listed, f"{turn} AS turn"))
-    return sides[0].join(sides[1], ["grp", "turn"]).drop("grp", "turn")
+    outputs = tuple(f"o{i}" for i in range(len(layout.order)))
+    dealt = sides[0].join(sides[1], ["grp", "turn"]).drop("grp", "turn")
+    return PublishedRows(dealt, outputs, int(placement.count.sum()), outputs)
 
 
 # -- files -----------------------------------------------------------------------------------------------------
 
 
-def save(rows: Published, names: Sequence[str], folder: Path, format: str) -> int:
+def save(rows: PublishedRows, names: Sequence[str], folder: Path, format: str) -> int:
     """Write rows to a folder of part files; return how many were written."""
     session, ordered = rows.frame.sparkSession, rows.ordered()
     if format == "csv" and len(names) == 1:  # a missing value alone would be an empty line, which readers skip

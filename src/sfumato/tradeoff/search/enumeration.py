@@ -8,6 +8,7 @@ far from the best of all these cuts that is.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -75,8 +76,9 @@ class Enumeration:
         self.size = self.space.count if within == "cuts" else self.space.level_count
         if self.size > MOST_VECTORS:
             raise BadInputError(
-                f"the space has {self.size:,} cut vectors, too many to look at all (at most {MOST_VECTORS:,}); search "
-                "it (pareto, no --exact), look within levels only, or make it smaller by coarser levels (--level)"
+                f"the space has {how_many(self.size)} cut vectors, too many to look at all (at most {MOST_VECTORS:,}); "
+                "search it (pareto, no --exact), look within levels only, or make it smaller by coarser levels "
+                "(--level)"
             )
         self.solver, self.start = f"exact within {within}", None
         self.evaluator = Evaluator(table, self.problem, self.space, workers)
@@ -193,6 +195,11 @@ class Enumeration:
         front = replace(ONLY_STAGE, vectors=self.unsuppressed.vectors, facts=self.unsuppressed.rows)
         kept = Snapshot(self.chunk, NOT_EVOLVED, 0, self.archive.vectors, self.archive.rows, 0, 0, finished, front)
         write_checkpoint(checkpoint, key_of(self), kept, (), ())
+
+
+def how_many(number: int) -> str:
+    """Write a number of vectors, however many digits it has."""
+    return f"{number:,}" if number < 10**15 else f"more than 10^{math.floor(math.log10(number))}"
 
 
 def in_words(space: CutSpace) -> str:

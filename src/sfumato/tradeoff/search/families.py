@@ -29,6 +29,7 @@ from sfumato.requirements import (
 from sfumato.requirements.requirement import All
 from sfumato.table import Sensitive, Table
 from sfumato.table.cells import find_sensitive
+from sfumato.tradeoff.choice.bounds import Bound
 from sfumato.tradeoff.choice.exposure import ABOUT_HIDING
 from sfumato.tradeoff.search.aims import Aim
 from sfumato.tradeoff.search.cuts import SUPPRESSED, Cuts, cuts_of
@@ -128,6 +129,40 @@ class Family:
     def first(self) -> Iterator[tuple[Any, int]]:
         """The members to try before anything is known of the family, each with its side of the middle."""
         return ((self.at(self.dial.at(share)), (share > FIRST[0]) - (share < FIRST[0])) for share in FIRST)
+
+    def first_within(self, bounds: Sequence[Bound]) -> dict[Any, int]:
+        """Return the members to try first where bounds are given.
+
+        Where one is on what the dial promises (k, l, t, ...), the member that promises just as much comes in place of
+        the middle: none that promises more is freer.
+        """
+        first = dict(self.first)
+        promised = promises(self.example.requirement.parts[self.places[0]]) if self.places else ()
+        value = next((self._at_bound(one) for one in bounds if one.measure in promised and one.is_natural), None)
+        if value is None:
+            return first
+        member = self.at(value)
+        return {member: 0} | {one: side for one, side in first.items() if side and one != member}
+
+    def _at_bound(self, bound: Bound) -> float:
+        """Return the value of the dial that promises what a bound asks for, or the nearest that there is."""
+        value = min(max(bound.value, self.dial.least), self.dial.most)
+        if self.dial.whole:
+            return math.ceil(value - 1e-9) if bound.side == "min" else math.floor(value + 1e-9)
+        return float(f"{value:.6g}")
+
+
+def promises(part: Any) -> tuple[str, ...]:
+    """Name the measures whose worst value a requirement promises: its own number."""
+    if isinstance(part, KAnonymity | AlphaK):
+        return ("k", "smallest_group")
+    if isinstance(part, LDiversity):
+        return (f"l_{part.variant}",)
+    if isinstance(part, TCloseness):
+        return ("t_js", "p_loss") if part.distance == "js" else (f"t_{part.distance}",)
+    if isinstance(part, DeltaDisclosure | BetaLikeness):
+        return ("delta" if isinstance(part, DeltaDisclosure) else "beta",)
+    return ()
 
 
 LOSSES = ("loss", "generalization_loss")

@@ -50,6 +50,11 @@ from sfumato.tradeoff.search.variation import drawn, levelled, neighbours
 
 Numbers = NDArray[np.float64]
 Progress = Callable[[int, int, str], None]
+MOST_PLACES = 20_000
+"""A vector has a byte for each place to cut, and all that were looked at are kept."""
+
+MOST_LOCAL = 4_000
+"""Where there are more places to cut, a vector has too many neighbours for a local search."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,17 @@ class NSGA2(Configured):
     name: ClassVar[str] = "nsga2"
 
 
+def check_searchable(space: CutSpace) -> None:
+    """Raise where a space has so many places to cut that a search would not fit into memory."""
+    if space.bits > MOST_PLACES:
+        most = max(space.attributes, key=lambda attribute: attribute.bits)
+        raise BadInputError(
+            f"column {most.name!r} can be cut at {most.bits:,} places, too many to search (at most {MOST_PLACES:,} of "
+            f"all columns together); give the finest level that it may show (--level), a hierarchy, or declare it as "
+            "categories or digits"
+        )
+
+
 class Search:
     """A search that can be stopped and continued."""
 
@@ -89,6 +105,7 @@ class Search:
         self.space = space if space is not None else cut_space(table.cells)
         self.solver = solver or NSGA2()
         self.archive = Archive(self.problem, self.space)
+        check_searchable(self.space)
         self.stages = self.problem.stages(table.cells.records) if stages else (self.problem,)
         """The problems that are solved one after the other; without `stages` the wanted one alone."""
 
@@ -276,6 +293,10 @@ class Search:
 
         Each step looks at about as many vectors as a generation has, so that time is up no later than in one.
         """
+        if self.space.bits > MOST_LOCAL:
+            self.polished = True
+            self._last = self._snapshot()
+            return ""
         known = self.evaluator.known
         self._limit = self._limit or len(known) + self.solver.population * self.solver.generations // 4
         while len(known) < self._limit:

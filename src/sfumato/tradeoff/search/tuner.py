@@ -172,10 +172,11 @@ class _Tuning:
     def _batches(self) -> Iterator[list[Any]]:
         """Yield what to try: a first release, the ends of the map, the study's own, then what the tuner thinks of.
 
-        A question does not wait for all of the study's own: they take turns with what may answer it.
+        A question does not wait for all of the study's own: they take turns with what may answer it. Where the study
+        has none, the first release is one that answers the question directly, if there is one.
         """
         rest = [one for one in self.own if not one.anonymizer.baseline]
-        yield rest[:1]
+        yield rest[:1] or list(self.proposals.straight[:1])
         yield [*(one for one in self.own if one.anonymizer.baseline), *self.proposals.ends]
         self.tuner.cuts = self.proposals.cuts()
         step = AT_ONCE if self.tuner.aim.asked else len(rest)
@@ -297,7 +298,8 @@ class Tuner:
     """Whether nothing was left to try when it was last asked."""
 
     def __post_init__(self) -> None:
-        self._first = [dict(family.first) for family in self.families]
+        bounds = self.aim.bounds if self.aim.asked else ()
+        self._first = [family.first_within(bounds) for family in self.families]
         self._known: list[dict[float, Point]] = [{} for _ in self.families]
         self._relevant: list[Point] = []  # what no other beat when it came: all that the frame and the frontier need
         self._trust = [Trust() for _ in self.families]
