@@ -20,7 +20,7 @@ PUBLIC = [
         "A risk is never larger than shown, nor a utility loss. The more releases are compared, and the fewer records "
         "there are, the coarser the steps. Releases at the same place need not be equal.",
     ),
-    ("Promised", "k and itemset_risk are what the settings promise; a release may do better."),
+    ("Promised", "k, itemset_risk and protected_risk are what the settings promise; a release may do better."),
     (
         "A bound",
         "a_know compares the groups of a release with all records of its file, and allows for the share of records "
@@ -253,7 +253,8 @@ def basket_meanings(scales: BasketScales) -> list[tuple[str, str]]:
             "What an attacker knows",
             f"itemset_risk is 1 / the fewest records that fit {known} of a person (sets that no record fits tell "
             "nothing of anybody). It says nothing of somebody who knows more, nor of what the rest of the record then "
-            "tells.",
+            "tells. Where a release promises to protect listed sets of items (privacy-constraints), protected_risk is "
+            "1 / the fewest records that fit one of these: the risk of the promise.",
         ),
         (
             "The attack",

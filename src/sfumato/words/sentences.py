@@ -97,7 +97,7 @@ def sentence(name: str, value: float, subject: Subject, baseline: float | None =
     return f"{text[:1].upper()}{text[1:]}{end}"
 
 
-PROMISED = ("k", "itemset_risk")
+PROMISED = ("k", "itemset_risk", "protected_risk")
 """What a public page says as it was promised, without rounding."""
 
 
@@ -436,6 +436,10 @@ SAYINGS: Mapping[str, Saying] = {
     "replicated_uniques": Saying(
         "{share} of the records that one person alone has stand in the release as they are",
         "no record that one person alone has stands in the release as it is",
+    ),
+    "protected_risk": Saying(
+        "who knows a protected set of items of a person finds them {one_in}",
+        "who knows a protected set of items of a person finds nobody",
     ),
     "itemset_risk": _found_by(""),
     "itemset_risk_99": _found_by(", by 99 % of such sets of items"),

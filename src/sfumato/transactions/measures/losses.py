@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sfumato.arrays import Codes, Numbers
 from sfumato.configuration import Configured, Option
 from sfumato.errors import BadInputError
+from sfumato.phrases import SMALLEST
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.recoding import BasketRelease
 
@@ -48,7 +49,7 @@ class ItemLosses(Configured):
         ul = float(2.0**log2)
         return {
             "ncp": self.ncp(release),
-            **({"ul": ul} if ul > 0 or log2 == -np.inf else {}),
+            **({"ul": ul} if ul >= SMALLEST or log2 == -np.inf else {}),  # a small loss must not read as none
             "ul_log2": log2,
             "items_suppressed": len(release.suppressed) / max(len(baskets.items), 1),
             "occurrences_suppressed": release.suppressed_occurrences / max(baskets.occurrences, 1),
