@@ -718,4 +718,4 @@ def test_a_first_row_that_may_be_an_item_is_no_header(tmp_path):
 
 def test_all_anonymizers_can_be_typed():
     names = [kind.name for kind in BASKET_ANONYMIZERS]
-    assert names == ["aa", "coat", "pcta", "upcta", "lra", "vpa", "partition"]
+    assert names == ["aa", "coat", "pcta", "upcta", "lra", "vpa", "partition", "suppress-control", "td-control"]
