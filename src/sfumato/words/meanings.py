@@ -325,7 +325,11 @@ def losses_in_words(scales: BasketScales) -> str:
     """Say how losses are counted."""
     losses = scales.losses
     itself = "nothing" if losses.leaf_zero == "yes" else "1 / the number of items"
-    weight = "" if losses.weights == "one" else ", weighted by how far its items lie apart in the tree"
+    weight = {
+        "one": "",
+        "tree": ", weighted by how far its items lie apart in the tree",
+        "file": ", weighted by what its items are worth to the owner, who also says what leaving one out costs",
+    }[losses.weights]
     alone = "" if losses.singletons == "yes" else "; items published as themselves do not count"
     return (
         f"ncp takes the share of all items that a published item stands for, {itself} where it is the item itself, 1 "
