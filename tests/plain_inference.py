@@ -163,15 +163,16 @@ def supported_studies(
 
     `apart` (ours, after the issue: codes that must stay distinguishable): every item of the study is published, and
     only as a text that stands for it alone, by as many records as have it; so its records can be counted and told
-    from all others. `together` (a utility constraint of Loukides, Gkoulalas-Divanis & Malin, 2011): texts that stand
-    for items of the study stand for no other item, and as many records show one of them as have one of the items. An
-    item nobody has supports anything.
+    from all others. `together` (a utility constraint of Loukides, Gkoulalas-Divanis & Malin, 2011): every item is
+    published, texts that stand for items of the study stand for no other item, and as many records show one of them
+    as have one of the items. An item nobody has supports anything.
     """
     supported = 0
     for study in studies:
         items = frozenset(item for item in study if any(item in row for row in original))
         apart = [frozenset([item]) for item in sorted(items)] if told == "apart" else [items]
-        supported += all(
+        published = frozenset().union(*stands.values()) if stands else frozenset()
+        supported += items <= published and all(
             all(one <= group for one in stands.values() if one & group)
             and sum(bool(row & group) for row in original)
             == sum(any(stands[text] & group for text in row) for row in rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 from collections import Counter
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import plain_basket_measures as plain
+from command_line import run
 from sfumato.engines.item_files import LONG
 from sfumato.errors import BadInputError
 from sfumato.publish.baskets.audit import audit_baskets, stands_for
@@ -21,9 +23,10 @@ from sfumato.publish.baskets.mapping import basket_mapping
 from sfumato.publish.baskets.publication import maker_numbers
 from sfumato.publish.baskets.published import read_published
 from sfumato.table import tree as tree_of
-from sfumato.transactions import baskets_of, global_release, set_recoding
+from sfumato.transactions import basket_requirement, baskets_of, global_release, set_recoding
 from sfumato.transactions.anonymizers.item_tree import cut_recoding, nodes_of
 from sfumato.transactions.files.writing import published_rows, write_baskets
+from sfumato.transactions.measures.scales import protected_risk
 from test_basket_measures import FIGURE_1, all_as_one, as_it_is, figure_1, releases
 
 tries = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -172,6 +175,45 @@ def test_privacy_constraints_are_read_as_items(tmp_path: Path) -> None:
     assert [(own.records, own.items) for own in failure.examples] == [(2, ("e", "f"))]
 
 
+def test_the_risk_of_the_promise_is_that_of_the_protected_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Protected are a + c, b + g and their parts; any two items may be alone."""
+    monkeypatch.chdir(tmp_path)
+    Path("known.txt").write_text("a c\nb g\n")
+    release = partitioned("a|b|ce|dg|f")
+    rows = [frozenset(own) for own in FIGURE_1]
+    shown = {"a": "a", "b": "b", "c": "ce", "g": "dg"}
+    fits = [
+        sum(all(any(item in row for item in shown[code]) for code in line) for row in rows)
+        for line in ("ac", "bg", "a", "b", "c", "g")
+    ]
+    assert min(fits) == 3
+    path = write_baskets(release, Path("r.csv"))
+    wanted = "privacy-constraints k=2 file=known.txt"
+    found = audit_baskets(path, wanted, figure_1())
+    assert found["protected_risk"] == 1 / 3 and found["itemset_risk"] > 1 / 3 and found.holds
+    assert next(iter(found.measures)) == "protected_risk"
+    assert protected_risk(release, basket_requirement(wanted)) == {"protected_risk": 1 / 3}
+    assert protected_risk(release, basket_requirement("km-anonymity k=2 m=2")) == {}
+    Path("in.txt").write_text("\n".join(" ".join(own) for own in FIGURE_1) + "\n")
+    ended = run("anonymize", "in.txt", "--baskets", "--require", wanted, "--with", "coat", "--to", "a.csv", "--json")
+    measures = json.loads(ended.stdout)["measures"]
+    again = run("audit", "a.csv", "--baskets", "--require", wanted, "--original", "in.txt", "--json")
+    assert json.loads(again.stdout)["measures"]["protected_risk"] == measures["protected_risk"] <= 1 / 2
+    Path("study.toml").write_text(
+        "name = 's'\n[baskets]\nsource = 'in.txt'\n[[candidates]]\nanonymizers = ['coat']\n"
+        f"requirements = ['{wanted}']\n"
+    )
+    assert run("explore", "study.toml", "--out", "map", "--workers", "1").returncode == 0
+    [point] = json.loads(Path("map/points.json").read_text())["points"]
+    assert point["measures"]["protected_risk"] == measures["protected_risk"]
+    ended = run("release", "map", "--point", point["id"], "--to", "p.csv")
+    assert ended.returncode == 0, ended.stderr
+    yours = json.loads(Path("p.csv.certificate.json").read_text())
+    public = json.loads(Path("p.csv.certificate-public.json").read_text())
+    assert yours["for_your_eyes"]["measures"]["protected_risk"] == measures["protected_risk"]
+    assert "protected_risk" not in public["measures"]  # the file alone does not tell it
+
+
 def test_a_mapping_says_what_stands_for_what() -> None:
     from sfumato.transactions import KMAnonymity
 
@@ -208,3 +250,17 @@ def test_long_rows_are_counted_in_blocks(tmp_path: Path, monkeypatch: pytest.Mon
         sets, supports = whole.itemsets(3)
         found = {frozenset(whole.labels[code] for code in own): int(n) for own, n in zip(sets, supports, strict=True)}
         assert found == {own: n for own, n in wanted.items() if len(own) == 3}
+
+
+def test_a_loss_that_is_too_small_to_be_written_is_not_written_as_none(tmp_path: Path) -> None:
+    """2^-418 would read 0: then ul_log2 alone says it, in the audit as in the maker's measures."""
+    baskets = baskets_of([[f"i{i}" for i in range(420)], ["i0", "i1"], ["i0"]])
+    keys = np.arange(420)
+    keys[baskets.places["i1"]] = keys[baskets.places["i0"]]
+    release = global_release(baskets, set_recoding(baskets.items, keys))
+    path = write_baskets(release, tmp_path / "r.csv")
+    found, mine = audit_baskets(path, original=baskets), maker_numbers(release, 2)
+    assert "ul" not in found.measures and "ul" not in mine
+    assert found["ul_log2"] == pytest.approx(mine["ul_log2"]) and -420 < found["ul_log2"] < -400
+    whole = global_release(baskets, set_recoding(baskets.items, np.zeros(420, int)))
+    assert audit_baskets(write_baskets(whole, tmp_path / "w.csv"), original=baskets)["ul"] == 1

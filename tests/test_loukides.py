@@ -17,9 +17,10 @@ from sfumato.cli import main
 from sfumato.errors import BadInputError
 from sfumato.papers import reproduce
 from sfumato.papers.loukides_2012 import reproduction as paper
+from sfumato.papers.loukides_2012 import second_opinion
 from sfumato.papers.loukides_2012.data import has_diagnoses, opened, tree_beside
 from sfumato.papers.loukides_2012.example import KS, is_feasible, optima, partitions, utility_loss
-from sfumato.papers.loukides_2012.ru_map import RUMap
+from sfumato.papers.loukides_2012.ru_map import VARIANTS, RUMap
 from sfumato.papers.loukides_2012.second_opinion import checked, checked_file, least_support
 from sfumato.transactions import anonymize_baskets, baskets_of, global_release, read_baskets, set_recoding
 
@@ -56,7 +57,7 @@ def small_file(tmp_path_factory):
 def results(small_file):
     told = []
     found = reproduce("loukides-2012", lambda done, total, what: told.append((done, total)), data=[small_file])
-    assert told == [(step, 30) for step in range(1, 31)]
+    assert told == [(step, 50) for step in range(1, 51)]
     return found
 
 
@@ -139,7 +140,9 @@ def test_every_required_claim_holds(results):
 
 def test_claims_that_differ_have_our_number_and_a_reason(results):
     reported = [claim for claim in results.claims if claim.status == "reported"]
-    assert {"pcta-beats-coat-at-.2", "choice-at-.2", "erratum-km", "erratum-table-1"} <= {own.id for own in reported}
+    ids = {own.id for own in reported}
+    assert {"pcta-beats-coat-at-.2", "choice-at-.2", "erratum-km", "erratum-table-1"} <= ids
+    assert {f"pcta{which}-beats-coat-at-every-k" for which in ("", "-round", "-stay")} <= ids
     assert all(claim.ours is not None and (claim.holds or claim.reason) for claim in reported)
 
 
@@ -149,7 +152,7 @@ def test_the_map_has_every_release_under_both_estimators(results, tmp_path):
     written = json.loads((tmp_path / "results.json").read_text())
     points = written["maps"]["small"]["points"]
     assert [(own["anonymizer"], own["k"]) for own in points] == [
-        (label, k) for label in ("AA", "COAT", "PCTA") for k in paper.KS
+        (label, k) for label in ("AA", "COAT", "PCTA", *VARIANTS) for k in paper.KS
     ]
     for own in points:
         measures = own["measures"]
@@ -159,7 +162,7 @@ def test_the_map_has_every_release_under_both_estimators(results, tmp_path):
     drawn = {curve["label"]: curve["points"] for curve in written["figures"]["7-expanded"]}
     shown = sum(len(drawn.get(label, ())) for label in ("AA", "COAT", "PCTA", "beaten by another k"))
     assert shown == 30 and [point["y"] for point in drawn["risk 0.2"]] == [0.2, 0.2]
-    assert set(written["processor_seconds"]["small"]) == {"AA", "COAT", "PCTA", "all"}
+    assert set(written["processor_seconds"]["small"]) == {"AA", "COAT", "PCTA", *VARIANTS, "all"}
 
 
 def test_the_choice_is_the_largest_utility_within_the_bound(small_file):
@@ -169,6 +172,37 @@ def test_the_choice_is_the_largest_utility_within_the_bound(small_file):
         best = max(found, key=lambda run: run.point.measures[f"utility_{estimator}"])
         assert own.best(estimator) is best
     assert own.best("half", bound=1e-9) is None
+
+
+def test_variants_are_held_against_coat_at_every_k(results):
+    """Ahead means a lower error, as the map has it."""
+    points = {(own["anonymizer"], own["k"]): own["measures"] for own in results.more["maps"]["small"]["points"]}
+    claims = {claim.id: claim for claim in results.claims}
+    for label, name in (("PCTA", "pcta"), *((label, text.replace(" visit=", "-")) for label, text in VARIANTS.items())):
+        claim = claims[f"{name}-beats-coat-at-every-k"]
+        ahead = [k for k in paper.KS if points[label, k]["are_half"] < points["COAT", k]["are_half"]]
+        assert claim.ours["ahead at k"] == ahead and claim.holds == (len(ahead) == len(paper.KS))
+
+
+def test_a_file_with_a_legend_is_checked_by_the_items_behind_its_names(small_file, monkeypatch):
+    """Where sets have names, the second opinion reads the legend; one that lies is found."""
+    made = anonymize_baskets(read_baskets(small_file), "km-anonymity k=9 m=2", "coat")
+    monkeypatch.setattr("sfumato.transactions.files.legend.SMALL", 0)
+    monkeypatch.setattr("sfumato.transactions.files.legend.WORTH_A_NAME", 0)
+    assert checked_file(made) == checked(made)
+    written = second_opinion.write_baskets
+
+    def lying(release, path):
+        beside = written(release, path).with_name(f"{path.name}.legend.json")
+        content = json.loads(beside.read_text())
+        first, second = list(content["legend"])[:2]
+        legend = content["legend"]
+        legend[first], legend[second] = legend[second], legend[first]
+        beside.write_text(json.dumps(content))
+        return path
+
+    monkeypatch.setattr(second_opinion, "write_baskets", lying)
+    assert not checked_file(made).honest
 
 
 def test_a_k_beyond_the_records_is_told_and_not_an_output(tmp_path):

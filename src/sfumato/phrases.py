@@ -27,6 +27,10 @@ def listed(parts: Iterable[object]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
+SMALLEST = 1e-12
+"""What is closer to zero than this is written as 0."""
+
+
 def number(value: float, digits: int = 4) -> str:
     """Write a number for a person to read.
 
@@ -35,7 +39,7 @@ def number(value: float, digits: int = 4) -> str:
     """
     if not isfinite(value):
         return "infinite" if value > 0 else "minus infinite"
-    if abs(value) < 1e-12:
+    if abs(value) < SMALLEST:
         return "0"
     if float(value).is_integer():
         return f"{value:,.0f}" if abs(value) < 1e15 else f"{value:.{digits}g}"

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sfumato.commands.common import announce_first_run, say, tell
-from sfumato.commands.groups import AsJson, TextReading, Writing
+from sfumato.commands.groups import AsJson, OfBaskets, TextReading, Writing
 from sfumato.phrases import counted
 
 
@@ -18,30 +18,37 @@ def apply(
     to: Annotated[Path, typer.Option("--to", help="The file to write: .csv or .parquet.")],
     reading: TextReading,
     writing: Writing,
+    baskets: OfBaskets,
     rest: Annotated[
         str,
         typer.Option(
-            help="Records with unknown values, outside of all boxes or in groups that fail: refuse (publish nothing) "
-            "or drop (leave them out)."
+            help="Records with unknown values or items, outside of all boxes or in groups that fail: refuse (publish "
+            "nothing) or drop (leave them out)."
         ),
     ] = "refuse",
     ledger: Annotated[
         Path | None,
         typer.Option(help="Where it is kept what was published when; by default beside the mapping."),
     ] = None,
+    layout: Annotated[str, typer.Option(help="Of baskets: lines, or long: an item a row.")] = "rows",
     as_json: AsJson = False,
 ) -> None:
     """Recode new data under an existing release; refuses what the mapping does not know and groups that fail."""
     from sfumato.publish import apply as applied
     from sfumato.publish import read_mapping
+    from sfumato.publish.baskets.applied import is_basket_mapping
     from sfumato.publish.ledger import ledger_of
     from sfumato.release import format_of
 
     format_of(to)
+    kept = ledger_of(mapping) if ledger is None else ledger
+    if is_basket_mapping(mapping):
+        _baskets(mapping, table, to, baskets, reading, writing, rest, kept, layout, as_json)
+        return
+    baskets.refuse_for_table(layout=layout != "rows")
     announce_first_run()
     known = read_mapping(mapping)
     recoded = applied(known, table, rest, **reading.declared())  # type: ignore[arg-type]
-    kept = ledger_of(mapping) if ledger is None else ledger
     tell(recoded.write(to, writing.force, writing.escape_formulas, [mapping], kept).notices)
     release, left_out = recoded.release, recoded.left_out
     if left_out.is_large:
@@ -70,4 +77,48 @@ def apply(
             f"Left out, because the mapping does not fit them: {left_out.records:,} of {left_out.of:,} records."
         )
         lines += [f"  {reason}" for reason in left_out.reasons()]
+    say(values, lines, as_json)
+
+
+def _baskets(
+    mapping: Path,
+    source: str,
+    to: Path,
+    baskets: OfBaskets,
+    reading: TextReading,
+    writing: Writing,
+    rest: str,
+    ledger: Path,
+    layout: str,
+    as_json: bool,
+) -> None:
+    """Recode new baskets."""
+    from sfumato.publish.baskets.applied import apply_baskets, read_basket_mapping
+
+    known = read_basket_mapping(mapping)
+    announce_first_run()
+    declared = baskets.declaration(source, reading)
+    recoded = apply_baskets(known, declared.open(), rest)  # type: ignore[arg-type]
+    laid_out = "lines" if layout == "rows" else layout
+    how = (writing.force, writing.escape_formulas, [mapping, *declared.files], ledger)
+    verdict, notices = recoded.write(to, laid_out, *how)
+    tell(notices)
+    left_out = recoded.left_out
+    files = [str(to), *([f"{to}.legend.json"] if recoded.names.legend else [])]
+    values = {
+        "requirement": str(known.requirement),
+        "records": left_out.of,
+        "published": verdict.records,
+        "left_out": {"records": left_out.records, "unknown_items": left_out.items},
+        "published_items": verdict.published_items,
+        "files": files,
+        "ledger": str(ledger),
+    }
+    lines = [
+        f"Wrote {' and '.join(files)}: {counted(verdict.records, 'record')} with "
+        f"{counted(verdict.published_items, 'published item')}.",
+        f"Counted again in the file: {known.requirement}, that is: {known.requirement.rule_in_words()}.",
+        f"Kept in {ledger}, with everything that was published under this mapping.",
+        *([f"Left out: {left_out.reason()}."] if left_out.records else []),
+    ]
     say(values, lines, as_json)

@@ -21,6 +21,14 @@ def _of_baskets(name: str, kind: str, better: str, meaning: str, least: float = 
 
 OF_BASKETS = (
     _of_baskets(
+        "protected_risk",
+        "risk",
+        "lower",
+        "1 / the fewest records that fit a set of items that the release promises to protect (privacy constraints)",
+        0,
+        1,
+    ),
+    _of_baskets(
         "itemset_risk",
         "risk",
         "lower",

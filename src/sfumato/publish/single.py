@@ -35,7 +35,7 @@ from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.files.legend import MODES, release_names
 from sfumato.transactions.files.writing import check_layout, files_of, published_rows, write_baskets
 from sfumato.transactions.measures.queries import fitting_queries
-from sfumato.transactions.measures.scales import BasketScales, measure_baskets
+from sfumato.transactions.measures.scales import BasketScales, measure_baskets, protected_risk
 from sfumato.transactions.policy import BasketRequirement, KMAnonymity, known_in_words
 from sfumato.words.columns import changes_sentence
 from sfumato.words.points import ARROWS, EXACT_VALUES, measure_lines
@@ -204,6 +204,7 @@ def single_baskets(
     files = files_of(target.path, names)
     write_baskets(release, target.path, layout, target.force, escaped, target.legend)
     measured = measure_baskets(release, BasketScales(known=known, queries=fitting_queries(baskets)))
+    measures = protected_risk(release, wanted) | dict(measured.values)
     clock.end("all")
     cells = formula_items(published_rows(release, names), escaped) if format == "csv" else {}
     notices = [*baskets.notices, *formula_notice(cells, escaped)]
@@ -215,7 +216,7 @@ def single_baskets(
         "changes": {"items": item_changes(release)},
         "published_items": len(release.labels),
         "suppressed": len(release.suppressed),
-        "measures": dict(measured.values),
+        "measures": measures,
         "files": [str(file) for file in files],
         "notices": notices,
         "seconds": clock.values()["seconds"],
@@ -229,7 +230,7 @@ def single_baskets(
         f"What was done: {changes_sentence({'items': item_changes(release)})}",
         "",
         f"Measured {ARROWS}:",
-        *measure_lines(measured.values, sentences(measured.values, subject)),
+        *measure_lines(measures, sentences(measures, subject)),
     ]
     return Single(files, notices, values, lines)
 

@@ -32,7 +32,7 @@ from sfumato.measures import MEASURES, Classification
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study.explorable import Explorable
 
-PROMISED = ("k", "itemset_risk")
+PROMISED = ("k", "itemset_risk", "protected_risk")
 """What settings promise: it stands in them anyway, and is rounded to two digits only."""
 
 WORTH = {"a_know": 20, "u_loss": 1, "query_error": 50, "workload_accuracy": 50, "bounded_utility": 50}

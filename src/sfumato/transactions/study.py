@@ -43,7 +43,7 @@ from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.measures.attacks import MOST_INFERRED_FROM, Linking
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.queries import ItemQueries
-from sfumato.transactions.measures.scales import BasketScales, PreparedBaskets
+from sfumato.transactions.measures.scales import BasketScales, PreparedBaskets, protected_risk
 from sfumato.transactions.policy import (
     FILE,
     BasketRequirement,
@@ -299,7 +299,7 @@ class BasketWork:
     def _files(self) -> list[tuple[str, str]]:
         """Digest the files that scales and candidates read, so that a changed one is measured anew."""
         scales = self.study.scales
-        named = [scales.constraints, scales.queries.file, scales.studies]
+        named = [scales.constraints, scales.queries.file, scales.studies, scales.losses.file]
         for candidate in self.study.candidates:
             named += [
                 getattr(candidate.requirement, "file", None),
@@ -351,6 +351,8 @@ def promised_risk(candidate: BasketCandidate, scales: BasketScales) -> dict[str,
         isinstance(requirement, KMAnonymity) and scales.constraints is None and requirement.m >= scales.known
     )
     bounds = {"itemset_risk": 1 / requirement.k} if covered else {}
+    if isinstance(requirement, PrivacyConstraints):
+        bounds = {"protected_risk": 1 / requirement.k}
     if isinstance(requirement, RhoUncertainty) and scales.sensitive:
         named = set(scales.sensitive) <= set(requirement.sensitive)
         bounds |= {"rho": requirement.rho} if named and min(scales.known, MOST_INFERRED_FROM) <= requirement.m else {}
@@ -364,7 +366,7 @@ def measured_baskets(candidate: BasketCandidate, prepared: PreparedBaskets) -> P
         release = candidate.make(prepared.baskets)
         measured = prepared.measure(release)
         return {
-            "measures": dict(measured.values),
+            "measures": protected_risk(release, candidate.requirement) | dict(measured.values),
             "published": promised_risk(candidate, prepared.scales),
             "intervals": dict(measured.intervals),
             "details": basket_details(release, measured.matching, prepared.studies),

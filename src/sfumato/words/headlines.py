@@ -16,10 +16,12 @@ from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.choice.places import Place, place
 from sfumato.words.sentences import GUESSES, Subject, guess_share, guess_without, sentence
 
-FOUND = ("prosecutor", "itemset_risk", "k")
+FOUND = ("prosecutor", "protected_risk", "itemset_risk", "k")
 """How easily a person is found; the first that is known is told."""
 
-IDENTITY = frozenset(("k", "smallest_group", "prosecutor", "marketer", "weighted_k", "itemset_risk", "itemset_risk_99"))
+IDENTITY = frozenset(
+    ("k", "smallest_group", "prosecutor", "marketer", "weighted_k", "protected_risk", "itemset_risk", "itemset_risk_99")
+)
 """The risks that are about finding a person: a map on one of these opens on who can be found."""
 
 LINKED = "record_linkage"

@@ -26,6 +26,10 @@ from sfumato.transactions.study import BasketCandidate, BasketGrid, BasketStudy
 RISK = "itemset_risk"
 ESTIMATORS = ("half", "expanded")
 MAKERS = {"AA": "aa", "COAT": "coat", "PCTA": "pcta"}
+VARIANTS = {"PCTA, in rounds": "pcta visit=round", "PCTA, staying": "pcta visit=stay"}
+"""PCTA with another loop: a constraint behind all that wait after one merge; or until it holds, as CBA's inner loop
+`while sup(p) < k` has it (Loukides, Gkoulalas-Divanis & Malin, ITAB 2010)."""
+
 WITHIN, WITHOUT = "COAT within the tree", "AA without the tree"
 """On baskets whose tree has a meaning: COAT kept to its coarsest groups, AA with a tree of the items' order instead."""
 
@@ -55,12 +59,18 @@ class RUMap:
     """All releases of one set of baskets."""
 
     def __init__(
-        self, baskets: Baskets, ks: Sequence[int], report: Callable[[str], None] | None = None, within: bool = False
+        self,
+        baskets: Baskets,
+        ks: Sequence[int],
+        report: Callable[[str], None] | None = None,
+        within: bool = False,
+        variants: bool = False,
     ) -> None:
         self.baskets, self.report = baskets, report or (lambda what: None)
         self.name = Path(baskets.origin).name.partition(".")[0]
         asked = tuple(basket_requirement(f"km-anonymity k={k} m=2") for k in ks)
-        grids = {label: BasketGrid((candidate_maker(text),), asked) for label, text in MAKERS.items()}
+        makers = MAKERS | VARIANTS if variants else MAKERS
+        grids = {label: BasketGrid((candidate_maker(text),), asked) for label, text in makers.items()}
         if within and baskets.tree is not None:
             coarsest = UtilityConstraints(level=baskets.tree.height - 1)
             grids[WITHIN] = BasketGrid((candidate_maker("coat"),), asked, (coarsest,), (SuppressionLimit(1.0),))

@@ -7,6 +7,7 @@ written file; sets of one and two published items are counted in them.
 from __future__ import annotations
 
 import csv
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -47,8 +48,13 @@ def checked(release: BasketRelease) -> Checked:
 def checked_file(release: BasketRelease) -> Checked:
     """Write a release, and check the file: what a reader can count, and that it shows all records and no others."""
     with TemporaryDirectory() as folder, unfinished(Path(folder)):
-        rows = Counter(read_rows(write_baskets(release, Path(folder) / "release.csv")))
-    return Checked(least_support(rows), rows == counted(release))
+        path = write_baskets(release, Path(folder) / "release.csv")
+        rows, legend = Counter(read_rows(path)), read_legend(path)
+    label_of = {text: legend_label(text, legend, release) for text in legend}
+    shown: Counter[Row] = Counter()
+    for row, number in rows.items():
+        shown[frozenset(label_of.get(text, text) for text in row)] += number
+    return Checked(least_support(rows), shown == counted(release))
 
 
 def expected_rows(release: BasketRelease) -> list[Row]:
@@ -70,6 +76,23 @@ def read_rows(path: Path) -> Iterable[Row]:
     with path.open(encoding="utf-8", newline="") as stream:
         for fields in csv.reader(stream):
             yield frozenset(field for field in fields if field)
+
+
+def read_legend(path: Path) -> dict[str, Row]:
+    """Read which items stand behind the names of a file, from the legend beside it; nothing where it has none."""
+    beside = path.with_name(f"{path.name}.legend.json")
+    if not beside.is_file():
+        return {}
+    content = json.loads(beside.read_text(encoding="utf-8"))
+    return {text: frozenset(items) for text, items in content["legend"].items()}
+
+
+def legend_label(text: str, legend: Mapping[str, Row], release: BasketRelease) -> str:
+    """Say what a name in the legend of a file is called in the release, by the items behind it; else nothing fits."""
+    names = called(release)
+    labels = {names.get(item, "") for item in legend[text]}
+    behind = {item for item, name in names.items() if name in labels}
+    return labels.pop() if len(labels) == 1 and behind == legend[text] else ""
 
 
 def originals(baskets: Baskets) -> Iterable[list[str]]:

@@ -21,6 +21,7 @@ from sfumato.configuration import check_whole
 from sfumato.errors import BadInputError
 from sfumato.evidence.decision import Findings
 from sfumato.evidence.notation import set_members
+from sfumato.phrases import SMALLEST
 from sfumato.publish.baskets.inference import faults
 from sfumato.publish.baskets.legend import Legend, legend_beside
 from sfumato.publish.baskets.published import PublishedBaskets, Shown, read_published
@@ -149,7 +150,11 @@ def audit_baskets(
             f"{wanted.name} speaks of items, and a published set must be read against all of them; "
             "give the original (--original)"
         )
-    measures = _measures(counted)
+    measures, lines = _measures(counted), list[RareSet]()
+    if isinstance(wanted, PrivacyConstraints):
+        assert original is not None and readings is not None
+        lines = _known_lines(read, wanted, original, readings)
+        measures = {"protected_risk": 1 / min((line.records for line in lines), default=inf)} | measures
     coverage = None
     if original is not None and readings is not None:
         coverage = covered(read, original, readings, local)
@@ -163,7 +168,7 @@ def audit_baskets(
         measures,
         tuple(_weakest(read, counted)),
         require,
-        tuple(_failures(read, wanted, counted, original, readings)),
+        tuple(_failures(read, wanted, counted, original, readings, lines)),
         coverage,
         (*beside, *_notices(read)),
     )
@@ -214,7 +219,9 @@ def _failures(
     counted: Counted,
     original: Baskets | None,
     readings: Mapping[str, frozenset[int]] | None,
+    lines: Sequence[RareSet],
 ) -> Iterable[BasketFailure]:
+    """Find what does not hold; `lines` are the listed sets of known items that some records fit."""
     many, fault = None, BasketFailure.fault
     if isinstance(wanted, KMAnonymity):
         counts = {size: counted[size] if size in counted else read.itemsets(size) for size in range(1, wanted.m + 1)}
@@ -223,8 +230,7 @@ def _failures(
     elif isinstance(wanted, CompleteKAnonymity):
         rare = [RareSet(n, tuple(sorted(row))) for row, n in read.rows.items() if n < wanted.k]
     elif isinstance(wanted, PrivacyConstraints):
-        assert original is not None and readings is not None
-        rare = _known_lines(read, wanted, original, readings)
+        rare = [line for line in lines if line.records < wanted.k]
     elif isinstance(wanted, InferenceRequirement):
         assert original is not None and readings is not None
         sizes = {label: _size(label, items, original) for label, items in readings.items()}
@@ -240,18 +246,18 @@ def _failures(
 def _known_lines(
     read: PublishedBaskets, wanted: PrivacyConstraints, original: Baskets, readings: Mapping[str, frozenset[int]]
 ) -> list[RareSet]:
-    """Find the listed sets of known items that some records fit, but fewer than k."""
+    """Count the records that fit the listed sets of known items; those that no record fits tell of nobody."""
     shows: dict[int, list[str]] = {}
     for label, items in readings.items():
         for code in items:
             shows.setdefault(code, []).append(label)
-    rare = []
+    fitting = []
     for itemset in wanted.itemsets(original):
         known = [code for code in itemset if code in shows]  # who knows a suppressed item knows nothing by it
         fits = sum(n for row, n in read.rows.items() if all(any(text in row for text in shows[code]) for code in known))
-        if known and 0 < fits < wanted.k:
-            rare.append(RareSet(fits, tuple(original.items[code] for code in itemset)))
-    return rare
+        if known and fits:
+            fitting.append(RareSet(fits, tuple(original.items[code] for code in itemset)))
+    return fitting
 
 
 # -- against the original ------------------------------------------------------------------------------------------
@@ -360,7 +366,7 @@ def losses(read: PublishedBaskets, original: Baskets, readings: Mapping[str, fro
     )
     return {
         "ncp": float(lost / max(total, 1)),
-        **({"ul": float(loss)} if float(loss) > 0 or not loss else {}),
+        **({"ul": float(loss)} if float(loss) >= SMALLEST or not loss else {}),  # a small loss must not read as none
         "ul_log2": log2(loss.numerator) - log2(loss.denominator) if loss else -inf,
         "items_suppressed": len(gone) / max(len(supports), 1),
         "occurrences_suppressed": sum(supports[code] for code in gone) / max(total, 1),

@@ -32,7 +32,7 @@ from sfumato.transactions.files.legend import Names, release_names
 from sfumato.transactions.files.writing import check_layout, files_of, published_rows, write_drafts
 from sfumato.transactions.measures.itemsets import Rows, itemset_spread
 from sfumato.transactions.measures.losses import ItemLosses
-from sfumato.transactions.measures.scales import BasketScales
+from sfumato.transactions.measures.scales import BasketScales, protected_risk
 from sfumato.transactions.policy import FILE
 from sfumato.transactions.study import BasketCandidate, BasketStudy
 from sfumato.words.meanings import basket_meanings
@@ -68,7 +68,9 @@ class LeavingBaskets(Leaving):
 
     template: ClassVar[str] = "certificate-baskets.html"
     only_yours: ClassVar[str] = "it tells what was left out"
-    use_of_mapping: ClassVar[str] = "What stands for what: {} (keep it to yourself)"
+    use_of_mapping: ClassVar[str] = (
+        "To recode new baskets: sfumato apply {} NEW.txt --to FILE (keep the mapping to yourself)"
+    )
 
     release: BasketRelease
     candidate: BasketCandidate
@@ -179,7 +181,7 @@ def audited(
     verdict = audit_baskets(
         drafts[0], str(wanted), release.baskets, known, legend, local, **columns, escaped_formulas=escape_formulas
     )
-    check_confirmed(verdict, maker_numbers(release, verdict.known))
+    check_confirmed(verdict, protected_risk(release, wanted) | maker_numbers(release, verdict.known))
     return verdict
 
 

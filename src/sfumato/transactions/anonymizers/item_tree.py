@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.arrays import Codes, Counts
+from sfumato.errors import BadInputError
 from sfumato.table import Hierarchy, Level
 from sfumato.table.hierarchies.hierarchy import ROOT
 from sfumato.transactions.baskets import Baskets, leaf_codes, rows_once
@@ -25,6 +26,11 @@ def balanced_tree(items: tuple[str, ...], fanout: int) -> Hierarchy:
     >>> balanced_tree(("a", "b", "c", "d", "e"), 2).levels[1].labels
     ('a..b', 'c..d', 'e')
     """
+    if ROOT in items:
+        raise BadInputError(
+            f"an item is called {ROOT!r}, as a published file calls all items together, so a tree over the items "
+            "cannot be published: rename the item, or take coat or pcta"
+        )
     size = len(items)
     levels = [Level(tuple(range(size)), items)]
     taken = set(items) | {ROOT}

@@ -71,7 +71,7 @@ def names_of(shown: Mapping[str, Behind], domain: int, mode: str = "auto", taken
     ('g1', 'c', {'g1': ('a', 'b')})
     """
     check_choice("legend", mode, MODES)
-    sets = dict.fromkeys(label for label, behind in shown.items() if _is_set(label, behind, taken))
+    sets = dict.fromkeys(label for label, behind in shown.items() if is_spelled(label, behind, taken))
     opaque = [label for label in shown if label not in sets and not _says_itself(label, shown[label], domain)]
     if mode == "never":
         return Names({label: label for label in shown} | _spelled(opaque, shown), {})
@@ -85,7 +85,7 @@ def names_of(shown: Mapping[str, Behind], domain: int, mode: str = "auto", taken
     return Names({label: named.get(label, label) for label in shown}, dict(sorted(legend.items())))
 
 
-def _is_set(label: str, behind: Behind, taken: Collection[str]) -> bool:
+def is_spelled(label: str, behind: Behind, taken: Collection[str]) -> bool:
     """Say whether a label spells out the items behind it, and no reader takes it for anything else."""
     if len(behind.items) < 2 or behind.is_known or label in taken:
         return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
@@ -23,7 +23,7 @@ from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.queries import ItemQueries
 from sfumato.transactions.measures.reader import LONGEST, BasketReader
 from sfumato.transactions.measures.studies import ItemStudy, read_studies
-from sfumato.transactions.policy import Itemset, PrivacyConstraints
+from sfumato.transactions.policy import BasketRequirement, Itemset, PrivacyConstraints
 from sfumato.transactions.recoding import BasketRelease
 
 RESAMPLES = 200
@@ -134,8 +134,9 @@ class PreparedBaskets(Quiet):
         """Measure a release on all scales."""
         reader = BasketReader.of(release)
         errors, intervals = self._errors(reader) if self.expectation is None else (self._expected(release), {})
+        spread = self.spread(release, reader)
         values = {
-            **self.spread(release, reader).measures(),
+            **spread.measures(),
             **self.scales.linking.measure(reader, self.persons),
             **errors,
             **self.scales.losses.measure(release),
@@ -146,15 +147,13 @@ class PreparedBaskets(Quiet):
             values["studies_supported"] = float(sum(study.supported(release) for study in self.studies))
         ordered = {name: values[name] for name in MEASURES if name in values}
         matching = matching_distribution(reader.matches(self.persons)) if self.persons else {}
-        return BasketMeasures(ordered, intervals, matching)
+        return BasketMeasures(ordered, {**intervals, **spread.intervals}, matching)
 
     def spread(self, release: BasketRelease, reader: BasketReader | None = None) -> Spread:
         """Count the records that fit every set of items an attacker may know."""
         if self.constraints is None:
             return itemset_spread(Rows.of_release(release), self.scales.known)
-        basket_reader = reader or BasketReader.of(release)
-        known = [tuple(i for i in each if basket_reader.is_shown(i)) for each in self.constraints]
-        return Spread.of(basket_reader.matches([each for each in known if each]))
+        return listed_spread(reader or BasketReader.of(release), self.constraints)
 
     def _expected(self, release: BasketRelease) -> dict[str, float]:
         """Work out the errors that queries are expected to have: no draw, no interval."""
@@ -182,6 +181,23 @@ class PreparedBaskets(Quiet):
         for name in ("half", "expanded"):
             intervals[f"utility_{name}"] = inverse(ends[name][1]), inverse(ends[name][0])
         return values, {name: bounds for name, bounds in intervals.items() if np.isfinite(bounds).all()}
+
+
+def listed_spread(reader: BasketReader, itemsets: Sequence[Itemset]) -> Spread:
+    """Count the records that fit each of some sets of known items; who knows a suppressed item knows nothing by it."""
+    known = [tuple(item for item in itemset if reader.is_shown(item)) for itemset in itemsets]
+    return Spread.of(reader.matches([itemset for itemset in known if itemset]))
+
+
+def protected_risk(release: BasketRelease, requirement: BasketRequirement) -> dict[str, float]:
+    """Measure the risk of the promise, over the sets of items that it protects, where these are listed.
+
+    Of k^m-anonymity they are all sets of up to m items, so that `itemset_risk` of m known items says it already.
+    """
+    if not isinstance(requirement, PrivacyConstraints):
+        return {}
+    spread = listed_spread(BasketReader.of(release), requirement.itemsets(release.baskets))
+    return {"protected_risk": spread.risk()}
 
 
 def query_values(means: Mapping[str, float], estimator: str, median: float) -> dict[str, float]:
