@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sfumato.measures import EmReader, Queries, Reader
 from sfumato.measures.of_baskets import ESTIMATORS
+from sfumato.mixed.study import MixedStudy
 from sfumato.phrases import counted, listed, percent
 from sfumato.table.weights import weights_in_words
 from sfumato.tradeoff import Map, of_table
@@ -12,6 +13,7 @@ from sfumato.transactions.measures.queries import MOST_PAIRS, ItemQueries
 from sfumato.transactions.measures.scales import BasketScales
 from sfumato.transactions.policy import known_in_words
 from sfumato.transactions.study import BasketStudy
+from sfumato.words.mixed.meanings import mixed_meanings
 
 PUBLIC = [
     ("One record is one person", "If a person can have several records, the risks here are too low."),
@@ -43,6 +45,8 @@ def meanings(map_: Map) -> list[tuple[str, str]]:
             return PUBLIC
         case BasketStudy(scales=scales):
             return basket_meanings(scales)
+        case MixedStudy(scales=scales):
+            return mixed_meanings(scales)
     return _of_table(map_)
 
 
