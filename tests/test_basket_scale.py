@@ -1,16 +1,19 @@
 """Baskets that scale: what must be quick, bounded or refused at once, and equal to the plain account."""
 
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plain_baskets import complete_holds, plain_partition, plain_tree, published
+from plain_basket_measures import supports as plain_supports
+from plain_baskets import complete_holds, km_holds, plain_partition, plain_tree, plain_vpa, published, records
 from sfumato.errors import BadInputError
 from sfumato.transactions import anonymize_baskets, basket_requirement, baskets_of
 from sfumato.transactions.anonymizers.item_tree import balanced_tree
+from sfumato.transactions.measures.itemsets import Rows, itemset_spread, weakest
 from sfumato.transactions.measures.scales import measure_baskets
 from sfumato.transactions.recoding import BasketRelease
 
@@ -86,3 +89,73 @@ def test_very_many_pieces_are_measured_without_pieces_times_items():
     assert len(release.recodings) > 3000
     assert time.process_time() - started < 20
     assert not isinstance(release.recodings, tuple)
+
+
+# -- VPA and LRA -------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.frozensets(st.sampled_from("abcdefg"), min_size=1, max_size=4), min_size=8, max_size=25),
+    st.integers(2, 4),
+    st.integers(1, 2),
+    st.integers(2, 3),
+)
+def test_vpa_lifts_as_the_plain_account_does(rows, k, m, parts):
+    baskets = baskets_of([*rows, set("abcdefg")])
+    release = anonymize_baskets(baskets, f"km-anonymity k={k} m={m}", f"vpa parts={parts} fanout=2")
+    assert km_holds(release, k, m)
+    runs = [run.tolist() for run in np.array_split(np.array(baskets.items), parts)]
+    tree = plain_tree(balanced_tree(baskets.items, 2), baskets.items)
+    cut = plain_vpa([set(row) for row in records(baskets)], baskets.items, k, m, tree, runs)
+    members = {frozenset(baskets.items[i] for i in part) for part in release.recoding.members}
+    assert members == {node[0] for node in cut.values()}
+
+
+def test_vpa_does_not_lift_all_items_because_a_part_has_few_of_a_node():
+    """The second part has d of the node {c, d} only: it is with e or f too rarely there, not in the whole."""
+    rows = [{"a", "b"}, {"c", "d"}, {"e", "f"}, {"c", "e"}, {"c", "f"}] * 3 + [{"d", "f"}]
+    baskets = baskets_of([*rows, {"a"}, {"b"}])
+    labels = anonymize_baskets(baskets, "km-anonymity k=3 m=2", "vpa parts=2 fanout=2").recoding.labels
+    assert "*" not in labels
+    assert labels == anonymize_baskets(baskets, "km-anonymity k=3 m=2", "aa fanout=2").recoding.labels
+
+
+# -- sets of items -----------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.frozensets(st.integers(0, 8), max_size=6), min_size=1, max_size=30), st.integers(1, 8))
+def test_the_rarest_pairs_are_listed_whatever_their_number(rows, most):
+    baskets = baskets_of([*rows, range(9)])
+    counts = plain_supports([frozenset(baskets.places[item] for item in row) for row in records(baskets)], 2)
+    wanted = sorted((n, len(own), tuple(sorted(own))) for own, n in counts.items())[:most]
+    assert [(n, len(own), own) for n, own in weakest(Rows.of_baskets(baskets), most)] == wanted
+
+
+def test_sets_that_are_too_many_are_drawn_with_an_interval_and_the_rarest_is_exact(monkeypatch):
+    random = np.random.default_rng(5)
+    baskets = baskets_of([(30 * random.random(8) ** 2).astype(int).tolist() for _ in range(3000)])
+    exact = itemset_spread(Rows.of_baskets(baskets), 3)
+    assert exact.intervals == {}
+    monkeypatch.setattr("sfumato.transactions.measures.itemsets.MOST_SETS", 1000)
+    drawn = itemset_spread(Rows.of_baskets(baskets), 3)
+    assert drawn.least == exact.least
+    assert drawn.measures()["itemset_risk"] == exact.measures()["itemset_risk"]
+    assert drawn.numbers.sum() == pytest.approx(exact.numbers.sum(), rel=0.05)
+    for name, (low, high) in drawn.intervals.items():
+        assert low <= exact.measures()[name] <= high
+        assert low <= drawn.measures()[name] <= high
+
+
+def test_one_very_long_basket_takes_no_memory_for_its_pairs():
+    """10,000 items have 50 million pairs: each once in a list would be 400 MB, and was held three times."""
+    rows = Rows.of_baskets(baskets_of([range(3000), range(0, 3000, 2), range(10)]))
+    itemset_spread(Rows.of_baskets(baskets_of([range(5), range(3)])), 2)  # kernels are compiled
+    tracemalloc.start()
+    spread, rarest = itemset_spread(rows, 2), weakest(rows, 4)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8e6  # 4.5 million pairs would be 36 MB
+    assert spread.numbers.sum() == 3000 + 3000 * 2999 // 2
+    assert [own for _, own in rarest] == [(11,), (13,), (15,), (17,)]

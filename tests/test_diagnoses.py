@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import command_line
+from sfumato.configuration import parse
 from sfumato.errors import BadInputError
 from sfumato.table import tree
 from sfumato.transactions import (
@@ -20,9 +22,11 @@ from sfumato.transactions import (
 )
 from sfumato.transactions.files.classifications import CLASSIFICATIONS
 from sfumato.transactions.files.declaration import BasketsDeclaration
+from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.scales import BasketScales, measure_baskets
 from sfumato.transactions.policy import itemsets_of, utility_constraints
 from sfumato.transactions.policy.generator import Policy
+from sfumato.transactions.policy.weights import read_weights
 from strategies import tries
 
 ICD_9, ICD_10 = CLASSIFICATIONS["icd-9-cm"], CLASSIFICATIONS["icd-10"]
@@ -222,3 +226,36 @@ def test_bad_policies_are_one_sentence_and_write_nothing(tmp_path, options, mess
     codes.write_text("a b\n")
     ended = command_line.run("policy", codes, "--baskets", *options, "--to", tmp_path / "known.txt")
     assert ended.returncode == 2 and message in ended.stderr and not (tmp_path / "known.txt").exists()
+
+
+# -- what items are worth to their owner ---------------------------------------------------------------------------
+
+
+@given(st.lists(st.sets(st.sampled_from("abcd")), min_size=1, max_size=8), st.data())
+@tries(40)
+def test_utility_loss_takes_the_owners_weights_and_penalties(tmp_path_factory, rows, data):
+    """Against fractions: the sum over parts of (2^s - 1)/(2^I - 1) w sup/N, and Y sup/N of what is left out."""
+    records = [*rows, set("abcd")]
+    own = baskets_of(records)
+    keys = data.draw(st.lists(st.integers(-1, 2), min_size=4, max_size=4))
+    numbers = data.draw(st.lists(st.integers(1, 20), min_size=8, max_size=8))
+    file = tmp_path_factory.getbasetemp() / "weights.txt"
+    file.write_text("".join(f"{item}: {numbers[i]} {numbers[4 + i]}\n" for i, item in enumerate("abcd")))
+    release = global_release(own, set_recoding(own.items, np.array(keys)))
+    expected = Fraction(0)
+    for key in {key for key in keys if key >= 0}:
+        part = {item for item, other in zip("abcd", keys, strict=True) if other == key}
+        weight = Fraction(sum(numbers["abcd".index(item)] for item in part), len(part))
+        expected += Fraction(2 ** len(part) - 1, 15) * weight * sum(bool(row & part) for row in records)
+    for i, item in enumerate("abcd"):
+        expected += numbers[4 + i] * sum(item in row for row in records) if keys[i] < 0 else 0
+    losses = parse(f'item-losses weights=file file="{file}"', (ItemLosses,), "losses")
+    assert losses.measure(release)["ul"] == pytest.approx(float(expected / len(records)))
+
+
+@pytest.mark.parametrize("text", ["a", "a: x", "a: 0", "a: 1 2 3", "a: -1", "a: nan", "a: 1\na b: 2"])
+def test_bad_weights_are_named_by_line(tmp_path, text):
+    file = tmp_path / "weights.txt"
+    file.write_text(text)
+    with pytest.raises(BadInputError, match=r"weights\.txt, line \d: "):
+        read_weights(baskets_of([{"a", "b"}]), str(file))

@@ -98,7 +98,7 @@ def test_what_is_printed_is_read_back(kind):
         "k": 5, "l": 2, "variant": "distinct" if kind.name == "l-diversity" else "basic", "t": 0.2, "distance": "js",
         "delta": 1.5, "beta": 2, "alpha": 0.5, "cuts": "age=20|40", "epsilon": 0.5, "height": 8, "switch": 3,
         "target": "job title", "eta": 0.1, "base": 5, "minimize": "p_loss, u_loss", "m": 2, "file": "known items.txt",
-        "keep": 0.5, "scale": 0.2, "rho": 0.5, "h": 0.5, "c": 0.5, "p": 2,
+        "keep": 0.5, "scale": 0.2, "bound": 0.3, "rho": 0.5, "h": 0.5, "c": 0.5, "p": 2,
         "run": "python make.py {table} {out}",
     }  # fmt: skip
     options = described(kind)

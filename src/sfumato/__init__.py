@@ -30,6 +30,14 @@ _ROOMS = (
     "transactions.study",
     "transactions.measures.scales",
     "transactions.measures.queries",
+    "mixed.declaration",
+    "mixed.anonymizers.making",
+    "mixed.measures.scales",
+    "mixed.mixed_table",
+    "mixed.policy",
+    "mixed.release",
+    "mixed.study",
+    "mixed.writing",
     "publish",
 )
 __all__ = [
@@ -78,7 +86,9 @@ __all__ = [
     "Hilbert",
     "InfeasibleError",
     "ItemQueries",
+    "ItemsDeclaration",
     "KAnonymity",
+    "KKMAnonymity",
     "LDiversity",
     "LocalRecoding",
     "LocalSuppression",
@@ -88,6 +98,13 @@ __all__ = [
     "MeasuredProblem",
     "Mechanism",
     "Microaggregation",
+    "MixedDeclaration",
+    "MixedGrid",
+    "MixedRelease",
+    "MixedRequirement",
+    "MixedScales",
+    "MixedStudy",
+    "MixedTable",
     "Mondrian",
     "NoisyRelease",
     "Original",
@@ -122,6 +139,7 @@ __all__ = [
     "__version__",
     "anonymize",
     "anonymize_baskets",
+    "anonymize_mixed",
     "anonymizer",
     "ask",
     "audit",
@@ -143,6 +161,7 @@ __all__ = [
     "load_baskets",
     "measure",
     "measure_baskets",
+    "mixed_requirement",
     "numeric",
     "pareto",
     "prefixes",
@@ -152,12 +171,14 @@ __all__ = [
     "read_hierarchies",
     "read_level_table",
     "read_map",
+    "read_mixed",
     "read_study",
     "requirement",
     "tree",
     "tune",
     "with_suppression",
     "without_suppression",
+    "write_mixed",
 ]
 
 if TYPE_CHECKING:
@@ -201,6 +222,14 @@ if TYPE_CHECKING:
     )
     from sfumato.errors import BadInputError, InfeasibleError, SfumatoError, StoppedError
     from sfumato.measures import MEASURES, Measure, Measured, Queries, Scales, measure
+    from sfumato.mixed.anonymizers.making import anonymize_mixed
+    from sfumato.mixed.declaration import ItemsDeclaration, MixedDeclaration, read_mixed
+    from sfumato.mixed.measures.scales import MixedScales
+    from sfumato.mixed.mixed_table import MixedTable
+    from sfumato.mixed.policy import KKMAnonymity, MixedRequirement, mixed_requirement
+    from sfumato.mixed.release import MixedRelease
+    from sfumato.mixed.study import MixedGrid, MixedStudy
+    from sfumato.mixed.writing import write_mixed
     from sfumato.process.interrupts import Cancel
     from sfumato.publish import Audit, audit, audit_baskets, audit_mixed
     from sfumato.release import NoisyRelease, RecordRelease, Release

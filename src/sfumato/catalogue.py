@@ -15,6 +15,12 @@ from sfumato.anonymizers import BroughtCommand, BroughtFile, makers
 from sfumato.configuration import Configured, Described, described
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES, READERS, Attack, Attacks, Classification, Fidelity, Measure, Queries, Scales
+from sfumato.mixed.anonymizers.merging import MERGING
+from sfumato.mixed.declaration import ItemsDeclaration
+from sfumato.mixed.measures.queries import JointQueries
+from sfumato.mixed.measures.scales import MixedScales
+from sfumato.mixed.policy import KKMAnonymity, MixedRequirement
+from sfumato.mixed.study import MixedGrid
 from sfumato.requirements import REQUIREMENTS
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff.search.measured_problem import PROBLEMS
@@ -103,6 +109,9 @@ def sections() -> Mapping[str, tuple[Entry, ...]]:
         "anonymizers of baskets": CANDIDATES,
         "requirements of baskets": (*BASKET_REQUIREMENTS, UtilityConstraints, SuppressionLimit),
         "scales of baskets": (ItemQueries, Linking, ItemLosses),
+        "requirements of tables with items": (KKMAnonymity,),
+        "merging of groups": MERGING,
+        "scales of tables with items": (JointQueries,),
     }
     studies = {
         "sections of a study": {
@@ -115,6 +124,11 @@ def sections() -> Mapping[str, tuple[Entry, ...]]:
             "[baskets]": BasketsDeclaration,
             "[scales]": BasketScales,
             "[[candidates]]": BasketGrid,
+        },
+        "sections of a study of a table with items": {
+            "[items]": ItemsDeclaration,
+            "[scales]": MixedScales,
+            "[[candidates]]": MixedGrid,
         },
     }
     entries = {section: tuple(Entry(kind.name, kind) for kind in members) for section, members in kinds.items()}
@@ -161,7 +175,7 @@ def _plain(default: Any) -> Any:
     """Write a default as it stands in a file."""
     if isinstance(default, tuple):
         return [_plain(each) for each in default if each is not None]
-    return str(default) if isinstance(default, Configured) else default
+    return str(default) if isinstance(default, Configured | MixedRequirement) else default
 
 
 def measure_values(measure: Measure) -> dict[str, Any]:

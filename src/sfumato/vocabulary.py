@@ -54,6 +54,17 @@ TREE = Option(
 )
 KNOWN = Option("Of baskets: how many items of a person an attacker may know.", least=1)
 
+ITEM_COLUMN = Option("The column that holds a set of items: a list, or items with a separator.", takes="column")
+ITEMS_FILE = Option("A second file with the items of the records, one per row (--id, --item).", takes="file")
+ITEM_OWNER = Option("Of a second file of items: the column that says whose an item is, in both files.", takes="column")
+ITEM_OF = Option("Of a second file of items: its column of items.", takes="column")
+ITEM_SEPARATOR = Option("What separates the items of a field, if it is guessed wrongly.")
+ITEM_TREE = Option("The tree of items, as a level table: each with what it is generalized to.", takes="file")
+SENSITIVE_ITEMS = Option(
+    "Items, or nodes of their tree, that nobody should learn about a person: what a requirement on the column of items "
+    "is about."
+)
+
 ANONYMIZERS = Option("Who makes the release: names with their options.", takes="anonymizer")
 REQUIREMENTS = Option("What every group must satisfy, parts joined by &.", takes="requirement")
 IN_FORMS = Option("Generalization (boxes), or bucketization (exact quasi-identifiers, dealt-out values).")
@@ -61,3 +72,5 @@ SUPPRESS = Option("The largest share of records that may be left out.", least=0,
 LATTICE = Option("Of full-domain alone: whether every feasible transformation is a candidate, not the optimum alone.")
 UTILITY = Option("Of baskets: which items may go together.", takes="utility")
 LIMIT = Option("Of baskets: what may be left out.", takes="limit")
+ITEM_ANONYMIZERS = Option("Of a table with items: who makes the items of every group anonymous.", takes="anonymizer")
+MERGING = Option("Of a table with items: how groups are merged so that their items lose less.", takes="merging")

@@ -15,6 +15,7 @@ from sfumato.commands.groups import (
     Group,
     Legends,
     OfBaskets,
+    OfItems,
     OfTable,
     Roles,
     TableReading,
@@ -23,12 +24,13 @@ from sfumato.commands.groups import (
     refuse,
 )
 from sfumato.errors import BadInputError
-from sfumato.vocabulary import IN_FORMS, LIMIT, SOURCE, SUPPRESS, UTILITY
+from sfumato.vocabulary import IN_FORMS, ITEM_ANONYMIZERS, LIMIT, MERGING, SOURCE, SUPPRESS, UTILITY
 
 if TYPE_CHECKING:
     from sfumato.publish.single import Single, Target
 
 USUAL = "mondrian"
+OF_ITEMS = "is about a table with a column of items; name it (--items COLUMN)"
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class Recipe(Group):
     suppress: Annotated[float, option(SUPPRESS)] = 0.0
     utility: Annotated[str | None, option(UTILITY, ': "utility-constraints level=1"')] = None
     limit: Annotated[str | None, option(LIMIT, ': "suppression share=0.05 of=items"')] = None
+    items_with: Annotated[str | None, option(ITEM_ANONYMIZERS, ': "coat", "aa", ...')] = None
+    merging: Annotated[str | None, option(MERGING, ': "rt-merge bound=0.3"')] = None
 
 
 def anonymize(
@@ -65,6 +69,7 @@ def anonymize(
     about: OfTable,
     reading: TableReading,
     baskets: OfBaskets,
+    items: OfItems,
     writing: Writing,
     layout: Annotated[str, typer.Option(help="rows, or anatomy: a bucketization as two tables.")] = "rows",
     lattice: Annotated[
@@ -78,11 +83,17 @@ def anonymize(
     from sfumato.publish.single import Target
 
     target = Target(to, layout, writing.escape_formulas, writing.force, lattice, legend)
-    if baskets.are_meant(table):
+    if items.are_meant:
+        single = _mixed(table, recipe, roles, about, reading, baskets, items, target)
+    elif baskets.are_meant(table):
+        items.refuse_alone()
+        refuse({"--items-with": recipe.items_with, "--merging": recipe.merging}, OF_ITEMS)
         given = {**roles.given(), **about.given(), "--na": reading.na, "--lattice": lattice}
         refuse({**given, "--suppress": recipe.suppress}, ABOUT_TABLES)
         single = _baskets(table, recipe, baskets, reading, target)
     else:
+        items.refuse_alone()
+        refuse({"--items-with": recipe.items_with, "--merging": recipe.merging}, OF_ITEMS)
         baskets.refuse_for_table(utility=recipe.utility, limit=recipe.limit, legend=legend != "auto")
         single = _table(table, recipe, roles, about, reading, target)
     tell(single.notices)
@@ -122,6 +133,56 @@ def _table(source: str, recipe: Recipe, roles: Roles, about: OfTable, reading: T
     if not isinstance(maker, Anonymizer):
         return single_records(table, maker, wanted, target, clock)
     return single_release(table, maker, wanted, form, suppress, target, clock)  # type: ignore[arg-type]
+
+
+def _mixed(
+    source: str,
+    recipe: Recipe,
+    roles: Roles,
+    about: OfTable,
+    reading: TableReading,
+    baskets: OfBaskets,
+    items: OfItems,
+    target: Target,
+) -> Single:
+    """Make a release of a table with items; everything that can be refused is, before the table is read."""
+    from sfumato.anonymizers import anonymizer
+    from sfumato.mixed.anonymizers.making import FORM
+    from sfumato.mixed.anonymizers.making import Recipe as MixedRecipe
+    from sfumato.mixed.anonymizers.merging import NoMerging, merging
+    from sfumato.mixed.policy import mixed_requirement
+    from sfumato.publish.mixed.single import single_mixed
+    from sfumato.publish.single import Clock
+    from sfumato.transactions import DEFAULT_MAKER
+    from sfumato.transactions.anonymizers.registry import basket_anonymizer
+    from sfumato.transactions.policy import SuppressionLimit, suppression_limit, utility_constraints
+
+    clock = Clock()
+    refuse({"--lattice": target.lattice}, "is about tables without items; leave it out")
+    if recipe.form != FORM or target.layout != "rows":
+        raise BadInputError(
+            "a table with items is published as a generalization, row by row: a bucketization shows exact "
+            "quasi-identifiers, and with them and an item a person would be found; leave out --form and --layout"
+        )
+    if not recipe.require:
+        raise BadInputError('a table with items needs to know what to satisfy: --require "k-km-anonymity k=5 m=2"')
+    made = MixedRecipe(
+        anonymizer(USUAL if recipe.maker is None else recipe.maker),
+        mixed_requirement(" & ".join(recipe.require)),
+        basket_anonymizer(DEFAULT_MAKER if recipe.items_with is None else recipe.items_with),
+        merging(NoMerging.name if recipe.merging is None else recipe.merging),
+        recipe.suppress,
+        None if recipe.utility is None else utility_constraints(recipe.utility),
+        SuppressionLimit() if recipe.limit is None else suppression_limit(recipe.limit),
+    )
+    made.check()
+    declared = items.declaration(about.declaration(source, roles, reading), baskets)
+    target.check(declared.files)
+    announce_first_run()
+    rows = declared.open_rows()
+    data = declared.with_table(**roles.of_rows(rows)).open(rows)
+    clock.end("read")
+    return single_mixed(data, made, target, clock)
 
 
 def _baskets(source: str, recipe: Recipe, baskets: OfBaskets, reading: TableReading, target: Target) -> Single:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.commands.common import announce_first_run, say, tell
-from sfumato.commands.groups import AsJson, Group, Named, OfBaskets, OfTable, Roles, TableReading, option
+from sfumato.commands.groups import AsJson, Group, Named, OfBaskets, OfItems, OfTable, Roles, TableReading, option
 from sfumato.errors import BadInputError
 from sfumato.vocabulary import HIERARCHIES, KNOWN
 
 if TYPE_CHECKING:
+    from sfumato.mixed.check import MixedCheck
     from sfumato.table import Table
     from sfumato.tradeoff import Check, Study
     from sfumato.transactions.check import BasketCheck
@@ -40,6 +41,7 @@ def check(
     sampled: Sampled,
     reading: TableReading,
     baskets: OfBaskets,
+    items: OfItems,
     hierarchies: Annotated[Path | None, option(HIERARCHIES)] = None,
     missing: Annotated[
         str | None,
@@ -52,7 +54,10 @@ def check(
     from sfumato.words.check import check_in_words
 
     started = time.perf_counter()
-    done: Check | BasketCheck | None = _baskets(study, baskets, reading, known)
+    done: Check | BasketCheck | MixedCheck | None = _mixed(study, roles, reading, baskets, items, hierarchies, missing)
+    if done is None:
+        items.refuse_alone()
+        done = _baskets(study, baskets, reading, known)
     if done is None:
         baskets.refuse_for_table()
         done = _table(study, roles, sampled, reading, hierarchies, missing)
@@ -60,6 +65,34 @@ def check(
     say({**done.to_dict(), "seconds": round(time.perf_counter() - started, 4)}, [check_in_words(done)], as_json)
     if not done.valid:
         raise typer.Exit(1)
+
+
+def _mixed(
+    name: str,
+    roles: Named,
+    reading: TableReading,
+    baskets: OfBaskets,
+    items: OfItems,
+    hierarchies: Path | None,
+    missing: str | None,
+) -> MixedCheck | None:
+    """Check a table with items, or a study of one, where that is what the name stands for."""
+    from sfumato.mixed.check import check_mixed
+    from sfumato.mixed.study import MixedStudy
+    from sfumato.tradeoff import read_study
+
+    if items.are_meant:
+        about = OfTable([] if hierarchies is None else [hierarchies], missing="drop" if missing == "drop" else "value")
+        declared = items.declaration(about.declaration(name, Roles(), reading), baskets)
+        rows = declared.open_rows()
+        announce_first_run()
+        return check_mixed(declared.with_table(**roles.of_rows(rows)).open(rows))
+    if name.lower().endswith(".toml"):
+        study = read_study(name)
+        if isinstance(study, MixedStudy):
+            announce_first_run()
+            return check_mixed(study.data.open(), study)
+    return None
 
 
 def _baskets(name: str, baskets: OfBaskets, reading: TableReading, known: int) -> BasketCheck | None:

@@ -33,6 +33,8 @@ from sfumato.vocabulary import (
     ID,
     IDENTIFIER,
     ITEM,
+    ITEM_COLUMN,
+    ITEMS_FILE,
     MEMORY,
     MISSING_VALUES,
     MOST_CELLS,
@@ -40,6 +42,7 @@ from sfumato.vocabulary import (
     NEUTRAL,
     QUASI,
     SENSITIVE,
+    SENSITIVE_ITEMS,
     SEPARATOR,
     SHEET,
     SPILL,
@@ -49,6 +52,7 @@ from sfumato.vocabulary import (
 
 if TYPE_CHECKING:
     from sfumato.engines import Engine
+    from sfumato.mixed.declaration import MixedDeclaration
     from sfumato.table import TableDeclaration
     from sfumato.transactions.files.declaration import BasketsDeclaration
 
@@ -63,7 +67,9 @@ Legends = Annotated[
     ),
 ]
 MapFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `sfumato explore` wrote.")]
-ABOUT_TABLES = "is about tables, and these are baskets; leave it out"
+ABOUT_TABLES = (
+    "is about tables, and these are baskets; leave it out, or read a table whose records have items (--items COLUMN)"
+)
 
 
 def option(shared: Option, more: str = "") -> Any:
@@ -316,3 +322,33 @@ def columns(given: list[str], known: Any) -> tuple[str, ...]:
     for text in given:
         names.extend([text] if text in known else [part.strip() for part in text.split(",") if part.strip()])
     return tuple(names)
+
+
+@dataclass(frozen=True)
+class OfItems(Group):
+    """A set of items of every record, beside the columns of a table."""
+
+    panel: ClassVar[str | None] = OfBaskets.panel
+    items: Annotated[str | None, option(ITEM_COLUMN)] = None
+    items_file: Annotated[str | None, option(ITEMS_FILE)] = None
+    sensitive_items: Annotated[list[str], option(SENSITIVE_ITEMS, "; repeat, or separate by commas")] = field(
+        default_factory=list
+    )
+
+    @property
+    def are_meant(self) -> bool:
+        """Whether the table has a set of items for every record."""
+        return self.items is not None or self.items_file is not None
+
+    def declaration(self, table: TableDeclaration, sets: OfBaskets) -> MixedDeclaration:
+        """Say where the table and the items of its records are."""
+        from sfumato.mixed.declaration import ItemsDeclaration, MixedDeclaration
+
+        refuse({"--baskets": sets.baskets, "--column": sets.column}, "is about sets without a table; leave it out")
+        named = columns(self.sensitive_items, ())
+        at = self.items, self.items_file, sets.id, sets.item, sets.separator, sets.tree
+        return MixedDeclaration(table, ItemsDeclaration(*at, named))
+
+    def refuse_alone(self) -> None:
+        """Raise where something was given that is about items, and nobody says where they are."""
+        refuse(self.given(), "is about the items of records; say where they are (--items COLUMN or --items-file FILE)")

@@ -21,6 +21,9 @@ from sfumato.engines.text_files import csv_line, existing_file, opened_text, wid
 from sfumato.errors import BadInputError
 
 SEPARATORS = "\t;,"
+FIELD_SEPARATOR = ";"
+"""What stands between the items of one field, in a text file that has other columns, too."""
+
 LONG = {"who": "record", "item": "item"}
 """The columns of a file that has a row for every item, as those who read it name them."""
 
@@ -105,3 +108,37 @@ def write_lists(lists: Sequence[Sequence[str]], path: Path, format: str, layout:
         stream.write(csv_line(tuple(LONG.values())))
         for number, record in enumerate(lists, start=1):
             stream.writelines(csv_line((str(number), item)) for item in record or ("",))
+
+
+def write_rows_with_items(
+    names: Sequence[str], rows: Sequence[tuple[Sequence[str], Sequence[str]]], path: Path, format: str, items: int
+) -> None:
+    """Write rows of single texts with a list of items each, whose column has the place `items` among the names.
+
+    In a text file the items of a row are one field with `;` between them, quoted where they hold one; an empty text is
+    a missing value. In Parquet they are a list.
+    """
+    if format == "parquet":
+        from pyarrow import parquet  # slow to import, and needed for Parquet files alone
+
+        columns = {
+            name: pa.array([texts[place] or None for texts, _ in rows], pa.string())
+            for place, name in enumerate(name for number, name in enumerate(names) if number != items)
+        }
+        columns[names[items]] = pa.array([list(listed) for _, listed in rows], pa.list_(pa.string()))
+        parquet.write_table(pa.table({name: columns[name] for name in names}), path)
+        return
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        stream.write(csv_line(names))
+        for texts, listed in rows:
+            field = FIELD_SEPARATOR.join(map(_item_field, listed))
+            stream.write(csv_line([*texts[:items], field, *texts[items:]]))
+
+
+def _item_field(item: str) -> str:
+    """Write an item as one of several in a field."""
+    return (
+        '"' + item.replace('"', '""') + '"'
+        if any(mark in item for mark in (FIELD_SEPARATOR, '"', "\n", "\r"))
+        else item
+    )

@@ -9,6 +9,7 @@ from sfumato.measures.attacks.declared import OF_ATTACKS
 from sfumato.measures.declaration import Measure
 from sfumato.measures.fidelity.measures import OF_FIDELITY
 from sfumato.measures.of_baskets import OF_BASKETS
+from sfumato.measures.of_mixed import OF_MIXED
 
 Kind = Literal["risk", "utility"]
 Better = Literal["lower", "higher"]
@@ -178,6 +179,7 @@ MEASURES: dict[str, Measure] = {
             reads_noisy=True,
         ),
         *OF_BASKETS,
+        *OF_MIXED,
     )
 }
 

@@ -22,8 +22,12 @@ class Measure:
     reads_noisy: bool = False
     """Whether it can be said of a noisy or synthetic release, which has boxes and counts but no groups of people."""
 
-    said_of: Literal["table", "baskets"] = "table"
-    """What it is said of: a release of a table, or one of sets of items."""
+    said_of: Literal["table", "baskets", "items"] = "table"
+    """What it is said of: a release of a table, of sets of items, or of a table with items, of which all is said."""
 
     function: Callable[[Any], float] | None = None
     """What works it out from a release; those that share their work have none and are worked out together."""
+
+    def is_said_of(self, section: str) -> bool:
+        """Say whether it can be said of what a kind of study is about."""
+        return section in (self.said_of, "items")

@@ -21,6 +21,7 @@ from sfumato.engines.formulas import check_escaping
 from sfumato.errors import BadInputError
 from sfumato.evidence.counted import joined_tables
 from sfumato.measures import measure
+from sfumato.mixed.study import MixedStudy
 from sfumato.phrases import counted
 from sfumato.process.steps import step
 from sfumato.publish.audit.audit import Audit, audit
@@ -41,6 +42,7 @@ from sfumato.publish.foreign.publication import leaving_foreign
 from sfumato.publish.formulas import written_formulas
 from sfumato.publish.leaving import Leaving, Publication, check_confirmed, check_unchanged, publish
 from sfumato.publish.mapping import mapping_of
+from sfumato.publish.mixed.publication import leaving_mixed
 from sfumato.publish.noisy.publication import LeavingDraw, check_noisy_request
 from sfumato.publish.plain_words import PlainWords, table_in_plain_words
 from sfumato.publish.records.publication import LeavingRecords, check_record_request
@@ -96,6 +98,11 @@ def publish_point(
         check_choice("legend", legend, MODES)
         how = (layout, escape_formulas, legend)
         leaving: Leaving = leaving_baskets(map_, map_.study, point, folder, path, origin, *how)
+        return publish(leaving, force, mapping, decision)
+    if isinstance(map_.study, MixedStudy):
+        check_targets([path, *others], force, map_files(folder))
+        check_choice("legend", legend, MODES)
+        leaving = leaving_mixed(map_, map_.study, point, folder, path, origin, layout, escape_formulas, legend)
         return publish(leaving, force, mapping, decision)
     if legend != "auto":
         raise BadInputError("a legend is about sets of items, and this map is of a table; leave out --legend")

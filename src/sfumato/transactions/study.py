@@ -299,7 +299,7 @@ class BasketWork:
     def _files(self) -> list[tuple[str, str]]:
         """Digest the files that scales and candidates read, so that a changed one is measured anew."""
         scales = self.study.scales
-        named = [scales.constraints, scales.queries.file, scales.studies]
+        named = [scales.constraints, scales.queries.file, scales.studies, scales.losses.file]
         for candidate in self.study.candidates:
             named += [
                 getattr(candidate.requirement, "file", None),

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from sfumato.measures.disclosure.group_risk import THRESHOLDS
 from sfumato.measures.disclosure.superpopulation import SMALL_FRACTION
+from sfumato.mixed.check import MixedCheck
 from sfumato.phrases import counted, listed, percent
 from sfumato.tradeoff.check import Check, Persons
 from sfumato.transactions.check import BasketCheck
 from sfumato.transactions.policy import known_in_words
+from sfumato.words.mixed.check import mixed_check_parts
 
 KNOWN_FOR = {11: ", the threshold of EMA policy 0070 and Health Canada"}
 SENTENCE = 5
@@ -25,15 +27,17 @@ MISSING = {
 }
 
 
-def check_in_words(check: Check | BasketCheck) -> str:
+def check_in_words(check: Check | BasketCheck | MixedCheck) -> str:
     """Write a check as paragraphs."""
     return "\n\n".join("\n".join(lines) for lines in check_parts(check).values())
 
 
-def check_parts(check: Check | BasketCheck) -> dict[str, list[str]]:
+def check_parts(check: Check | BasketCheck | MixedCheck) -> dict[str, list[str]]:
     """Write the paragraphs of a check by what they are about, those left out that have nothing to say."""
     parts: dict[str, Iterator[str]]
-    if isinstance(check, BasketCheck):
+    if isinstance(check, MixedCheck):
+        parts = mixed_check_parts(check)
+    elif isinstance(check, BasketCheck):
         parts = {
             "study": _basket_study(check),
             "baskets": _baskets(check),

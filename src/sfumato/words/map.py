@@ -144,9 +144,11 @@ def _typed(point: Point) -> str:
     if point.candidate.anonymizer.foreign:
         return point.words
     is_alone = point.is_baseline or not point.is_grouped
-    parts = [point.anonymizer] if is_alone else [point.anonymizer, point.requirement, point.form]
-    suppress = point.parameters.get("suppress")
-    return ", ".join([*parts, f"suppress {suppress}"] if suppress else parts)
+    maker = f"{point.anonymizer} (warm)" if getattr(point.candidate, "warm", ()) else point.anonymizer
+    parts = [maker] if is_alone else [maker, point.requirement, point.form]
+    more = {"items_with": "items with", "merging": "", "suppress": "suppress"}
+    given = {word: point.parameters.get(name) for name, word in more.items()}
+    return ", ".join([*parts, *(f"{word} {value}".strip() for word, value in given.items() if value)])
 
 
 def _section(title: str, sentences: Sequence[str]) -> Iterator[str]:

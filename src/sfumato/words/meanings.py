@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sfumato.measures import EmReader, Queries, Reader
 from sfumato.measures.of_baskets import ESTIMATORS
+from sfumato.mixed.study import MixedStudy
 from sfumato.phrases import counted, listed, percent
 from sfumato.table.weights import weights_in_words
 from sfumato.tradeoff import Map, of_table
@@ -12,6 +13,7 @@ from sfumato.transactions.measures.queries import MOST_PAIRS, ItemQueries
 from sfumato.transactions.measures.scales import BasketScales
 from sfumato.transactions.policy import known_in_words
 from sfumato.transactions.study import BasketStudy
+from sfumato.words.mixed.meanings import mixed_meanings
 
 PUBLIC = [
     ("One record is one person", "If a person can have several records, the risks here are too low."),
@@ -43,6 +45,8 @@ def meanings(map_: Map) -> list[tuple[str, str]]:
             return PUBLIC
         case BasketStudy(scales=scales):
             return basket_meanings(scales)
+        case MixedStudy(scales=scales):
+            return mixed_meanings(scales)
     return _of_table(map_)
 
 
@@ -325,7 +329,11 @@ def losses_in_words(scales: BasketScales) -> str:
     """Say how losses are counted."""
     losses = scales.losses
     itself = "nothing" if losses.leaf_zero == "yes" else "1 / the number of items"
-    weight = "" if losses.weights == "one" else ", weighted by how far its items lie apart in the tree"
+    weight = {
+        "one": "",
+        "tree": ", weighted by how far its items lie apart in the tree",
+        "file": ", weighted by what its items are worth to the owner, who also says what leaving one out costs",
+    }[losses.weights]
     alone = "" if losses.singletons == "yes" else "; items published as themselves do not count"
     return (
         f"ncp takes the share of all items that a published item stands for, {itself} where it is the item itself, 1 "

@@ -100,6 +100,8 @@ def studied(map_: Map) -> str:
         section, size = study.studied, study.size
     origin = "" if about.get("origin") in (None, study.name) else f" ({about['origin']})"
     size = f"{size}, " if size else ""
+    if section == "items":
+        return f"the table {study.name}{origin} with items were tried: {size}{_columns(about)}{_held(about)}"
     tried = f"the {section} {study.name}{origin} were tried: {size}"
     return tried + (_items(about) if section == "baskets" else _columns(about))
 
@@ -109,6 +111,11 @@ def _columns(about: Mapping[str, Any]) -> str:
     quasi, sensitive = about.get("quasi", ()), about.get("sensitive", ())
     text = f"{counted(len(quasi), 'quasi-identifier')} an outsider may know ({listed(quasi)})"
     return text + (f", and the sensitive {listed(sensitive)} nobody should learn. " if sensitive else ". ")
+
+
+def _held(about: Mapping[str, Any]) -> str:
+    """Say what every record has beside its columns."""
+    return f"Every record has {_items(about).removeprefix('each ')}" if "items" in about else ""
 
 
 def _items(about: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ from math import ceil, exp, floor, inf, isfinite, isnan, log
 
 from sfumato.measures import MEASURES
 from sfumato.measures.of_baskets import ESTIMATORS
+from sfumato.mixed.study import MixedStudy
 from sfumato.phrases import counted, listed, number, percent
 from sfumato.tradeoff import Map
 from sfumato.tradeoff.public import PublicStudy
@@ -56,6 +57,9 @@ class Subject:
             case BasketStudy(scales=scales):
                 known = "the items of a line of the file" if scales.constraints else known_in_words(scales.known)
                 return Subject(scales.sensitive, records=records, known=f"{known} of", below=scales.linking.below)
+            case MixedStudy(scales=scales):
+                known = f"the quasi-identifiers and {known_in_words(scales.known)} of" if scales.known else "the row of"
+                return Subject(sensitive, records=records, known=known, below=scales.linking.below)
             case Study(scales=scales) as study:
                 target = "a column" if study.learned is None else study.learned.target
                 return Subject(sensitive, target, records, scales.min_support, surest=scales.attack.top)
@@ -311,6 +315,7 @@ def _told_apart(who: str) -> Saying:
 
 
 COUNTS, ITEM_COUNTS = "counts of people by quasi-identifiers and sensitive value", "counts of records with some items"
+BOTH_COUNTS = "counts of people by quasi-identifiers and items"
 STANDS_OUT = "in the group that stands out most,"
 NO_MORE = "no more than {at_most} of the most there can be"
 LIKE_TABLE = "every group looks like the whole table in {values_of}"
@@ -453,6 +458,15 @@ SAYINGS: Mapping[str, Saying] = {
         "for {share} of the people attacked, {few} records fit what is known",
         "for nobody who was attacked, {few} records fit what is known",
     ),
+    "candidates": Saying("{records} or more fit the quasi-identifiers and what is known of a person's items"),
+    "joint_match_least": Saying("in the attack by both {records} or more fit what is known of a person"),
+    "joint_match_median": Saying("in the attack by both {records} fit what is known of the median person"),
+    "joint_matched_below": Saying(
+        "for {share} of the people attacked by both, {few} records fit what is known",
+        "for nobody who was attacked by both, {few} records fit what is known",
+    ),
+    "joint_query_error": _off(BOTH_COUNTS),
+    "joint_query_error_median": _off(f"half of the {BOTH_COUNTS}", "{off_at_most} or less"),
     "rho": Saying("somebody gets {share} sure that a person has {item}", "nobody can be thought to have {item}"),
     "query_utility": _off(ITEM_COUNTS, turned=_error),
     "bounded_utility": _off(ITEM_COUNTS, turned=_bounded_error),

@@ -17,6 +17,7 @@ from sfumato.configuration import described
 from sfumato.engines import Frame
 from sfumato.engines.places import MANY, is_database, scheme_of, shown_place, split_table
 from sfumato.pages.texts import t
+from sfumato.table import TableDeclaration
 from sfumato.table.hierarchies.declared import level_table_of, read_hierarchies
 from sfumato.workbench.errors import RefusedError
 
@@ -37,8 +38,13 @@ class Trust:
             raise RefusedError(t("trust.spark"))
         for place in _places(study):
             self.check_place(place)
-        declared = getattr(getattr(study, "table", None), "hierarchies", None)
-        for entry in {} if declared is None or Path(declared).is_dir() else read_hierarchies(Path(declared)).values():
+        for each in _values(study):
+            if isinstance(each, TableDeclaration):
+                self._check_hierarchies(each.hierarchies)
+
+    def _check_hierarchies(self, file: str | None) -> None:
+        """Raise where a file of hierarchies names a table that lies elsewhere."""
+        for entry in {} if file is None or Path(file).is_dir() else read_hierarchies(Path(file)).values():
             if (table := level_table_of(entry)) is not None:
                 self.check_place(str(table))
 

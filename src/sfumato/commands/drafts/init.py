@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.commands.common import announce_first_run, print_json, say, tell
-from sfumato.commands.groups import ABOUT_TABLES, AsJson, OfBaskets, Roles, TableReading, refuse
+from sfumato.commands.groups import ABOUT_TABLES, AsJson, OfBaskets, OfItems, Roles, TableReading, refuse
 from sfumato.phrases import counted
 from sfumato.vocabulary import SOURCE
 
@@ -29,6 +29,7 @@ def init(
     roles: Roles,
     reading: TableReading,
     baskets: OfBaskets,
+    items: OfItems,
     to: Annotated[Path, typer.Option("--to", help="The study to write.")] = Path("study.toml"),
     sample: Annotated[int, typer.Option(help="Look at the values of about so many records.")] = 100_000,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the study.")] = False,
@@ -44,6 +45,10 @@ def init(
     from sfumato.transactions.draft import draft_baskets
 
     check_target(to, force)
+    if items.are_meant:
+        _mixed(table, roles, reading, baskets, items, to, force, as_json)
+        return
+    items.refuse_alone()
     if baskets.are_meant(table):
         refuse(roles.given(), ABOUT_TABLES)
         first = draft_baskets(baskets.declaration(table, reading))
@@ -63,6 +68,33 @@ def init(
         print_json(_as_plain(drafted, to))
     else:
         _print(drafted, to)
+
+
+def _mixed(
+    table: str,
+    roles: Roles,
+    reading: TableReading,
+    baskets: OfBaskets,
+    items: OfItems,
+    to: Path,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Write a first study of a table with items; its quasi-identifiers are named, not guessed."""
+    from sfumato.errors import BadInputError
+    from sfumato.mixed.draft import draft_mixed
+    from sfumato.table import TableDeclaration
+
+    if not roles.quasi:
+        raise BadInputError("name the columns that others may know of a person (--quasi); beside items none is guessed")
+    declared = items.declaration(TableDeclaration(table, household=roles.household, **reading.declared()), baskets)
+    rows = declared.open_rows()
+    declared = declared.with_table(**roles.of_rows(rows))
+    announce_first_run()
+    first = draft_mixed(declared, declared.open(rows))
+    first.write(to, force)
+    tell(first.notices)
+    say(first.values(to), first.lines(to), as_json)
 
 
 def _as_plain(draft: Draft, to: Path) -> dict[str, object]:

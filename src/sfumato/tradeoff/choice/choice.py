@@ -206,7 +206,7 @@ def _question(
     if recipient is not None:
         check_choice("recipient", recipient, RECIPIENTS)
         preset, asked_already = RECIPIENTS[recipient], {(bound.measure, bound.side): bound for bound in given}
-        asked_of = [bound for bound in preset.bounds if MEASURES[bound.measure].said_of == map_.study.section]
+        asked_of = [bound for bound in preset.bounds if MEASURES[bound.measure].is_said_of(map_.study.section)]
         kept = [bound for bound in asked_of if (bound.measure, bound.side) not in asked_already]
         bounds += [bound for bound in kept if bound.measure in known]
         exact_allowed = preset.admits_exact(given) or all(bound.measure != "k" for bound in asked_of)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SHARES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """The shares of suppressed records by which a reply says how much suppression helps."""
 
-SUBJECTS = {"table": "a table", "baskets": "baskets"}
+SUBJECTS = {"table": "a table", "baskets": "baskets", "items": "a table with items"}
 """What maps are of, by the section of their study."""
 
 
@@ -93,10 +93,9 @@ def ask(map_: Map, question: Question | str) -> Reply:
 def check_subject(question: Question, study: Explorable) -> None:
     """Raise where a question is about a measure of baskets and the study about a table, or the other way round."""
     for name in question.measures:
-        said_of = MEASURES[name].said_of
-        if said_of != study.section:
+        if not MEASURES[name].is_said_of(study.section):
             raise BadInputError(
-                f"{name} is said of {SUBJECTS[said_of]}, and this study is of {SUBJECTS[study.section]}"
+                f"{name} is said of {SUBJECTS[MEASURES[name].said_of]}, and this study is of {SUBJECTS[study.section]}"
             )
 
 

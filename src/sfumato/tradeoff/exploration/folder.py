@@ -103,6 +103,7 @@ FACTS = {
     "quasi": listed(text),
     "sensitive": listed(text),
     "tree": flag,
+    "column": text,
     "weights": mapped(number),
     "coarsened": mapped(fields({"values": whole(), "instead_of": whole()})),
     **dict.fromkeys(("records", "cells", "dropped", "distinct", "items", "occurrences"), whole()),

@@ -9,8 +9,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-KINDS = {"table": "sfumato.tradeoff.study.study", "baskets": "sfumato.transactions.study"}
-"""By section, the module with its `bundled_names()`, its `bundled_study(name)` and its `study_of(content, origin)`."""
+KINDS = {
+    "items": "sfumato.mixed.study",
+    "table": "sfumato.tradeoff.study.study",
+    "baskets": "sfumato.transactions.study",
+}
+"""By section, the module with its `bundled_names()`, its `bundled_study(name)` and its `study_of(content, origin)`.
+
+A study is of the first kind whose section it has: one of a table with items has `[table]`, too.
+"""
 
 
 def kind(section: str) -> Any:

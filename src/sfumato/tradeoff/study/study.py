@@ -289,7 +289,7 @@ class Study:
         """Write the study with every default filled in; files named as seen from a folder, if one is given."""
         blocks = [block for grid in self.grids for block in _blocks(grid, folder)]
         scales = self.scales if folder is None else _with_control(self.scales, partial(seen_from, folder))
-        return study_text(replace(self, scales=scales), _table_entries(self.table, folder), blocks)
+        return study_text(replace(self, scales=scales), table_entries(self.table, folder), blocks)
 
     @staticmethod
     def from_toml(text: str, origin: str = "study.toml") -> Study:
@@ -390,7 +390,7 @@ def study_of(content: dict[str, Any], origin: str) -> Study:
     only_ends = (baselines(),) if plan is not None else ()
     return Study(
         str(content.get("name", Path(origin).stem)),
-        _declaration(content["table"], origin),
+        table_declaration(content["table"], origin),
         tuple(_grid(block, Path(origin).parent) for block in content["candidates"]) or only_ends,
         _scales(content["scales"], Path(origin).parent),
         tuple(content["axes"]),
@@ -411,7 +411,8 @@ def _with_control(scales: Scales, place: Callable[[str], str]) -> Scales:
     return replace(scales, attacks=replace(attacks, file=place(attacks.file)))
 
 
-def _declaration(entries: Mapping[str, Any], origin: str) -> TableDeclaration:
+def table_declaration(entries: Mapping[str, Any], origin: str) -> TableDeclaration:
+    """Read the section that says where a table is, from a study of this name; files are named from its folder."""
     known_keys("[table]", entries, described(TableDeclaration))
     if "source" not in entries:
         raise BadInputError("[table] needs source: a file, or the name of a bundled table")
@@ -455,7 +456,8 @@ def read_reader(text: str) -> Reader:
 # -- writing -----------------------------------------------------------------------------------------------
 
 
-def _table_entries(declared: TableDeclaration, folder: Path | None) -> dict[str, Any]:
+def table_entries(declared: TableDeclaration, folder: Path | None) -> dict[str, Any]:
+    """Write the section that says where a table is; files named as seen from a folder, if one is given."""
     if isinstance(declared.source, Frame):
         raise BadInputError(
             f"this study is about a {declared.source.origin} in memory, which no file can name; write the frame to a "

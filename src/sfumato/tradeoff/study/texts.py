@@ -14,10 +14,19 @@ from sfumato.errors import BadInputError
 SCHEMA = 1
 
 
-def study_text(study: Any, entries: Mapping[str, Any], blocks: Iterable[Mapping[str, Any]]) -> str:
-    """Write a study: what it is about, and its blocks of candidates, beside what every study has."""
+def study_text(
+    study: Any,
+    entries: Mapping[str, Any],
+    blocks: Iterable[Mapping[str, Any]],
+    before: Mapping[str, Mapping[str, Any]] | None = None,
+) -> str:
+    """Write a study: what it is about, and its blocks of candidates, beside what every study has.
+
+    `before` are sections that stand before the one that tells its kind.
+    """
     document = tomlkit.document()
-    sections = {"schema": SCHEMA, "name": study.name, "axes": list(study.axes), study.section: entries}
+    sections = {"schema": SCHEMA, "name": study.name, "axes": list(study.axes), **(before or {})}
+    sections |= {study.section: entries}
     plan = getattr(study, "search", None)
     sections |= {"scales": section_entries(study.scales)} | ({} if plan is None else {"search": section_entries(plan)})
     for name, value in sections.items():

@@ -66,9 +66,16 @@ class AA(TreeBased):
         return global_release(task.baskets, cut_recoding(tree, nodes, cut), str(self))
 
 
-def lifted(baskets: Baskets, nodes: Nodes, cut: Codes, requirement: KMAnonymity) -> Codes:
-    """Lift a cut (for every item its node) until k^m-anonymity holds; the steps of the algorithm above."""
+def lifted(
+    baskets: Baskets, nodes: Nodes, cut: Codes, requirement: KMAnonymity, part: tuple[int, int] | None = None
+) -> Codes:
+    """Lift a cut (for every item its node) until k^m-anonymity holds; the steps of the algorithm above.
+
+    `part` is a run of items in the order of their leaves: then only nodes within it are lifted to, and what these
+    cannot help stays as it is.
+    """
     supports = _supports(baskets, nodes)
+    low, high = part or (0, len(nodes.order))
     for size in range(1, requirement.m + 1):
         while True:
             row = np.repeat(np.arange(baskets.distinct), baskets.lengths)
@@ -76,7 +83,9 @@ def lifted(baskets: Baskets, nodes: Nodes, cut: Codes, requirement: KMAnonymity)
             rare, _, _ = rare_itemsets(starts, codes, baskets.weights, len(nodes.parent), size, requirement.k)
             if not len(rare):
                 break
-            lift_sets(nodes, baskets.weights, cut, _in_tree_order(rare, supports), requirement.k)
+            rare = _in_tree_order(rare, supports)
+            if not lift_sets(nodes, baskets.weights, cut, rare, requirement.k, low, high):
+                break
     return cut
 
 
@@ -97,8 +106,8 @@ def _in_tree_order(sets: Codes, supports: Counts) -> Codes:
 
 
 @kernel
-def lift_sets(nodes: Nodes, weights: Counts, cut: Codes, sets: Codes, k: int) -> None:
-    """Lift every set that still consists of nodes of the cut, in turn; changes `cut`."""
+def lift_sets(nodes: Nodes, weights: Counts, cut: Codes, sets: Codes, k: int, low: int, high: int) -> int:
+    """Lift every set that still consists of nodes of the cut, in turn; changes `cut`. Returns how many it lifted."""
     number, size = len(nodes.parent), sets.shape[1]
     in_cut = np.zeros(number, np.bool_)
     spent = np.zeros(number, np.int64)  # what the cut costs under every node
@@ -111,17 +120,19 @@ def lift_sets(nodes: Nodes, weights: Counts, cut: Codes, sets: Codes, k: int) ->
             while above != NONE:
                 spent[above] += nodes.cost[node]
                 above = nodes.parent[above]
-    best = np.empty(size, np.int32)
+    best, lifts = np.empty(size, np.int32), 0
     for place in range(len(sets)):
         stale = False
         for member in sets[place]:
             stale = stale or not in_cut[member]
         if stale:
             continue
-        cheapest_lift(nodes, weights, spent, sets[place], k, best)
+        cheapest_lift(nodes, weights, spent, sets[place], k, low, high, best)
         for chosen in best:
             if not in_cut[chosen]:
                 _lift_to(nodes, cut, in_cut, spent, int(chosen))
+                lifts += 1
+    return lifts
 
 
 @kernel
@@ -146,21 +157,25 @@ def _is_under(nodes: Nodes, node: int, above: int) -> bool:
 
 
 @kernel
-def cheapest_lift(nodes: Nodes, weights: Counts, spent: Counts, node_set: Codes, k: int, best: Codes) -> None:
-    """Write to `best` the cheapest lift of a set that at least k records have; the root for all if there is none.
+def cheapest_lift(
+    nodes: Nodes, weights: Counts, spent: Counts, node_set: Codes, k: int, low: int, high: int, best: Codes
+) -> None:
+    """Write to `best` the cheapest lift of a set that at least k records have.
 
-    All combinations of ancestors are priced; the cheapest is counted first (ties: the fewest steps up, then the first
-    in the order of enumeration). A combination is a number with one digit per node: how many steps it is lifted.
+    Only nodes with items from `low` to before `high` are lifted to. Where none helps, that is the root for all; where a
+    part of the items does not reach up to the root, the set as it is. All combinations of ancestors are priced; the
+    cheapest is counted first (ties: the fewest steps up, then the first in the order of enumeration). A combination is
+    a number with one digit per node: how many steps it is lifted.
     """
     size = len(node_set)
     heights, total = np.empty(size, np.int64), 1
     for i in range(size):
         heights[i], above = 1, node_set[i]
-        while nodes.parent[above] != NONE:
+        while nodes.parent[above] != NONE and _is_within(nodes, nodes.parent[above], low, high):
             above = nodes.parent[above]
             heights[i] += 1
         total *= heights[i]
-        best[i] = above
+        best[i] = above if nodes.parent[above] == NONE else node_set[i]
     costs, steps = np.empty(total, np.int64), np.empty(total, np.int64)
     trial = np.empty(size, np.int32)
     for combination in range(total):
@@ -178,6 +193,11 @@ def cheapest_lift(nodes: Nodes, weights: Counts, spent: Counts, node_set: Codes,
             best[:] = trial
             return
         costs[chosen] = -1
+
+
+@kernel
+def _is_within(nodes: Nodes, node: int, low: int, high: int) -> bool:
+    return bool(low <= nodes.low[node] and nodes.high[node] <= high)
 
 
 @kernel

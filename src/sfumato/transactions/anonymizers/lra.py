@@ -1,11 +1,15 @@
 """LRA: local recoding anonymization for k^m-anonymity (Terrovitis, Mamoulis & Kalnis, VLDB Journal 2011).
 
-    sort the baskets as Gray codes, the most frequent items as the highest bits: neighbours differ in little
+    sort the baskets as Gray codes, the items as bits in the order of the tree's leaves: neighbours differ in little
     cut the order into pieces of about the same number of records
     anonymize every piece by itself with AA
 
 Whoever matches known items against all pieces finds, in each, none or at least k records; so the whole is
 k^m-anonymous. An item may be published differently in different pieces.
+
+Which items are the highest bits is open in what we could read of the paper. In the order of the tree's leaves a piece
+has the items of few subtrees, often, which is what AA generalizes to; with the most frequent items first every piece
+has all of the rare ones, each a few times, and loses up to twice as much (docs/transactions.md).
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from sfumato.configuration import Option
 from sfumato.transactions.anonymizers.aa import TreeBased, lifted
 from sfumato.transactions.anonymizers.anonymizer import Task, check_enough_records
 from sfumato.transactions.anonymizers.item_tree import cut_recoding, nodes_of
-from sfumato.transactions.baskets import Baskets, taken_rows
+from sfumato.transactions.baskets import Baskets, leaf_codes, taken_rows
 from sfumato.transactions.policy import KMAnonymity
 from sfumato.transactions.recoding import BasketRelease
 
@@ -41,7 +45,7 @@ class LRA(TreeBased):
         check_enough_records(task)
         assert isinstance(task.requirement, KMAnonymity)
         tree = self.tree_for(task.baskets)
-        piece = pieces_of(task.baskets, self.pieces, task.requirement.k)
+        piece = pieces_of(task.baskets, leaf_codes(tree, task.baskets.items), self.pieces, task.requirement.k)
         recodings = []
         for number in range(int(piece.max()) + 1):
             part = some_rows(task.baskets, np.flatnonzero(piece == number))
@@ -56,9 +60,9 @@ def some_rows(baskets: Baskets, rows: Counts) -> Baskets:
     return replace(baskets, starts=starts, codes=codes, weights=baskets.weights[rows])
 
 
-def pieces_of(baskets: Baskets, most: int, k: int) -> Codes:
+def pieces_of(baskets: Baskets, leaf: Codes, most: int, k: int) -> Codes:
     """Cut the baskets, in the order of Gray codes, into about so many pieces of at least k records with items."""
-    order = gray_order(baskets)
+    order = gray_order(baskets, leaf)
     target = max(k, -(-baskets.filled // most))
     piece = np.empty(baskets.distinct, np.int32)
     number = held = 0
@@ -73,10 +77,10 @@ def pieces_of(baskets: Baskets, most: int, k: int) -> Codes:
     return piece
 
 
-def gray_order(baskets: Baskets) -> Counts:
-    """Sort baskets as Gray codes: read from the most frequent item on, every item turns the direction of the rest."""
+def gray_order(baskets: Baskets, leaf: Codes) -> Counts:
+    """Sort baskets as Gray codes: read from the first leaf's item on, every item turns the direction of the rest."""
     rank = np.empty(len(baskets.items), np.int64)
-    rank[np.lexsort((np.arange(len(rank)), -baskets.supports))] = np.arange(len(rank))
+    rank[np.argsort(leaf, kind="stable")] = np.arange(len(rank))
     bounds = baskets.starts.tolist()
     ranks = rank[baskets.codes].tolist()
     end = len(rank)

@@ -2,7 +2,11 @@
 
 cut the items, in the order of the tree's leaves, into parts
 anonymize the baskets' items of every part by themselves with AA: far fewer sets have to be counted
-unite the cuts (the higher node wins), and let AA lift what sets of items of several parts still need
+    only nodes within the part are lifted to; what they cannot help is left to the whole
+unite the cuts, and let AA lift what is still needed, such as sets of items of several parts
+
+A part may cut through a node. If it were lifted to such a node, or to the root, all other parts would be published so,
+only because few of the node's items are in this part: with two parts that was often everything.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from sfumato.arrays import Codes
 from sfumato.configuration import Option
 from sfumato.transactions.anonymizers.aa import TreeBased, lifted
 from sfumato.transactions.anonymizers.anonymizer import Task, check_enough_records
-from sfumato.transactions.anonymizers.item_tree import Nodes, cut_recoding, nodes_of
+from sfumato.transactions.anonymizers.item_tree import cut_recoding, nodes_of
 from sfumato.transactions.baskets import Baskets, rows_once
 from sfumato.transactions.policy import KMAnonymity
 from sfumato.transactions.recoding import BasketRelease, global_release
@@ -38,11 +42,10 @@ class VPA(TreeBased):
         tree = self.tree_for(task.baskets)
         nodes = nodes_of(tree, task.baskets)
         cut = nodes.leaf.copy()
-        for items in np.array_split(nodes.order, min(self.parts, len(nodes.order))):
-            part = some_items(task.baskets, items)
-            if part.filled >= task.requirement.k:  # otherwise only the whole can tell how far to lift
-                part_nodes = nodes_of(tree, part)
-                cut = united(nodes, cut, lifted(part, part_nodes, part_nodes.leaf.copy(), task.requirement))
+        for places in np.array_split(np.arange(len(nodes.order)), min(self.parts, len(nodes.order))):
+            items = nodes.order[places]
+            part, run = some_items(task.baskets, items), (int(places[0]), int(places[-1]) + 1)
+            cut[items] = lifted(part, nodes_of(tree, part), nodes.leaf.copy(), task.requirement, run)[items]
         cut = lifted(task.baskets, nodes, cut, task.requirement)
         return global_release(task.baskets, cut_recoding(tree, nodes, cut), str(self))
 
@@ -54,11 +57,3 @@ def some_items(baskets: Baskets, items: Codes) -> Baskets:
     row = np.repeat(np.arange(baskets.distinct), baskets.lengths)
     starts, codes = rows_once(row, kept[baskets.codes], baskets.distinct)
     return replace(baskets, starts=starts, codes=codes)
-
-
-def united(nodes: Nodes, one: Codes, other: Codes) -> Codes:
-    """Unite two cuts: every item is published as the higher of its two nodes, and all items under that node too."""
-    cut = nodes.leaf.copy()
-    for node in np.unique(np.concatenate([one, other])):  # parents come after their children
-        cut[nodes.order[nodes.low[node] : nodes.high[node]]] = node
-    return cut

@@ -20,6 +20,9 @@ from sfumato.table.hierarchies.categories import in_order
 from sfumato.transactions.baskets import Baskets, baskets_of, counted_baskets, rows_once
 from sfumato.transactions.files.trees import read_tree
 
+SHOWN = 8
+"""How many columns a notice names."""
+
 
 def read_baskets(
     source: Any,
@@ -72,10 +75,24 @@ def _from_table(rows: Engine, who: str | None, item: str | None, column: str | N
         if name is not None and name not in rows.columns:
             raise BadInputError(f"{rows.origin}: there is no column {name!r}; there are {', '.join(rows.columns)}")
     if who is not None and item is not None:
-        return _counted(rows.gathered(who, item), rows.origin, "person", item)
+        counted = _counted(rows.gathered(who, item), rows.origin, "person", item)
+        return _with_unread(counted, rows, (who, item))
     listed = [name for name, kind in rows.nested.items() if kind.endswith("[]")]
     name = _list_column(rows.origin, listed, column)
-    return _counted(rows.lists(name), rows.origin, "row", name)
+    return _with_unread(_counted(rows.lists(name), rows.origin, "row", name), rows, (name,))
+
+
+def _with_unread(baskets: Baskets, rows: Engine, read: Sequence[str]) -> Baskets:
+    """Say which columns of a table stay behind when baskets are read from it: nothing vanishes silently."""
+    others = [name for name in rows.columns if name not in read]
+    if not others:
+        return baskets
+    named = ", ".join(map(repr, others[:SHOWN])) + (", ..." if len(others) > SHOWN else "")
+    notice = (
+        f"{rows.origin}: not read: {named}; baskets are sets of items alone. A table whose records have items, too, is "
+        "read with --quasi and --items"
+    )
+    return replace(baskets, notices=(*baskets.notices, notice))
 
 
 def _list_column(origin: str, listed: Sequence[str], column: str | None) -> str:

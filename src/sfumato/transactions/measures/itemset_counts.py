@@ -12,6 +12,9 @@ from sfumato.arrays import Codes, Counts
 from sfumato.kernel_helpers import members_by
 from sfumato.kernels import kernel
 
+NO_HISTOGRAM = np.zeros(0, np.int64)
+"""In place of a histogram where none is counted."""
+
 
 def holders(starts: Counts, codes: Codes, items: int) -> tuple[Counts, Codes, Codes]:
     """List for every item the rows that hold it, ascending, and where in these rows it stands."""
@@ -32,12 +35,27 @@ def rare_itemsets(
     room = 1 << 18
     while True:
         itemsets, supports, number, least = _rare(
-            starts, codes, weights, begins, rows, places, size, k, min(room, max(most, 1))
+            starts, codes, weights, begins, rows, places, size, k, min(room, max(most, 1)), NO_HISTOGRAM, 0
         )
         if number <= room or room >= most:
             kept = min(number, most)
             return itemsets[:kept], supports[:kept], least
         room = min(number, most)
+
+
+def support_histogram(starts: Counts, codes: Codes, weights: Counts, items: int, size: int) -> Counts:
+    """Count for every support how many sets of `size` items have it; place 0 is empty. No set is kept."""
+    histogram = np.zeros(int(weights.sum()) + 1, np.int64)
+    _rare(starts, codes, weights, *holders(starts, codes, items), size, 0, 1, histogram, 0)
+    return histogram
+
+
+def least_support_of_sets(starts: Counts, codes: Codes, weights: Counts, items: int, size: int, floor: int = 1) -> int:
+    """Return the least support of any set of `size` items that occurs; 0 if none does.
+
+    The search ends with the first set of support `floor`, which must be a bound: no set that occurs has less than 1.
+    """
+    return int(_rare(starts, codes, weights, *holders(starts, codes, items), size, 0, 1, NO_HISTOGRAM, floor)[3])
 
 
 @kernel
@@ -51,9 +69,12 @@ def _rare(
     size: int,
     k: int,
     room: int,
+    histogram: Counts,
+    floor: int,
 ) -> tuple[Codes, Counts, int, int]:
     """Walk all sets of `size` items that occur, depth first; list the first `room` rare ones and count all of them.
 
+    Supports are counted in `histogram`, where it has places. Ends early once a support of `floor` was met.
     Depth d has the rows that hold a prefix of d + 1 items, a stretch of `prefix_rows[d]` for each of its last items.
     """
     items = len(begins) - 1
@@ -74,6 +95,8 @@ def _rare(
         if turn[depth] == count[depth]:
             depth -= 1
             continue
+        if 0 < least <= floor:
+            break
         branch = turn[depth]
         turn[depth] += 1
         lo, hi = ends[depth, branch], ends[depth, branch + 1]
@@ -83,6 +106,8 @@ def _rare(
                 support += weights[prefix_rows[0, at]]
             if support > 0 and (least == 0 or support < least):
                 least = support
+            if support > 0 and len(histogram) > 0:
+                histogram[support] += 1
             if 0 < support < k:
                 if number < room:
                     itemsets[number, 0], supports[number] = last[0, branch], support
@@ -103,6 +128,8 @@ def _rare(
                 support = tally[seen[i]]
                 if least == 0 or support < least:
                     least = support
+                if len(histogram) > 0:
+                    histogram[support] += 1
                 if support < k:
                     if number < room:
                         for d in range(size - 1):

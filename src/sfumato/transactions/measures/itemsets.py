@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import Codes, Counts
+from sfumato.arrays import Codes, Counts, Numbers
+from sfumato.kernel_helpers import has_number
 from sfumato.kernels import kernel
 from sfumato.table import weighted_counts
 from sfumato.transactions.baskets import Baskets, equal_rows, taken_rows
-from sfumato.transactions.measures.itemset_counts import holders
+from sfumato.transactions.measures.itemset_counts import holders, least_support_of_sets, support_histogram
 from sfumato.transactions.recoding import BasketRelease
+
+MOST_SETS = 1_000_000_000
+"""Of sizes with more sets (counted row by row) sets are drawn instead."""
+
+DRAWS = 20_000
+"""How many sets of a size are drawn."""
+
+RESAMPLES = 200
+"""Bootstrap samples for the intervals of what is drawn."""
+
+SHARES = {"itemset_risk_99": 0.99, "itemset_risk_95": 0.95}
+"""Measures of the risk that a share of the sets does not exceed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,16 +64,17 @@ class Rows:
         ends, rows, _ = holders(self.starts, self.codes, self.size)
         return ends, rows.astype(np.int64)
 
-    def with_code(self, code: int) -> Rows:
-        """Take the rows that have a code, and of them what comes after it."""
-        ends, rows = self.postings
-        kept = rows[ends[code] : ends[code + 1]]
-        place = np.array([np.searchsorted(self.codes[self.starts[r] : self.starts[r + 1]], code) for r in kept], int)
-        lo, hi = self.starts[kept] + place + 1, self.starts[kept + 1]
-        lengths = hi - lo
-        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        at = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths) + np.repeat(lo, lengths)
-        return Rows(starts, self.codes[at], self.weights[kept], self.size)
+
+@dataclass(frozen=True, eq=False)
+class DrawnSets:
+    """Sets of one size, drawn from rows at random."""
+
+    supports: Counts
+    numbers: Numbers
+    """For how many sets each stands."""
+
+    least: int
+    """The least support of all sets of this size, drawn or not."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +84,11 @@ class Spread:
     supports: NDArray[np.int64]
     """Ascending, each once."""
 
-    numbers: NDArray[np.int64]
+    numbers: NDArray[np.int64] | Numbers
+    """How many sets have it; estimated where sets were drawn."""
+
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Of the measures that are estimated, between which values they lie (95 %)."""
 
     @staticmethod
     def of(supports: NDArray[np.int64]) -> Spread:
@@ -77,11 +96,27 @@ class Spread:
         values, numbers = np.unique(supports[supports > 0], return_counts=True)
         return Spread(values, numbers)
 
-    def __add__(self, other: Spread) -> Spread:
-        values, place = np.unique(np.concatenate([self.supports, other.supports]), return_inverse=True)
-        numbers = np.zeros(len(values), np.int64)
-        np.add.at(numbers, place, np.concatenate([self.numbers, other.numbers]))
-        return Spread(values, numbers)
+    def with_drawn(self, drawn: list[DrawnSets]) -> Spread:
+        """Add sizes of which sets were drawn; every set that was drawn stands for as many as it is likely to miss."""
+        whole = _joined(self, [(sets.supports, sets.numbers) for sets in drawn])
+        random = np.random.default_rng(0)
+        risks: dict[str, list[float]] = {name: [] for name in SHARES}
+        for _ in range(RESAMPLES):
+            again = []
+            for sets in drawn:
+                chosen = random.integers(len(sets.supports), size=len(sets.supports))
+                again.append((sets.supports[chosen], sets.numbers[chosen]))
+            resampled = _joined(self, again)
+            for name, share in SHARES.items():
+                risks[name].append(resampled.risk(share))
+        intervals = {
+            name: (float(np.quantile(values, 0.025)), float(np.quantile(values, 0.975)))
+            for name, values in risks.items()
+        }
+        rarest = min(sets.least for sets in drawn)
+        if not len(whole.supports) or rarest < whole.supports[0]:  # the rarest need not have been drawn
+            whole = Spread(np.append(rarest, whole.supports), np.append(0.0, whole.numbers))
+        return Spread(whole.supports, whole.numbers, intervals)
 
     @property
     def least(self) -> int:
@@ -91,9 +126,8 @@ class Spread:
     def measures(self) -> dict[str, float]:
         """Return the risk of the rarest set, of 99 % and of 95 % of the sets, and how many records have the rarest."""
         return {
-            "itemset_risk": self.risk(),
-            "itemset_risk_99": self.risk(0.99),
-            "itemset_risk_95": self.risk(0.95),
+            "itemset_risk": 1 / self.least if self.least else 0.0,
+            **{name: self.risk(share) for name, share in SHARES.items()},
             "least_support": float(self.least) if self.least else inf,
         }
 
@@ -106,19 +140,20 @@ class Spread:
 
 
 def itemset_spread(rows: Rows, most: int) -> Spread:
-    """Count the records of every set of up to `most` codes that some record has."""
-    singles = Spread.of(_single_supports(rows))
-    return singles if most == 1 else singles + _larger(rows, most)
+    """Count the records of every set of up to `most` codes that some record has.
 
-
-def _larger(rows: Rows, most: int) -> Spread:
-    """Count the sets of 2 to `most` codes: three and more by what comes after each code in the rows that have it."""
-    spread = Spread.of(_pair_supports(rows.starts, rows.codes, rows.weights, *rows.postings))
-    for code in range(rows.size) if most > 2 else ():
-        tails = rows.with_code(code)
-        if len(tails.codes):
-            spread = spread + _larger(tails, most - 1)
-    return spread
+    Sizes of which there may be more than `MOST_SETS` are drawn: then the least support is exact all the same, the
+    shares of sets are estimates, with intervals.
+    """
+    exact, drawn = np.zeros(int(rows.weights.sum()) + 1, np.int64), []
+    for size in range(1, most + 1):
+        if sets_in(rows, size).sum() > MOST_SETS:
+            drawn.append(drawn_sets(rows, size))
+        else:
+            exact += support_histogram(rows.starts, rows.codes, rows.weights, rows.size, size)
+    supports = np.flatnonzero(exact)
+    spread = Spread(supports, exact[supports])
+    return spread.with_drawn(drawn) if drawn else spread
 
 
 def _single_supports(rows: Rows) -> NDArray[np.int64]:
@@ -126,76 +161,101 @@ def _single_supports(rows: Rows) -> NDArray[np.int64]:
     return np.rint(counted).astype(np.int64)
 
 
+def sets_in(rows: Rows, size: int) -> Numbers:
+    """Return how many sets of so many codes every row has."""
+    lengths = np.diff(rows.starts).astype(np.float64)
+    numbers = np.ones(len(lengths))
+    for i in range(size):
+        numbers *= np.maximum(lengths - i, 0) / (i + 1)
+    return numbers
+
+
+def drawn_sets(rows: Rows, size: int, seed: int = 0) -> DrawnSets:
+    """Draw sets of one size: a row by how many it has, and codes of it; a set in several rows stands for fewer."""
+    random, numbers = np.random.default_rng(seed), sets_in(rows, size)
+    chosen = random.choice(len(numbers), DRAWS, p=numbers / numbers.sum())
+    drawn = np.empty((DRAWS, size), np.int32)
+    for place, row in enumerate(chosen.tolist()):
+        codes = rows.codes[rows.starts[row] : rows.starts[row + 1]]
+        drawn[place] = codes[np.sort(random.choice(len(codes), size, replace=False))]
+    supports, in_rows = _supports_of(drawn, rows.starts, rows.codes, rows.weights, *rows.postings)
+    least = least_support_of_sets(rows.starts, rows.codes, rows.weights, rows.size, size)
+    return DrawnSets(supports, numbers.sum() / DRAWS / in_rows, least)
+
+
+@kernel
+def _supports_of(
+    sets: Codes, starts: Counts, codes: Codes, weights: Counts, ends: Counts, rows: Counts
+) -> tuple[Counts, Counts]:
+    """Count for every set the records and the rows that have all of it, going through the rows of its rarest code."""
+    supports, numbers = np.zeros(len(sets), np.int64), np.zeros(len(sets), np.int64)
+    for s in range(len(sets)):
+        anchor = sets[s, 0]
+        for code in sets[s]:
+            if ends[code + 1] - ends[code] < ends[anchor + 1] - ends[anchor]:
+                anchor = code
+        for p in range(ends[anchor], ends[anchor + 1]):
+            row, every = rows[p], True
+            for code in sets[s]:
+                every = every and has_number(codes, starts[row], starts[row + 1], code)
+            if every:
+                supports[s] += weights[row]
+                numbers[s] += 1
+    return supports, numbers
+
+
+def _joined(spread: Spread, drawn: list[tuple[Counts, Numbers]]) -> Spread:
+    values, place = np.unique(np.concatenate([spread.supports, *(s for s, _ in drawn)]), return_inverse=True)
+    numbers = np.bincount(place.ravel(), np.concatenate([spread.numbers, *(n for _, n in drawn)]), len(values))
+    return Spread(values, numbers)
+
+
 def weakest(rows: Rows, most: int) -> list[tuple[int, tuple[int, ...]]]:
     """List the rarest codes and pairs of codes with their supports, the rarest first, at most so many."""
     singles = _single_supports(rows)
     order = [int(i) for i in np.argsort(singles, kind="stable") if singles[i] > 0][:most]
     rarest: list[tuple[int, tuple[int, ...]]] = [(int(singles[i]), (i,)) for i in order]
-    supports = np.sort(_pair_supports(rows.starts, rows.codes, rows.weights, *rows.postings))
-    if len(supports):
-        a, b, pair_supports = _pairs_between(rows, 1, int(supports[:most][-1]))
-        kept = np.lexsort((b, a, pair_supports))[:most]
-        rarest += [(int(pair_supports[i]), (int(a[i]), int(b[i]))) for i in kept]
+    up_to = np.cumsum(support_histogram(rows.starts, rows.codes, rows.weights, rows.size, 2))
+    if up_to[-1]:
+        bound = int(np.searchsorted(up_to, min(most, int(up_to[-1]))))  # the support of the last that is listed
+        for low, high in ((1, bound - 1), (bound, bound)):
+            a, b, pair_supports = _pairs_between(rows, low, high, most)
+            rarest += [(int(pair_supports[i]), (int(a[i]), int(b[i]))) for i in range(len(a))]
     return sorted(rarest, key=lambda entry: (entry[0], len(entry[1]), entry[1]))[:most]
 
 
 def frequent_pairs(rows: Rows, share: float) -> NDArray[np.int64]:
     """List the most frequent pairs of codes, this share of all that occur (at least one), ties by code."""
-    supports = np.sort(_pair_supports(rows.starts, rows.codes, rows.weights, *rows.postings))
-    most = max(1, round(share * len(supports)))
-    if not len(supports):
+    histogram = support_histogram(rows.starts, rows.codes, rows.weights, rows.size, 2)
+    total = int(histogram.sum())
+    most = max(1, round(share * total))
+    if not total:
         return np.zeros((0, 2), np.int64)
-    a, b, pair_supports = _pairs_between(rows, int(supports[-most]), int(supports[-1]))
+    at_least = np.cumsum(histogram[::-1])[::-1]
+    bound = int(np.flatnonzero(at_least >= most)[-1])  # the support of the last that is listed
+    listed = [_pairs_between(rows, bound + 1, len(histogram), total), _pairs_between(rows, bound, bound, most)]
+    a, b, pair_supports = (np.concatenate(each) for each in zip(*listed, strict=True))
     kept = np.lexsort((b, a, -pair_supports))[:most]
     return np.stack([a[kept], b[kept]], axis=1)
 
 
-def _pairs_between(rows: Rows, least: int, most: int) -> tuple[NDArray[np.int64], ...]:
-    """List the pairs of codes whose support lies between two bounds."""
-    return tuple(_pairs(rows.starts, rows.codes, rows.weights, *rows.postings, least, most))
-
-
-@kernel
-def _pair_supports(starts: Counts, codes: Codes, weights: Counts, ends: Counts, rows: Counts) -> NDArray[np.int64]:
-    """Count the records of every pair of codes, one first code after the other."""
-    size = len(ends) - 1
-    counted = np.zeros(size, np.int64)
-    touched = np.empty(size, np.int64)
-    supports = np.empty(1024, np.int64)
-    filled = 0
-    for first in range(size):
-        many = 0
-        for p in range(ends[first], ends[first + 1]):
-            row = rows[p]
-            for c in range(starts[row + 1] - 1, starts[row] - 1, -1):
-                code = codes[c]
-                if code <= first:
-                    break
-                if counted[code] == 0:
-                    touched[many] = code
-                    many += 1
-                counted[code] += weights[row]
-        if filled + many > len(supports):
-            larger = np.empty(2 * (filled + many), np.int64)
-            larger[:filled] = supports[:filled]
-            supports = larger
-        for t in range(many):
-            supports[filled] = counted[touched[t]]
-            counted[touched[t]] = 0
-            filled += 1
-    return supports[:filled]
+def _pairs_between(rows: Rows, least: int, most: int, limit: int) -> tuple[NDArray[np.int64], ...]:
+    """List the pairs of codes whose support lies between two bounds, by their codes, at most so many."""
+    return tuple(_pairs(rows.starts, rows.codes, rows.weights, *rows.postings, least, most, limit))
 
 
 @kernel
 def _pairs(
-    starts: Counts, codes: Codes, weights: Counts, ends: Counts, rows: Counts, least: int, most: int
+    starts: Counts, codes: Codes, weights: Counts, ends: Counts, rows: Counts, least: int, most: int, limit: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """List the pairs of codes whose support lies between two bounds, with their supports."""
+    """List the pairs of codes whose support lies between two bounds, with their supports, at most so many."""
     size = len(ends) - 1
     counted = np.zeros(size, np.int64)
     pairs = np.empty((3, 1024), np.int64)
     filled = 0
     for first in range(size):
+        if filled >= limit:
+            break
         for p in range(ends[first], ends[first + 1]):
             row = rows[p]
             for c in range(starts[row + 1] - 1, starts[row] - 1, -1):
@@ -212,4 +272,5 @@ def _pairs(
             if support > 0 and least <= support <= most:
                 pairs[0, filled], pairs[1, filled], pairs[2, filled] = first, code, support
                 filled += 1
+    filled = min(filled, limit)
     return pairs[0, :filled], pairs[1, :filled], pairs[2, :filled]

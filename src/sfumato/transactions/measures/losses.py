@@ -20,7 +20,8 @@ from sfumato.configuration import Configured, Option
 from sfumato.errors import BadInputError
 from sfumato.phrases import SMALLEST
 from sfumato.transactions.baskets import Baskets
-from sfumato.transactions.recoding import BasketRelease
+from sfumato.transactions.policy.weights import ItemWeights, read_weights
+from sfumato.transactions.recoding import SUPPRESSED, BasketRelease
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,21 @@ class ItemLosses(Configured):
         Literal["yes", "no"], Option("Whether items that are published as themselves count in UL.")
     ] = "yes"
     weights: Annotated[
-        Literal["one", "tree"],
-        Option("The weight of a published set in UL: one, or by the tree the mean distance of its items."),
+        Literal["one", "tree", "file"],
+        Option(
+            "The weight of a published set in UL: one, by the tree the mean distance of its items, or the mean of what "
+            "the owner's file says of its items."
+        ),
     ] = "one"
+    file: Annotated[
+        str | None,
+        Option(
+            "The owner's weights of items, and penalties for leaving them out: lines such as `250 401: 3 10`.",
+            takes="file",
+            when=("weights", "file"),
+            needed="weights.txt",
+        ),
+    ] = None
     name: ClassVar[str] = "item-losses"
 
     def measure(self, release: BasketRelease) -> dict[str, float]:
@@ -69,20 +82,23 @@ class ItemLosses(Configured):
     def ul_log2(self, release: BasketRelease) -> float:
         """Return log2 of UL; minus infinity where nothing is lost.
 
-        A suppressed occurrence costs as if its item were published as the set of all items.
+        A suppressed occurrence costs as if its item were published as the set of all items, times its penalty where
+        the owner has said one.
         """
+        worth = None if self.file is None else read_weights(release.baskets, self.file)
         records, published = release.baskets.size, release.published
         terms = []
         for label, (size, support) in enumerate(
             zip(published.leaves.tolist(), release.part_supports.tolist(), strict=True)
         ):
             if support and (size > 1 or self.singletons == "yes"):
-                weight = self._weight(release.baskets, published.members(label))
+                members = published.members(label)
+                weight = self._weight(release.baskets, members) if worth is None else worth.weights[members].mean()
                 if weight > 0:
                     loss = set_loss_log2(size, published.domain)
                     terms.append(loss + np.log2(weight) + np.log2(support) - np.log2(records))
         if release.suppressed_occurrences:
-            terms.append(np.log2(release.suppressed_occurrences) - np.log2(records))
+            terms.append(np.log2(_left_out(release, worth)) - np.log2(records))
         return sum_of_log2(np.array(terms))
 
     def _weight(self, baskets: Baskets, members: Codes) -> float:
@@ -92,6 +108,15 @@ class ItemLosses(Configured):
             raise BadInputError("item-losses weights=tree needs a tree of items, and there is none; say weights=one")
         leaves = np.sort(baskets.leaf[members])
         return mean_distance(np.stack([above[leaves] for above in baskets.tree.ancestors]), _widths(baskets))
+
+
+def _left_out(release: BasketRelease, worth: ItemWeights | None) -> float:
+    """Return how many items of records are left out, each times its penalty."""
+    if worth is None:
+        return release.suppressed_occurrences
+    gone, baskets = release.published.codes == SUPPRESSED, release.baskets
+    records = np.repeat(baskets.weights, baskets.lengths)[gone]
+    return float((worth.penalties[baskets.codes[gone]] * records).sum())
 
 
 def set_loss_log2(size: int, domain: int) -> float:

@@ -134,8 +134,9 @@ class PreparedBaskets(Quiet):
         """Measure a release on all scales."""
         reader = BasketReader.of(release)
         errors, intervals = self._errors(reader) if self.expectation is None else (self._expected(release), {})
+        spread = self.spread(release, reader)
         values = {
-            **self.spread(release, reader).measures(),
+            **spread.measures(),
             **self.scales.linking.measure(reader, self.persons),
             **errors,
             **self.scales.losses.measure(release),
@@ -146,7 +147,7 @@ class PreparedBaskets(Quiet):
             values["studies_supported"] = float(sum(study.supported(release) for study in self.studies))
         ordered = {name: values[name] for name in MEASURES if name in values}
         matching = matching_distribution(reader.matches(self.persons)) if self.persons else {}
-        return BasketMeasures(ordered, intervals, matching)
+        return BasketMeasures(ordered, {**intervals, **spread.intervals}, matching)
 
     def spread(self, release: BasketRelease, reader: BasketReader | None = None) -> Spread:
         """Count the records that fit every set of items an attacker may know."""

@@ -16,12 +16,12 @@ from sfumato.workbench.data.opened import of_baskets, of_table
 from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
-from sfumato.workbench.views.changes import data_page
+from sfumato.workbench.views.changes import data_page, edited
 
 
 def checked(project: Project) -> Check | BasketCheck:
     """Check the data of a project as they stand."""
-    study: Any = project.study
+    study = edited(project)
     done: Check | BasketCheck
     if isinstance(study, BasketStudy):
         known = study.scales.known

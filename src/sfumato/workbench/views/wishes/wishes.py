@@ -26,7 +26,7 @@ from sfumato.workbench.data.sentences import all_in_forms, in_forms
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import FieldError
-from sfumato.workbench.views.changes import VERSION, changed, data_page
+from sfumato.workbench.views.changes import VERSION, changed, data_page, edited
 from sfumato.workbench.views.wishes.options import check_study, put_parts
 from sfumato.workbench.views.wishes.presets import (
     LEARNED,
@@ -71,7 +71,7 @@ def _content(project: Project) -> dict[str, Any]:
 
 def shown_wishes(project: Project) -> dict[str, Any]:
     """Say what can be chosen, what was, and what the study says now."""
-    study: Any = project.study
+    study = edited(project)
     baskets = isinstance(study, BasketStudy)
     roles = None if baskets else study.table.roles
     sensitive = [] if roles is None else list(roles.sensitive)
@@ -134,7 +134,7 @@ def wish(call: Call) -> dict[str, Any]:
 
 
 def _parts(project: Project, chosen: Wishes) -> dict[str, Any]:
-    study = project.study
+    study = edited(project)
     parts: dict[str, Any]
     if isinstance(study, BasketStudy):
         filled = of_baskets(study.baskets, "filled", lambda baskets: baskets.filled)
@@ -155,7 +155,7 @@ def _check_budget(text: str) -> None:
 def estimate(call: Call) -> dict[str, Any]:
     """Say how long exploring the study takes, and which candidates cannot be made."""
     project = call.project
-    study: Any = project.study
+    study = edited(project)
     if isinstance(study, BasketStudy):
         done = of_baskets(
             study.baskets,

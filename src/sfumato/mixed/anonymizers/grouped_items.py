@@ -1,0 +1,126 @@
+"""The items of every group made k^m-anonymous by themselves, by any maker of baskets.
+
+A maker of baskets sees the records of one group and the items that occur there, nothing else; what it publishes of them
+becomes parts of the whole release. Two things follow from groups being small:
+- fewer than k records of a group may have any item at all. Then no part can be in k records, and the items of this
+  group are left out; how much may be left out is limited over the whole release, not group by group;
+- a tree that a maker makes up for itself (AA without a tree) would be another one in every group. There is one over all
+  items, and its nodes, which mean nothing, are published as the sets of the group's items under them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sfumato.arrays import Codes, Counts
+from sfumato.errors import InfeasibleError
+from sfumato.mixed.mixed_table import MixedTable
+from sfumato.mixed.release import SUPPRESSED, PartsInUse
+from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer, Task
+from sfumato.transactions.anonymizers.item_tree import balanced_tree
+from sfumato.transactions.anonymizers.trivial import OneItem
+from sfumato.transactions.baskets import Baskets, taken_rows
+from sfumato.transactions.policy import CompleteKAnonymity, KMAnonymity, SuppressionLimit, UtilityConstraints
+from sfumato.transactions.recoding import BasketRelease
+
+ALL = SuppressionLimit(1.0)
+"""What may be left out of a group: the limit is that of the whole release."""
+
+
+@dataclass(frozen=True)
+class FixedBlocks(UtilityConstraints):
+    """Utility constraints that were read once for all items: a group has some of these."""
+
+    file: str | None = None
+    level: int | None = None
+    by_label: dict[str, int] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        """Nothing is to be checked: whoever read the constraints did."""
+
+    def blocks(self, baskets: Baskets) -> Codes:
+        """Say for every item of a group which block it belongs to."""
+        return np.array([self.by_label[label] for label in baskets.items], np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedItems:
+    """Who makes the items of groups anonymous, and what must hold: a task for every group."""
+
+    data: MixedTable
+    maker: BasketAnonymizer
+    requirement: KMAnonymity | CompleteKAnonymity | None
+    """None where nobody is taken to know an item: items then stay as they are."""
+
+    utility: UtilityConstraints | None = None
+    parts: PartsInUse = field(init=False)
+
+    def __post_init__(self) -> None:
+        baskets = self.data.baskets
+        object.__setattr__(self, "parts", PartsInUse(baskets, baskets.tree))
+        if isinstance(self.requirement, KMAnonymity) and KMAnonymity not in self.maker.requirements:
+            object.__setattr__(self, "requirement", CompleteKAnonymity(self.requirement.k))  # which promises more
+        if self.requirement is not None:
+            task = Task(baskets, self.requirement, self.utility, ALL)
+            BasketAnonymizer.check_task(self.maker, task)  # what a maker says of all records, groups need not have
+        if self.utility is not None:
+            blocks = self.utility.blocks(baskets)
+            by_label = dict(zip(baskets.items, blocks.tolist(), strict=True))
+            object.__setattr__(self, "utility", FixedBlocks(by_label=by_label))
+        tree = baskets.tree
+        if tree is None and hasattr(self.maker, "fanout"):
+            tree = balanced_tree(baskets.items, self.maker.fanout)
+        object.__setattr__(self, "_tree", tree)
+
+    def published(self, basket: Counts, count: Counts) -> Codes:
+        """Say what every item of the baskets of one group is published as, one basket after the other."""
+        baskets = self.data.baskets
+        starts, codes = taken_rows(baskets.starts, baskets.codes, basket)
+        if self.requirement is None:
+            return np.array([self.parts.item(code) for code in codes.tolist()], np.int32)
+        filled = np.diff(starts) > 0  # who has no item shows none, and needs no maker
+        basket, count = basket[filled], count[filled]
+        starts, codes = taken_rows(baskets.starts, baskets.codes, basket)
+        if count.sum() < self.requirement.k:
+            return np.full(len(codes), SUPPRESSED, np.int32)
+        used, small = np.unique(codes, return_inverse=True)
+        labels = tuple(baskets.items[code] for code in used.tolist())
+        local = Baskets(labels, starts, small.ravel().astype(np.int32), count, self._tree, baskets.origin)  # type: ignore[attr-defined]
+        made = self.maker.release(Task(local, self.requirement, self.utility, ALL))
+        return self._parts_of(made, used)[np.repeat(made.piece, local.lengths), small.ravel()]
+
+    def _parts_of(self, made: BasketRelease, used: Codes) -> Codes:
+        """Give the parts of a group's recodings their numbers in the whole release: pieces x items of the group."""
+        table = np.full((len(made.recodings), len(used)), SUPPRESSED, np.int32)
+        for row, recoding in zip(table, made.recodings, strict=True):
+            numbers = []
+            for label, size, members in zip(recoding.labels, recoding.leaves.tolist(), recoding.members, strict=True):
+                first, last = self.parts.nodes.get(label, (0, -1))
+                if isinstance(self.maker, OneItem):
+                    numbers.append(self.parts.of_all())
+                elif size > 1 and last - first + 1 == size:
+                    numbers.append(self.parts.of_node(label))
+                else:
+                    numbers.append(self.parts.of_set(tuple(used[list(members)].tolist())))
+            kept = recoding.parts >= 0
+            row[kept] = np.array(numbers, np.int32)[recoding.parts[kept]]
+        return table
+
+
+def check_limit(limit: SuppressionLimit, data: MixedTable, items: Counts, occurrences: int, asked: object) -> None:
+    """Raise where more items are left out than may be; say what would have to be allowed."""
+    baskets = data.baskets
+    share = (
+        len(items) / max(len(baskets.items), 1) if limit.of == "items" else occurrences / max(baskets.occurrences, 1)
+    )
+    if limit.allows(share):
+        return
+    least = int(np.ceil(occurrences / max(baskets.occurrences, 1) * 1e4)) / 1e4
+    raise InfeasibleError(
+        f"{asked}: {occurrences:,} items of records must be left out, {share:.2%} of the {limit.of} where at most "
+        f"{limit.share:.2%} may be (in some groups fewer than k records have an item, or nothing else may be published "
+        f'with one); allow it (--limit "suppression share={least:g} of=occurrences"), merge groups (--merging '
+        '"rt-merge bound=0.3"), or lower k'
+    )

@@ -1,0 +1,198 @@
+"""Where a table and the items of its records are: everything needed to open both, as a value that can be written down.
+
+The items stand in a column of the table (a list, or items with something between them), or in a second file with one
+row per item and a column that says whose it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from sfumato.configuration import Option, check_options
+from sfumato.engines import Engine
+from sfumato.engines.places import seen_from
+from sfumato.errors import BadInputError
+from sfumato.mixed.mixed_table import MixedTable
+from sfumato.mixed.reading import items_of_column, items_of_file, tied
+from sfumato.table import TableDeclaration
+from sfumato.tradeoff.study.texts import known_keys
+from sfumato.vocabulary import ITEM_COLUMN, ITEM_OF, ITEM_OWNER, ITEM_SEPARATOR, ITEM_TREE, ITEMS_FILE, SENSITIVE_ITEMS
+
+FILES = ("source", "tree")
+
+
+@dataclass(frozen=True)
+class ItemsDeclaration:
+    """Where the items of records are, what is known of them, and which are sensitive."""
+
+    column: Annotated[str | None, ITEM_COLUMN] = None
+    source: Annotated[str | None, ITEMS_FILE] = None
+    id: Annotated[str | None, ITEM_OWNER] = None
+    item: Annotated[str | None, ITEM_OF] = None
+    separator: Annotated[str | None, ITEM_SEPARATOR] = None
+    tree: Annotated[str | None, ITEM_TREE] = None
+    sensitive: Annotated[tuple[str, ...], SENSITIVE_ITEMS] = ()
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if (self.column is None) == (self.source is None):
+            raise BadInputError(
+                "the items of a record stand in a column of the table (--items COLUMN) or in a second file "
+                "(--items-file FILE --id COLUMN --item COLUMN); name one of the two"
+            )
+        if self.source is not None and (self.id is None or self.item is None):
+            raise BadInputError(
+                f"{self.source}: a second file of items needs the column that both files name a person by (--id) and "
+                "the column of items (--item)"
+            )
+        if self.source is None and (self.id is not None or self.item is not None):
+            raise BadInputError("--id and --item are about a second file of items; name it (--items-file)")
+        if self.source is not None and self.separator is not None:
+            raise BadInputError("a second file has one item per row, so no separator (--separator); leave it out")
+        twice = [label for n, label in enumerate(self.sensitive) if label in self.sensitive[:n]]
+        if twice:
+            raise BadInputError(f"the sensitive item {twice[0]!r} is named twice")
+
+    @property
+    def name(self) -> str:
+        """What the column of items is called in the published file."""
+        return self.column or self.item or "items"
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that opening the items reads."""
+        return [Path(getattr(self, name)) for name in FILES if getattr(self, name) is not None]
+
+    def options(self) -> list[str]:
+        """Write what the command line needs to open the same items."""
+        names = {"column": "--items", "source": "--items-file", "sensitive": "--sensitive-items"}
+        words = []
+        for each in fields(self):
+            given = getattr(self, each.name)
+            for text in given if isinstance(given, tuple) else (given,):
+                words += [] if text is None else [f"{names.get(each.name, f'--{each.name}')}={text}"]
+        return words
+
+    def entries(self, folder: Path | None) -> dict[str, Any]:
+        """Write the section of a study; files named as seen from a folder, if one is given."""
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        if folder is not None:
+            given |= {key: seen_from(folder, given[key]) for key in FILES if given[key] is not None}
+        given["sensitive"] = list(self.sensitive) or None
+        return {key: value for key, value in given.items() if value is not None}
+
+    @staticmethod
+    def of(entries: Mapping[str, Any], folder: Path) -> ItemsDeclaration:
+        """Read the section of a study; a file is looked for beside the study."""
+        known_keys("[items]", entries, [each.name for each in fields(ItemsDeclaration)])
+        given = dict(entries)
+        for key in FILES:
+            if isinstance(given.get(key), str) and (folder / given[key]).is_file():
+                given[key] = str(folder / given[key])
+        if isinstance(given.get("sensitive"), list):
+            given["sensitive"] = tuple(given["sensitive"])
+        return ItemsDeclaration(**given)
+
+
+@dataclass(frozen=True)
+class MixedDeclaration:
+    """A table, and where the items of its records are."""
+
+    table: Annotated[TableDeclaration, Option("The table.", takes="table")]
+    items: Annotated[ItemsDeclaration, Option("The items of its records.", takes="items")]
+
+    def __post_init__(self) -> None:
+        roles, name = self.table, self.items.name
+        if roles.neutral:
+            raise BadInputError(
+                f"the column {roles.neutral[0]!r} is to be published as it is (--neutral); beside a column of items "
+                "nothing is: it would tell records of a group apart. Make it quasi or sensitive, or leave it out"
+            )
+        if roles.household is not None:
+            raise BadInputError("a household column (--household) is not known beside a column of items; leave it out")
+        said = {"quasi": roles.quasi, "sensitive": roles.sensitive, "identifier": roles.identifier}
+        for role, columns in said.items():
+            if name in columns:
+                raise BadInputError(
+                    f"the column {name!r} holds the items (--items), so it has no role of its own; do not name it as "
+                    f"--{role}. Sensitive items are named one by one (--sensitive-items)"
+                )
+            if self.items.id in columns and role != "identifier":
+                raise BadInputError(f"the column {self.items.id!r} names persons (--id); do not name it as --{role}")
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that opening it reads."""
+        return [*self.table.files, *self.items.files]
+
+    def open_rows(self) -> Engine:
+        """Open the rows of the table; what names items or persons is read as it is written."""
+        named = self.items.column or self.items.id or ""
+        written = tuple(dict.fromkeys((*self.table.as_written, named)))
+        try:
+            return replace(self.table, as_written=written).open_rows()
+        except BadInputError as error:
+            option = "--items" if self.items.column else "--id"
+            if f"{named!r} (--as-written)" not in str(error):
+                raise
+            raise BadInputError(str(error).replace("--as-written", option)) from None
+
+    def open(self, rows: Engine | None = None) -> MixedTable:
+        """Open the table and the items of its records."""
+        rows, items = rows or self.open_rows(), self.items
+        named = items.column or items.id or ""
+        if named not in rows.columns:
+            option = "--items" if items.column else "--id"
+            raise BadInputError(
+                f"{rows.origin}: there is no column {named!r} ({option}); the columns are "
+                f"{', '.join(map(repr, rows.columns[:30]))}"
+            )
+        table = self.table.open(rows)
+        if items.column is not None:
+            held = items_of_column(table, items.column, items.separator)
+        else:
+            assert items.source is not None and items.id is not None and items.item is not None
+            held = items_of_file(table, items.source, items.id, items.item)
+        return tied(table, held, items.name, named, items.tree, items.sensitive)
+
+    def with_table(self, **changes: Any) -> MixedDeclaration:
+        """Return the same with something else said of the table."""
+        return replace(self, table=replace(self.table, **changes))
+
+
+def read_mixed(
+    source: Any,
+    *,
+    quasi: Iterable[str],
+    items: str | None = None,
+    items_file: str | Path | None = None,
+    id: str | None = None,
+    item: str | None = None,
+    separator: str | None = None,
+    tree: str | Path | None = None,
+    sensitive_items: Iterable[str] = (),
+    **columns: Any,
+) -> MixedTable:
+    """Read a table whose records have a set of items: in a column of it, or in a second file with one row per item.
+
+    `columns` are what `read` takes beside the quasi-identifiers: `sensitive`, `identifier`, `missing`, `na`, ...
+
+    >>> import pyarrow
+    >>> frame = pyarrow.table({"age": ["34", "36", "51"], "codes": [["250"], ["250", "401"], []]})
+    >>> read_mixed(frame, quasi=["age"], items="codes").baskets.items
+    ('250', '401')
+    """
+    given: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in columns.items()}
+    held = ItemsDeclaration(
+        items,
+        None if items_file is None else str(items_file),
+        id,
+        item,
+        separator,
+        None if tree is None else str(tree),
+        tuple(sensitive_items),
+    )
+    return MixedDeclaration(TableDeclaration(source, tuple(quasi), **given), held).open()

@@ -1,0 +1,176 @@
+"""A table with a set-valued column: rows of quasi-identifiers, each with a basket of items.
+
+    table      the relational part, compressed to cells as every table
+    baskets    the distinct baskets, as every set of baskets
+    pairs      which cell has which basket, in how many records: what ties the two
+
+Everything in this room runs on the pairs. A record without items has the empty basket. Items that the owner calls
+sensitive make a derived attribute of the record (`policy`), which is a sensitive attribute of the cells like any other:
+cells are divided by it here, so that every requirement and measure of tables can read it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from sfumato.arrays import Counts
+from sfumato.errors import BadInputError
+from sfumato.quiet import Quiet
+from sfumato.table import Table, weighted_counts
+from sfumato.table.cells import Cells, sensitive_attribute
+from sfumato.table.hierarchies.categories import flat
+from sfumato.transactions.baskets import Baskets
+
+NONE = "none"
+"""The value of the derived attribute of a record that has no sensitive item."""
+
+TOGETHER = " + "
+"""What stands between the sensitive items of a record that has several."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pairs(Quiet):
+    """The distinct pairs of a cell and a basket, by cell and basket, and the number of records of each."""
+
+    cell: Counts
+    basket: Counts
+    count: Counts
+
+    @staticmethod
+    def gathered(cell: Counts, basket: Counts, count: Counts) -> Pairs:
+        """Join equal pairs and put them in order."""
+        width = int(basket.max(initial=0)) + 1
+        keys, number = np.unique(cell * width + basket, return_inverse=True)
+        return Pairs(keys // width, keys % width, weighted_counts(number.ravel(), count, len(keys)))
+
+    def __len__(self) -> int:
+        return len(self.count)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MixedTable(Quiet):
+    """A table, the baskets of its records, and which cell has which basket."""
+
+    table: Table
+    """The relational part; with the derived attribute where there are sensitive items."""
+
+    declared: Table
+    """The same as it was declared, without that."""
+
+    baskets: Baskets
+    pairs: Pairs
+    column: str
+    """What the column of items is called, here and in the published file."""
+
+    sensitive: tuple[str, ...] = ()
+    """The items, or nodes of their tree, that make the derived attribute."""
+
+    notices: tuple[str, ...] = ()
+
+    @property
+    def cells(self) -> Cells:
+        """The cells of the relational part."""
+        return self.table.cells
+
+    @property
+    def origin(self) -> str:
+        """Where the data come from, for messages."""
+        return self.table.engine.origin
+
+    @property
+    def records(self) -> int:
+        """The number of records."""
+        return self.table.cells.records
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of a release that hold one value each, in the order of the input: not the derived one."""
+        return [name for name in self.table.published if name != self.column]
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of the records, in any order, with their items and the tree of these."""
+        cells, made = self.cells, hashlib.sha256(self.baskets.digest.encode())
+        for quasi in cells.quasi:
+            made.update(repr((quasi.name, quasi.hierarchy.content, quasi.weight)).encode())
+        for sensitive in cells.sensitive:
+            made.update(repr((sensitive.name, sensitive.labels)).encode())
+        for array in (cells.codes, cells.values, self.pairs.cell, self.pairs.basket, self.pairs.count):
+            made.update(np.ascontiguousarray(array).tobytes())
+        return made.hexdigest()
+
+
+def derived_values(baskets: Baskets, sensitive: Sequence[str]) -> list[str]:
+    """Say for every distinct basket which of the sensitive items, or nodes, it has: the derived attribute."""
+    having = [_has_any(baskets, _items_of(baskets, label)) for label in sensitive]
+    return [
+        TOGETHER.join(label for label, has in zip(sensitive, row, strict=True) if has) or NONE
+        for row in np.stack(having, axis=1).tolist()
+    ]
+
+
+def _items_of(baskets: Baskets, label: str) -> Counts:
+    """Return the items that a sensitive item or node of the tree stands for."""
+    if label in baskets.places:
+        return np.array([baskets.places[label]], np.int64)
+    if baskets.tree is not None:
+        for (first, last), name in baskets.tree.nodes.items():
+            if name == label:
+                return np.flatnonzero((baskets.leaf >= first) & (baskets.leaf <= last))
+    tree = "" if baskets.tree is None else ", and no node of the item tree is called so"
+    raise BadInputError(f"the sensitive item {label!r} is in no record of {baskets.origin}{tree}; name one that is")
+
+
+def _has_any(baskets: Baskets, items: Counts) -> Counts:
+    wanted = np.zeros(len(baskets.items), np.int64)
+    wanted[items] = 1
+    row = np.repeat(np.arange(baskets.distinct), baskets.lengths)
+    return np.bincount(row, wanted[baskets.codes], baskets.distinct) > 0  # type: ignore[return-value]
+
+
+def mixed_table(
+    table: Table,
+    baskets: Baskets,
+    pairs: Pairs,
+    column: str,
+    sensitive: Sequence[str] = (),
+    notices: Sequence[str] = (),
+) -> MixedTable:
+    """Tie a table and the baskets of its records; with sensitive items their attribute is one of the table's."""
+    assert int(pairs.count.sum()) == table.cells.records == baskets.size, "every record has one basket"
+    declared = table
+    if sensitive:
+        table, pairs = _with_derived(table, baskets, pairs, column, sensitive)
+    return MixedTable(table, declared, baskets, pairs, column, tuple(sensitive), tuple(notices))
+
+
+def _with_derived(
+    table: Table, baskets: Baskets, pairs: Pairs, column: str, sensitive: Sequence[str]
+) -> tuple[Table, Pairs]:
+    """Divide the cells by the derived attribute, which is then the table's last sensitive one by name."""
+    cells, values = table.cells, derived_values(baskets, sensitive)
+    hierarchy = flat(sorted(set(values)), observed=True)
+    codes = hierarchy.encode(values)[pairs.basket]
+    attribute, value = sensitive_attribute(column, hierarchy, codes, pairs.count)
+    names = [each.name for each in cells.sensitive]
+    place = int(np.searchsorted(np.array(names, dtype=object), column)) if names else 0
+    several = np.insert(cells.values[pairs.cell], place, value, axis=1)
+    rows = np.concatenate([pairs.cell[:, None], several], axis=1)
+    distinct, number = np.unique(rows, axis=0, return_inverse=True)
+    number = number.ravel()
+    divided = Cells(
+        cells.quasi,
+        (*cells.sensitive[:place], attribute, *cells.sensitive[place:]),
+        np.ascontiguousarray(cells.codes[distinct[:, 0]]),
+        np.ascontiguousarray(distinct[:, 1:].astype(np.int32)),
+        weighted_counts(number, pairs.count, len(distinct)),
+    )
+    roles = replace(table.roles, sensitive=(*table.roles.sensitive, column))
+    other = replace(table, roles=roles, hierarchies={**table.hierarchies, column: hierarchy})
+    vars(other)["_counted"] = (divided, table.dropped, table.link)
+    return other, Pairs.gathered(number, pairs.basket, pairs.count)

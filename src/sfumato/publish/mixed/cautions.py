@@ -1,0 +1,66 @@
+"""What a release of a table with items does not protect against, said of this very release.
+
+As for tables and baskets, texts follow from the settings and from what is published; what needs the records stands in
+`count` and is for the publisher.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from sfumato.anonymizers import Anonymizer
+from sfumato.mixed.measures.attacks import Persons
+from sfumato.mixed.measures.reader import MixedReader
+from sfumato.mixed.policy import MixedRequirement
+from sfumato.mixed.release import MixedRelease
+from sfumato.mixed.study import MixedCandidate
+from sfumato.phrases import counted
+from sfumato.publish.cautions import Caution, cautions
+from sfumato.transactions.measures.attacks import Linking
+
+
+def mixed_cautions(release: MixedRelease, candidate: MixedCandidate) -> list[Caution]:
+    """List what this release does not protect against."""
+    assert isinstance(candidate.anonymizer, Anonymizer)
+    relational = cautions(release.relational, candidate.requirement.of_groups, candidate.anonymizer)
+    return [*_more_known(release, candidate.requirement), *_same_rest(), *_sensitive(release, candidate), *relational]
+
+
+def _more_known(release: MixedRelease, wanted: MixedRequirement) -> Iterator[Caution]:
+    """Say what happens to somebody of whom more is known than the promise speaks of."""
+    more = wanted.m + 1
+    persons = Persons.drawn(release.data, replace(Linking(), persons=2000), more)
+    kept, items = persons.in_release(release)
+    fits = MixedReader.of(release).fitting(persons.questions(release.data, kept, items, True)) if kept else np.zeros(0)
+    few, one = int((fits < wanted.k).sum()), int((fits == 1).sum())
+    ends = f"{wanted.m} known items" if wanted.m != 1 else "one known item"
+    yield Caution(
+        "more known items",
+        f"The promise ends at the quasi-identifiers and {ends if wanted.m else 'no known item'}. Someone who knows "
+        f"{counted(more, 'item')} of a person beside the quasi-identifiers may find fewer than {wanted.k:,} records, "
+        "or one alone.",
+        f"of {len(fits):,} persons of whom the quasi-identifiers and {more} random items are known, {few:,} fit fewer "
+        f"than {counted(wanted.k, 'record')}, {one:,} a single one"
+        if few
+        else "",
+    )
+
+
+def _same_rest() -> Iterator[Caution]:
+    yield Caution(
+        "what the rest of a record tells",
+        "All records that fit what is known of a person may show further items in common: these are then known of the "
+        "person, too. No number of candidates protects against that.",
+    )
+
+
+def _sensitive(release: MixedRelease, candidate: MixedCandidate) -> Iterator[Caution]:
+    if any(part.on == release.data.column for part in candidate.requirement.further):
+        yield Caution(
+            "sensitive items and known items",
+            "What is promised of sensitive items holds of a whole group. Someone who also knows items of a person sees "
+            "some records of the group only, among which sensitive items may be more frequent.",
+        )

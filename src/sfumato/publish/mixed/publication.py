@@ -1,0 +1,230 @@
+"""Publishing a point of a map of a table with items: file and certificate, all or nothing, audited as written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sfumato.errors import BadInputError
+from sfumato.measures import measure
+from sfumato.mixed.declaration import MixedDeclaration
+from sfumato.mixed.measures.scales import MixedScales, item_losses, known_within_groups
+from sfumato.mixed.mixed_table import MixedTable
+from sfumato.mixed.reading import with_items_of_file
+from sfumato.mixed.release import MixedRelease
+from sfumato.mixed.study import MixedCandidate, MixedStudy
+from sfumato.mixed.writing import Sheet, files_of, formulas_in, mixed_names, published_sheet, write_drafts
+from sfumato.phrases import counted
+from sfumato.plain import json_text
+from sfumato.publish.baskets.legend import read_legend
+from sfumato.publish.baskets.publication import legend_line
+from sfumato.publish.certificate import Origin
+from sfumato.publish.leaving import Leaving, check_confirmed, check_unchanged
+from sfumato.publish.mixed.audit import MixedAudit, audit_mixed
+from sfumato.publish.mixed.cautions import mixed_cautions
+from sfumato.publish.mixed.certificate import (
+    confirmed_alone,
+    mixed_certificate,
+    mixed_in_plain_words,
+    public_mixed_certificate,
+)
+from sfumato.publish.plain_words import PlainWords
+from sfumato.release import format_of
+from sfumato.table import Table
+from sfumato.tradeoff import Map, Point
+from sfumato.tradeoff.choice.exposure import check_shown
+from sfumato.transactions.files.legend import Names
+from sfumato.words.mixed.meanings import mixed_meanings
+
+KIND = "sfumato mapping of a table with items"
+
+
+def leaving_mixed(
+    map_: Map,
+    study: MixedStudy,
+    point: Point,
+    folder: Path,
+    path: Path,
+    origin: Origin,
+    layout: str,
+    escape_formulas: bool = False,
+    legend: str = "auto",
+) -> LeavingMixed:
+    """Make the release of a point anew, ready to be published."""
+    if layout != "rows":
+        raise BadInputError(f"a table with items is written row by row; leave out --layout {layout}")
+    candidate = point.candidate
+    assert isinstance(candidate, MixedCandidate)
+    data = study.data.open()
+    check_unchanged(map_, folder, data.origin, data.digest)
+    release = candidate.make(data)
+    check_shown(release.relational, point.id)
+    origin = replace(origin, table=data.origin)
+    return LeavingMixed(release, candidate, study, path, origin, escape_formulas, legend)
+
+
+@dataclass(frozen=True)
+class LeavingMixed(Leaving):
+    """A release of a table with items on its way out."""
+
+    template: ClassVar[str] = "certificate-mixed.html"
+    only_yours: ClassVar[str] = "it tells what was left out"
+    use_of_mapping: ClassVar[str] = "What stands for what: {} (keep it to yourself)"
+
+    release: MixedRelease
+    candidate: MixedCandidate
+    study: MixedStudy
+    path: Path
+    origin: Origin
+    escape_formulas: bool = False
+    legend: str = "auto"
+
+    @cached_property
+    def names(self) -> Names:
+        """What the file calls what is published."""
+        return mixed_names(self.release, self.legend)
+
+    @cached_property
+    def sheet(self) -> Sheet:
+        """What the file holds."""
+        return published_sheet(self.release, self.names)
+
+    @property
+    def data(self) -> Sequence[Path]:
+        """The records, and the legend where they need one."""
+        return files_of(self.path, self.names)
+
+    @property
+    def inputs(self) -> Sequence[Path]:
+        """The files of the table and of its items."""
+        return self.study.data.files
+
+    @cached_property
+    def scales(self) -> MixedScales:
+        """The scales of its certificate: an attacker knows as many items as the promise speaks of."""
+        return replace(self.study.scales, known=self.candidate.requirement.m)
+
+    def mapping(self) -> str:
+        """Write what every part of every group stands for."""
+        release, parts = self.release, self.release.parts
+        items = release.data.baskets.items
+        stands = {
+            self.names.texts[parts.labels[part]]: [items[code] for code in parts.members(part)]
+            for part in release.part_supports.nonzero()[0].tolist()
+        }
+        return json_text({"kind": KIND, "requirement": str(self.candidate.requirement), "published": stands})
+
+    def write(self, drafts: Sequence[Path]) -> Mapping[str, int]:
+        """Write every record with what is published of its items."""
+        write_drafts(self.sheet, self.names, drafts, self.path, self.escape_formulas)
+        return formulas_in(self.sheet, self.escape_formulas) if format_of(self.path) == "csv" else {}
+
+    def verify(self, drafts: Sequence[Path]) -> MixedAudit:
+        """Audit the draft with the table and its items at hand, by the legend that was written."""
+        return audited(self.release, self.candidate, self.study.data, drafts, self.escape_formulas)
+
+    def certificates(self, drafts: Sequence[Path], verdict: MixedAudit) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Make the publisher's certificate and the public one, which comes first and sees nothing but the file."""
+        release, candidate = self.release, self.candidate
+        meanings, warnings = mixed_meanings(self.scales), mixed_cautions(release, candidate)
+        files = dict(zip((target.name for target in self.data), drafts, strict=True))
+        alone = audit_of(release, candidate, drafts, self.escape_formulas)
+        entries = len(self.names.legend)
+        outside = public_mixed_certificate(candidate, release, files, entries, alone, warnings, meanings)
+        measures = self.scales.prepare(release.data).measure(release).values
+        inside = mixed_certificate(outside, release, candidate, self.origin, verdict, measures, warnings, meanings)
+        return inside, outside
+
+    def in_plain_words(self, outside: Mapping[str, Any]) -> PlainWords:
+        """Say it of a table with items."""
+        return mixed_in_plain_words(outside)
+
+    def values(self, verdict: MixedAudit) -> Mapping[str, Any]:
+        """Return what a program reads of it."""
+        return {
+            "requirement": str(self.candidate.requirement),
+            "anonymizer": str(self.candidate.anonymizer),
+            "items_with": str(self.candidate.item_anonymizer),
+            "merging": str(self.candidate.merging),
+            "groups": verdict.groups,
+            "published_items": verdict.published_items,
+            "suppressed": self.release.data.records - self.release.records,
+            "legend": str(self.data[1]) if self.names.legend else None,
+            "measures": dict(verdict.measures),
+        }
+
+    def lines(self, verdict: MixedAudit) -> Sequence[str]:
+        """Say how much was published, and what was re-checked."""
+        rows, items = counted(verdict.records, "record"), counted(verdict.published_items, "published item")
+        return [
+            f"Published {self.path}: {rows} in {counted(verdict.groups, 'group')} with {items}.",
+            f"Re-checked on the written file: {self.candidate.requirement}",
+            f"  That is: {self.candidate.requirement.rule_in_words()}.",
+            *(legend_line(file, len(self.names.legend)) for file in self.data[1:]),
+        ]
+
+
+def audited(
+    release: MixedRelease,
+    candidate: MixedCandidate,
+    declared: MixedDeclaration,
+    drafts: Sequence[Path],
+    escape_formulas: bool,
+) -> MixedAudit:
+    """Audit the written drafts, data and legend; refuse to publish where that fails or differs from the maker.
+
+    What is promised of sensitive items is about what people have, which no file shows: it was proved on the groups.
+    """
+    verdict = audit_of(release, candidate, drafts, escape_formulas, declared)
+    if verdict.rare:
+        raise AssertionError(f"the audit of the written file failed: {verdict.rare[0]}")
+    check_confirmed(verdict, maker_numbers(release, verdict.known))
+    return verdict
+
+
+def audit_of(
+    release: MixedRelease,
+    candidate: MixedCandidate,
+    drafts: Sequence[Path],
+    escape_formulas: bool,
+    declared: MixedDeclaration | None = None,
+) -> MixedAudit:
+    """Audit written drafts by themselves, or against the original as it is declared."""
+    data, roles = release.data, release.data.declared.roles
+    written: dict[str, Any] = {"delimiter": ",", "encoding": "utf-8", "header": True}
+    return audit_mixed(
+        drafts[0],
+        roles.quasi,
+        data.column,
+        str(confirmed_alone(candidate.requirement, data)),
+        None if declared is None else _original(data, declared),
+        roles.sensitive,
+        legend=read_legend(drafts[1]) if len(drafts) > 1 else None,
+        tree=data.baskets.tree if declared is not None else None,
+        known=candidate.requirement.m,
+        local=True,
+        original_separator=None if declared is None else declared.items.separator,
+        suppressed="keep",
+        escaped_formulas=escape_formulas,
+        **(written if format_of(drafts[0]) == "csv" else {}),
+    )
+
+
+def _original(data: MixedTable, declared: MixedDeclaration) -> Table:
+    """Return the table with its items in one column, as the audit reads it."""
+    items = declared.items
+    if items.source is None:
+        return data.declared
+    return with_items_of_file(data.declared, items.source, str(items.id), str(items.item))
+
+
+def maker_numbers(release: MixedRelease, known: int) -> dict[str, float]:
+    """Work out, from the release in memory, what the audit works out from the file."""
+    lost = {name: value for name, value in item_losses(release).items() if name in ("ncp", "occurrences_suppressed")}
+    relational = dict(measure(release.relational).values)
+    if release.data.sensitive:  # the derived attribute is not in the file
+        relational = {name: relational[name] for name in ("k", "loss", "suppressed") if name in relational}
+    return {**relational, **known_within_groups(release, known), **lost}

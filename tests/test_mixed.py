@@ -1,0 +1,229 @@
+"""Tables with a set-valued column: read, made, written; every file counted again by plain Python."""
+
+import csv
+import io
+import itertools
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sfumato.anonymizers import anonymizer
+from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.mixed.anonymizers.making import Recipe
+from sfumato.mixed.anonymizers.merging import merging
+from sfumato.mixed.declaration import ItemsDeclaration, MixedDeclaration
+from sfumato.mixed.policy import mixed_requirement
+from sfumato.mixed.writing import write_mixed
+from sfumato.table import TableDeclaration
+from sfumato.transactions.anonymizers.registry import candidate_maker
+from sfumato.transactions.policy import SuppressionLimit
+
+
+def opened(people, **items):
+    """Open records (age, sex, items)."""
+    frame = pa.table(
+        {
+            "age": [str(age) for age, _, _ in people],
+            "sex": [sex for _, sex, _ in people],
+            "codes": pa.array([list(codes) for _, _, codes in people], pa.list_(pa.string())),
+        }
+    )
+    return MixedDeclaration(
+        TableDeclaration(frame, quasi=("age", "sex")), ItemsDeclaration(column="codes", **items)
+    ).open()
+
+
+def made(data, require, maker="mondrian", items="coat", merge="none", suppress=0.0, limit=1.0):
+    recipe = Recipe(
+        anonymizer(maker),
+        mixed_requirement(require),
+        candidate_maker(items),
+        merging(merge),
+        suppress,
+        None,
+        SuppressionLimit(limit, "occurrences"),
+    )
+    return recipe.make(data)
+
+
+def rows_of(path):
+    """Read a written CSV by the notation alone: (quasi-identifiers, set of parts) of every record."""
+    with path.open(encoding="utf-8", newline="") as stream:
+        head, *rows = csv.reader(stream)
+    at = head.index("codes")
+    records = []
+    for row in rows:
+        parts = next(csv.reader(io.StringIO(row[at], newline=""), delimiter=";"), []) if row[at] else []
+        records.append((tuple(row[:at] + row[at + 1 :]), frozenset(parts)))
+        assert parts == sorted(parts) and len(set(parts)) == len(parts)
+    return records
+
+
+def least(records, m):
+    """Count by the definition: the fewest records of a group that show a set of up to m parts."""
+    counts = {}
+    for quasi, parts in records:
+        for size in range(m + 1):
+            for chosen in itertools.combinations(sorted(parts), size):
+                counts[quasi, chosen] = counts.get((quasi, chosen), 0) + 1
+    return min(counts.values())
+
+
+def stands_for(part):
+    """Say which items a part stands for, of items that are letters."""
+    return set(part.strip("{}").split(", ")) if part.startswith("{") else {part}
+
+
+PEOPLE = st.lists(
+    st.tuples(st.integers(20, 40), st.sampled_from("mf"), st.frozensets(st.sampled_from("abcdef"), max_size=4)),
+    min_size=8,
+    max_size=24,
+).filter(lambda people: any(codes for _, _, codes in people))
+MAKERS = ("mondrian", "mondrian mode=relaxed seed=1", "full-domain", "local-recoding", "hilbert", "without-quasi")
+ITEM_MAKERS = ("coat", "pcta", "aa", "lra", "vpa", "partition", "one-item")
+MERGING = ("none", "r-merge bound=0.8", "t-merge bound=0.8", "rt-merge bound=0.8")
+
+
+@settings(max_examples=40, deadline=None, report_multiple_bugs=False, suppress_health_check=list(HealthCheck))
+@given(
+    people=PEOPLE,
+    k=st.integers(2, 4),
+    m=st.integers(0, 3),
+    maker=st.sampled_from(MAKERS),
+    items=st.sampled_from(ITEM_MAKERS),
+    merge=st.sampled_from(MERGING),
+    suppress=st.sampled_from([0.0, 0.2]),
+)
+def test_every_file_holds_what_was_promised_counted_again(
+    people, k, m, maker, items, merge, suppress, tmp_path_factory
+):
+    if maker in ("local-recoding", "hilbert", "without-quasi"):
+        suppress = 0.0
+    path = tmp_path_factory.mktemp("release") / "out.csv"
+    release = made(opened(people), f"k-km-anonymity k={k} m={m}", maker, items, merge, suppress)
+    write_mixed(release, path)
+    records = rows_of(path)
+    assert len(records) == release.records >= len(people) * (1 - suppress)
+    assert least(records, m) >= k
+    occurring = {code for _, _, codes in people for code in codes}
+    everything = occurring if items == "one-item" else set()
+    for _, parts in records:
+        for part in parts:
+            assert (part == "*" and everything) or stands_for(part) <= occurring
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("items", ITEM_MAKERS)
+def test_every_maker_of_tables_goes_with_every_maker_of_items(maker, items, tmp_path):
+    people = [(20 + i % 13, "mf"[i % 2], "abcdef"[i % 5 :][:3]) for i in range(40)]
+    write_mixed(made(opened(people), "k-km-anonymity k=3 m=2", maker, items), tmp_path / "out.csv")
+    assert least(rows_of(tmp_path / "out.csv"), 2) >= 3
+
+
+def test_items_come_from_a_column_a_list_or_a_second_file_alike(tmp_path):
+    people = [("1", "30", ["250", "a;b"]), ("2", "31", ["250"]), ("3", "32", []), ("4", "33", ["401.9", "250"])]
+    lines = [[who, age, ";".join(f'"{code}"' if ";" in code else code for code in codes)] for who, age, codes in people]
+    with (tmp_path / "people.csv").open("w", newline="") as stream:
+        csv.writer(stream).writerows([["id", "age", "codes"], *lines])
+    with (tmp_path / "codes.csv").open("w", newline="") as stream:
+        rows = [[who, code] for who, _, codes in people for code in codes]
+        csv.writer(stream).writerows([["id", "codes"], *rows, ["9", "777"]])
+    frame = {"id": [who for who, _, _ in people], "age": [int(age) for _, age, _ in people]}
+    table = pa.table({**frame, "codes": pa.array([codes or None for _, _, codes in people], pa.list_(pa.string()))})
+    pq.write_table(table, tmp_path / "people.parquet")
+    (tmp_path / "people.json").write_text(json.dumps(table.to_pylist()))
+    column = ItemsDeclaration(column="codes")
+    sources = {
+        "people.csv": column,
+        "people.parquet": column,
+        "people.json": column,
+        "second": ItemsDeclaration(source=str(tmp_path / "codes.csv"), id="id", item="codes"),
+    }
+    seen = {}
+    for name, items in sources.items():
+        file = tmp_path / ("people.csv" if name == "second" else name)
+        data = MixedDeclaration(TableDeclaration(str(file), quasi=("age",)), items).open()
+        baskets = [data.baskets.basket(basket) for basket in data.pairs.basket.tolist()]
+        seen[name] = (baskets, data.cells.codes[data.pairs.cell].tolist())
+        assert any("1 record" in notice and "without items" in notice for notice in data.notices)
+    assert seen["people.csv"][0] == [("250", "a;b"), ("250",), (), ("250", "401.9")]
+    assert len({repr(each) for each in seen.values()}) == 1
+    assert any(
+        "'id'" in notice for notice in MixedDeclaration(TableDeclaration(table, quasi=("age",)), column).open().notices
+    )
+
+
+def test_what_is_not_right_with_the_items_is_a_sentence(tmp_path):
+    (tmp_path / "people.csv").write_text("id,age,codes\n1,30,a;b\n1,31,b\n")
+    (tmp_path / "codes.csv").write_text("id,code\n7,a\n")
+    table = TableDeclaration(str(tmp_path / "people.csv"), quasi=("age",))
+    second = {"source": str(tmp_path / "codes.csv"), "id": "id", "item": "code"}
+    with pytest.raises(BadInputError, match="repeat a value of 'id'"):
+        MixedDeclaration(table, ItemsDeclaration(**second)).open()
+    with pytest.raises(BadInputError, match=r"no column 'illness' \(--items\)"):
+        MixedDeclaration(table, ItemsDeclaration(column="illness")).open()
+    with pytest.raises(BadInputError, match="name one of the two"):
+        ItemsDeclaration()
+    with pytest.raises(BadInputError, match="--sensitive-items"):
+        MixedDeclaration(TableDeclaration(table.source, quasi=("codes",)), ItemsDeclaration(column="codes"))
+    with pytest.raises(BadInputError, match="neutral"):
+        MixedDeclaration(
+            TableDeclaration(table.source, quasi=("age",), neutral=("id",)), ItemsDeclaration(column="codes")
+        )
+    (tmp_path / "people.csv").write_text("id,age\n1,30\n2,31\n")
+    with pytest.raises(BadInputError, match="both files must name a person alike"):
+        MixedDeclaration(table, ItemsDeclaration(**second)).open()
+
+
+def test_a_requirement_on_the_sensitive_items_is_about_the_items_records_have(tmp_path):
+    people = [(20 + i, "m", ["hiv", "flu"] if i % 4 == 0 else ["flu", "cold"]) for i in range(24)]
+    data = opened(people, sensitive=("hiv",))
+    assert [(each.name, each.labels) for each in data.cells.sensitive] == [("codes", ["hiv", "none"])]
+    release = made(data, "k-km-anonymity k=4 m=1 & l-diversity l=2 variant=distinct on=codes")
+    by_group = {}
+    for entry, group in enumerate(release.placed.group.tolist()):
+        basket = int(data.pairs.basket[release.placed.pair[entry]])
+        by_group.setdefault(group, set()).add("hiv" in data.baskets.basket(basket))
+    assert all(len(values) == 2 for values in by_group.values())
+    write_mixed(release, tmp_path / "out.csv")
+    assert least(rows_of(tmp_path / "out.csv"), 1) >= 4
+    with pytest.raises(BadInputError, match="no record"):
+        opened(people, sensitive=("aids",))
+
+
+def test_groups_without_enough_items_are_refused_unless_items_may_be_left_out():
+    people = [(20 + i, "m", ["a"] if i == 3 else []) for i in range(12)]
+    with pytest.raises(InfeasibleError, match="suppression share=1 of=occurrences"):
+        made(opened(people), "k-km-anonymity k=3 m=1", limit=0.0)
+    assert made(opened(people), "k-km-anonymity k=3 m=1").suppressed_occurrences == 1
+
+
+def test_the_release_does_not_depend_on_the_order_of_records(tmp_path):
+    people = [(20 + i % 3, "mf"[i % 2], "abcdef"[i % 5 :][:3]) for i in range(40)]
+    for number, order in enumerate((people, people[::-1])):
+        release = made(opened(order), "k-km-anonymity k=3 m=2", "mondrian mode=relaxed seed=3", suppress=0.1)
+        write_mixed(release, tmp_path / f"{number}.csv")
+    assert (tmp_path / "0.csv").read_bytes() == (tmp_path / "1.csv").read_bytes()
+
+
+def test_merging_lets_items_lose_less_and_keeps_its_bound():
+    people = [(20 + i % 17, "mf"[i % 2], "abcdefghij"[i % 7 :][:3]) for i in range(120)]
+    data = opened(people)
+
+    def losses(release):
+        sizes = release.parts.sizes[release.part]
+        cost = [0.0 if size == 1 else size / release.parts.domain for size in sizes.tolist()]
+        boxes, cells = release.relational.boxes, data.cells
+        each = [quasi.hierarchy.losses(boxes.lo[:, a], boxes.hi[:, a]) for a, quasi in enumerate(cells.quasi)]
+        relational = sum(float(column @ release.relational.sizes) for column in each) / len(each) / data.records
+        return relational, sum(c * n for c, n in zip(cost, release.count[release.row_of_item].tolist(), strict=True))
+
+    before = losses(made(data, "k-km-anonymity k=3 m=2"))
+    for method in ("r-merge", "t-merge", "rt-merge"):
+        after = losses(made(data, "k-km-anonymity k=3 m=2", merge=f"{method} bound=0.5"))
+        assert after[0] <= 0.5 + 1e-9 and after[1] < before[1]
+        assert losses(made(data, "k-km-anonymity k=3 m=2", merge=f"{method} bound=0")) == before
