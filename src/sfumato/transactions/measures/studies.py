@@ -19,7 +19,7 @@ import numpy as np
 from sfumato.errors import BadInputError
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.policy.item_lists import lines_of, named_items, names_in, spans_of
-from sfumato.transactions.recoding import SUPPRESSED, BasketRelease, Recoding
+from sfumato.transactions.recoding import SUPPRESSED, BasketRelease, Published
 
 COLON = ":"
 
@@ -34,29 +34,22 @@ class ItemStudy:
 
     def supported(self, release: BasketRelease) -> bool:
         """Say whether a release supports the study."""
-        baskets = release.baskets
-        row = np.repeat(np.arange(baskets.distinct), baskets.lengths)
-        for piece, recoding in enumerate(release.recodings):
-            occurring = np.unique(baskets.codes[release.piece[row] == piece])
-            parts = recoding.parts[occurring]
-            for item, part in zip(occurring.tolist(), parts.tolist(), strict=True):
-                if part == SUPPRESSED and baskets.items[item] in self.labels:
-                    return False
-            for part in np.unique(parts[parts != SUPPRESSED]).tolist():
-                behind = stands_for(baskets, recoding, part)
-                if not behind.isdisjoint(self.labels) and not behind <= self.labels:
-                    return False
-        return True
+        baskets, published = release.baskets, release.published
+        left_out = np.unique(baskets.codes[published.codes == SUPPRESSED])
+        if any(baskets.items[item] in self.labels for item in left_out.tolist()):
+            return False
+        behind = (stands_for(baskets, published, label) for label in range(len(published.labels)))
+        return all(items <= self.labels or items.isdisjoint(self.labels) for items in behind)
 
 
-def stands_for(baskets: Baskets, recoding: Recoding, part: int) -> frozenset[str]:
-    """Return the items that a part stands for: those that occur, and the others under its node of the tree."""
-    members = frozenset(baskets.items[item] for item in recoding.members[part])
-    if recoding.leaves[part] == len(members) or baskets.tree is None:
+def stands_for(baskets: Baskets, published: Published, label: int) -> frozenset[str]:
+    """Return the items that a label stands for: those that occur, and the others under its node of the tree."""
+    members = frozenset(baskets.items[item] for item in published.members(label).tolist())
+    if published.leaves[label] == len(members) or baskets.tree is None:
         return members
     leaves = baskets.tree.leaves
-    for span in spans_of(baskets.tree, recoding.labels[part]):
-        if len(span) == recoding.leaves[part]:
+    for span in spans_of(baskets.tree, published.labels[label]):
+        if len(span) == published.leaves[label]:
             return frozenset(leaves[place] for place in span)
     return members | frozenset(leaves)  # a part for everything
 
