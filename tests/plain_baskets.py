@@ -140,7 +140,7 @@ def plain_clusters(rows, items, k, m, maker, blocks=None):
             present = [cluster for cluster in clusters if cluster & set(names)]
             if not present or not 0 < support(present) < k:
                 break
-            clusters = plain_step(clusters, present, support, maker, block, k, rows)
+            clusters = plain_step(clusters, present, support, maker, block)
             if maker.visit != "stay":
                 break
         for cluster in clusters:
@@ -148,43 +148,26 @@ def plain_clusters(rows, items, k, m, maker, blocks=None):
                 turns[cluster] = turn + 1
 
 
-def plain_step(clusters, present, support, maker, block, k, rows):
-    """Merge one cluster of a constraint with its cheapest partner, or suppress a little where no merge helps."""
-    whole = {block[min(own)]: frozenset() for own in clusters}
-    for own in clusters:
-        whole[block[min(own)]] |= own
-    bounds = [support([whole[block[min(a)]], whole[block[min(b)]]]) for a in present for b in present]
-    if min(bounds) < k:
-        return plain_suppressed(clusters, present, rows)
+def plain_step(clusters, present, support, maker, block):
+    """Merge one cluster of a constraint with its cheapest partner, or suppress the least supported."""
+    least = min(present, key=lambda own: (support([own]), len(own), min(own)))
     found = []
-    for own in sorted(present, key=lambda own: (support([own]), len(own), min(own))):
-        partners = []
+    for own in present if maker.seed == "any" else [least]:
         for other in clusters - {own}:
             if block[min(own)] == block[min(other)]:
                 union = support([own | other])
                 size = len(own) + len(other)
                 loss = (size if maker.loss == "size" else 2**size - 1) * max(union, 1)
-                partners.append((loss, union, min(other), own, other))
-        if partners:
-            loss, union, _, own, other = min(partners, key=lambda entry: entry[:3])
-            found.append((loss, union, min(own), own, other))
-            if maker.seed != "any":
-                break
+                found.append((loss, union, min(own), min(other), own, other))
     if not found:
-        return plain_suppressed(clusters, present, rows)
-    *_, own, other = min(found, key=lambda entry: entry[:3])
+        return clusters - {least}
+    by_own = {}  # the best partner of every candidate, then the best of these
+    for entry in found:
+        best = by_own.get(entry[4])
+        if best is None or (entry[0], entry[1], entry[3]) < (best[0], best[1], best[3]):
+            by_own[entry[4]] = entry
+    *_, own, other = min(by_own.values(), key=lambda entry: entry[:3])
     return (clusters - {own, other}) | {own | other}
-
-
-def plain_suppressed(clusters, present, rows):
-    """Suppress the members of one cluster that stand in the rows of a constraint, where that loses least."""
-    offending = [row for row in rows if all(own & row for own in present)]
-    ways = []
-    for own in present:
-        gone = own & frozenset().union(*offending)
-        ways.append((sum(item in row for item in gone for row in rows), len(gone), min(own), own, gone))
-    *_, own, gone = min(ways, key=lambda way: way[:3])
-    return (clusters - {own}) | ({own - gone} if own - gone else set())
 
 
 def plain_vpa(rows, items, k, m, tree, parts):

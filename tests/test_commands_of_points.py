@@ -164,7 +164,7 @@ def test_every_field_has_an_example():
     assert set(DECLARATIONS) == {own.name for own in fields(TableDeclaration)}
     assert set(CANDIDATES) == {own.name for own in fields(Candidate)}
     assert set(BASKETS) == {own.name for own in fields(BasketsDeclaration)}
-    assert set(BASKET_CANDIDATES) == {own.name for own in fields(BasketCandidate)}
+    assert {*BASKET_CANDIDATES, "warm"} == {own.name for own in fields(BasketCandidate)}
 
 
 @pytest.mark.parametrize("field", [own.name for own in fields(TableDeclaration)])
@@ -194,11 +194,24 @@ def test_the_command_of_a_point_says_everything_of_baskets(here, monkeypatch, fi
     check_all(monkeypatch)
 
 
-@pytest.mark.parametrize("field", [own.name for own in fields(BasketCandidate)])
+@pytest.mark.parametrize("field", BASKET_CANDIDATES)
 def test_the_command_of_a_point_says_everything_of_a_candidate_of_baskets(here, monkeypatch, field):
     block = {"anonymizers": ["coat"], "requirements": ["km-anonymity k=3 m=2"], **BASKET_CANDIDATES[field]}
     written("baskets", {"source": "b.csv", "tree": "tree.csv"}, [block], ["itemset_risk", "ul"])
     check_all(monkeypatch)
+
+
+def test_a_point_that_goes_on_from_another_has_no_command_and_is_published_all_the_same(here, monkeypatch):
+    asked = [f"km-anonymity k={k} m=2" for k in (2, 3)]
+    block = {"anonymizers": ["coat"], "requirements": asked, "warm": True}
+    written("baskets", {"source": "b.csv", "tree": "tree.csv"}, [block], ["itemset_risk", "ul"])
+    run(monkeypatch, "explore", "study.toml", "--out", "map", "--workers", "1")
+    map_ = read_map("map")
+    warm = [point for point in map_.points if point.candidate.warm]
+    assert warm
+    for point in warm:
+        assert anonymize_command(map_.study, point) is None
+        run(monkeypatch, "release", "map", "--point", point.id, "--to", "published.csv", "--force")
 
 
 def test_a_seed_that_the_study_states_is_in_the_command(here, monkeypatch):

@@ -19,12 +19,8 @@ from sfumato.transactions.baskets import Baskets, rows_once
 from sfumato.transactions.measures.itemset_counts import holders
 
 NONE = -1
-ALIVE, TICK, TOUCHED, CHANGES, LOST = 0, 1, 2, 3, 4
-"""Places in `facts`: how many clusters there are, the last mark given to a row, tallies that are set, changes made, and
-how many of these took items out of a cluster or the cluster itself."""
-
-MOST_BLOCKS = 2000
-"""Where there are more blocks of items, it is not counted which of them are in records together."""
+ALIVE, TICK, TOUCHED, CHANGES = 0, 1, 2, 3
+"""Places in `facts`: how many clusters there are, the last mark given to a row, tallies that are set, changes made."""
 
 
 class Clusters(NamedTuple):
@@ -53,14 +49,8 @@ class Clusters(NamedTuple):
 
     sizes: Counts
     supports: Counts
-    own: Counts
-    """For every item how many records had it at first."""
-
     block: Codes
-    """For every slot (and item) the block of items within which it may be merged, numbered from 0."""
-
-    together: Counts
-    """How many records show something of two blocks: what no merge can exceed. Without places where there are many."""
+    """For every slot the block of items within which it may be merged."""
 
     alive: Codes
     place: Codes
@@ -95,7 +85,6 @@ def clusters_of(baskets: Baskets, blocks: Codes, start: NDArray[np.integer] | No
     place[used] = np.arange(len(used))
     alive = np.full(items, NONE, np.int32)
     alive[: len(used)] = used
-    block = np.unique(blocks, return_inverse=True)[1].ravel().astype(np.int32)
     return Clusters(
         starts=starts,
         lengths=lengths,
@@ -110,9 +99,7 @@ def clusters_of(baskets: Baskets, blocks: Codes, start: NDArray[np.integer] | No
         first=head.copy(),
         sizes=weighted_counts(slot[slot >= 0], None, items),
         supports=weighted_counts(codes, np.repeat(baskets.weights, lengths), items),
-        own=baskets.supports.copy(),
-        block=block,
-        together=_blocks_together(starts, block[codes], baskets.weights, int(block.max(initial=-1)) + 1),
+        block=np.asarray(blocks, np.int32).copy(),
         alive=alive,
         place=place,
         versions=np.zeros(items, np.int64),
@@ -120,26 +107,8 @@ def clusters_of(baskets: Baskets, blocks: Codes, start: NDArray[np.integer] | No
         marks=np.zeros(baskets.distinct, np.int64),
         tally=np.zeros(items, np.int64),
         touched=np.empty(items, np.int32),
-        facts=np.array([len(used), 0, 0, 0, 0], np.int64),
+        facts=np.array([len(used), 0, 0, 0], np.int64),
     )
-
-
-def _blocks_together(starts: Counts, blocks: Codes, weights: Counts, number: int) -> Counts:
-    """Count the records of every two blocks, a block with itself being its own records."""
-    if number > MOST_BLOCKS:
-        return np.zeros((0, 0), np.int64)
-    row = np.repeat(np.arange(len(weights)), np.diff(starts))
-    return _count_together(*rows_once(row, blocks, len(weights)), weights, number)
-
-
-@kernel
-def _count_together(starts: Counts, blocks: Codes, weights: Counts, number: int) -> Counts:
-    together = np.zeros((number, number), np.int64)
-    for row in range(len(weights)):
-        for i in range(starts[row], starts[row + 1]):
-            for j in range(starts[row], starts[row + 1]):
-                together[blocks[i], blocks[j]] += weights[row]
-    return together
 
 
 def _linked(slot: Codes) -> tuple[Codes, Codes, Codes]:
@@ -255,76 +224,18 @@ def suppress(state: Clusters, cluster: int) -> None:
     while item != NONE:
         for at in range(state.begins[item], state.begins[item + 1]):
             row = state.rows[at]
-            _strike(state, row, cluster)
+            end = state.starts[row] + state.lengths[row]
+            for place in range(state.starts[row], end):
+                if state.codes[place] == cluster:
+                    state.codes[place] = state.codes[end - 1]
+                    state.lengths[row] -= 1
+                    break
         state.slot[item] = NONE
         item = state.following[item]
     state.versions[state.first[cluster]] += 1
     state.supports[cluster] = 0
     state.facts[CHANGES] += 1
-    state.facts[LOST] += 1
     _leave(state, cluster)
-
-
-@kernel
-def withdraw(state: Clusters, cluster: int, gone: Codes) -> None:
-    """Suppress some members of a cluster, not all; the others stay together."""
-    state.versions[state.first[cluster]] += 1
-    for item in gone:
-        state.slot[item] = NONE
-    state.facts[TICK] += 1
-    tick = state.facts[TICK]
-    item, last, least = state.head[cluster], NONE, NONE
-    while item != NONE:
-        after = state.following[item]
-        if state.slot[item] == cluster:
-            if last == NONE:
-                state.head[cluster] = item
-            else:
-                state.following[last] = item
-            last = item
-            least = item if least == NONE else min(least, item)
-            for at in range(state.begins[item], state.begins[item + 1]):
-                state.marks[state.rows[at]] = tick
-        item = after
-    state.following[last] = NONE
-    state.tail[cluster], state.first[cluster] = last, least
-    state.sizes[cluster] -= len(gone)
-    for item in gone:
-        for at in range(state.begins[item], state.begins[item + 1]):
-            row = state.rows[at]
-            if state.marks[row] != tick and _strike(state, row, cluster):
-                state.supports[cluster] -= state.weights[row]
-    state.versions[least] += 1
-    state.facts[CHANGES] += 1
-    state.facts[LOST] += 1
-
-
-@kernel
-def _strike(state: Clusters, row: int, cluster: int) -> bool:
-    """Take a cluster out of a row, and its block out of the count of blocks where the row has no more of it."""
-    end, at = state.starts[row] + state.lengths[row], NONE
-    block, others = state.block[cluster], False
-    for place in range(state.starts[row], end):
-        if state.codes[place] == cluster:
-            at = place
-        elif state.block[state.codes[place]] == block:
-            others = True
-    if at == NONE:
-        return False
-    state.codes[at] = state.codes[end - 1]
-    state.lengths[row] -= 1
-    if others or len(state.together) == 0:
-        return True
-    state.together[block, block] -= state.weights[row]
-    for place in range(state.starts[row], end - 1):
-        other = state.block[state.codes[place]]
-        known = False
-        for before in range(state.starts[row], place):
-            known = known or state.block[state.codes[before]] == other
-        if not known:
-            state.together[block, other] -= state.weights[row]
-            state.together[other, block] -= state.weights[row]
-    return True
 
 
 @kernel

@@ -7,10 +7,6 @@
             j := the generalized item of i's utility constraint for which UL(i + j) is least
             if there is one: generalize i and j together, else suppress i
 
-Where i has no partner we take the next item of p that has one; where none has, or where no generalization within the
-utility constraints can bring p to k records, only those items of one generalized item are suppressed that stand in the
-few records of p, where that loses the fewest occurrences. The paper suppresses all of i.
-
 The papers leave the order of constraints and ties open; what is done here is said in `merging`. `coat` without
 options is the reading above. `order=ascending visit=once` (the rarest constraint first, one merge at a time) loses less
 in most of our measurements (docs/transactions.md).

@@ -6,20 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import Codes, Counts
-from sfumato.kernel_helpers import has_number, pop, pushed
+from sfumato.kernel_helpers import pop, pushed
 from sfumato.kernels import kernel
 from sfumato.transactions.anonymizers.clusters import (
     ALIVE,
     CHANGES,
     NONE,
-    TICK,
     TOUCHED,
     Clusters,
     merge,
     support_of,
     suppress,
     tally_with,
-    withdraw,
 )
 
 SAME = 1e-12
@@ -98,113 +96,30 @@ def least_supported(state: Clusters, slots: Codes, number: int) -> int:
 
 
 @kernel
-def merge_once(state: Clusters, slots: Codes, number: int, k: int, any_seed: bool, prices: NDArray[np.float64]) -> None:
-    """Merge one cluster of a constraint with its cheapest partner; where no merge can help, suppress a little.
-
-    With `any_seed` all clusters of the constraint are asked for the cheapest merge, otherwise the one in the fewest
-    records, and the next where its block has no partner for it.
-    """
-    if is_hopeless(state, slots, number, k):
-        suppress_least(state, slots, number, k)
+def merge_once(state: Clusters, slots: Codes, number: int, any_seed: bool, prices: NDArray[np.float64]) -> None:
+    """Merge one cluster of a constraint with its cheapest partner; suppress the least supported where none has one."""
+    least = least_supported(state, slots, number)
+    if not any_seed:
+        partner, _, _ = cheapest_partner(state, least, prices)
+        if partner == NONE:
+            suppress(state, least)
+        else:
+            merge(state, least, partner)
         return
     seed, other, lowest, fewest = NONE, NONE, np.inf, 0
-    asked = slots[:number].copy()
     for i in range(number):
-        if not any_seed:
-            least = least_supported(state, asked[i:], number - i)
-            for j in range(i, number):
-                if asked[j] == least:
-                    asked[i], asked[j] = asked[j], asked[i]
-        partner, cost, union = cheapest_partner(state, asked[i], prices)
+        partner, cost, union = cheapest_partner(state, slots[i], prices)
         if partner == NONE:
             continue
         better = cost < lowest - SAME
         if not better and cost < lowest + SAME:
-            better = union < fewest or (union == fewest and state.first[asked[i]] < state.first[seed])
+            better = union < fewest or (union == fewest and state.first[slots[i]] < state.first[seed])
         if better:
-            seed, other, lowest, fewest = asked[i], partner, cost, union
-        if not any_seed:
-            break
+            seed, other, lowest, fewest = slots[i], partner, cost, union
     if seed == NONE:
-        suppress_least(state, slots, number, k)
+        suppress(state, least)
     else:
         merge(state, seed, other)
-
-
-@kernel
-def is_hopeless(state: Clusters, slots: Codes, number: int, k: int) -> bool:
-    """Say whether two blocks of a constraint (or its one) are in fewer than k records, however it is merged."""
-    if len(state.together) == 0:
-        return False
-    for i in range(number):
-        for j in range(i, number):
-            if state.together[state.block[slots[i]], state.block[slots[j]]] < k:
-                return True
-    return False
-
-
-@kernel
-def suppress_least(state: Clusters, slots: Codes, number: int, k: int) -> None:
-    """Suppress of one cluster of a constraint the members that stand in its few records, where that costs least.
-
-    The cost is the occurrences that are lost; ties: fewer items, then the smaller least item. What remains of the
-    cluster is in no record with the others any more; what it loses elsewhere is queued anew.
-    """
-    rows = _rows_of(state, slots, number, k)
-    best, cheapest, fewest = NONE, 0, 0
-    for i in range(number):
-        items, cost = _members_in(state, slots[i], rows)
-        better = best == NONE or cost < cheapest
-        if not better and cost == cheapest:
-            better = len(items) < fewest or (len(items) == fewest and state.first[slots[i]] < state.first[best])
-        if better:
-            best, cheapest, fewest = slots[i], cost, len(items)
-    gone, _ = _members_in(state, best, rows)
-    if len(gone) == state.sizes[best]:
-        suppress(state, best)
-    else:
-        withdraw(state, best, gone)
-
-
-@kernel
-def _rows_of(state: Clusters, slots: Codes, number: int, k: int) -> Codes:
-    """List the rows that have all of these clusters; they are fewer than k."""
-    least = least_supported(state, slots, number)
-    rows, many = np.empty(k, np.int32), 0
-    state.facts[TICK] += 1
-    tick = state.facts[TICK]
-    item = state.head[least]
-    while item != NONE:
-        for at in range(state.begins[item], state.begins[item + 1]):
-            row = state.rows[at]
-            if state.marks[row] == tick:
-                continue
-            state.marks[row] = tick
-            present = 0
-            for place in range(state.starts[row], state.starts[row] + state.lengths[row]):
-                for i in range(number):
-                    present += state.codes[place] == slots[i]
-            if present == number:
-                rows[many] = row
-                many += 1
-        item = state.following[item]
-    return rows[:many]
-
-
-@kernel
-def _members_in(state: Clusters, cluster: int, rows: Codes) -> tuple[Codes, int]:
-    """List the members of a cluster that stand in some of these rows, and how many records had them at first."""
-    items, number, cost = np.empty(state.sizes[cluster], np.int32), 0, 0
-    item = state.head[cluster]
-    while item != NONE:
-        for row in rows:
-            if has_number(state.rows, state.begins[item], state.begins[item + 1], row):
-                items[number] = item
-                number += 1
-                cost += int(state.own[item])
-                break
-        item = state.following[item]
-    return items[:number], cost
 
 
 @kernel
@@ -218,7 +133,7 @@ def serve(
         support = support_of(state, slots, number) if number else 0
         if support == 0 or support >= k or (served and not stay):
             return support
-        merge_once(state, slots, number, k, any_seed, prices)
+        merge_once(state, slots, number, any_seed, prices)
         served = True
 
 
@@ -295,30 +210,21 @@ def serve_pairs(
         a, b, owner = (key // width) % width, key % width, stamp % width
         if not is_present(state, owner, stamp // width // width):
             continue
-        waiting[0], waiting[1] = state.slot[owner], NONE
+        waiting[0], waiting[1] = owner, NONE
         partner = b if a == owner else a
         if b == width - 1 or is_present(state, partner, (stamp // width) % width):
             itemset[0], itemset[1] = a, b if b < width - 1 else NONE
             turn = key // width // width // (2 * k + 2)
-            waiting[1] = state.slot[partner] if b < width - 1 else NONE
             serve(state, itemset, k, any_seed, stay, prices, slots)
-            for i in range(2):  # a merge moves an item to another slot, and its own may be gone; members may have left
-                item = owner if i == 0 else partner
-                if waiting[i] != NONE and state.slot[item] != NONE:
-                    waiting[i] = state.slot[item]
-                if waiting[i] != NONE and state.head[waiting[i]] == NONE:
-                    waiting[i] = NONE
-            if waiting[1] == waiting[0] or (
-                waiting[1] != NONE and is_present(state, partner, (stamp // width) % width)
-            ):
-                waiting[1] = NONE
-            for i in range(2):
-                changed = i == 1 or not is_present(state, owner, stamp // width // width)
-                if in_rounds and changed and waiting[i] != NONE:
-                    state.rounds[waiting[i]] = turn + 1
-        for slot in waiting:
-            if slot != NONE:
-                key, stamp = most_urgent(state, int(slot), k, m, ascending)
+            if b < width - 1 and not is_present(state, partner, (stamp // width) % width):
+                waiting[1] = partner if state.slot[partner] != state.slot[owner] else NONE
+                if in_rounds and state.slot[partner] != NONE:
+                    state.rounds[state.slot[partner]] = turn + 1
+            if in_rounds and state.slot[owner] != NONE and not is_present(state, owner, stamp // width // width):
+                state.rounds[state.slot[owner]] = turn + 1
+        for item in waiting:
+            if item != NONE and state.slot[item] != NONE:
+                key, stamp = most_urgent(state, state.slot[item], k, m, ascending)
                 if key != NONE:
                     keys, stamps = pushed(keys, stamps, size, key, stamp)
                     size += 1

@@ -4,11 +4,9 @@
         take the next one   (`order`)
         merge one of its clusters (`seed`) with the cluster for which the union loses the least utility (`loss`)
         until the constraint holds, or once, and queue it again   (`visit`)
-        where no cluster of it has another of its block left, or its blocks are in fewer than k records however they are
-        merged: suppress the members of one of its clusters that stand in these records, where that costs least
+        where its block of items has no other cluster left: suppress it
 
-Merging never lowers the support of a constraint that occurs, so what holds goes on to hold; suppressing may, and then
-what it concerns is queued again; every step leaves fewer clusters or fewer items, so the loop ends. Under
+Merging never lowers the support of a constraint that occurs, so what holds goes on to hold and the loop ends. Under
 k^m-anonymity the constraints are all pairs and items that occur; those of the present clusters stand in a queue, and a
 merge renews the entries of one cluster. Larger sets are found by enumeration once the smaller ones hold, as in Apriori.
 """
@@ -24,7 +22,7 @@ from numpy.typing import NDArray
 from sfumato.arrays import Codes, Counts
 from sfumato.configuration import Option
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer, Task, check_enough_records
-from sfumato.transactions.anonymizers.clusters import ALIVE, LOST, NONE, Clusters, clusters_of
+from sfumato.transactions.anonymizers.clusters import ALIVE, NONE, Clusters, clusters_of
 from sfumato.transactions.anonymizers.constraint_kernels import present_supports, serve_pairs, serve_sets, size_prices
 from sfumato.transactions.baskets import rows_once
 from sfumato.transactions.measures.itemset_counts import rare_itemsets
@@ -95,30 +93,19 @@ class SetBased(BasketAnonymizer):
 
 
 def serve_all_sets(state: Clusters, requirement: KMAnonymity, choices: Choices) -> None:
-    """Serve all sets of up to m items that occur: items and pairs from one queue, then larger sets, size by size.
-
-    Members that leave a cluster lower the supports of smaller sets as well: then it begins again.
-    """
-    while True:
-        before = int(state.facts[LOST])
-        serve_pairs(state, requirement.k, min(requirement.m, 2), *choices)
-        for size in range(3, requirement.m + 1):
-            _serve_size(state, requirement.k, size, choices)
-        if requirement.m < 3 or state.facts[LOST] == before:
-            return
-
-
-def _serve_size(state: Clusters, k: int, size: int, choices: Choices) -> None:
-    while True:
-        starts, codes = _present_rows(state)
-        rare, supports, _ = rare_itemsets(starts, codes, state.weights, len(state.slot), size, k)
-        if not len(rare):
-            return
-        urgent = np.argsort(supports if choices[0] else -supports, kind="stable")[:LISTED]
-        itemsets = np.sort(state.first[rare[urgent]], axis=1)
-        order = np.lexsort(itemsets.T[::-1])
-        patience = max(1, int(state.facts[ALIVE]) // ROUND)
-        serve_sets(state, itemsets[order], supports[urgent][order], k, patience, *choices)
+    """Serve all sets of up to m items that occur: items and pairs from one queue, then larger sets, size by size."""
+    serve_pairs(state, requirement.k, min(requirement.m, 2), *choices)
+    for size in range(3, requirement.m + 1):
+        while True:
+            starts, codes = _present_rows(state)
+            rare, supports, _ = rare_itemsets(starts, codes, state.weights, len(state.slot), size, requirement.k)
+            if not len(rare):
+                break
+            urgent = np.argsort(supports if choices[0] else -supports, kind="stable")[:LISTED]
+            itemsets = np.sort(state.first[rare[urgent]], axis=1)
+            order = np.lexsort(itemsets.T[::-1])
+            patience = max(1, int(state.facts[ALIVE]) // ROUND)
+            serve_sets(state, itemsets[order], supports[urgent][order], requirement.k, patience, *choices)
 
 
 def _present_rows(state: Clusters) -> tuple[Counts, Codes]:
