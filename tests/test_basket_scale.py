@@ -13,8 +13,10 @@ from plain_baskets import complete_holds, km_holds, plain_partition, plain_tree,
 from sfumato.errors import BadInputError
 from sfumato.transactions import anonymize_baskets, basket_requirement, baskets_of
 from sfumato.transactions.anonymizers.item_tree import balanced_tree
+from sfumato.transactions.anonymizers.registry import candidate_maker
 from sfumato.transactions.measures.itemsets import Rows, itemset_spread, weakest
-from sfumato.transactions.measures.scales import measure_baskets
+from sfumato.transactions.measures.queries import ItemQueries
+from sfumato.transactions.measures.scales import BasketScales, measure_baskets
 from sfumato.transactions.recoding import BasketRelease
 
 
@@ -159,3 +161,37 @@ def test_one_very_long_basket_takes_no_memory_for_its_pairs():
     assert peak < 8e6  # 4.5 million pairs would be 36 MB
     assert spread.numbers.sum() == 3000 + 3000 * 2999 // 2
     assert [own for _, own in rarest] == [(11,), (13,), (15,), (17,)]
+
+
+# -- odd baskets -------------------------------------------------------------------------------------------------
+
+PROMISES = dict.fromkeys(("aa", "coat", "pcta", "upcta", "lra", "vpa", "one-item"), "km-anonymity k=3 m=2")
+PROMISES["partition"] = "k-anonymity k=3"
+
+
+@pytest.mark.parametrize("maker", PROMISES)
+def test_an_item_that_is_called_like_everything_is_never_taken_for_it(maker):
+    """Whatever is published as `*` stands for the item of that name alone; trees, whose root is `*`, are refused."""
+    rows = [{"*"}] * 4 + [{"*", "a"}] * 4 + [{"b"}] * 3 + [{"c", "d"}, {"e"}, {"f", "a"}]
+    wanted = basket_requirement(PROMISES[maker])
+    if maker in ("aa", "lra", "vpa", "partition"):
+        with pytest.raises(BadInputError, match=r"an item is called '\*'.* rename the item, or take coat or pcta"):
+            candidate_maker(maker).anonymize(baskets_of(rows), wanted)
+        return
+    release = candidate_maker(maker).anonymize(baskets_of(rows), wanted)
+    for shown, row in zip(published(release), records(release.baskets), strict=True):
+        assert "*" not in shown or "*" in row
+    if "*" in release.labels:
+        assert release.published.members(release.labels.index("*")).tolist() == [release.baskets.places["*"]]
+
+
+@pytest.mark.parametrize("maker", PROMISES)
+def test_baskets_of_one_item_are_made_and_measured(maker):
+    wanted = basket_requirement(PROMISES[maker])
+    alone = candidate_maker(maker).anonymize(baskets_of([{"a"}] * 5), wanted)
+    assert set(alone.labels) <= {"a", "*"}
+    release = candidate_maker(maker).anonymize(baskets_of([{"a"}] * 5 + [{"b"}] * 2 + [{"c"}] * 2), wanted)
+    assert km_holds(release, 3, 1)
+    queries = ItemQueries(size=1)
+    for own in (alone, release):
+        assert measure_baskets(own, BasketScales(queries=queries))["itemset_risk"] <= 1 / 3
