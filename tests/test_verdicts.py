@@ -252,7 +252,7 @@ def test_numbers_on_the_page_are_those_of_points_json(explored: tuple[Path, str]
     told = {point["id"]: point["worth"] for point in data_of(folder / "report.html")["points"]}
     assert {id: {key: own[key] for key in worths[id]} for id, own in told.items()} == worths
     with opened(browser, folder / "report.html") as page:
-        assert HOSTILE in page.text_content("#worth") and page.locator("script").count() == 3
+        assert HOSTILE in page.text_content("#worth") and page.locator("script").count() == 4
 
 
 def test_the_public_page_has_neither_the_section_nor_records(explored: tuple[Path, str]) -> None:

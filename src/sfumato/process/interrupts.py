@@ -40,6 +40,7 @@ _pressed = threading.Event()
 _named = threading.Event()
 _keeping = threading.Event()
 _looking = threading.Event()
+_heard = threading.Event()
 _last_words = ["stopped"]
 
 
@@ -107,10 +108,12 @@ def looks_itself() -> Iterator[None]:
     It is for what runs until it is told to end, so a wish of the system that it ends (SIGTERM) is the same to it.
     """
     _looking.set()
+    _heard.wait(2 * LOOK_SECONDS)  # only the main thread can say what SIGTERM does; before that it would be the end
     try:
         yield
     finally:
         _looking.clear()
+        _heard.clear()
 
 
 def pressed() -> bool:
@@ -189,6 +192,7 @@ def run(work: Callable[[], int]) -> int:
         while not over.wait(LOOK_SECONDS):
             if _looking.is_set():
                 signal.signal(signal.SIGTERM, signal.default_int_handler)
+                _heard.set()
     except KeyboardInterrupt:
         _pressed.set()
         if _keeping.is_set():
