@@ -124,7 +124,8 @@ def test_its_items_get_a_tree_and_sensitive_ones(client: TestClient, clinic: Pat
     for field, value in (("tree", "nowhere.csv"), ("separator", "::"), ("sensitive", ["zz"])):
         wrong = refused(client, "items", values={field: value})
         assert wrong["field"] == field, wrong
-    assert client.post("/api/projects/clinic/items", json={"values": {"tree": "../../x.csv"}}).status_code == 403
+    for outside in ("../../x.csv", "../../../../../../../../etc/passwd", "/etc/passwd"):
+        assert client.post("/api/projects/clinic/items", json={"values": {"tree": outside}}).status_code == 403
     assert client.post("/api/projects/patients/items", json={"values": {"colour": 1}}).json()["field"] == "colour"
     posted(client, "items", values={})
     assert study_in(clinic).data.items.tree is None

@@ -67,7 +67,7 @@ def items_seen(declared: MixedDeclaration) -> dict[str, Any]:
     flat = replace(declared.table, quasi=(first,), sensitive=(), neutral=(), identifier=(), hierarchy={})
     found: dict[str, Any] = of_mixed(
         replace(declared, table=flat),
-        "items seen",
+        "items-seen",
         lambda data: {
             "items": len(data.baskets.items),
             "notices": [each for each in data.notices if not each.startswith(UNLISTED)],

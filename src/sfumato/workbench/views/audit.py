@@ -28,6 +28,7 @@ from sfumato.publish.mixed.audit_lines import mixed_audit_lines
 from sfumato.publish.mixed.publication import original_of
 from sfumato.requirements import requirement
 from sfumato.transactions.files.declaration import BasketsDeclaration
+from sfumato.transactions.files.legend import legend_file
 from sfumato.transactions.policy import basket_requirement
 from sfumato.transactions.study import BasketStudy
 from sfumato.words.points import ARROWS, measure_lines
@@ -84,7 +85,8 @@ def there(desk: Desk, field: str, source: str) -> Path:
     path = desk.inside(split_table(source)[0])
     if not path.is_file():
         raise FieldError(field, t("files.nowhere", name=source))
-    desk.trust.check_place(str(path))
+    for each in (path, legend_file(path)):  # a legend that lies beside a file is read with it
+        desk.trust.check_place(str(each))
     return path
 
 

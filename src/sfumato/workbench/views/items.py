@@ -188,8 +188,9 @@ def _file(project: Project, name: str, text: Any) -> Any:
     """Name a file as seen from the project: it lies beside the study, or under the folder."""
     if not isinstance(text, str) or (name == "tree" and is_classification(text)):
         return text
-    beside = project.folder / text
-    path = beside if beside.is_file() else project.desk.inside(text)
+    root = project.desk.folder.resolve()
+    beside = (project.folder / text).resolve()
+    path = beside if beside.is_relative_to(root) and beside.is_file() else project.desk.inside(text)
     if not path.is_file():
         raise FieldError(name, t("files.nowhere", name=text))
     project.desk.trust.check_place(str(path))
