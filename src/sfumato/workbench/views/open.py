@@ -144,16 +144,28 @@ def preview(call: Call) -> dict[str, Any]:
     about = {"source": wanted.source, "name": source.stem, "origin": source.origin, "kind": kind}
     about |= {"guessed": guessed, "why": reason}
     declared = declaration(call.desk, source, kind, wanted.reading)
+    try:
+        few = _few(declared, wanted.show)
+    except FieldError:
+        raise
+    except BadInputError as error:
+        raise FieldError(named_first(str(error), READ_AS[kind]), call.desk.locally(str(error))) from None
+    return {**about, **few, "notices": [in_forms(call.desk.locally(notice)) for notice in few["notices"]]}
+
+
+def _few(declared: TableDeclaration | BasketsDeclaration | MixedDeclaration, plainly: bool) -> dict[str, Any]:
+    """Say how much there is, and show a few records."""
+    few: dict[str, Any]
     if isinstance(declared, BasketsDeclaration):
-        few = of_baskets(declared, f"preview {wanted.show}", lambda baskets: _few_baskets(baskets, wanted.show))
+        few = of_baskets(declared, f"preview {plainly}", lambda baskets: _few_baskets(baskets, plainly))
     elif isinstance(declared, MixedDeclaration):
-        few = of_rows(declared.table_as_read, f"preview {wanted.show}", lambda rows: _few_rows(rows, wanted.show))
+        few = of_rows(declared.table_as_read, f"preview {plainly}", lambda rows: _few_rows(rows, plainly))
         column = declared.items.column
         held = items_seen(declared)
         few = {**few, "item_column": column, "held": held, "notices": [*few["notices"], *held["notices"]]}
     else:
-        few = of_rows(declared, f"preview {wanted.show}", lambda rows: _few_rows(rows, wanted.show))
-    return {**about, **few, "notices": [in_forms(call.desk.locally(notice)) for notice in few["notices"]]}
+        few = of_rows(declared, f"preview {plainly}", lambda rows: _few_rows(rows, plainly))
+    return few
 
 
 def _few_rows(rows: Engine, plainly: bool) -> dict[str, Any]:

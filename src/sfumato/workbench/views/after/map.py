@@ -71,11 +71,10 @@ def ask(call: Call) -> dict[str, Any]:
 
 def _shorter(sentence: str, map_: Map) -> str:
     """Name a few measures where a sentence lists all there are: the page has them in its choices of axes."""
-    known = f"known are {', '.join(MEASURES)}"
-    unknown = re.search(r"unknown measure '([^']*)'", sentence)
-    near = get_close_matches(unknown[1], MEASURES, 3) if unknown else []
+    quoted = re.search(r"'([^']*)'", sentence)
+    near = get_close_matches(quoted[1], MEASURES, 3) if quoted else []
     few = near or [name for name in dict.fromkeys([*map_.study.axes, "k", "loss"]) if name in MEASURES]
-    return sentence.replace(known, t("map.known", measures=", ".join(few)))
+    return sentence.replace(", ".join(MEASURES), t("map.few", measures=", ".join(few)))
 
 
 def choose(call: Call) -> dict[str, Any]:
