@@ -228,8 +228,8 @@ def declaration(
 
 
 def named_first(sentence: str, names: tuple[str, ...]) -> str:
-    """Say which of some fields a sentence is about: the one that it begins with, else the data themselves."""
-    return next((name for name in names if re.match(rf"((a|an|the) )?{name}\b", sentence)), "source")
+    """Say which of some fields a sentence is about: one among its first words, else the data themselves."""
+    return next((name for name in names if re.match(rf"(\w+ ){{0,2}}{name}\b", sentence)), "source")
 
 
 # -- what it is ------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import tomlkit
 
-from sfumato.catalogue import catalogue, sections
+from sfumato.catalogue import REQUIREMENTS_WITH_ITEMS, catalogue, sections
 from sfumato.configuration import Configured, Option, described, parse
 from sfumato.errors import BadInputError, SfumatoError
 from sfumato.measures import MEASURES, Scales
@@ -28,9 +28,6 @@ from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import FieldError
 from sfumato.workbench.views.changes import VERSION, changed
-
-BESIDE_ITEMS = "requirements of tables with items"
-"""The section whose entries are joined with requirements of tables."""
 
 PARTS = ("axes", "scales", "search", "candidates")
 
@@ -104,7 +101,7 @@ def values_of(call: Call) -> dict[str, Any]:
     kinds = [entry.kind for entry in _section(wanted.section)]
     if wanted.section == "requirements":
         parts: Iterable[Any] = requirement(wanted.text).parts
-    elif wanted.section == BESIDE_ITEMS:
+    elif wanted.section == REQUIREMENTS_WITH_ITEMS:
         parts = mixed_requirement(wanted.text).parts
     else:
         parts = (parse(wanted.text, kinds, wanted.section),)
@@ -123,7 +120,7 @@ def _section(name: str) -> Any:
     found = sections().get(name)
     if found is None or name == "made elsewhere":
         raise FieldError("section", t("options.no_section", name=name))
-    return (*found, *sections()["requirements"]) if name == BESIDE_ITEMS else found
+    return (*found, *sections()["requirements"]) if name == REQUIREMENTS_WITH_ITEMS else found
 
 
 def _kind(section: str, name: str) -> type[Configured]:
