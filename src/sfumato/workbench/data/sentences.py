@@ -19,7 +19,7 @@ STARTING = ("allow-programs", "allow-servers", "most-upload", "port", "add-user"
 TYPED = ("command", "question", "id", "maker")
 """What is shown as one types it, by the names under which answers have it."""
 
-OPTION = re.compile(r"(?<![\w-])--(?:(search) 60s|([a-z]+(?:-[a-z]+)*)(?: [A-Z]{2,}\b)?)")
+OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)(?: [A-Z]{2,}\b| 60s\b)?")
 """An option, with the word in capitals that stands for its value; a search of 60 seconds is one button."""
 
 IN_PYTHON = re.compile(r" \(in\sPython\s[^()]*\)")
@@ -59,9 +59,8 @@ def all_in_forms(value: Value) -> Value:
 
 
 def _setting(found: re.Match[str]) -> str:
-    name = found[1] or found[2]
-    option = name.replace("-", "_")
-    if name in STARTING:
+    option = found[1].replace("-", "_")
+    if found[1] in STARTING:
         return found[0]
     return t(f"settings.{option}") if f"settings.{option}" in texts() else f"“{option}”"
 
