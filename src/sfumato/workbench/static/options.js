@@ -41,8 +41,6 @@ function offeredFor(key, section, catalogue) {
 
 // Who makes releases where a block does not say.
 const MAKERS = ["anonymizers", "item_anonymizers"];
-const FORMS = ["generalization", "bucketization"];
-
 // A study may have a single text where a list is meant.
 const listed = (given) => [].concat(given ?? []);
 
@@ -113,10 +111,10 @@ function blockOf(block, catalogue, kind, known, around) {
   const brought = "file" in block || "command" in block;
   const given = (key) => listed(block[key] ?? (brought || !MAKERS.includes(key) ? [] : known[key].default));
   const lists = Object.entries(KINDS[kind].lists).map(([key, section]) => [key, textsOf(t(`wishes.${key}`), section, { [section]: offeredFor(key, section, catalogue) }, given(key), around)]);
-  const properties = kind === "baskets" || brought ? {} : { suppress: { type: "array", items: { type: "number" }, description: t("wishes.suppress") } };
-  if (kind === "table" && !brought) properties.forms = { type: "array", items: { enum: FORMS }, description: t("wishes.forms") };
-  const usual = { forms: FORMS.slice(0, 1), suppress: [0] };
-  const values = Object.fromEntries(Object.keys(properties).map((key) => [key, block[key] === undefined ? usual[key] : listed(block[key])]));
+  const others = Object.entries(known).filter(([key]) => !brought && !(key in KINDS[kind].lists));
+  const properties = Object.fromEntries(others);
+  const value = (key, property) => (property.type !== "array" ? block[key] : listed(block[key] ?? property.default));
+  const values = Object.fromEntries(others.map(([key, property]) => [key, value(key, property)]));
   const form = schemaForm({ properties }, values, around);
   const edited = [...lists.map(([key]) => key), ...Object.keys(properties)];
   const kept = Object.fromEntries(Object.entries(block).filter(([key]) => !edited.includes(key)));
@@ -124,8 +122,8 @@ function blockOf(block, catalogue, kind, known, around) {
     element("button", { type: "button", class: "link", onclick: () => made.remove() }, t("wishes.remove_block")));
   made.read = () => {
     const texts = Object.fromEntries(lists.map(([key, list]) => [key, list.read()]).filter(([, chosen]) => chosen.length));
-    const others = Object.fromEntries(Object.entries(form.values()).filter(([, value]) => value.length));
-    return { ...kept, ...texts, ...others };
+    const set = Object.fromEntries(Object.entries(form.values()).filter(([, given]) => given.length !== 0));
+    return { ...kept, ...texts, ...set };
   };
   return made;
 }
