@@ -9,12 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sfumato.measures import MEASURES
-from sfumato.phrases import listed
-from sfumato.tradeoff import Point
-from sfumato.words.points import settings
-
-RIVALS = 3
-"""How many releases that cannot be told apart are named."""
+from sfumato.tradeoff.map import Point
 
 
 def not_told_apart(points: Iterable[Point], point: Point, axes: Sequence[str]) -> list[Point]:
@@ -41,15 +36,3 @@ def _is_ahead(point: Point, rival: Point, name: str) -> str:
         return "surely"
     by_value = point.measures[name] > rival.measures[name] if higher else point.measures[name] < rival.measures[name]
     return "by chance" if by_value else "no"
-
-
-def alike_sentences(points: Iterable[Point], point: Point, axes: Sequence[str]) -> list[str]:
-    """Say which releases are behind a point by no more than the draw; nothing where there are none."""
-    rivals = not_told_apart(points, point, axes)
-    if not rivals:
-        return []
-    drawn = [name for name in axes if name in point.intervals]
-    named = listed([f"{rival.id} ({settings(rival)})" for rival in rivals[:RIVALS]])
-    more = f" and {len(rivals) - RIVALS:,} more" if len(rivals) > RIVALS else ""
-    by = f" of {listed(drawn)}" if drawn else ""
-    return [f"The intervals{by} do not tell it from {named}{more}: which of them is ahead hangs on what was drawn."]
