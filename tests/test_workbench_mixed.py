@@ -118,6 +118,11 @@ def test_roles_and_hierarchies_are_corrected_by_clicking(client: TestClient, cli
     posted(client, "hierarchies", column="age", do="remove-level", level=1)
     posted(client, "hierarchies", column="sex", do="merge", paths=["0", "1"], label="all")
     assert study_in(clinic).data.open().cells.quasi[1].hierarchy.height == 2
+    for column in ("age", "sex"):
+        posted(client, "roles", column=column, role="none")
+    for step, said in (("columns", "No column is a quasi-identifier yet"), ("hierarchies", "nothing to make coarser")):
+        assert said in client.get(f"/projects/clinic/{step}").text.split('id="texts"')[0]
+    assert "This cannot be read" in client.get("/projects/clinic/risk").text.split('id="texts"')[0]
 
 
 def test_its_items_get_a_tree_and_sensitive_ones(client: TestClient, clinic: Path) -> None:

@@ -21,6 +21,7 @@ from sfumato.table.table import check_columns
 from sfumato.tradeoff import of_table
 from sfumato.workbench.data.masking import shown
 from sfumato.workbench.data.opened import of_mixed, of_rows, rows_of
+from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import FieldError, MissingError
@@ -135,7 +136,7 @@ def shown_columns(project: Project, plainly: bool = False) -> dict[str, Any]:
     return {
         "columns": entries,
         "roles": roles,
-        "items": None if both is None else shown_items(project, plainly),
+        "items": None if both is None else _items_of(project, plainly),
         "owner": None if both is None else both.items.id,
         "counts": count,
         "records": records,
@@ -151,6 +152,14 @@ def shown_columns(project: Project, plainly: bool = False) -> dict[str, Any]:
             "items": None if both is None else items_form(project),
         },
     }
+
+
+def _items_of(project: Project, plainly: bool) -> dict[str, Any]:
+    """Say what the items are; where the table cannot be opened as it is declared, why, so that it can be corrected."""
+    try:
+        return {**shown_items(project, plainly), "wrong": None}
+    except BadInputError as error:
+        return {"wrong": in_forms(project.locally(str(error)))}
 
 
 def _few_values(rows: Engine) -> dict[str, list[tuple[str | None, int]]]:
