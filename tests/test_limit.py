@@ -61,14 +61,14 @@ def assert_above(release, min_support):
         assert measured["u_loss"] >= floor.at(measured["p_loss"] + TOLERANCE) - TOLERANCE
 
 
-@tries(150)
+@tries(80)
 @given(plain.releases(), SUPPORTS)
 def test_no_release_is_below_the_limit(release, min_support):
     """Any groups at all: cells divided, records suppressed (whole populations too), boxes wider than needed."""
     assert_above(release, min_support)
 
 
-@tries(50)
+@tries(30)
 @given(plain.small_cells(rows=16), MAKERS, REQUIREMENTS, FORMS, st.sampled_from([0.0, 0.2]), SUPPORTS)
 def test_no_maker_gets_below_the_limit(cells, maker, required, form, suppress, min_support):
     table = plain.table_of(cells)
