@@ -26,7 +26,7 @@ from sfumato.tradeoff import Grid, Limit, Map, Study, explore, read_map
 from sfumato.tradeoff.chart import map_chart
 from sfumato.tradeoff.exploration import exploration as exploring
 from sfumato.tradeoff.limit.limit import envelope, limit, revealed_loss
-from sfumato.tradeoff.limit.score import Frame
+from sfumato.tradeoff.limit.score import ScoreBox
 from strategies import tries
 
 TOLERANCE = 1e-9
@@ -184,14 +184,14 @@ places = st.lists(st.tuples(st.floats(-0.2, 1.2), st.floats(-0.2, 1.2)), max_siz
 @tries(60)
 @given(places)
 def test_area_is_that_of_squares_no_release_beats(found):
-    frame = Frame((0.0, 1.0), (0.0, 1.0))
+    frame = ScoreBox((0.0, 1.0), (0.0, 1.0))
     assert frame.area(found) == pytest.approx(counted_area(found, frame), abs=0.02)
 
 
 @tries(60)
 @given(places, places)
 def test_more_releases_never_score_worse(some, more):
-    frame = Frame((0.0, 1.0), (0.0, 1.0))
+    frame = ScoreBox((0.0, 1.0), (0.0, 1.0))
     assert frame.area([*some, *more]) <= min(frame.area(some), frame.area(more)) + 1e-12
 
 

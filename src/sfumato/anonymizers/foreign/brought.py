@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from sfumato.anonymizers.foreign.claims import Verdict, epsilon_text, epsilon_verdict, judged, people_alone
 from sfumato.anonymizers.foreign.columns import MissingMeans
-from sfumato.anonymizers.foreign.placing import Placed, placed
+from sfumato.anonymizers.foreign.placing import PlacedRows, placed
 from sfumato.anonymizers.foreign.rows import ReadRows, read_rows
 from sfumato.arrays import Counts
 from sfumato.configuration import Option, check_options
@@ -252,7 +252,7 @@ class Brought(ReleaseMaker, ABC):
         found = placed(rows, self.people)
         return replace(found.release, details={"brought": self._findings(rows, found)})
 
-    def _findings(self, rows: ReadRows, found: Placed) -> dict[str, Any]:
+    def _findings(self, rows: ReadRows, found: PlacedRows) -> dict[str, Any]:
         """Say what is claimed, whether it holds, and what else should be known; for the publisher's eyes."""
         verdict = self._verdict(rows)
         release = found.release
@@ -274,7 +274,7 @@ class Brought(ReleaseMaker, ABC):
         return None if self.claim is None else judged(self.claim, rows, self.people)
 
 
-def _cautions(rows: ReadRows, found: Placed, people: bool) -> list[str]:
+def _cautions(rows: ReadRows, found: PlacedRows, people: bool) -> list[str]:
     """Say where a measure means something else than of a release that was made here."""
     if not people:
         nobody = "Its records stand for nobody, so nothing that counts people is said of it."

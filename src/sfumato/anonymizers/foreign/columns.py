@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sfumato.arrays import Codes, Counts, Flags
 from sfumato.errors import BadInputError
 from sfumato.evidence.counted import EMPTY, STAR, TextColumn, shown_text
-from sfumato.evidence.notation import Mask, Meaning, Notation, Stretch, ValueDomain, read_day, read_number
+from sfumato.evidence.notation import Mask, Meaning, Notation, NumberStretch, ValueDomain, read_day, read_number
 from sfumato.phrases import counted
 from sfumato.quiet import Quiet
 from sfumato.table import Hierarchy
@@ -153,7 +153,7 @@ def leaves_met(hierarchy: Hierarchy, meaning: Meaning) -> Flags:
     return met
 
 
-def _meets(stretch: Stretch, firsts: NDArray[np.float64], lasts: NDArray[np.float64], half_open: bool) -> Flags:
+def _meets(stretch: NumberStretch, firsts: NDArray[np.float64], lasts: NDArray[np.float64], half_open: bool) -> Flags:
     """Say which leaves a stretch meets; half-open ones do not have their upper end, but for the last."""
     below = stretch.low < lasts if half_open or not stretch.low_in else stretch.low <= lasts
     if half_open and stretch.low_in:

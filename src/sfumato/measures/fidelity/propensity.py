@@ -27,7 +27,7 @@ import numpy as np
 from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.measures.divergence import densities_at
 from sfumato.measures.fidelity.columns import Column
-from sfumato.measures.fidelity.reading import Reading
+from sfumato.measures.fidelity.reading import ReleaseRows
 from sfumato.release.records import Records
 from sfumato.table import Cells, Points, distinct_rows
 
@@ -49,7 +49,7 @@ def saturated(original: Numbers, released: Numbers) -> float:
     return (inside + max(1.0 - float(released.sum()), 0.0)) / 8
 
 
-def released_shares(reading: Reading, cells: Cells) -> Numbers:
+def released_shares(reading: ReleaseRows, cells: Cells) -> Numbers:
     """Estimate the share of every cell of the table in a release: all columns together."""
     quasi = len(cells.quasi)
     known = (cells.codes >= 0).all(axis=1)
@@ -71,12 +71,12 @@ def released_shares(reading: Reading, cells: Cells) -> Numbers:
     return shares / float(np.maximum(reading.values.mass, 0.0).sum())
 
 
-def _ends(reading: Reading, place: int) -> tuple[Codes, Codes]:
+def _ends(reading: ReleaseRows, place: int) -> tuple[Codes, Codes]:
     shown = reading.boxes.shown[place]
     return shown.lo[shown.place], shown.hi[shown.place]
 
 
-def _content(reading: Reading, cells: Cells, tuples: Codes) -> Numbers:
+def _content(reading: ReleaseRows, cells: Cells, tuples: Codes) -> Numbers:
     """Return for every box how many of its records have each of some combinations of sensitive values.
 
     Noise that makes a count negative is read as none.

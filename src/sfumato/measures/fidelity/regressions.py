@@ -56,7 +56,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Model:
+class Regression:
     """A target and its terms, by the places of columns."""
 
     target: int
@@ -101,7 +101,7 @@ def _read_model(text: str, columns: Sequence[Column]) -> tuple[int, tuple[int, .
     return names.index(parts[0]), tuple(names.index(part) for part in parts[1:])
 
 
-def model_of(target: int, others: Sequence[int], original: Products) -> Model:
+def model_of(target: int, others: Sequence[int], original: Products) -> Regression:
     """Choose the terms of a model by the original: of a category all bins that occur but the commonest."""
     terms: list[Term] = []
     for place in others:
@@ -112,13 +112,13 @@ def model_of(target: int, others: Sequence[int], original: Products) -> Model:
                 terms.append(Term(place, "missing"))
         else:
             terms += [Term(place, "bin", int(bin)) for bin in np.sort(bins_of(original, place)[1:])]
-    return Model(target, tuple(terms))
+    return Regression(target, tuple(terms))
 
 
 # -- least squares -----------------------------------------------------------------------------------------
 
 
-def least_squares(of: Products, model: Model) -> Fitted:
+def least_squares(of: Products, model: Regression) -> Fitted:
     """Fit a number by its terms, from mean products of columns."""
     target = Term(model.target, "number")
     every = [*model.terms, target]
@@ -176,7 +176,7 @@ def _swept(normal: Numbers) -> tuple[Numbers, Flags]:
 # -- logistic ----------------------------------------------------------------------------------------------
 
 
-def logistic(codes: Codes, model: Model, of: Products, scaled: Sequence[Unit]) -> Fitted:
+def logistic(codes: Codes, model: Regression, of: Products, scaled: Sequence[Unit]) -> Fitted:
     """Fit the chance of a category's commonest value by Newton's steps; `of` are the products of the original."""
     places = sorted({model.target, *(term.place for term in model.terms)})
     unknown = Fitted(np.full(len(model.terms), np.nan), np.full(len(model.terms), np.nan))

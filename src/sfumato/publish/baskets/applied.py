@@ -26,7 +26,7 @@ from sfumato.phrases import counted
 from sfumato.publish.baskets.audit import BasketAudit, audit_baskets
 from sfumato.publish.baskets.mapping import KIND, SCHEMA, WORDS
 from sfumato.publish.baskets.publication import columns_of
-from sfumato.publish.ledger import Entry, Ledger, file_digest, now, publishing
+from sfumato.publish.ledger import Ledger, LedgerEntry, file_digest, now, publishing
 from sfumato.quiet import Quiet
 from sfumato.release import check_targets, format_of, staged
 from sfumato.transactions import BasketRelease, BasketRequirement, Baskets, basket_requirement, global_release
@@ -168,9 +168,9 @@ class AppliedBaskets(Quiet):
         notices = (*self.release.baskets.notices, *formula_notice(cells, escape_formulas))
         return (verdict, notices), number
 
-    def _entry(self, ledger: Path, target: Path, draft: Path, verdict: BasketAudit, escaped: bool) -> Entry:
+    def _entry(self, ledger: Path, target: Path, draft: Path, verdict: BasketAudit, escaped: bool) -> LedgerEntry:
         """Say what is published, of what, and what was confirmed."""
-        return Entry(
+        return LedgerEntry(
             when=now(),
             file=os.path.relpath(target, ledger.parent),
             file_digest=file_digest(draft),

@@ -17,7 +17,7 @@ from sfumato.phrases import counted, listed
 from sfumato.publish.audit.audit import Audit
 from sfumato.publish.cautions import IDENTITY, Caution
 from sfumato.publish.certificate import ALONE, Origin, foot, head, warning
-from sfumato.publish.check_command import Columns, argument, public_check
+from sfumato.publish.check_command import ReleasedColumns, argument, public_check
 from sfumato.publish.file_alone import FileAlone
 from sfumato.publish.plain_words import PlainWords, named
 from sfumato.release.writing import GROUP
@@ -59,11 +59,11 @@ MEANINGS = [
 
 
 @dataclass(frozen=True)
-class Shown:
+class ForeignFile:
     """What a written file is, for its certificates."""
 
     maker: Brought
-    columns: Columns
+    columns: ReleasedColumns
     path: Path
     draft: Path
     rows: int
@@ -71,7 +71,7 @@ class Shown:
     """What it shows by itself of groups; None where its records stand for nobody or no group can be told."""
 
 
-def foreign_cautions(maker: Brought, columns: Columns) -> list[Caution]:
+def foreign_cautions(maker: Brought, columns: ReleasedColumns) -> list[Caution]:
     """List what such a file does not protect against; for everybody, so it follows from what was said alone."""
     cautions = [Caution("origin", NOT_BY_US)]
     if maker.group is not None:
@@ -100,7 +100,7 @@ def foreign_cautions(maker: Brought, columns: Columns) -> list[Caution]:
     return cautions
 
 
-def public_foreign_certificate(shown: Shown, cautions: Sequence[Caution]) -> dict[str, Any]:
+def public_foreign_certificate(shown: ForeignFile, cautions: Sequence[Caution]) -> dict[str, Any]:
     """Write the certificate for everybody."""
     maker, columns, alone = shown.maker, shown.columns, shown.alone
     confirmed = () if alone is None else alone.confirmed
@@ -131,7 +131,7 @@ def public_foreign_certificate(shown: Shown, cautions: Sequence[Caution]) -> dic
     }
 
 
-def _check(shown: Shown, confirmed: Sequence[str]) -> list[str]:
+def _check(shown: ForeignFile, confirmed: Sequence[str]) -> list[str]:
     """Write how the file is checked again: what it confirms, or that it is the one that is meant."""
     if not shown.columns.quasi:
         return ["sha256sum", argument(shown.path.name)]

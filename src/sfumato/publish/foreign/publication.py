@@ -23,11 +23,11 @@ from sfumato.measures import measure
 from sfumato.phrases import counted, listed
 from sfumato.publish.audit.audit import Audit, audit
 from sfumato.publish.certificate import Origin
-from sfumato.publish.check_command import Columns
+from sfumato.publish.check_command import ReleasedColumns
 from sfumato.publish.file_alone import read_alone
 from sfumato.publish.foreign.certificate import (
     NOT_BY_US,
-    Shown,
+    ForeignFile,
     foreign_cautions,
     foreign_certificate,
     foreign_in_plain_words,
@@ -91,14 +91,14 @@ class LeavingForeign(Leaving):
         return [path for file in (self.release.table.engine.origin, *brought) for path in input_files(file)]
 
     @property
-    def columns(self) -> Columns:
+    def columns(self) -> ReleasedColumns:
         """The columns of the file by their roles."""
         roles, there = self.release.table.roles, self.rows.column_names
         quasi, sensitive, neutral = (
             tuple(name for name in names if name in there) for names in (roles.quasi, roles.sensitive, roles.neutral)
         )
         ordered = tuple(name for name in sensitive if self.release.table.hierarchies[name].lists_values)
-        return Columns(quasi, sensitive, neutral, ordered=ordered)
+        return ReleasedColumns(quasi, sensitive, neutral, ordered=ordered)
 
     @property
     def left_out(self) -> list[str]:
@@ -159,7 +159,7 @@ class LeavingForeign(Leaving):
             reading = _delimiter(self.path)
             alone = read_alone(drafts[0], columns, maker.form, told, reading, self.escape_formulas)
         warnings = foreign_cautions(maker, columns)
-        shown = Shown(maker, columns, self.path, drafts[0], self.rows.num_rows, alone)
+        shown = ForeignFile(maker, columns, self.path, drafts[0], self.rows.num_rows, alone)
         outside = public_foreign_certificate(shown, warnings)
         inside = foreign_certificate(
             outside,

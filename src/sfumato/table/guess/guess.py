@@ -27,7 +27,7 @@ from sfumato.engines import ColumnFacts, DistinctValues, Engine
 from sfumato.errors import BadInputError
 from sfumato.quiet import Quiet
 from sfumato.table.guess.likeness import Likeness, likeness_of, vocabulary_of
-from sfumato.table.guess.names import NAME, Meaning, Role, is_counted, meaning_of
+from sfumato.table.guess.names import NAME, ColumnMeaning, Role, is_counted, meaning_of
 from sfumato.table.hierarchies.automatic import (
     FEW,
     FINEST,
@@ -180,7 +180,7 @@ class Column(Quiet):
         return self.values[:: -(-len(self.values) // EXAMINED) or 1]
 
     @cached_property
-    def meaning(self) -> Meaning | None:
+    def meaning(self) -> ColumnMeaning | None:
         """What its name says."""
         return meaning_of(self.name)
 

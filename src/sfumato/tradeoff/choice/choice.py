@@ -30,7 +30,7 @@ from sfumato.tradeoff.choice.curve import Curve, Step, Stretch, rank
 from sfumato.tradeoff.choice.exposure import refusal, shows_exact, warnings
 from sfumato.tradeoff.choice.hull import Kept, Scale
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
-from sfumato.tradeoff.choice.robust import Judge, Resampled, near_equal
+from sfumato.tradeoff.choice.robust import Resampled, Resampler, near_equal
 from sfumato.tradeoff.dominance import cost
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def choose(
     recipient: str | None = None,
     axes: Sequence[str] | None = None,
     sensitivity: float | None = None,
-    judge: Judge | None = None,
+    judge: Resampler | None = None,
 ) -> Choice:
     """Recommend one point: the knee, or where bounds, a recipient or a preference are given, the best within.
 
@@ -246,7 +246,7 @@ class _Answer(Quiet):
 
     map_: Map
     question: _Question
-    judge: Judge | None
+    judge: Resampler | None
 
     def choice(self) -> Choice:
         """Find the point and say why."""
