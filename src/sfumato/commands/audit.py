@@ -250,9 +250,9 @@ def _of_items(
     from sfumato.table.weights import read_weights
     from sfumato.transactions.files.trees import read_tree
 
-    told = {**about.given(), **baskets.given()}
+    options = {**about.given(), **baskets.given()}
     kept = ("--hierarchies", "--weight", "--suppressed", "--na", "--separator", "--tree")
-    refuse({"--with" if name == "--earlier" else name: v for name, v in told.items() if name not in kept}, NO_ITEMS)
+    refuse({"--with" if name == "--earlier" else name: v for name, v in options.items() if name not in kept}, NO_ITEMS)
     declared = text.declared()
     laid_out = {name: declared.pop(name) for name in LAID_OUT}
     source = open_published(file, Reading(**laid_out, escaped=escaped))

@@ -151,8 +151,8 @@ def earlier_files(earlier: Any, later: str) -> EarlierFiles:
     if not is_ledger(earlier):
         return EarlierFiles((EarlierFile(earlier),), named=True)
     published = read_ledger(earlier)
-    own = file_digest(Path(later)) if Path(later).exists() else None
-    alike = [i for i, known in enumerate(published) if known.is_there and known.entry.file_digest == own]
+    digest = file_digest(Path(later)) if Path(later).exists() else None
+    alike = [i for i, known in enumerate(published) if known.is_there and known.entry.file_digest == digest]
     place = max(alike, key=lambda i: (published[i].path.resolve() == Path(later).resolve(), i), default=None)
     before = published if place is None else published[:place]
     notices = [f"{earlier}: this file is not in it; all {len(before):,} files are looked at"] if place is None else []
@@ -163,7 +163,7 @@ def earlier_files(earlier: Any, later: str) -> EarlierFiles:
         if not known.is_there
     ]
     notices += _published_twice([known.entry for known in published[: len(before) + (place is not None)]])
-    files = {known.entry.file_digest: known for known in before if known.is_there and known.entry.file_digest != own}
+    files = {known.entry.file_digest: known for known in before if known.is_there and known.entry.file_digest != digest}
     return EarlierFiles(tuple(EarlierFile(one.path, one.entry.escaped) for one in files.values()), tuple(notices))
 
 

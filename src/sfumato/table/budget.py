@@ -67,16 +67,16 @@ class BudgetedColumn:
 
     def steps(self) -> list[tuple[float, int]]:
         """Say for every level below the root what it costs, per what it saves beyond the level before."""
-        found, lost, kinds = [], 0.0, _perplexity(self.counts)
+        options, lost, kinds = [], 0.0, _perplexity(self.counts)
         for level in range(1, self.tree.height):
             bounds = np.array([*self.tree.levels[level].starts, self.tree.size])
             loss = self.tree.losses(bounds[:-1], bounds[1:] - 1)
             sizes = np.add.reduceat(self.counts, bounds[:-1])
             cost, fewer = float(loss @ sizes) / max(sizes.sum(), 1), _perplexity(sizes)
             saved = np.log(kinds / fewer)
-            found.append((self.weight * (cost - lost) / saved if saved > 0 else np.inf, level))
+            options.append((self.weight * (cost - lost) / saved if saved > 0 else np.inf, level))
             lost, kinds = cost, fewer
-        return found
+        return options
 
 
 def _perplexity(counts: Counts) -> float:

@@ -451,11 +451,16 @@ def _within(table: Table, counts: Mapping[str, Counts], most_cells: int) -> Tabl
         columns[coding.column].at(coarse.levels[coding.column]) if coding.column in trees else coding
         for coding in table.codings
     )
-    said = [coarse.notice(name, table.hierarchies[name], most_cells) for name in trees]
+    notices = [coarse.notice(name, table.hierarchies[name], most_cells) for name in trees]
     fine = {name: table.hierarchies[name] for name in trees}
     hierarchies = {**table.hierarchies, **trees}
     return replace(
-        table, hierarchies=hierarchies, codings=coded, notices=(*table.notices, *said), fine=fine, most_cells=most_cells
+        table,
+        hierarchies=hierarchies,
+        codings=coded,
+        notices=(*table.notices, *notices),
+        fine=fine,
+        most_cells=most_cells,
     )
 
 

@@ -171,10 +171,10 @@ def published_by(baskets: Baskets, recodings: Sequence[Recoding], piece: Codes) 
     members: list[Codes] = []
     for recoding, at in zip(recodings, occurrences_by_piece(baskets, piece, len(recodings)), strict=True):
         parts = recoding.parts[baskets.codes[at]]
-        shown = np.unique(parts[parts >= 0])
+        labels = np.unique(parts[parts >= 0])
         numbers = np.full(recoding.size + 1, SUPPRESSED, np.int32)
         ends, items = recoding.members_by_part
-        for part in shown.tolist():
+        for part in labels.tolist():
             label = recoding.labels[part]
             if label not in places:
                 places[label] = len(leaves)
@@ -262,9 +262,9 @@ class BasketRelease(Quiet):
     @cached_property
     def suppressed(self) -> Counts:
         """The items that no record shows although some have them."""
-        shown = np.zeros(len(self.baskets.items), np.bool_)
-        shown[self.baskets.codes[self.published.codes >= 0]] = True
-        return np.flatnonzero((self.baskets.supports > 0) & ~shown)
+        published = np.zeros(len(self.baskets.items), np.bool_)
+        published[self.baskets.codes[self.published.codes >= 0]] = True
+        return np.flatnonzero((self.baskets.supports > 0) & ~published)
 
     @cached_property
     def suppressed_occurrences(self) -> int:

@@ -181,14 +181,18 @@ class AttackedTable(Quiet):
         A release that cannot be made again is attacked where the control is a file, or else in what needs none.
         """
         releases = releases[: self.options.draws]
-        own = [self._alone(release, self.random(OWN, draw)) for draw, release in enumerate(releases)]
+        alone_findings = [self._alone(release, self.random(OWN, draw)) for draw, release in enumerate(releases)]
         made, cautions = self._attackable(releases, again)
         versus = []
         for draw, release in enumerate(made):
             look()
             view = self.whole if shows_sensitive(release) else self.without_sensitive
             versus.append(view.against(release, self.random(VERSUS, draw)))
-        pairs = zip(own, versus, strict=False) if versus else ((findings, AttackFindings()) for findings in own)
+        pairs = (
+            zip(alone_findings, versus, strict=False)
+            if versus
+            else ((findings, AttackFindings()) for findings in alone_findings)
+        )
         draws = [one.joined(other) for one, other in pairs]
         if self.options.shadow and again is not None:
             shadow, why = self._shadowed(again)
@@ -230,10 +234,10 @@ class AttackedTable(Quiet):
         rate = replicated_uniques(uniques, exact_rows(release, width, generator))
         described = {"replicated_uniques": (rate.share, rate.interval())}
         beside = {"replicated": int(rate.successes), "uniques": rate.tries}
-        found = None
+        linkage = None
         if isinstance(release, Grouped):
-            found = record_linkage(release, self.lines[:quasi], self.options.number, generator)
-        return AttackFindings(() if found is None else (found,), described, beside)
+            linkage = record_linkage(release, self.lines[:quasi], self.options.number, generator)
+        return AttackFindings(() if linkage is None else (linkage,), described, beside)
 
 
 def shows_sensitive(release: Published) -> bool:

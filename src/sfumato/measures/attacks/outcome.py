@@ -62,14 +62,14 @@ class AttackOutcome:
         numbers = [{n: v for n, v in draw.numbers.items() if all_tried or n != WORST} for draw in draws]
         known = [name for name in numbers[0] if all(name in each for each in numbers)] if numbers else []
         ends = {name: [each[name][1] for each in numbers] for name in known}
-        told = [sentence for advantage in draws[0].advantages for sentence in advantage.cautions] if draws else []
+        warnings = [sentence for advantage in draws[0].advantages for sentence in advantage.cautions] if draws else []
         return AttackOutcome(
             {name: median(each[name][0] for each in numbers) for name in known},
             {name: (min(low for low, _ in ends[name]), max(high for _, high in ends[name])) for name in known},
             {
                 "attacks": [entry(advantage) for advantage in draws[0].advantages] if draws else [],
                 "beside": dict(draws[0].beside) if draws else {},
-                "cautions": [*cautions, *told],
+                "cautions": [*cautions, *warnings],
             },
         )
 

@@ -158,10 +158,10 @@ class View(Quiet):
         known = len(self.hierarchies) - len(self.sensitive)
         if not self.sensitive:
             return advantages
-        found = nearest_records(places[:, :known], points[:, :known], 1, generator)[0][:, 0]
+        closest = nearest_records(places[:, :known], points[:, :known], 1, generator)[0][:, 0]
         naive = generator.integers(len(released), size=members)
         for s, attribute in enumerate(self.sensitive):
-            guesses, secrets = released[found, known + s], targets[:, known + s]
+            guesses, secrets = released[closest, known + s], targets[:, known + s]
             advantages.append(inference(attribute, guesses, secrets, members, released[naive, known + s]))
         return advantages
 

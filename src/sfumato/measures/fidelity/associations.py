@@ -56,18 +56,18 @@ class Products:
 
 def units(original: ReleaseRows) -> tuple[Unit, ...]:
     """Return mean and deviation of every column of numbers; of a category, or of one number, they change nothing."""
-    found = []
+    scales = []
     for place, column in enumerate(original.columns):
-        shown, (which, mass) = original.shown(place), original.joined([place])
-        weight = np.bincount(which[0], mass, len(shown.lo)) * column.present[shown.lo]
+        intervals, (which, mass) = original.shown(place), original.joined([place])
+        weight = np.bincount(which[0], mass, len(intervals.lo)) * column.present[intervals.lo]
         if not column.is_number or not weight.sum() > 0:
-            found.append(Unit(0.0, 1.0))
+            scales.append(Unit(0.0, 1.0))
             continue
-        values = column.numbers[shown.lo]
+        values = column.numbers[intervals.lo]
         mean = float(np.average(values, weights=weight))
         spread = sqrt(float(np.average((values - mean) ** 2, weights=weight)))
-        found.append(Unit(mean, spread if spread > 0 else 1.0))
-    return tuple(found)
+        scales.append(Unit(mean, spread if spread > 0 else 1.0))
+    return tuple(scales)
 
 
 def products(reading: ReleaseRows, scaled: tuple[Unit, ...]) -> Products:
@@ -99,10 +99,10 @@ def _block(reading: ReleaseRows, a: int, b: int, features: list[Any], total: flo
 
 def _features(reading: ReleaseRows, place: int, unit: Unit) -> Any:
     """Return the mean features of a column's intervals: intervals x features."""
-    column, shown = reading.columns[place], reading.shown(place)
+    column, intervals = reading.columns[place], reading.shown(place)
     if not column.is_number:
-        return bin_shares(column, shown)
-    return np.stack([column.means(shown.lo, shown.hi, values) for values in _powers(column, unit, 2)], axis=1)
+        return bin_shares(column, intervals)
+    return np.stack([column.means(intervals.lo, intervals.hi, values) for values in _powers(column, unit, 2)], axis=1)
 
 
 def _powers(column: Column, unit: Unit, most: int) -> list[Numbers]:
@@ -113,8 +113,8 @@ def _powers(column: Column, unit: Unit, most: int) -> list[Numbers]:
 
 def _squares(reading: ReleaseRows, place: int, unit: Unit, held: Numbers) -> Numbers:
     """Return the products of a number's features with each other, which are powers of it."""
-    column, shown = reading.columns[place], reading.shown(place)
-    powers = [float(held @ column.means(shown.lo, shown.hi, values)) for values in _powers(column, unit, 4)]
+    column, intervals = reading.columns[place], reading.shown(place)
+    powers = [float(held @ column.means(intervals.lo, intervals.hi, values)) for values in _powers(column, unit, 4)]
     return np.array([[powers[i + j] for j in range(3)] for i in range(3)])
 
 

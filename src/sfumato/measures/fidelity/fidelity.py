@@ -186,11 +186,11 @@ class Portrait:
             assert drawn is not None
             values["pmse_tree"] = by_tree(self.records, drawn, self.wanted.sample, self.wanted.seed)
         look()
-        own = products(reading, self.units)
-        associated = associations(own)
+        released = products(reading, self.units)
+        associated = associations(released)
         if len(self.columns) > 1:
             values["correlation_error"] = association_error(self.associations, associated)
-        fits = [self._fitted(model, own, drawn) for model, _ in self.models]
+        fits = [self._fitted(model, released, drawn) for model, _ in self.models]
         shares = [overlaps(fitted, fit) for (_, fitted), fit in zip(self.models, fits, strict=True)]
         if shares and np.isfinite(np.concatenate(shares)).any():
             values["interval_overlap"] = float(np.nanmean(np.concatenate(shares)))

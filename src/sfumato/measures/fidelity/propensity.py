@@ -72,8 +72,8 @@ def released_shares(reading: ReleaseRows, cells: Cells) -> Numbers:
 
 
 def _ends(reading: ReleaseRows, place: int) -> tuple[Codes, Codes]:
-    shown = reading.boxes.shown[place]
-    return shown.lo[shown.place], shown.hi[shown.place]
+    intervals = reading.boxes.shown[place]
+    return intervals.lo[intervals.place], intervals.hi[intervals.place]
 
 
 def _content(reading: ReleaseRows, cells: Cells, tuples: Codes) -> Numbers:
@@ -85,11 +85,11 @@ def _content(reading: ReleaseRows, cells: Cells, tuples: Codes) -> Numbers:
     held = reading.values
     for t, values in enumerate(tuples):
         share = np.ones(len(held.group))
-        for shown, value, attribute, column in zip(
+        for intervals, value, attribute, column in zip(
             held.shown, values, cells.sensitive, reading.columns[len(cells.quasi) :], strict=True
         ):
             leaf = int(attribute.leaves[value])
-            share *= _share_of_leaf(column, shown.lo, shown.hi, leaf)[shown.place]
+            share *= _share_of_leaf(column, intervals.lo, intervals.hi, leaf)[intervals.place]
         np.add.at(per_group[:, t], held.group, np.maximum(held.mass, 0.0) * share)
     boxes = reading.boxes
     return per_group[boxes.group] * reading.group_shares(boxes.group, boxes.mass)[:, None]

@@ -137,12 +137,12 @@ def read_original(cells: Cells, columns: tuple[Column, ...]) -> ReleaseRows:
     """Read the table itself."""
     codes, mass, group = cell_codes(cells), cells.counts.astype(np.float64), np.arange(cells.size)
     quasi = codes[:, : len(cells.quasi)]
-    shown = tuple(
+    intervals = tuple(
         ShownIntervals(leaves, leaves, place.astype(np.int64))
         for leaves, place in (np.unique(column, return_inverse=True) for column in quasi.T)
     )
     values = _shown_values(columns, codes[:, len(cells.quasi) :])
-    return ReleaseRows(columns, Side(group, mass, shown), Side(group, mass, values), mass)
+    return ReleaseRows(columns, Side(group, mass, intervals), Side(group, mass, values), mass)
 
 
 def _reading(
@@ -156,9 +156,9 @@ def _reading(
     value_mass: Numbers,
 ) -> ReleaseRows:
     sizes = np.bincount(group, mass, int(group.max()) + 1).astype(np.float64)
-    shown = tuple(ShownIntervals.of(columns[a], lo[:, a], hi[:, a]) for a in range(lo.shape[1]))
+    intervals = tuple(ShownIntervals.of(columns[a], lo[:, a], hi[:, a]) for a in range(lo.shape[1]))
     values = _shown_values(columns, leaves)
-    return ReleaseRows(columns, Side(group, mass, shown), Side(value_group, value_mass, values), sizes)
+    return ReleaseRows(columns, Side(group, mass, intervals), Side(value_group, value_mass, values), sizes)
 
 
 def _shown_values(columns: tuple[Column, ...], leaves: Codes) -> tuple[ShownIntervals, ...]:

@@ -140,8 +140,8 @@ def _solver_figures(study: Dewri2011) -> Iterator[Figure]:
     curves = []
     for crossing, label in zip(CROSSINGS, ("Lunacek's crossover", "Iyengar's, with repair"), strict=True):
         areas = areas_of(study.runs, crossing)
-        middle = [{"x": step, "y": median(own[i] for own in areas)} for i, step in enumerate(study.steps)]
-        every = [{"x": step, "y": own[i]} for own in areas for i, step in enumerate(study.steps)]
+        middle = [{"x": step, "y": median(run[i] for run in areas)} for i, step in enumerate(study.steps)]
+        every = [{"x": step, "y": run[i]} for run in areas for i, step in enumerate(study.steps)]
         curves += [FigureLine(label, middle), FigureLine(label, every, line=False, opacity=0.35)]
     area = hypervolume(study.frontiers[Problem2(ETA)], study.table.cells.records)
     ends = [{"x": step, "y": area} for step in (study.steps[0], study.steps[-1])]

@@ -335,13 +335,13 @@ def _coverage(asked: AuditQuestion, domains: Mapping[str, Hierarchy], given: Map
     apart = [name for name in others if name not in asked.sensitive]
     if asked.original.engine.row_count <= MOST_MATCHED or not apart:
         return _covered(asked, domains, given, others)
-    found = _covered(asked, domains, given, [name for name in others if name in asked.sensitive])
+    coverage = _covered(asked, domains, given, [name for name in others if name in asked.sensitive])
     beside = carried_values(asked, apart)
     return Coverage(
-        found.checked + beside.checked,
-        found.exact,
-        found.uncovered + beside.uncovered,
-        (*beside.examples, *found.examples),
+        coverage.checked + beside.checked,
+        coverage.exact,
+        coverage.uncovered + beside.uncovered,
+        (*beside.examples, *coverage.examples),
     )
 
 

@@ -113,9 +113,9 @@ def _differ_in_households(
     home, point = np.repeat(household, number), np.repeat(points.number, number)
     differ = np.zeros(int(household.max()) + 1, np.bool_)
     for place in range(len(points.names)):
-        shown, value = boxes.codes[box, place], points.codes[point, place]
-        telling = ~(_empty(boxes.texts[place])[shown] & _empty(points.texts[place])[value])
-        pairs = np.unique(np.stack([home[telling], shown[telling]], axis=1), axis=0)
+        text, value = boxes.codes[box, place], points.codes[point, place]
+        telling = ~(_empty(boxes.texts[place])[text] & _empty(points.texts[place])[value])
+        pairs = np.unique(np.stack([home[telling], text[telling]], axis=1), axis=0)
         differ |= np.bincount(pairs[:, 0], minlength=len(differ)) > 1
     return differ
 

@@ -106,13 +106,13 @@ class AppliedBaskets(Quiet):
     def names(self) -> Names:
         """What the file calls what it shows, as the release did, and the legend of what does not say it itself."""
         release = self.release
-        shown = [release.labels[number] for number in np.flatnonzero(release.part_supports).tolist()]
+        labels = [release.labels[number] for number in np.flatnonzero(release.part_supports).tolist()]
         legend = {
             name: items
             for name, items in sorted(self.mapping.published.items())
-            if name in shown and items != (name,) and name != EVERYTHING and not is_spelled(name, Behind(items, 1), ())
+            if name in labels and items != (name,) and name != EVERYTHING and not is_spelled(name, Behind(items, 1), ())
         }
-        return Names({name: name for name in shown}, legend)
+        return Names({name: name for name in labels}, legend)
 
     def write(
         self,

@@ -56,14 +56,14 @@ def leaving_foreign(
             f"point {point.id} was made elsewhere and is published as rows; leave out --layout {layout}"
         )
     release, rows = maker.published(table)
-    found: Mapping[str, Any] = release.details["brought"]
-    if why := foreign_refusal(found):
+    findings: Mapping[str, Any] = release.details["brought"]
+    if why := foreign_refusal(findings):
         raise BadInputError(f"point {point.id} {why}")
     if isinstance(release, RecordRelease):
         check_changed(release, f"point {point.id}")
     on_the_map = {} if maker.draws_at_random else dict(point.measures)  # those of another draw say nothing of this
     measures = on_the_map | (dict(measure(release).values) if counts_people(release) else {})
-    return LeavingForeign(release, maker, rows, path, origin, found, measures, escape_formulas)
+    return LeavingForeign(release, maker, rows, path, origin, findings, measures, escape_formulas)
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,8 @@ class LeavingForeign(Leaving):
     @property
     def left_out(self) -> list[str]:
         """What stands in the file that was brought and is not published."""
-        said = [notice for notice in self.found["notices"] if notice.startswith("not looked at")]
-        return [*said, *([f"the id {self.maker.id}"] if self.maker.id else [])]
+        notices = [notice for notice in self.found["notices"] if notice.startswith("not looked at")]
+        return [*notices, *([f"the id {self.maker.id}"] if self.maker.id else [])]
 
     def mapping(self) -> str:
         """Refuse: nobody here knows how values were recoded."""
@@ -155,12 +155,12 @@ class LeavingForeign(Leaving):
         alone = None
         if maker.people and columns.quasi:
             parts = () if maker.claim is None else requirement(maker.claim).parts
-            told = tuple(part for part in parts if columns.sensitive or not part.about_sensitive)
+            applicable = tuple(part for part in parts if columns.sensitive or not part.about_sensitive)
             reading = _delimiter(self.path)
-            alone = read_alone(drafts[0], columns, maker.form, told, reading, self.escape_formulas)
+            alone = read_alone(drafts[0], columns, maker.form, applicable, reading, self.escape_formulas)
         warnings = foreign_cautions(maker, columns)
-        shown = ForeignFile(maker, columns, self.path, drafts[0], self.rows.num_rows, alone)
-        outside = public_foreign_certificate(shown, warnings)
+        file = ForeignFile(maker, columns, self.path, drafts[0], self.rows.num_rows, alone)
+        outside = public_foreign_certificate(file, warnings)
         inside = foreign_certificate(
             outside,
             maker,
@@ -204,10 +204,10 @@ class LeavingForeign(Leaving):
         return lines
 
 
-def verdict_words(found: Mapping[str, Any]) -> str:
+def verdict_words(findings: Mapping[str, Any]) -> str:
     """Say what became of a claim."""
     words = {"holds": "Confirmed on the file", "fails": "It does not hold", "unchecked": "It could not be checked"}
-    return f"{words[found['verdict']]}: {found['why']}"
+    return f"{words[findings['verdict']]}: {findings['why']}"
 
 
 def _delimiter(path: Path) -> str | None:

@@ -166,6 +166,6 @@ def record_lines(release: RecordRelease, maker: RecordMaker, path: Path, audited
     lines += map(wrapped, maker.account(release))
     for caution in record_cautions(release, maker):
         if caution.count or caution.about == "how it was made":
-            found = f" Found here (for your eyes only): {caution.count}." if caution.count else ""
-            lines.append(wrapped(f"WARNING: {caution.text}{found}").lstrip())
+            remark = f" Found here (for your eyes only): {caution.count}." if caution.count else ""
+            lines.append(wrapped(f"WARNING: {caution.text}{remark}").lstrip())
     return lines

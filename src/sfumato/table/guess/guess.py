@@ -323,8 +323,8 @@ def _among_words(texts: Sequence[str]) -> list[str]:
     words = [text for text, word in plain.items() if word not in NOT_AVAILABLE | MARKS]
     if len(words) < 2 or any(POSITIVE.match(word) or not any(map(str.isalnum, word)) for word in words):
         return []
-    told = NOT_AVAILABLE - {"none"} if median(map(len, words)) > LONGER else MARKS
-    return [text for text, word in plain.items() if word in told | MARKS]
+    marks = NOT_AVAILABLE - {"none"} if median(map(len, words)) > LONGER else MARKS
+    return [text for text, word in plain.items() if word in marks | MARKS]
 
 
 def look(engine: Engine, name: str, sample: int) -> Column:

@@ -100,8 +100,8 @@ class Model:
 
 def _product(factors: Sequence[Table], wanted: Places) -> Numbers:
     """Multiply factors and sum over all axes but the wanted ones."""
-    axes = {place: i for i, place in enumerate(dict.fromkeys(place for own, _ in factors for place in own))}
-    operands: list[Any] = [part for own, numbers in factors for part in (numbers, [axes[place] for place in own])]
+    axes = {place: i for i, place in enumerate(dict.fromkeys(place for places, _ in factors for place in places))}
+    operands: list[Any] = [part for places, numbers in factors for part in (numbers, [axes[place] for place in places])]
     product: Numbers = np.einsum(*operands, [axes[place] for place in wanted], optimize="greedy")
     return product
 
@@ -119,6 +119,6 @@ def _drawn(step: ModelStep, codes: Codes, generator: np.random.Generator) -> Cou
     place = (rank + generator.random(len(present))[group]) / counts[group]
     ends = np.cumsum(step.conditional.reshape(-1, size)[present], axis=1)
     ends /= ends[:, -1:]
-    found = np.searchsorted((ends + np.arange(len(present))[:, None]).ravel(), group + place, side="right")
-    drawn: Counts = np.clip(found - group * size, 0, size - 1)
+    positions = np.searchsorted((ends + np.arange(len(present))[:, None]).ravel(), group + place, side="right")
+    drawn: Counts = np.clip(positions - group * size, 0, size - 1)
     return drawn
