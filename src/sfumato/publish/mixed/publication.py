@@ -200,7 +200,7 @@ def audit_of(
         roles.quasi,
         data.column,
         str(confirmed_alone(candidate.requirement, data)),
-        None if declared is None else _original(data, declared),
+        None if declared is None else original_of(data, declared),
         roles.sensitive,
         legend=read_legend(drafts[1]) if len(drafts) > 1 else None,
         tree=data.baskets.tree if declared is not None else None,
@@ -213,7 +213,7 @@ def audit_of(
     )
 
 
-def _original(data: MixedTable, declared: MixedDeclaration) -> Table:
+def original_of(data: MixedTable, declared: MixedDeclaration) -> Table:
     """Return the table with its items in one column, as the audit reads it."""
     items = declared.items
     if items.source is None:
