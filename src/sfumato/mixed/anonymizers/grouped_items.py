@@ -23,6 +23,7 @@ from sfumato.transactions.anonymizers.item_tree import balanced_tree
 from sfumato.transactions.anonymizers.trivial import OneItem
 from sfumato.transactions.baskets import Baskets, taken_rows
 from sfumato.transactions.policy import CompleteKAnonymity, KMAnonymity, SuppressionLimit, UtilityConstraints
+from sfumato.transactions.policy.weights import read_weights
 from sfumato.transactions.recoding import BasketRelease
 
 ALL = SuppressionLimit(1.0)
@@ -73,6 +74,8 @@ class GroupedItems:
         if tree is None and hasattr(self.maker, "fanout"):
             tree = balanced_tree(baskets.items, self.maker.fanout)
         object.__setattr__(self, "_tree", tree)
+        weights = getattr(self.maker, "weights", None)
+        object.__setattr__(self, "_worth", None if weights is None else read_weights(baskets, weights))
 
     def published(self, basket: Counts, count: Counts) -> Codes:
         """Say what every item of the baskets of one group is published as, one basket after the other."""
@@ -88,7 +91,8 @@ class GroupedItems:
         used, small = np.unique(codes, return_inverse=True)
         labels = tuple(baskets.items[code] for code in used.tolist())
         local = Baskets(labels, starts, small.ravel().astype(np.int32), count, self._tree, baskets.origin)  # type: ignore[attr-defined]
-        made = self.maker.release(Task(local, self.requirement, self.utility, ALL))
+        worth = None if self._worth is None else self._worth.of_some(used)  # type: ignore[attr-defined]
+        made = self.maker.release(Task(local, self.requirement, self.utility, ALL, worth))
         return self._parts_of(made, used)[np.repeat(made.piece, local.lengths), small.ravel()]
 
     def _parts_of(self, made: BasketRelease, used: Codes) -> Codes:
