@@ -93,6 +93,15 @@ def declared(project: Project) -> TableDeclaration:
     return of_table(project.study).table if both is None else both.table_as_read
 
 
+def columns_by_role(table: TableDeclaration) -> dict[str, list[str]]:
+    """List the columns of every role, also where there is no quasi-identifier yet, with which nothing can be done."""
+    try:
+        given: Any = table.roles
+    except BadInputError:
+        given = table
+    return {role: list(getattr(given, role)) for role in ROLES}
+
+
 # -- the page --------------------------------------------------------------------------------------------------------
 
 
@@ -107,7 +116,7 @@ def shown_columns(project: Project, plainly: bool = False) -> dict[str, Any]:
     table, notes = declared(project), project.notes()
     guesses = {guess["column"]: guess for guess in notes.get("guesses", [])}
     values = of_rows(table, "few-values", _few_values)
-    by_column = {name: role for role in ROLES for name in getattr(table.roles, role)}
+    by_column = {name: role for role, columns in columns_by_role(table).items() for name in columns}
     both = mixed(project)
     held = None if both is None else both.items.column
     roles: tuple[str, ...] = (*ROLES, UNPUBLISHED) if both is None else BESIDE_ITEMS
@@ -202,7 +211,7 @@ def give_role(call: Call) -> dict[str, Any]:
         if wanted.column in rows.nested and wanted.role in ("quasi", "sensitive"):
             raise FieldError("role", t("columns.nested", column=wanted.column))
     _check_items(mixed(project), wanted)
-    before = {role: list(getattr(table.roles, role)) for role in ROLES}
+    before = columns_by_role(table)
     after = {role: [name for name in names if name != wanted.column] for role, names in before.items()}
     if wanted.role in after:
         after[wanted.role].append(wanted.column)
