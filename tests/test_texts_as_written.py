@@ -58,7 +58,7 @@ def columns_of(files, escape):
 @pytest.mark.parametrize("escape", [False, True])
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @pytest.mark.parametrize(("form", "layout"), [(form, layout) for form in FORMS for layout in FORMS[form]])
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(texts=st.lists(st.sampled_from(NASTY), min_size=3, max_size=12, unique=True))
 def test_every_text_is_written_and_audited_as_it_is(tmp_path_factory, texts, form, layout, ending, escape):
     if escape and ending == "parquet":
