@@ -6,6 +6,7 @@ import csv
 import hashlib
 import json
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import pytest
 import sfumato
 from command_line import run
 from independent_checker import read_rows, violations
+from renames import watched_renames
 from sfumato.publish import certificate_files, publish_point, read_certificate
 from sfumato.publish import publication as releasing
 from sfumato.publish.certificate import check_certificate
@@ -38,10 +40,14 @@ identifier = ["name"]
 min_support = 0.1
 queries = "queries number=20"
 [[candidates]]
-anonymizers = ["mondrian", "mondrian mode=relaxed seed=4711", "full-domain"]
+anonymizers = ["mondrian", "mondrian mode=relaxed seed=4711"]
+requirements = ["k-anonymity k=3"]
+forms = ["generalization", "bucketization"]
+[[candidates]]
+anonymizers = ["mondrian", "full-domain"]
 requirements = ["k-anonymity k=3", "k-anonymity k=4 & l-diversity l=2 variant=distinct"]
 forms = ["generalization", "bucketization"]
-suppress = [0.0, 0.1]
+suppress = [0.1]
 [[candidates]]
 anonymizers = ["without-quasi", "original"]
 [[candidates]]
@@ -214,11 +220,8 @@ def test_bad_requests_are_refused_in_one_sentence(explored, tmp_path):
     assert run("release", explored / "map", "--point", point.id, "--to", out, "--force").returncode == 0
 
 
-def test_a_table_that_has_changed_is_noticed(tmp_path):
-    write_patients(tmp_path / "patients.csv", patients())
-    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
-    (tmp_path / "map").mkdir()
-    save_map(sfumato.explore(str(tmp_path / "study.toml")), tmp_path / "map")
+def test_a_table_that_has_changed_is_noticed(explored, tmp_path):
+    shutil.copytree(explored, tmp_path, dirs_exist_ok=True)
     point = points(tmp_path, anonymizer="mondrian")[0]
     write_patients(tmp_path / "patients.csv", patients(59))
     with pytest.raises(sfumato.BadInputError, match="has changed since the map"):
@@ -312,7 +315,7 @@ def test_a_file_that_its_audit_does_not_confirm_is_not_published(explored, tmp_p
 
 # -- kill -9 -------------------------------------------------------------------------------------------------
 
-KILLED = 50
+KILLED = 30
 
 
 def consistent(folder: Path) -> None:
@@ -332,15 +335,7 @@ def test_after_every_single_rename_data_and_certificate_fit(explored, tmp_path, 
     """What a kill between two renames would leave, one rename after the other, with an older release in place."""
     first, second = releasable(explored)[:2]
     publish_point(explored / "map", first.id, tmp_path / "out.csv")
-    rename, seen = Path.replace, []
-
-    def watched(draft, target):
-        done = rename(draft, target)
-        consistent(tmp_path)
-        seen.append(Path(target).name)
-        return done
-
-    monkeypatch.setattr(Path, "replace", watched)
+    seen = watched_renames(monkeypatch, lambda: consistent(tmp_path))
     publish_point(explored / "map", second.id, tmp_path / "out.csv", force=True)
     named = [name for name in seen if not name.endswith(".old")]  # what stepped aside goes when all have their names
     assert len(named) == 6 and named[-1] == "out.csv"
