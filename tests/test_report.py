@@ -176,7 +176,7 @@ def test_frontier_on_the_page_is_that_of_the_map_for_all_axes(plain: Map, browse
     measured = [name for name in MEASURES if any(name in point.measures for point in plain.points)]
     assert any(float("inf") in point.measures.values() for point in plain.points)
     with opened(browser, write_report(plain, tmp_path / "report.html")) as page:
-        pairs = list(itertools.permutations(measured, 2))
+        pairs = [list(pair) for pair in itertools.permutations(measured, 2)]
         frontiers = page.evaluate(FRONTIERS, pairs)
     for (x, y), ids in zip(pairs, frontiers, strict=True):
         assert ids == [point.id for point in plain.frontier(x, y)], (x, y)
