@@ -73,7 +73,7 @@ def rows_against_records() -> None:
         w = weights[row, label]
         every = np.repeat(np.arange(len(row)), w.astype(int))
         for name in CLASSIFIERS:
-            x = features(validation.read(CLASSIFIERS[name][1]), validation.train.rows[row])
+            x = features(validation.readings[CLASSIFIERS[name][1]], validation.train.rows[row])
             wide, wide_label, ones = x[every], label[every], np.ones(len(every))
             own, plain, ratio = compare_seconds(
                 lambda x=x, y=label, w=w, name=name: trained(name, 0, x, y, w),

@@ -1,5 +1,6 @@
 """What a release of baskets must satisfy, once more in plain Python from the definitions: sets, loops, no arrays."""
 
+from fractions import Fraction
 from itertools import combinations, product
 
 
@@ -116,8 +117,11 @@ def partitions(items):
             yield [*own[:place], [first, *own[place]], *own[place + 1 :]]
 
 
-def plain_clusters(rows, items, k, m, maker, blocks=None):
-    """What COAT and PCTA should do, by counting everything anew at every step (m up to 2): clusters of item numbers."""
+def plain_clusters(rows, items, k, m, maker, blocks=None, owner=None):
+    """What COAT and PCTA should do, by counting everything anew at every step (m up to 2): clusters of item numbers.
+
+    `owner` has for every item its weight and its penalty, and how many items may be left out by choice.
+    """
     block = dict.fromkeys(items, 0) if blocks is None else blocks
     clusters, turns = {frozenset([item]) for item in items}, {}
 
@@ -140,7 +144,7 @@ def plain_clusters(rows, items, k, m, maker, blocks=None):
             present = [cluster for cluster in clusters if cluster & set(names)]
             if not present or not 0 < support(present) < k:
                 break
-            clusters = plain_step(clusters, present, support, maker, block)
+            clusters = plain_step(clusters, present, support, maker, block, owner, len(items))
             if maker.visit != "stay":
                 break
         for cluster in clusters:
@@ -148,25 +152,33 @@ def plain_clusters(rows, items, k, m, maker, blocks=None):
                 turns[cluster] = turn + 1
 
 
-def plain_step(clusters, present, support, maker, block):
-    """Merge one cluster of a constraint with its cheapest partner, or suppress the least supported."""
+def plain_step(clusters, present, support, maker, block, owner, items):
+    """Merge one cluster of a constraint with its cheapest partner, or suppress one of them."""
+
+    def price(part):
+        """UL of a part, but for the number of records; of all items together it would be their mean weight."""
+        counted = Fraction(len(part), items) if maker.loss == "size" else Fraction(2 ** len(part) - 1, 2**items - 1)
+        weight = 1 if owner is None else Fraction(sum(owner.weights[item] for item in part), len(part))
+        return counted * weight * max(support([part]), 1)
+
+    def penalty(part):
+        return sum(owner.penalties[item] * support([{item}]) for item in part)
+
     least = min(present, key=lambda own: (support([own]), len(own), min(own)))
-    found = []
+    best = {}  # the best partner of every candidate, then the best of these
     for own in present if maker.seed == "any" else [least]:
-        for other in clusters - {own}:
-            if block[min(own)] == block[min(other)]:
-                union = support([own | other])
-                size = len(own) + len(other)
-                loss = (size if maker.loss == "size" else 2**size - 1) * max(union, 1)
-                found.append((loss, union, min(own), min(other), own, other))
-    if not found:
-        return clusters - {least}
-    by_own = {}  # the best partner of every candidate, then the best of these
-    for entry in found:
-        best = by_own.get(entry[4])
-        if best is None or (entry[0], entry[1], entry[3]) < (best[0], best[1], best[3]):
-            by_own[entry[4]] = entry
-    *_, own, other = min(by_own.values(), key=lambda entry: entry[:3])
+        partners = [other for other in clusters - {own} if block[min(own)] == block[min(other)]]
+        for other in partners:
+            entry = price(own | other), support([own | other]), min(other), other
+            best[own] = min(best.get(own, entry), entry)
+    if not best:
+        gone = least if owner is None else min(present, key=lambda own: (penalty(own), own != least))
+        return clusters - {gone}
+    own = min(best, key=lambda own: (*best[own][:2], min(own)))
+    lost, _, _, other = best[own]
+    left_out = items - sum(map(len, clusters))
+    if owner is not None and left_out + len(own) <= owner.most and penalty(own) < lost - price(other):
+        return clusters - {own}
     return (clusters - {own, other}) | {own | other}
 
 

@@ -2,7 +2,10 @@
 
 import gzip
 import json
+from collections import Counter
+from fractions import Fraction
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -262,6 +265,40 @@ def test_clusters_are_merged_as_a_plain_account_of_the_algorithm_says(choices):
         allowed = None if blocks is None else dict(enumerate(blocks.blocks(own).tolist()))
         plain = plain_clusters(rows, range(len(own.items)), k, 2, maker, allowed)
         assert {frozenset(members) for members in release.recoding.members} == plain
+
+
+class Owned(NamedTuple):
+    """What items are worth, and how many may be left out."""
+
+    weights: list[Fraction]
+    penalties: list[Fraction]
+    most: int
+
+
+@pytest.mark.parametrize("choices", STRATEGIES[::3], ids="-".join)
+def test_what_items_are_worth_is_honoured_as_the_plain_account_says(choices, tmp_path):
+    """Dear items are merged last, cheap ones left out first, and instead of a merge where that costs less."""
+    file, gone = tmp_path / "weights.txt", Counter()
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        data, blocks = skewed_baskets(seed, records=30), None
+        if seed % 2:
+            data = data.with_tree(balanced_tree(data.items, 3))
+            blocks = UtilityConstraints(level=1)
+        items = len(data.items)
+        weights = [Fraction(int(number)) for number in random.integers(1, 9, items)]
+        penalties = [Fraction(1, int(number)) for number in 2 ** random.integers(0, 12, items)]
+        lines = zip(data.items, weights, penalties, strict=True)
+        file.write_text("".join(f"{item}: {float(w)} {float(y)}\n" for item, w, y in lines))
+        k, most = 3 + seed % 5, items // 3 if blocks is None else items
+        release = UPCTA(*choices, str(file)).anonymize(data, KMAnonymity(k, 2), blocks, SuppressionLimit(most / items))
+        rows = [{data.places[item] for item in record} for record in records(data)]
+        allowed = None if blocks is None else dict(enumerate(blocks.blocks(data).tolist()))
+        owner = Owned(weights, penalties, most)
+        plain = plain_clusters(rows, range(items), k, 2, UPCTA(*choices), allowed, owner)
+        assert {frozenset(members) for members in release.recoding.members} == plain
+        gone[blocks is None] += items - sum(map(len, plain))
+    assert min(gone.values()) > 0  # both by choice and for want of partners
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -83,7 +83,7 @@ def _css_words() -> set[str]:
 
 CODED = re.compile(
     r"^use strict$|^(no better|not shown)$|color-mix|^[#.]?[\w-]+ [\w-]*[\[.]"
-    r"|sections of a study| of baskets$|^sfumato ask |^within "
+    r"|sections of a study| of (baskets|groups|tables with items)$|^sfumato ask |^within "
 )
 """Names of verdicts, colours, selectors, sections of the catalogue, questions as one types them: no texts of a page."""
 

@@ -112,6 +112,8 @@ def test_a_question_that_cannot_be_read_belongs_to_its_field(client: TestClient)
     for question in ("", "best please", "k within los 0.2"):
         answer = client.get("/api/projects/clinic/map/ask", params={"question": question})
         assert answer.status_code == 422 and answer.json()["field"] == "question"
+        assert len(answer.json()["error"]) < 300, "a hundred measures help nobody"
+    assert " loss" in answer.json()["error"]
 
 
 @pytest.mark.parametrize("project", ["clinic", "shop"])

@@ -78,6 +78,10 @@ def test_an_audit_reads_no_file_that_lies_elsewhere(client: TestClient, desk: De
     wanted = {"file": "pub.csv", "original": "evil.toml", "quasi": ["age", "sex"], "sensitive": ["ill"]}
     asked = client.post("/api/audit", json=wanted)
     assert asked.status_code == 422 and asked.json()["field"] == "original" and "SECRET" not in asked.text
+    (tmp_path / "secret.json").write_text('{"kind": "SECRET"}')
+    (desk.folder / "b.dat.legend.json").symlink_to(tmp_path / "secret.json")  # a legend is read with its file
+    asked = client.post("/api/audit", json={"file": "b.dat", "kind": "baskets"})
+    assert asked.status_code == 403 and "SECRET" not in asked.text, asked.text
 
 
 @pytest.mark.parametrize("link", ["{outside}/.profile", "../../outside/.profile", "people.csv"])

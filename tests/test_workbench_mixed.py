@@ -1,19 +1,22 @@
-"""A project of a table with a column of sets of items: pages say what is edited elsewhere; map and publishing work."""
+"""A project of a table with a column of sets of items: opened, corrected, wished for, looked at and published."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from starlette.testclient import TestClient
 
-from sfumato.tradeoff import read_map
+from sfumato.mixed.study import MixedStudy
+from sfumato.tradeoff import read_map, read_study
 from sfumato.workbench.desk import Desk
 from workbench_maps import ids, made
 from workbenches import client_of, make_desk
-
-pytest.importorskip("sfumato.mixed.study")
 
 STUDY = """name = "patients"
 [table]
@@ -49,13 +52,137 @@ def client(desk: Desk) -> Iterator[TestClient]:
         yield client
 
 
-def test_pages_that_cannot_edit_it_say_so(client: TestClient) -> None:
+@pytest.fixture
+def clinic(desk: Desk) -> Iterator[Path]:
+    """A project of its own, to be changed; a tree of its codes lies in the folder, and a second file of codes."""
+    folder = desk.folder / "clinic"
+    shutil.copytree(desk.folder / "patients", folder)
+    (desk.folder / "tree.csv").write_text("a,vowel\ne,vowel\nb,other\nc,other\nd,other\n", encoding="utf-8")
+    yield folder
+    shutil.rmtree(folder)
+
+
+def study_in(folder: Path) -> MixedStudy:
+    study = read_study(str(folder / "study.toml"))
+    assert isinstance(study, MixedStudy)
+    return study
+
+
+def posted(client: TestClient, path: str, **body: Any) -> dict[str, Any]:
+    answer = client.post(f"/api/projects/clinic/{path}", json=body)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+def refused(client: TestClient, path: str, **body: Any) -> dict[str, Any]:
+    answer = client.post(f"/api/projects/clinic/{path}", json=body)
+    assert answer.status_code == 422, answer.text
+    return dict(answer.json())
+
+
+def test_every_page_shows_it(client: TestClient) -> None:
     assert "table with sets of items" in client.get("/").text
     for step in ("columns", "hierarchies", "risk", "wishes"):
         page = client.get(f"/projects/patients/{step}")
-        assert page.status_code == 200 and "a column of sets of items" in page.text, step
-        answer = client.get(f"/api/projects/patients/{step}", params={"column": "age"})
-        assert answer.status_code == 422 and "about" in answer.json()["error"], (step, answer.text)
+        assert page.status_code == 200 and "This cannot be read" not in page.text.split('id="texts"')[0], step
+    shown = client.get("/api/projects/patients/columns").json()
+    assert {each["name"]: each["role"] for each in shown["columns"]} == {
+        "age": "quasi",
+        "sex": "quasi",
+        "codes": "items",
+    }
+    assert "neutral" not in shown["roles"] and shown["items"]["items"] == 5
+    risk = client.get("/api/projects/patients/risk").json()
+    assert risk["kind"] == "items" and risk["quasi"] == ["age", "sex"]
+    assert risk["by_both"][0]["alone"] == 0  # 84 records, 7 ages x 2 sexes: six of each
+    assert client.get("/api/projects/patients/estimate").json()["problems"] == []
+
+
+def test_roles_and_hierarchies_are_corrected_by_clicking(client: TestClient, clinic: Path) -> None:
+    posted(client, "roles", column="sex", role="sensitive")
+    assert study_in(clinic).data.table.sensitive == ("sex",)
+    posted(client, "undo")
+    assert study_in(clinic).data.table.quasi == ("age", "sex")
+    assert "tell the records of a group apart" in refused(client, "roles", column="sex", role="neutral")["error"]
+    assert "another column" in refused(client, "roles", column="codes", role="quasi")["error"]
+    posted(client, "roles", column="sex", role="items")  # each record has one item then: m or f
+    assert study_in(clinic).data.items.column == "sex" and study_in(clinic).data.table.quasi == ("age",)
+    posted(client, "undo")
+    age = client.get("/api/projects/clinic/hierarchies", params={"column": "age"}).json()
+    assert age["scale"] == "number"
+    posted(client, "hierarchies", column="age", do="remove-level", level=1)
+    posted(client, "hierarchies", column="sex", do="merge", paths=["0", "1"], label="all")
+    assert study_in(clinic).data.open().cells.quasi[1].hierarchy.height == 2
+
+
+def test_its_items_get_a_tree_and_sensitive_ones(client: TestClient, clinic: Path) -> None:
+    posted(client, "items", values={"separator": ";", "tree": "tree.csv", "sensitive": ["e"]})
+    data = study_in(clinic).data.open()
+    assert data.baskets.tree is not None and study_in(clinic).data.items.sensitive == ("e",)
+    page = client.get("/projects/clinic/hierarchies", params={"column": "codes"}).text
+    assert "vowel" in page and "other" in page
+    for field, value in (("tree", "nowhere.csv"), ("separator", "::"), ("sensitive", ["zz"])):
+        wrong = refused(client, "items", values={field: value})
+        assert wrong["field"] == field, wrong
+    for outside in ("../../x.csv", "../../../../../../../../etc/passwd", "/etc/passwd"):
+        assert client.post("/api/projects/clinic/items", json={"values": {"tree": outside}}).status_code == 403
+    assert client.post("/api/projects/patients/items", json={"values": {"colour": 1}}).json()["field"] == "colour"
+    posted(client, "items", values={})
+    assert study_in(clinic).data.items.tree is None
+
+
+def test_wishes_and_options_become_its_candidates(client: TestClient, clinic: Path) -> None:
+    posted(client, "roles", column="sex", role="sensitive")
+    posted(client, "wishes", recipient="internal", learned="value", known=1)
+    asked = {str(each.requirement) for each in study_in(clinic).candidates if not each.anonymizer.baseline}
+    assert asked and all(text.startswith("k-km-anonymity k=3 m=1 & l-diversity") for text in asked), asked
+    assert client.get("/api/projects/clinic/estimate").json()["problems"] == []
+    study = client.get("/api/projects/clinic/wishes").json()["study"]
+    for section, texts in (
+        ("requirements of tables with items", [study["candidates"][0]["requirements"][0]]),
+        ("merging of groups", study["candidates"][0]["merging"]),
+        ("anonymizers of baskets", study["candidates"][0]["item_anonymizers"]),
+    ):
+        for text in texts:
+            answer = client.post("/api/options/values", json={"section": section, "text": text}).json()
+            again = [
+                client.post("/api/options/text", json={"section": section, **part}).json()["text"]
+                for part in answer["parts"]
+            ]
+            assert " & ".join(again) == text
+
+
+def test_a_file_is_opened_as_a_table_with_items(client: TestClient, desk: Desk) -> None:
+    patients = (desk.folder / "patients" / "patients.csv").read_text(encoding="utf-8")
+    (desk.folder / "new.csv").write_text(patients, encoding="utf-8")
+    assert client.post("/api/previews", json={"source": "new.csv"}).json()["guessed"] == "table"
+    seen = client.post("/api/previews", json={"source": "new.csv", "kind": "items"}).json()
+    assert seen["item_column"] == "codes" and seen["held"]["items"] == 5, seen
+    wrong = client.post("/api/previews", json={"source": "new.csv", "kind": "items", "reading": {"column": "no"}})
+    assert wrong.status_code == 422 and "'no'" in wrong.json()["error"], wrong.text
+    made = client.post("/api/projects", json={"source": "new.csv", "kind": "items"}).json()["project"]
+    study = study_in(desk.folder / made)
+    assert study.data.items.column == "codes" and "sex" in (*study.data.table.quasi, *study.data.table.sensitive)
+    pq.write_table(pa.table({"age": ["1", "2"], "codes": [["a"], ["a", "b"]]}), desk.folder / "lists.parquet")
+    assert client.post("/api/previews", json={"source": "lists.parquet"}).json()["guessed"] == "items"
+
+
+def test_items_in_a_second_file_are_run_too_and_lie_nowhere_else(client: TestClient, desk: Desk) -> None:
+    folder = desk.folder / "two"
+    folder.mkdir()
+    (folder / "people.csv").write_text("id,age\n" + "".join(f"{i},{20 + i % 4}\n" for i in range(40)), encoding="utf-8")
+    (folder / "codes.csv").write_text(
+        "id,code\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(40)), encoding="utf-8"
+    )
+    text = STUDY.replace("patients.csv", "people.csv").replace('"age", "sex"', '"age"').replace('separator = ";"\n', "")
+    text = text.replace('column = "codes"', 'source = "codes.csv"\nid = "id"\nitem = "code"')
+    (folder / "study.toml").write_text(text, encoding="utf-8")
+    for step in ("columns", "hierarchies", "risk", "wishes"):
+        assert client.get(f"/projects/two/{step}").status_code == 200, step
+    wrong = client.post("/api/projects/two/roles", json={"column": "id", "role": "quasi"})
+    assert wrong.status_code == 422 and "names the persons" in wrong.json()["error"]
+    (folder / "study.toml").write_text(text.replace("codes.csv", "/etc/passwd"), encoding="utf-8")
+    assert client.get("/projects/two/run").status_code == 403
 
 
 def test_its_map_is_read_and_a_release_of_it_published(client: TestClient, desk: Desk) -> None:
@@ -73,6 +200,14 @@ def test_its_map_is_read_and_a_release_of_it_published(client: TestClient, desk:
     assert answer.status_code == 200, answer.text
     rows = client.get("/projects/patients/releases/patients.csv").text.splitlines()
     assert rows[0] == "age,sex,codes" and len(rows) > 1
+    asked = {"file": "patients/releases/patients.csv", "kind": "items", "quasi": ["age", "sex"], "project": "patients"}
+    lacking = client.post("/api/audit", json=asked).json()
+    assert lacking["field"] == "items" and "mark the column" in lacking["error"]
+    found = client.post("/api/audit", json={**asked, "items": "codes", "require": "k-km-anonymity k=4 m=2"}).json()
+    assert found["holds"] and found["asked"], found
+    assert found["content"]["measures"]["k"] == map_[id].measures["k"]
+    failing = {**asked, "items": "codes", "require": "k-km-anonymity k=80 m=2"}
+    assert not client.post("/api/audit", json=failing).json()["holds"]
 
 
 def test_its_files_may_lie_nowhere_else(desk: Desk, tmp_path: Path) -> None:

@@ -5,10 +5,12 @@ On an ugly upload, on the bundled census and on baskets; with real runs, one of 
 
 from __future__ import annotations
 
+import base64
 import csv
 import json
 import random
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,7 +20,8 @@ import pytest
 from command_line import run
 from sfumato.workbench.app import House
 from sfumato.workbench.desk import Desk
-from workbenches import make_desk, served
+from workbench_maps import made
+from workbenches import STUDY, make_desk, make_project, served
 
 MINUTES = 4 * 60_000
 """Milliseconds that a run may take on a busy machine."""
@@ -105,6 +108,21 @@ def published(page: Any, here: str, folder: Path) -> Path:
     return folder / name
 
 
+def dropped(page: Any, file: Path) -> None:
+    """Drop a file onto the page of an audit, as from the desktop."""
+    content = base64.b64encode(file.read_bytes()).decode()
+    carried = page.evaluate_handle(
+        """([name, content]) => {
+          const carried = new DataTransfer();
+          carried.items.add(new File([Uint8Array.from(atob(content), (mark) => mark.charCodeAt(0))], name));
+          return carried;
+        }""",
+        [file.name, content],
+    )
+    page.dispatch_event("#drop", "drop", {"dataTransfer": carried})
+    page.wait_for_selector("#roles tr")
+
+
 def test_an_ugly_upload_becomes_a_release_that_the_command_line_confirms(page: Any, desk: Desk, tmp_path: Path) -> None:
     here = opened(page, ugly_file(tmp_path))
     project = next(desk.projects())
@@ -132,6 +150,20 @@ def test_an_ugly_upload_becomes_a_release_that_the_command_line_confirms(page: A
     assert run("ask", str(project.folder), "k within loss 0.99").returncode == 0  # the command line reads the same map
     page.goto(f"/projects/{quote(project.name)}/publish")
     assert file.name in page.locator("#list").inner_text()
+    page.goto("/audit")
+    dropped(page, file)
+    for column, role in ((AGE, "quasi"), (ZIP, "quasi"), ("Geschlecht", "quasi"), (ILL, "sensitive")):
+        page.locator("#roles").get_by_role("row", name=column).locator(f'input[value="{role}"]').check()
+    page.fill("#require", "k-anonymity k=5")
+    page.click("#go")
+    page.wait_for_selector("#found:visible", timeout=MINUTES)
+    measures = dict(
+        page.locator("#measures tr").evaluate_all(
+            "rows => rows.map((row) => [row.cells[0].innerText, row.cells[1].innerText])"
+        )
+    )
+    assert measures["k"] == str(certificate["measures"]["k"])
+    assert "holds" in page.locator("#verdict").get_attribute("class")
 
 
 def test_the_census_is_run_stopped_taken_up_again_and_bounded(page: Any, desk: Desk) -> None:
@@ -176,3 +208,33 @@ def test_baskets_walk_the_same_way(page: Any, desk: Desk, tmp_path: Path) -> Non
     file = published(page, here, tmp_path)
     done = run("audit", str(file), "--baskets", "--require", "km-anonymity k=5 m=2")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_better_answer_is_searched_for_from_the_map(page: Any, desk: Desk) -> None:
+    """A question, the button, a real run with that question, here of 3 seconds; then the question is answered anew."""
+    made(make_project(desk.folder / "people"), STUDY)
+    page.route("**/after/map.js", shorter)
+    page.goto("/projects/people/map")
+    page.wait_for_selector("body[data-ready]")
+    before = page.evaluate("points.length")
+    page.fill("#question", "k within loss 0.4")
+    page.click("#ask button[type=submit]")
+    page.wait_for_selector("#reply p")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.locator("#reply").get_by_role("button", name="Search 60 seconds").click()
+    page.wait_for_selector("#live:has-text('has ended')", timeout=MINUTES)
+    page.wait_for_selector("#reply p")
+    assert "were measured" in page.locator("#live").inner_text()
+    points = json.loads((desk.folder / "people" / "points.json").read_text(encoding="utf-8"))["points"]
+    assert page.evaluate("points.length") == sum(point["status"] == "measured" for point in points) >= before
+    assert sum("/map/ask?" in url for url in asked) == 1, "the question is asked again by itself"
+    reply = json.loads(run("ask", str(desk.folder / "people"), "k within loss 0.4", "--json").stdout)
+    assert reply["answer"]["id"] in page.locator("#reply").inner_text()
+
+
+def shorter(route: Any) -> None:
+    """Let the page search for seconds, not for a minute."""
+    script = (files("sfumato.workbench") / "static" / "after" / "map.js").read_text(encoding="utf-8")
+    assert 'const SEARCH = "60s";' in script
+    route.fulfill(content_type="text/javascript", body=script.replace('const SEARCH = "60s";', 'const SEARCH = "3s";'))

@@ -36,6 +36,9 @@ from sfumato.transactions.measures.scales import BasketScales
 from sfumato.transactions.policy import BASKET_REQUIREMENTS, SuppressionLimit, UtilityConstraints
 from sfumato.transactions.study import BasketGrid
 
+REQUIREMENTS_WITH_ITEMS = "requirements of tables with items"
+"""The section whose entries are joined with requirements of tables."""
+
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -109,7 +112,7 @@ def sections() -> Mapping[str, tuple[Entry, ...]]:
         "anonymizers of baskets": CANDIDATES,
         "requirements of baskets": (*BASKET_REQUIREMENTS, UtilityConstraints, SuppressionLimit),
         "scales of baskets": (ItemQueries, Linking, ItemLosses),
-        "requirements of tables with items": (KKMAnonymity,),
+        REQUIREMENTS_WITH_ITEMS: (KKMAnonymity,),
         "merging of groups": MERGING,
         "scales of tables with items": (JointQueries,),
     }

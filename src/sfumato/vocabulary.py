@@ -59,7 +59,9 @@ ITEMS_FILE = Option("A second file with the items of the records, one per row (-
 ITEM_OWNER = Option("Of a second file of items: the column that says whose an item is, in both files.", takes="column")
 ITEM_OF = Option("Of a second file of items: its column of items.", takes="column")
 ITEM_SEPARATOR = Option("What separates the items of a field, if it is guessed wrongly.")
-ITEM_TREE = Option("The tree of items, as a level table: each with what it is generalized to.", takes="file")
+ITEM_TREE = Option(
+    "The tree of items: a level table (each with what it is generalized to), or icd-9-cm or icd-10.", takes="file"
+)
 SENSITIVE_ITEMS = Option(
     "Items, or nodes of their tree, that nobody should learn about a person: what a requirement on the column of items "
     "is about."

@@ -19,6 +19,7 @@ from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.reading import items_of_column, items_of_file, tied
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff.study.texts import known_keys
+from sfumato.transactions.files.trees import is_classification
 from sfumato.vocabulary import ITEM_COLUMN, ITEM_OF, ITEM_OWNER, ITEM_SEPARATOR, ITEM_TREE, ITEMS_FILE, SENSITIVE_ITEMS
 
 FILES = ("source", "tree")
@@ -64,7 +65,12 @@ class ItemsDeclaration:
     @property
     def files(self) -> list[Path]:
         """The files that opening the items reads."""
-        return [Path(getattr(self, name)) for name in FILES if getattr(self, name) is not None]
+        return [Path(getattr(self, name)) for name in self._named()]
+
+    def _named(self) -> list[str]:
+        """Name the fields that hold files: a tree that comes with sfumato is none."""
+        bundled = self.tree is not None and is_classification(self.tree)
+        return [name for name in FILES if getattr(self, name) is not None and not (name == "tree" and bundled)]
 
     def options(self) -> list[str]:
         """Write what the command line needs to open the same items."""
@@ -80,7 +86,7 @@ class ItemsDeclaration:
         """Write the section of a study; files named as seen from a folder, if one is given."""
         given = {each.name: getattr(self, each.name) for each in fields(self)}
         if folder is not None:
-            given |= {key: seen_from(folder, given[key]) for key in FILES if given[key] is not None}
+            given |= {key: seen_from(folder, given[key]) for key in self._named()}
         given["sensitive"] = list(self.sensitive) or None
         return {key: value for key, value in given.items() if value is not None}
 
@@ -128,12 +134,17 @@ class MixedDeclaration:
         """The files that opening it reads."""
         return [*self.table.files, *self.items.files]
 
+    @property
+    def table_as_read(self) -> TableDeclaration:
+        """The table, where what names items or persons is read as it is written."""
+        named = self.items.column or self.items.id or ""
+        return replace(self.table, as_written=tuple(dict.fromkeys((*self.table.as_written, named))))
+
     def open_rows(self) -> Engine:
         """Open the rows of the table; what names items or persons is read as it is written."""
         named = self.items.column or self.items.id or ""
-        written = tuple(dict.fromkeys((*self.table.as_written, named)))
         try:
-            return replace(self.table, as_written=written).open_rows()
+            return self.table_as_read.open_rows()
         except BadInputError as error:
             option = "--items" if self.items.column else "--id"
             if f"{named!r} (--as-written)" not in str(error):

@@ -152,7 +152,8 @@ class MixedCandidate(Recipe):
         utility = self.utility
         if utility is not None and utility.file is not None:
             utility = replace(utility, file=FILE)
-        return replace(self, anonymizer=self.anonymizer.public, utility=utility)
+        makers = {"anonymizer": self.anonymizer.public, "item_anonymizer": self.item_anonymizer.public}
+        return replace(self, **makers, utility=utility)  # type: ignore[arg-type]
 
     @property
     def repeatable(self) -> MixedCandidate:
@@ -329,6 +330,7 @@ class MixedWork:
         """A digest of everything a point depends on besides its candidate."""
         named = [self.study.scales.item_queries.file]
         named += [None if one.utility is None else one.utility.file for one in self.study.candidates]
+        named += [getattr(one.item_anonymizer, "weights", None) for one in self.study.candidates]
         paths = sorted({Path(name) for name in named if name is not None})
         files = [(str(path), sha256(path.read_bytes()).hexdigest() if path.is_file() else "") for path in paths]
         parts = [self.data.digest, self.study.scales, files]

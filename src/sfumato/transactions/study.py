@@ -136,7 +136,7 @@ class BasketCandidate:
         utility = self.utility
         if utility is not None and utility.file is not None:
             utility = replace(utility, file=FILE)
-        return replace(self, requirement=self.requirement.public, utility=utility)
+        return replace(self, anonymizer=self.anonymizer.public, requirement=self.requirement.public, utility=utility)
 
     def make(self, baskets: Baskets) -> BasketRelease:
         """Make the release; of a warm sweep, what comes before it is made once, whoever asks for it first."""
@@ -303,6 +303,7 @@ class BasketWork:
         for candidate in self.study.candidates:
             named += [
                 getattr(candidate.requirement, "file", None),
+                getattr(candidate.anonymizer, "weights", None),
                 None if candidate.utility is None else candidate.utility.file,
             ]
         paths = sorted({Path(name) for name in named if name is not None})

@@ -121,8 +121,8 @@ def useful(map_: Map, point: Point, subject: Subject) -> Headline:
 def useful_measure(map_: Map) -> str | None:
     """Name the measure that usefulness is read from: the study's utility axis, else the first that is known."""
     names = [FINITE.get(name, name) for name in (*map_.study.axes, *USEFUL)]
-    known = [name for name in names if any(point.has([name]) for point in map_.points)]
-    return next((name for name in known if MEASURES[name].kind == "utility"), None)
+    useful = (name for name in names if name in MEASURES and MEASURES[name].kind == "utility")
+    return next((name for name in useful if any(point.has([name]) for point in map_.points)), None)
 
 
 def kept_words(kept: Place) -> str:

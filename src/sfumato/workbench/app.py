@@ -38,8 +38,9 @@ from sfumato.workbench.openapi import description
 from sfumato.workbench.publications import Publications
 from sfumato.workbench.runs import Runs
 from sfumato.workbench.uploads import USUAL_MOST, received
-from sfumato.workbench.views import after, audit, changes, columns, hierarchies, home, open, risk, run, wishes
+from sfumato.workbench.views import after, audit, changes, columns, home, items, open, risk, run, wishes
 from sfumato.workbench.views import files as of_files
+from sfumato.workbench.views.hierarchies import editor
 from sfumato.workbench.views.page import error_page
 
 MOST_BYTES = 4_000_000
@@ -53,7 +54,8 @@ ENDPOINTS: Sequence[Endpoint] = (
     *open.ENDPOINTS,
     *changes.ENDPOINTS,
     *columns.ENDPOINTS,
-    *hierarchies.ENDPOINTS,
+    *items.ENDPOINTS,
+    *editor.ENDPOINTS,
     *risk.ENDPOINTS,
     *wishes.ENDPOINTS,
     *after.ENDPOINTS,

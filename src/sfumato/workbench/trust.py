@@ -125,4 +125,4 @@ def _places(study: Any) -> Iterator[str]:
 
 
 def _is_bundled(declared: Any, name: str) -> bool:
-    return name == "source" and declared.is_bundled
+    return name == "source" and bool(getattr(declared, "is_bundled", False))

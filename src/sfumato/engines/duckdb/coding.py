@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.engines.columns import numbers_in
+from sfumato.engines.protocol import Coding
 
 LARGEST = (1 << 63) - 1
 """Of a number that holds the codes of several columns."""
@@ -97,6 +98,16 @@ class Packing:
             stride *= self.columns[place].size + 1
         return strides[::-1]
 
+    def packed(self, codes: Sequence[NDArray[np.integer]]) -> list[NDArray[np.int64]]:
+        """Return the numbers of tuples of codes, of which a column each is given."""
+        numbers = []
+        for part in self.parts:
+            number = np.zeros(len(codes[0]), np.int64)
+            for place, stride in self._strides(part):
+                number += (codes[place].astype(np.int64) + 1) * stride
+            numbers.append(number)
+        return numbers
+
     def unpacked(self, keys: Sequence[NDArray[np.int64]]) -> NDArray[np.int32]:
         """Return the codes that numbers stand for: one row per tuple, one column per coded column."""
         codes = np.empty((len(keys[0]), len(self.columns)), np.int32)
@@ -110,6 +121,12 @@ class Packing:
                     rest -= code * stride
                     codes[some, place] = code - 1
         return codes
+
+
+def packing_of(codings: Sequence[Coding]) -> Packing:
+    """Say how the codes of a row, in fields s0, s1, ..., become one number, or a few."""
+    sizes = [max(coding.codes.values(), default=-1) + 1 for coding in codings]
+    return Packing(tuple(CodedColumn(f"s{i}", f"y{i}", size) for i, size in enumerate(sizes)))
 
 
 def in_order(counted: pa.Table, keys: int) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:

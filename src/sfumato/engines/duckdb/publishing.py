@@ -55,7 +55,7 @@ class Shown:
             used = np.flatnonzero(np.bincount(codes, minlength=len(texts)))
             place = np.zeros(len(texts), np.int32)
             place[used] = np.arange(len(used))
-            columns[name] = texts.take(pa.array(used)), place[codes]
+            columns[name] = texts.take(number_column(used)), place[codes]
         return replace(self, columns=columns)
 
     def joined(self) -> tuple[Shown, NDArray[np.int64]]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sfumato.engines import protocol
 from sfumato.engines.answers import by_text, distinct_in, lists_in, tuples_in
 from sfumato.engines.duckdb import DuckDBEngine
-from sfumato.engines.duckdb.coding import CodedColumn, Packing, in_order
+from sfumato.engines.duckdb.coding import in_order, packing_of
 from sfumato.engines.protocol import (
     DIGITS,
     Coding,
@@ -38,7 +38,7 @@ from sfumato.engines.protocol import (
     content_digest,
     too_many_texts,
 )
-from sfumato.engines.spark.releases import LinkedCells, PublishedRows, published, save
+from sfumato.engines.spark.releases import LinkedCells, PublishedRows, SourceRows, published, save
 from sfumato.engines.spark.sources import Loaded, collected, is_frame, load, nested_kind, spoken
 from sfumato.engines.spark.statements import column_facts, ruled
 from sfumato.engines.spark.values import SHORT, WHOLE, bare, framed, has_text, text_of
@@ -178,7 +178,7 @@ class SparkEngine:
     @translated
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
-        packing = _packing(codings)
+        packing = packing_of(codings)
         keys, counts = in_order(collected(self._counted_cells(codings)), len(packing.names))
         self._links.append(Link(tuple(codings), tuple(keys), counts))
         dropped = self.row_count - int(counts.sum())
@@ -328,13 +328,13 @@ class SparkEngine:
             missing = coding.codes.get(None)
             code = f"code{i}" if missing is None else f"CASE WHEN y{i} IS NULL THEN {missing} ELSE code{i} END"
             codes.append(f"named_struct('code', {code}) AS s{i}")
-        packing = _packing(codings)
+        packing = packing_of(codings)
         numbers = [f"{number} AS {name}" for name, number in zip(packing.names, packing.numbers, strict=True)]
         return frame.selectExpr(*codes, *kept).selectExpr(*numbers, *kept)
 
     def _cells(self, link: str) -> LinkedCells:
         found = self._links[int(link)]
-        packing = _packing(found.codings)
+        packing = packing_of(found.codings)
         keys = dict(zip(packing.names, found.keys, strict=True))
         return LinkedCells(self._session, keys, found.counts, packing.columns[-1].size + 1)
 
@@ -347,15 +347,9 @@ class SparkEngine:
         neutral = {name: (self._column(name), self._kinds[name]) for name in layout.neutral}
         rows = None
         if neutral:
-            codings = self._links[int(placement.link)].codings
-            rows = self._coded(codings, {column: column for column, _ in neutral.values()})
+            kept = {column: column for column, _ in neutral.values()}
+            rows = SourceRows(self._links[int(placement.link)].codings, lambda codings: self._coded(codings, kept))
         return published(self._cells(placement.link), placement, layout, rows, neutral, as_texts)
-
-
-def _packing(codings: Sequence[Coding]) -> Packing:
-    """Say how the codes of a row, in fields s0, s1, ..., become one number, or a few."""
-    sizes = [max(coding.codes.values(), default=-1) + 1 for coding in codings]
-    return Packing(tuple(CodedColumn(f"s{i}", f"y{i}", size) for i, size in enumerate(sizes)))
 
 
 def _lookup(coding: Coding, i: int, kind: pa.DataType) -> pa.Table:

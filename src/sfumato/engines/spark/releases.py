@@ -1,16 +1,21 @@
 """Putting together what is published, in Spark, and writing it to a folder of part files.
 
 A release without neutral columns follows from cells and their counts, so no row is read for it. Otherwise every row
-finds by its codes, by joins that are broadcast, the number of what it shows beside its neutral columns; what is shown
-is numbered in the order of its texts. Rows go to parts by a hash of that number and of their neutral columns, and are
-sorted by it there, so neither the number of a part nor a row's place in it tells where in the input a row stood. Texts
-are put beside the numbers in the parts: what is shuffled is a number and the neutral columns.
+finds by its codes, by joins that are broadcast, the number of what it shows beside its neutral columns. Where every
+published column follows from one column of the row (a global recoding), values are coded by what they are published as
+at once, and no row has to find its cell. Rows go to parts by a hash of that number and of their neutral columns, and
+are sorted by another there, so neither the number of a part nor a row's place in it tells where in the input a row
+stood. Texts are put beside the numbers in the parts: what is shuffled is a number and the neutral columns.
+
+The hash has 64 bits and is the only key of the sort, for which Spark has a sort of its own that takes half of the time:
+two rows that show different things and have the same hash, one pair in a million releases of ten million rows, stand in
+any order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -21,8 +26,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.engines.columns import number_column, numbers_in
+from sfumato.engines.duckdb.coding import packing_of
 from sfumato.engines.duckdb.publishing import Shown, entries, parts_of, text_tables
-from sfumato.engines.protocol import Layout, Placement
+from sfumato.engines.protocol import Coding, Layout, Placement
 from sfumato.engines.spark.sources import collected, settings
 from sfumato.engines.spark.values import framed, has_text, text_of
 from sfumato.errors import BadInputError
@@ -110,6 +116,14 @@ def _is_small(table: pa.Table) -> bool:
 
 
 @dataclass(frozen=True)
+class SourceRows:
+    """The rows of the source with their neutral columns: the codings of the cells, and how rows get codes by such."""
+
+    codings: Sequence[Coding]
+    coded: Callable[[Sequence[Coding]], Any]
+
+
+@dataclass(frozen=True)
 class PublishedRows:
     """The rows of a release: columns o0, o1, ..., and `times` where a row stands for several that are equal.
 
@@ -125,8 +139,8 @@ class PublishedRows:
     def ordered(self, parts: int | None = None) -> Any:
         """Deal the rows out to parts and sort them there, by nothing but what they show."""
         parts = parts or max(1, ceil(self.rows / ROWS_OF_A_PART))
-        dealt = self.frame.selectExpr("*", f"xxhash64({', '.join(self.keys)}) AS place").repartition(parts, "place")
-        dealt = dealt.sortWithinPartitions("place", *self.keys)
+        dealt = self.frame.repartition(parts, *self.keys)
+        dealt = dealt.selectExpr("*", f"xxhash64({', '.join(self.keys)}) AS place").sortWithinPartitions("place")
         if "times" in dealt.columns:
             dealt = dealt.selectExpr(*self.outputs, "explode(sequence(1L, times)) AS turn")
         if self.beside is not None:  # Spark drops a sort below a join, unless what stands between may multiply rows
@@ -138,11 +152,11 @@ def published(
     cells: LinkedCells,
     placement: Placement,
     layout: Layout,
-    rows: Any,
+    rows: SourceRows | None,
     neutral: Mapping[str, tuple[str, str]],
     as_texts: bool,
 ) -> PublishedRows:
-    """Say what every published row shows; `rows` have codes and neutral columns, None where there are no such columns.
+    """Say what every published row shows; `rows` are those of the source, None where there are no neutral columns.
 
     `neutral` has the column and the type of each, and with `as_texts` they are published as texts.
     """
@@ -154,26 +168,76 @@ def published(
         kinds = {name: kind for name, (_, kind) in neutral.items() if not as_texts}
         return _permuted(_by_group(cells, placement, layout, rows, texts, values), placement, layout, kinds)
     outputs = {name: f"o{i}" for i, name in enumerate(layout.order)}
-    shown, number = _numbered(placement, layout)
-    table = _table(shown, outputs)
-    told = tuple(outputs.values()), int(placement.count.sum()), ("number", *(outputs[name] for name in layout.neutral))
+    every = entries(placement, layout)
+    shown, number = _numbered(every)
+    facts = tuple(outputs.values()), int(placement.count.sum()), ("number", *(outputs[name] for name in layout.neutral))
     if rows is None:
-        return PublishedRows(cells.session.createDataFrame(table.append_column("times", [shown.counts])), *told)
+        table = _table(shown, outputs, np.arange(len(shown.counts))).append_column("times", [shown.counts])
+        return PublishedRows(cells.session.createDataFrame(table), *facts)
+    frame, names = _with_numbers(cells, placement, rows, every, number, texts)
+    table = _table(shown, outputs, names)
     listed = [f"{value} AS {outputs[name]}" for name, value in values.items()]
-    frame = None
-    if np.array_equal(placement.cell, np.arange(len(cells.counts))) and np.array_equal(placement.count, cells.counts):
-        frame = cells.numbered(rows, placement.group, number)
-    if frame is None:
-        frame = _placed(cells, placement, number, rows, texts)
     frame = frame.selectExpr("grp AS number", *listed)
     if _is_small(table):
-        return PublishedRows(frame, *told, cells.sent(table))
-    return PublishedRows(frame.join(cells.sent(table), "number"), *told)
+        return PublishedRows(frame, *facts, cells.sent(table))
+    return PublishedRows(frame.join(cells.sent(table), "number"), *facts)
 
 
-def _numbered(placement: Placement, layout: Layout) -> tuple[Shown, NDArray[np.int64]]:
+def _with_numbers(
+    cells: LinkedCells,
+    placement: Placement,
+    rows: SourceRows,
+    every: Shown,
+    number: NDArray[np.int64],
+    texts: Sequence[str],
+) -> tuple[Any, NDArray[np.int64]]:
+    """Give rows the number of what they show, called `grp`, in the cheapest way there is; and list these numbers."""
+    distinct = np.arange(int(number.max(initial=-1)) + 1)
+    if np.array_equal(placement.cell, np.arange(len(cells.counts))) and np.array_equal(placement.count, cells.counts):
+        if (recoded := _recoded_columns(cells, rows.codings, every)) is not None:
+            packing = packing_of(recoded.codings)
+            [names] = packing.packed(recoded.of_numbers(number, len(distinct)))
+            return rows.coded(recoded.codings).withColumnRenamed(*packing.names, "grp"), names
+        if (frame := cells.numbered(rows.coded(rows.codings), placement.group, number)) is not None:
+            return frame, distinct
+    return _placed(cells, placement, number, rows.coded(rows.codings), texts), distinct
+
+
+@dataclass(frozen=True)
+class RecodedColumns:
+    """Codings of values by what they are published as, and for every cell the codes it has so."""
+
+    codings: list[Coding]
+    codes: list[NDArray[np.int32]]
+
+    def of_numbers(self, number: NDArray[np.int64], distinct: int) -> list[NDArray[np.int32]]:
+        """Return the codes behind each of the distinct numbers of cells."""
+        a_cell = np.empty(distinct, np.int64)
+        a_cell[number] = np.arange(len(number))
+        return [codes[a_cell] for codes in self.codes]
+
+
+def _recoded_columns(cells: LinkedCells, codings: Sequence[Coding], every: Shown) -> RecodedColumns | None:
+    """Code values by the texts they are published as; None where a column's text depends on more than its value."""
+    if not {coding.column for coding in codings} >= every.columns.keys():
+        return None
+    recoded, shown, packing = [], [], packing_of(codings)
+    columns = np.ascontiguousarray(packing.unpacked([*cells.keys.values()]).T)
+    for coding, column, values in zip(codings, packing.columns, columns, strict=True):
+        texts, codes = every.columns.get(coding.column, (pa.array([""]), np.zeros(len(values), np.int32)))
+        published = (numbers_in(pc.rank(texts)) - 1).astype(np.int32)[codes]
+        of_value = np.zeros(column.size + 1, np.int32)
+        of_value[values] = published  # the code -1 is the last
+        if not (of_value[values] == published).all():
+            return None
+        recoded.append(replace(coding, codes={text: int(of_value[code]) for text, code in coding.codes.items()}))
+        shown.append(published)
+    return RecodedColumns(recoded, shown) if len(packing_of(recoded).parts) == 1 else None
+
+
+def _numbered(every: Shown) -> tuple[Shown, NDArray[np.int64]]:
     """Number what is shown beside neutral columns by its texts, and say which of it every entry shows."""
-    shown, number = entries(placement, layout).joined()
+    shown, number = every.joined()
     ranks = [numbers_in(pc.rank(texts))[codes] for texts, codes in shown.columns.values()]
     order = np.lexsort((np.arange(len(shown.counts)), *reversed(ranks)))
     place = np.empty(len(order), np.int64)
@@ -181,21 +245,26 @@ def _numbered(placement: Placement, layout: Layout) -> tuple[Shown, NDArray[np.i
     return shown.taken(order, shown.counts[order]), place[number]
 
 
-def _table(shown: Shown, outputs: Mapping[str, str]) -> pa.Table:
-    """List what is shown, with its number."""
+def _table(shown: Shown, outputs: Mapping[str, str], numbers: NDArray[np.int64]) -> pa.Table:
+    """List what is shown, with its numbers."""
     texts = {outputs[name]: texts.take(number_column(codes)) for name, (texts, codes) in shown.columns.items()}
-    return pa.table({"number": np.arange(len(shown.counts)), **texts})
+    return pa.table({"number": numbers, **texts})
 
 
 def _by_group(
-    cells: LinkedCells, placement: Placement, layout: Layout, rows: Any, texts: Sequence[str], values: Mapping[str, str]
+    cells: LinkedCells,
+    placement: Placement,
+    layout: Layout,
+    rows: SourceRows | None,
+    texts: Sequence[str],
+    values: Mapping[str, str],
 ) -> Any:
     """Give rows what they show, as o0, o1, ..., and their group: values are dealt out anew within it."""
     if rows is None:
         table = pa.table({"cell": placement.cell, "grp": placement.group, "times": placement.count})
         placed = cells.session.createDataFrame(table).selectExpr("*", "explode(sequence(1L, times)) AS turn")
     else:
-        placed = _placed(cells, placement, placement.group, rows, texts)
+        placed = _placed(cells, placement, placement.group, rows.coded(rows.codings), texts)
     for table in text_tables(layout).values():
         key, *names = table.column_names
         placed = placed.join(cells.sent(table.rename_columns([key, *(f"{key}_{name}" for name in names)])), key)

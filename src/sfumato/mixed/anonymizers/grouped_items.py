@@ -28,6 +28,7 @@ from sfumato.transactions.anonymizers.item_tree import balanced_tree
 from sfumato.transactions.anonymizers.trivial import OneItem
 from sfumato.transactions.baskets import Baskets, taken_rows
 from sfumato.transactions.policy import CompleteKAnonymity, KMAnonymity, SuppressionLimit, UtilityConstraints
+from sfumato.transactions.policy.weights import read_weights
 from sfumato.transactions.recoding import BasketRelease
 
 Sets = Literal["group", "common"]
@@ -86,6 +87,8 @@ class GroupedItems:
         object.__setattr__(self, "_tree", tree)
         if self.sets == "common":
             object.__setattr__(self, "common", CommonSets.of(baskets, tree))
+        weights = getattr(self.maker, "weights", None)
+        object.__setattr__(self, "_worth", None if weights is None else read_weights(baskets, weights))
 
     def published(self, basket: Counts, count: Counts) -> Codes:
         """Say what every item of the baskets of one group is published as, one basket after the other."""
@@ -103,18 +106,20 @@ class GroupedItems:
         local = Baskets(labels, starts, small.ravel().astype(np.int32), count, self._tree, baskets.origin)  # type: ignore[attr-defined]
         records = np.repeat(count, local.lengths)
         made = (
-            self._parts_of(one, used)[np.repeat(one.piece, local.lengths), small.ravel()] for one in self._made(local)
+            self._parts_of(one, used)[np.repeat(one.piece, local.lengths), small.ravel()]
+            for one in self._made(local, used)
         )
         return min(made, key=lambda parts: self.loss(parts, records))
 
-    def _made(self, local: Baskets) -> Iterator[BasketRelease]:
+    def _made(self, local: Baskets, used: Codes) -> Iterator[BasketRelease]:
         """Make what can be published of a group: once, or with items kept within every level of the common sets."""
         assert self.requirement is not None
         kept: list[UtilityConstraints | None] = [self.utility]
         if self.common is not None and self.utility is None and self.maker.keeps_utility_constraints:
             kept = [FixedBlocks(by_label=blocks) for blocks in self.common.blocks]
+        worth = None if self._worth is None else self._worth.of_some(used)  # type: ignore[attr-defined]
         for utility in kept:
-            yield self.maker.release(Task(local, self.requirement, utility, ALL))
+            yield self.maker.release(Task(local, self.requirement, utility, ALL, worth))
 
     def loss(self, parts: Codes, records: Counts) -> float:
         """Say what items lose that are published as these parts: NCP times the records of each; left out costs 1."""

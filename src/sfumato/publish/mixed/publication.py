@@ -12,6 +12,7 @@ from sfumato.errors import BadInputError
 from sfumato.measures import measure
 from sfumato.mixed.declaration import MixedDeclaration
 from sfumato.mixed.measures.scales import MixedScales, item_losses, known_within_groups
+from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.policy import MixedRequirement
 from sfumato.mixed.reading import with_items_of_file
 from sfumato.mixed.release import MixedRelease
@@ -171,10 +172,7 @@ def audited(
 
     What is promised of sensitive items is about what people have, which no file shows: it was proved on the groups.
     """
-    source, items = release.data.declared, declared.items
-    if items.source is not None:
-        source = with_items_of_file(source, items.source, str(items.id), str(items.item))
-    wanted, separator = candidate.requirement, items.separator
+    wanted, source, separator = candidate.requirement, original_of(release.data, declared), declared.items.separator
     verdict = audit_of(release, wanted, drafts, escape_formulas, source, separator=separator)
     if verdict.rare:
         raise AssertionError(f"the audit of the written file failed: {verdict.rare[0]}")
@@ -212,6 +210,14 @@ def audit_of(
         escaped_formulas=escape_formulas,
         **(written if format_of(drafts[0]) == "csv" else {}),
     )
+
+
+def original_of(data: MixedTable, declared: MixedDeclaration) -> Table:
+    """Return the table with its items in one column, as the audit reads it."""
+    items = declared.items
+    if items.source is None:
+        return data.declared
+    return with_items_of_file(data.declared, items.source, str(items.id), str(items.item))
 
 
 def maker_numbers(release: MixedRelease, known: int) -> dict[str, float]:

@@ -280,8 +280,8 @@ def warnings(point: Point) -> list[str]:
     """Say what else a person should know before publishing this point, besides what it shows."""
     if not point.is_baseline and point.measures.get("are", 0) > 1:
         return [
-            f"Its are is {number(point.measures['are'])}: an answer of 0 to every query of the workload would be "
-            "nearer to the truth on average, which gets an are of 1."
+            f"Its average relative error of queries (are) is {number(point.measures['are'])}: an answer of 0 to every "
+            "query of the workload would be nearer to the truth, and gets 1."
         ]
     return []
 

@@ -14,6 +14,7 @@ from sfumato.release.maker import ReleaseMaker
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.measures.verification import verify
 from sfumato.transactions.policy import BasketRequirement, InferenceRequirement, SuppressionLimit, UtilityConstraints
+from sfumato.transactions.policy.weights import ItemWeights
 from sfumato.transactions.recoding import BasketRelease, global_release, set_recoding
 
 NOTHING = SuppressionLimit()
@@ -28,6 +29,8 @@ class Task:
     requirement: BasketRequirement
     utility: UtilityConstraints | None = None
     limit: SuppressionLimit = NOTHING
+    worth: ItemWeights | None = None
+    """What items are worth, where whoever asks has read it already."""
 
     @property
     def blocks(self) -> Codes:

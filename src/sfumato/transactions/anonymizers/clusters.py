@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import Codes, Counts
+from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.kernels import kernel
 from sfumato.table import weighted_counts
 from sfumato.transactions.baskets import Baskets, rows_once
@@ -49,6 +49,18 @@ class Clusters(NamedTuple):
 
     sizes: Counts
     supports: Counts
+    worth: Numbers
+    """For every slot the weights of its items together."""
+
+    penalties: Numbers
+    """For every slot what it costs to leave its items out: of each its penalty times the records that have it."""
+
+    shares: Numbers
+    """For every slot how much of what may be left out its items take."""
+
+    room: Numbers
+    """How much may still be left out (one number)."""
+
     block: Codes
     """For every slot the block of items within which it may be merged."""
 
@@ -68,7 +80,20 @@ class Clusters(NamedTuple):
     facts: Counts
 
 
-def clusters_of(baskets: Baskets, blocks: Codes, start: NDArray[np.integer] | None = None) -> Clusters:
+class Owner(NamedTuple):
+    """What items are worth to their owner, and how much of them may be left out."""
+
+    weights: Numbers
+    penalties: Numbers
+    shares: Numbers
+    """How much of what may be left out every item takes."""
+
+    room: float
+
+
+def clusters_of(
+    baskets: Baskets, blocks: Codes, start: NDArray[np.integer] | None = None, owner: Owner | None = None
+) -> Clusters:
     """Begin with every item alone, or with the clusters of `start` (equal keys; a negative key is suppressed)."""
     items = len(baskets.items)
     slot = np.arange(items, dtype=np.int32)
@@ -85,6 +110,12 @@ def clusters_of(baskets: Baskets, blocks: Codes, start: NDArray[np.integer] | No
     place[used] = np.arange(len(used))
     alive = np.full(items, NONE, np.int32)
     alive[: len(used)] = used
+    owner = owner or Owner(np.ones(items), np.zeros(items), np.zeros(items), 0.0)
+    kept = slot >= 0
+
+    def by_slot(values: Numbers) -> Numbers:
+        return np.bincount(slot[kept], values[kept], items).astype(np.float64)
+
     return Clusters(
         starts=starts,
         lengths=lengths,
@@ -99,6 +130,10 @@ def clusters_of(baskets: Baskets, blocks: Codes, start: NDArray[np.integer] | No
         first=head.copy(),
         sizes=weighted_counts(slot[slot >= 0], None, items),
         supports=weighted_counts(codes, np.repeat(baskets.weights, lengths), items),
+        worth=by_slot(owner.weights),
+        penalties=by_slot(owner.penalties * baskets.supports),
+        shares=by_slot(owner.shares),
+        room=np.array([owner.room - float(owner.shares[~kept].sum())]),
         block=np.asarray(blocks, np.int32).copy(),
         alive=alive,
         place=place,
@@ -210,6 +245,9 @@ def merge(state: Clusters, a: int, b: int) -> int:
     state.tail[kept] = state.tail[gone]
     state.first[kept] = min(state.first[kept], state.first[gone])
     state.sizes[kept] += state.sizes[gone]
+    state.worth[kept] += state.worth[gone]
+    state.penalties[kept] += state.penalties[gone]
+    state.shares[kept] += state.shares[gone]
     state.supports[kept] += state.supports[gone] - both
     _leave(state, gone)
     state.versions[state.first[kept]] += 1
@@ -234,6 +272,7 @@ def suppress(state: Clusters, cluster: int) -> None:
         item = state.following[item]
     state.versions[state.first[cluster]] += 1
     state.supports[cluster] = 0
+    state.room[0] -= state.shares[cluster]
     state.facts[CHANGES] += 1
     _leave(state, cluster)
 

@@ -31,3 +31,11 @@ class COAT(SetBased):
     name: ClassVar[str] = "coat"
     title: ClassVar[str] = "COAT"
     keeps_utility_constraints: ClassVar[bool] = True
+
+    def in_words(self) -> str:
+        """Name it to people; what is usual for a map by what it does."""
+        return "COAT (rarest first)" if self == RAREST_FIRST else super().in_words()
+
+
+RAREST_FIRST = COAT(order="ascending", visit="once", loss="size")
+"""What loses least of the readings, and is taken where nobody names a maker."""

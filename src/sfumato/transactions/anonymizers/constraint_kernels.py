@@ -55,8 +55,8 @@ def size_prices(most: int, by_size: bool) -> NDArray[np.float64]:
 def cheapest_partner(state: Clusters, seed: int, prices: NDArray[np.float64]) -> tuple[int, float, int]:
     """Find the cluster of the same block whose union with `seed` loses least: slot (or NONE), price, union's support.
 
-    The price is log2 of the loss, but for what is the same for all parts: size's price + log2 support. Ties: the
-    smaller support of the union, then the smaller least item.
+    The price is log2 of the loss, but for what is the same for all parts: size's price + log2 support + log2 of the
+    mean weight of its items. Ties: the smaller support of the union, then the smaller least item.
     """
     tally_with(state, seed)
     best, lowest, fewest = NONE, np.inf, 0
@@ -65,11 +65,12 @@ def cheapest_partner(state: Clusters, seed: int, prices: NDArray[np.float64]) ->
         other = state.alive[i]
         if other == seed or state.block[other] != state.block[seed]:
             continue
-        by_size = prices[state.sizes[seed] + state.sizes[other]]
-        if by_size + floor > lowest + SAME:
+        size = state.sizes[seed] + state.sizes[other]
+        of_part = prices[size] + np.log2((state.worth[seed] + state.worth[other]) / size)
+        if of_part + floor > lowest + SAME:
             continue
         union = state.supports[seed] + state.supports[other] - state.tally[other]
-        cost = by_size + np.log2(float(max(union, 1)))
+        cost = of_part + np.log2(float(max(union, 1)))
         better = cost < lowest - SAME
         if not better and cost < lowest + SAME:
             better = union < fewest or (union == fewest and state.first[other] < state.first[best])
@@ -96,12 +97,45 @@ def least_supported(state: Clusters, slots: Codes, number: int) -> int:
 
 
 @kernel
-def merge_once(state: Clusters, slots: Codes, number: int, any_seed: bool, prices: NDArray[np.float64]) -> None:
-    """Merge one cluster of a constraint with its cheapest partner; suppress the least supported where none has one."""
+def cheapest_left_out(state: Clusters, slots: Codes, number: int) -> int:
+    """Return the cluster that costs its owner least to leave out; ties: that in the fewest records, and as there."""
+    best = least_supported(state, slots, number)
+    for i in range(number):
+        if state.penalties[slots[i]] < state.penalties[best] * (1 - SAME):
+            best = slots[i]
+    return best
+
+
+@kernel
+def is_better_left_out(state: Clusters, seed: int, partner: int, cost: float, prices: NDArray[np.float64]) -> bool:
+    """Say whether it costs less to leave a cluster out than what merging it at this price adds to UL, and may be.
+
+    Merging replaces the partner's loss by that of the union. A loss is 2^price over the price of all items together.
+    """
+    if state.shares[seed] > state.room[0] + SAME:
+        return False
+    size = state.sizes[partner]
+    before = prices[size] + np.log2(state.worth[partner] / size * max(state.supports[partner], 1))
+    whole = prices[len(prices) - 1]
+    return state.penalties[seed] < 2.0 ** (cost - whole) - 2.0 ** (before - whole)
+
+
+@kernel
+def merge_once(
+    state: Clusters, slots: Codes, number: int, any_seed: bool, owned: bool, prices: NDArray[np.float64]
+) -> None:
+    """Merge one cluster of a constraint with its cheapest partner; suppress where none has one.
+
+    Suppressed is the least supported. Where the owner has said what items are worth (`owned`), it is the one that costs
+    least, and also a cluster that is cheaper to leave out than to merge.
+    """
     least = least_supported(state, slots, number)
+    gone = cheapest_left_out(state, slots, number) if owned else least
     if not any_seed:
-        partner, _, _ = cheapest_partner(state, least, prices)
+        partner, cost, _ = cheapest_partner(state, least, prices)
         if partner == NONE:
+            suppress(state, gone)
+        elif owned and is_better_left_out(state, least, partner, cost, prices):
             suppress(state, least)
         else:
             merge(state, least, partner)
@@ -117,14 +151,23 @@ def merge_once(state: Clusters, slots: Codes, number: int, any_seed: bool, price
         if better:
             seed, other, lowest, fewest = slots[i], partner, cost, union
     if seed == NONE:
-        suppress(state, least)
+        suppress(state, gone)
+    elif owned and is_better_left_out(state, seed, other, lowest, prices):
+        suppress(state, seed)
     else:
         merge(state, seed, other)
 
 
 @kernel
 def serve(
-    state: Clusters, itemset: Codes, k: int, any_seed: bool, stay: bool, prices: NDArray[np.float64], slots: Codes
+    state: Clusters,
+    itemset: Codes,
+    k: int,
+    any_seed: bool,
+    owned: bool,
+    stay: bool,
+    prices: NDArray[np.float64],
+    slots: Codes,
 ) -> int:
     """Visit one constraint; return its support afterwards (0 where it is in no record)."""
     served = False
@@ -133,7 +176,7 @@ def serve(
         support = support_of(state, slots, number) if number else 0
         if support == 0 or support >= k or (served and not stay):
             return support
-        merge_once(state, slots, number, any_seed, prices)
+        merge_once(state, slots, number, any_seed, owned, prices)
         served = True
 
 
@@ -185,6 +228,7 @@ def serve_pairs(
     m: int,
     ascending: bool,
     any_seed: bool,
+    owned: bool,
     stay: bool,
     in_rounds: bool,
     prices: NDArray[np.float64],
@@ -215,7 +259,7 @@ def serve_pairs(
         if b == width - 1 or is_present(state, partner, (stamp // width) % width):
             itemset[0], itemset[1] = a, b if b < width - 1 else NONE
             turn = key // width // width // (2 * k + 2)
-            serve(state, itemset, k, any_seed, stay, prices, slots)
+            serve(state, itemset, k, any_seed, owned, stay, prices, slots)
             if b < width - 1 and not is_present(state, partner, (stamp // width) % width):
                 waiting[1] = partner if state.slot[partner] != state.slot[owner] else NONE
                 if in_rounds and state.slot[partner] != NONE:
@@ -250,6 +294,7 @@ def serve_sets(
     patience: int,
     ascending: bool,
     any_seed: bool,
+    owned: bool,
     stay: bool,
     in_rounds: bool,
     prices: NDArray[np.float64],
@@ -276,7 +321,7 @@ def serve_sets(
         clusters = present_slots(state, itemsets[place], slots)
         support = support_of(state, slots, clusters) if clusters else 0
         if support == known:
-            support = serve(state, itemsets[place], k, any_seed, stay, prices, slots)
+            support = serve(state, itemsets[place], k, any_seed, owned, stay, prices, slots)
             turn += 1 if in_rounds else 0
         if 0 < support < k:
             rank = support if ascending else k - support

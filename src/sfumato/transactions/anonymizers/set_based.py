@@ -5,6 +5,8 @@
         merge one of its clusters (`seed`) with the cluster for which the union loses the least utility (`loss`)
         until the constraint holds, or once, and queue it again   (`visit`)
         where its block of items has no other cluster left: suppress it
+        where the owner's file says what items are worth (`weights`): weigh the union by its items, and suppress the
+            cluster that costs least, also instead of a merge that loses more, as long as the limit allows
 
 Merging never lowers the support of a constraint that occurs, so what holds goes on to hold and the loop ends. Under
 k^m-anonymity the constraints are all pairs and items that occur; those of the present clusters stand in a queue, and a
@@ -13,8 +15,8 @@ merge renews the entries of one cluster. Larger sets are found by enumeration on
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +24,12 @@ from numpy.typing import NDArray
 from sfumato.arrays import Codes, Counts
 from sfumato.configuration import Option
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer, Task, check_enough_records
-from sfumato.transactions.anonymizers.clusters import ALIVE, NONE, Clusters, clusters_of
+from sfumato.transactions.anonymizers.clusters import ALIVE, NONE, Clusters, Owner, clusters_of
 from sfumato.transactions.anonymizers.constraint_kernels import present_supports, serve_pairs, serve_sets, size_prices
 from sfumato.transactions.baskets import rows_once
 from sfumato.transactions.measures.itemset_counts import rare_itemsets
-from sfumato.transactions.policy import BasketRequirement, KMAnonymity, PrivacyConstraints
+from sfumato.transactions.policy import FILE, BasketRequirement, KMAnonymity, PrivacyConstraints
+from sfumato.transactions.policy.weights import read_weights
 from sfumato.transactions.recoding import BasketRelease, global_release, set_recoding
 
 Order = Annotated[
@@ -48,14 +51,22 @@ Price = Annotated[
     Literal["subsets", "size"],
     Option("How a merge is priced: support times number of `subsets` of the new part (UL), or times its `size`."),
 ]
+Weights = Annotated[
+    str | None,
+    Option(
+        "The owner's weights of items, and penalties for leaving them out, by which merges are priced: lines such as "
+        "`250 401: 3 10`.",
+        takes="file",
+    ),
+]
 LISTED = 50_000
 """Of sets of three and more items so many, the most urgent, are queued at a time."""
 
 ROUND = 16
 """Sets of three and more items are listed anew when one in so many clusters has been merged."""
 
-Choices = tuple[bool, bool, bool, bool, NDArray[np.float64]]
-"""Ascending order, any seed, stay, in rounds; and the price of every size of a part."""
+Choices = tuple[bool, bool, bool, bool, bool, NDArray[np.float64]]
+"""Ascending order, any seed, whether an owner says what items are worth, stay, in rounds; the price of every size."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +77,19 @@ class SetBased(BasketAnonymizer):
     seed: Merged
     visit: Visit
     loss: Price
+    weights: Weights = None
     requirements: ClassVar[tuple[type[BasketRequirement], ...]] = (KMAnonymity, PrivacyConstraints)
+
+    @property
+    def public(self) -> Self:
+        """The same as everybody may know it: the owner's file is not called by its name."""
+        return self if self.weights is None else replace(self, weights=FILE)
 
     def choices(self, items: int) -> Choices:
         """Return the choices as kernels read them."""
         prices = size_prices(items, self.loss == "size")
-        return self.order == "ascending", self.seed == "any", self.visit == "stay", self.visit == "round", prices
+        served = self.visit == "stay", self.visit == "round"
+        return self.order == "ascending", self.seed == "any", self.weights is not None, *served, prices
 
     def release(self, task: Task) -> BasketRelease:
         """Merge clusters until every constraint holds."""
@@ -80,7 +98,7 @@ class SetBased(BasketAnonymizer):
     def released_from(self, task: Task, start: NDArray[np.integer] | None) -> BasketRelease:
         """Make the release beginning with given clusters (`sweep` hands on those of a smaller k)."""
         check_enough_records(task)
-        state = clusters_of(task.baskets, task.blocks, start)
+        state = clusters_of(task.baskets, task.blocks, start, self._owner(task))
         if isinstance(task.requirement, KMAnonymity):
             serve_all_sets(state, task.requirement, self.choices(len(state.slot)))
         else:
@@ -90,6 +108,14 @@ class SetBased(BasketAnonymizer):
             )
         keys = np.where(state.slot >= 0, state.first[state.slot], NONE)
         return global_release(task.baskets, set_recoding(task.baskets.items, keys), str(self))
+
+    def _owner(self, task: Task) -> Owner | None:
+        """Read what items are worth, and say how much of them may be left out."""
+        if self.weights is None:
+            return None
+        worth = task.worth or read_weights(task.baskets, self.weights)
+        room = task.limit.share if worth.may_choose else 0.0
+        return Owner(worth.weights, worth.penalties, task.limit.shares(task.baskets), room)
 
 
 def serve_all_sets(state: Clusters, requirement: KMAnonymity, choices: Choices) -> None:

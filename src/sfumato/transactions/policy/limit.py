@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
+from sfumato.arrays import Numbers
 from sfumato.configuration import Configured, Option, parse
 from sfumato.transactions.baskets import Baskets
 
@@ -28,6 +29,12 @@ class SuppressionLimit(Configured):
         if self.of == "items":
             return len(gone) / max(len(baskets.items), 1)
         return float(baskets.supports[gone].sum()) / max(baskets.occurrences, 1)
+
+    def shares(self, baskets: Baskets) -> Numbers:
+        """Return for every item how much of all its suppression takes."""
+        if self.of == "items":
+            return np.full(len(baskets.items), 1 / max(len(baskets.items), 1))
+        return baskets.supports / max(baskets.occurrences, 1)
 
     def allows(self, share: float) -> bool:
         """Say whether a share is within the limit."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.arrays import Numbers
+from sfumato.arrays import Codes, Numbers
 from sfumato.errors import BadInputError
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.policy.item_lists import lines_of, named_items, names_in
@@ -30,6 +30,12 @@ class ItemWeights:
 
     weights: Numbers
     penalties: Numbers
+    may_choose: bool = True
+    """Whether a maker may leave items out that could be published with others; not where the limit is another's."""
+
+    def of_some(self, items: Codes) -> ItemWeights:
+        """Return what some items are worth, to a maker that sees only these and leaves out no more than it must."""
+        return ItemWeights(self.weights[items], self.penalties[items], may_choose=False)
 
 
 def read_weights(baskets: Baskets, file: str) -> ItemWeights:

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.engines import Engine
+from sfumato.mixed.declaration import MixedDeclaration
+from sfumato.mixed.mixed_table import MixedTable
 from sfumato.table import Table, TableDeclaration
 from sfumato.table.declaration import READING
 from sfumato.table.hierarchies.declared import Filed
@@ -94,6 +96,15 @@ def of_baskets(declared: BasketsDeclaration, what: str, make: Callable[[Baskets]
     with kept.lock:
         baskets = kept.result("baskets", declared.open)
         return kept.result(what, lambda: make(baskets))
+
+
+def of_mixed(declared: MixedDeclaration, what: str, make: Callable[[MixedTable], Any]) -> Any:
+    """Work something out of a table whose records have items, once."""
+    said = [_whole_key(declared.table), declared.items.entries(None)]
+    kept = _of(json.dumps([said, stamps(declared.files)], default=str))
+    with kept.lock:
+        data = kept.result("mixed", declared.open)
+        return kept.result(what, lambda: make(data))
 
 
 def _reading_key(declared: TableDeclaration) -> str:

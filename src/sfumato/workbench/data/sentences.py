@@ -19,8 +19,8 @@ STARTING = ("allow-programs", "allow-servers", "most-upload", "port", "add-user"
 TYPED = ("command", "question", "id", "maker")
 """What is shown as one types it, by the names under which answers have it."""
 
-OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)(?: [A-Z]{2,}\b)?")
-"""An option, with the word in capitals that stands for its value."""
+OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)(?: [A-Z]{2,}\b| 60s\b)?")
+"""An option, with the word in capitals that stands for its value; a search of 60 seconds is one button."""
 
 IN_PYTHON = re.compile(r" \(in\sPython\s[^()]*\)")
 LINKED = re.compile(r"\.[0-9a-f]{12}(\.[A-Za-z])")

@@ -14,20 +14,21 @@ function say(id, sentence) {
 function role(column, number, value) {
   const name = `role-${number}`;
   const label = `${column}: ${t(`audit.role_${value}`)}`;
-  return element("td", {}, element("input", { type: "radio", name, value, "aria-label": label, checked: value === "none" ? "" : null }));
+  return element("td", { class: value === "items" ? "of-items" : null }, element("input", { type: "radio", name, value, "aria-label": label, checked: value === "none" ? "" : null }));
 }
 
 async function look() {
   say("file-error", "");
   at("go").disabled = chosen === null;
-  at("known-part").hidden = kind() !== "baskets";
+  at("known-part").hidden = kind() === "table";
   at("require").placeholder = t(`audit.require_${kind()}`);
   at("roles-part").hidden = true;
   if (chosen === null || kind() === "baskets") return;
   try {
     const found = await call("POST", "/api/audit/columns", { file: chosen.source, escaped_formulas: at("escaped").checked });
     at("roles").replaceChildren(...found.columns.map((column, number) => element("tr", { "data-column": column },
-      element("td", {}, column), ["none", "quasi", "sensitive"].map((value) => role(column, number, value)))));
+      element("td", {}, column), ["none", "quasi", "sensitive", "items"].map((value) => role(column, number, value)))));
+    at("roles-part").classList.toggle("items", kind() === "items");
     at("roles-part").hidden = false;
   } catch (error) { say("file-error", error.message); }
 }
@@ -77,8 +78,9 @@ at("audit").addEventListener("submit", async (event) => {
   if (at("require").value.trim()) body.require = at("require").value.trim();
   if (at("project").value) body.project = at("project").value;
   const given = at("original").files[0];
-  if (kind() === "baskets") { if (at("known").value) body.known = Number(at("known").value); }
-  else Object.assign(body, { quasi: marked("quasi"), sensitive: marked("sensitive") });
+  if (kind() !== "table" && at("known").value) body.known = Number(at("known").value);
+  if (kind() !== "baskets") Object.assign(body, { quasi: marked("quasi"), sensitive: marked("sensitive") });
+  if (kind() === "items") body.items = marked("items")[0] ?? null;
   at("working").textContent = t("audit.working");
   at("go").disabled = true;
   try {
@@ -87,7 +89,7 @@ at("audit").addEventListener("submit", async (event) => {
   }
   catch (error) {
     at("found").hidden = true;
-    const places = { file: "file", quasi: "roles", sensitive: "roles", project: "original", original: "original" };
+    const places = { file: "file", quasi: "roles", sensitive: "roles", items: "roles", project: "original", original: "original" };
     say(`${places[error.field] ?? "require"}-error`, error.message);
   } finally {
     at("working").textContent = "";

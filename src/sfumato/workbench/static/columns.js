@@ -27,7 +27,7 @@ onPage(() => {
     event.preventDefault();
     const weights = Object.fromEntries([...form.querySelectorAll("[data-weight]")].map((each) => [each.dataset.weight, each.value === "" ? 1 : Number(each.value)]));
     const body = {
-      household: form.household.value,
+      household: form.household?.value ?? null,
       missing: form.missing.value,
       na: form.na.value.split("\n").filter((line) => line !== ""),
       weights,

@@ -35,7 +35,7 @@ export function schemaForm(schema, values = {}, around = {}) {
 
 function fieldOf(key, property, value, required, around) {
   const id = `f${(made += 1)}`;
-  const { control, read, group, more } = controlOf(id, property, value, required, around);
+  const { control, read, group, more } = controlOf(id, key, property, value, required, around);
   const wrong = element("p", { class: "wrong", hidden: "", role: "alert" });
   const hint = element("p", { class: "hint", id: `${id}-hint` }, property.description || "");
   control.setAttribute("aria-describedby", `${id}-hint`);
@@ -46,7 +46,7 @@ function fieldOf(key, property, value, required, around) {
   return { box, wrong, read };
 }
 
-function controlOf(id, property, value, required, around) {
+function controlOf(id, key, property, value, required, around) {
   const takes = property["x-takes"];
   if (property.type === "array") return severalOf(id, property, value, around);
   if (property.enum) return selectOf(id, property.enum, value, property.default, required);
@@ -57,7 +57,7 @@ function controlOf(id, property, value, required, around) {
   if (property.type === "object") return { control: element("span", { id }), read: () => undefined };
   const control = element("input", { id, value: value ?? "", placeholder: property.default ?? "" });
   const read = () => (control.value === "" ? undefined : control.value);
-  return { control, read, more: around.compose?.(takes, control) };
+  return { control, read, more: around.compose?.(takes, control, key) };
 }
 
 function selectOf(id, choices, value, usual, required) {

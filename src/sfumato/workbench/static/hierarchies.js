@@ -120,7 +120,7 @@ function drawLevel(picture, content, level, top) {
       if (to) change({ do: "add-cut", level: level.level, to: to.text });
     });
     picture.append(stretch);
-    if (wide > 7 * node.label.length) picture.append(shape("text", { class: "name", x: WIDTH * (node.from + node.to) / 2, y: top + ROW / 2 + 2 }, node.label));
+    if (wide - 14 > 7 * node.label.length) picture.append(shape("text", { class: "name", x: WIDTH * (node.from + node.to) / 2, y: top + ROW / 2 + 2 }, node.label));
   }
   for (const node of level.nodes) if (node.begins !== null) picture.append(cutOf(picture, content, level, node, top));
 }

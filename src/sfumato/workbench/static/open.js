@@ -30,20 +30,21 @@ function show(seen, wanted) {
   if (seen.all_columns?.length) known.set(seen.source, seen.all_columns);
   const title = element("h2", { id: "looked-title", tabindex: "-1" }, t("open.looked", { name: seen.name }));
   looked.replaceChildren(title, ...kindOf(seen, wanted), ...readingOf(seen, wanted), ...sampleOf(seen, wanted), projectOf(seen, wanted));
-  if (seen.failed) wrong(seen.failed.message, looked.querySelector(".wrong.reading"));
+  if (seen.failed && !looked.querySelector(".schema .wrong:not([hidden])")) wrong(seen.failed.message, looked.querySelector(".wrong.reading"));
   title.focus();
 }
 
 function kindOf(seen, wanted) {
   if (seen.origin === "bundled") return [];
-  const radios = ["table", "baskets"].map((kind) => element("label", {}, element("input", { type: "radio", name: "kind", value: kind, checked: kind === seen.kind ? "" : null, onchange: () => look({ source: wanted.source, kind }) }), " ", t(`open.is_${kind}`)));
-  return [element("fieldset", { class: "choice" }, element("legend", { class: "visually-hidden" }, t("open.how")), radios), seen.why ? element("p", { class: "hint" }, t("open.why", { why: seen.why })) : ""];
+  const radios = ["table", "items", "baskets"].map((kind) => element("label", {}, element("input", { type: "radio", name: "kind", value: kind, checked: kind === seen.kind ? "" : null, onchange: () => look({ source: wanted.source, kind }) }), " ", t(`open.is_${kind}`)));
+  return [element("fieldset", { class: "choice kinds" }, element("legend", { class: "visually-hidden" }, t("open.how")), radios), seen.why ? element("p", { class: "hint" }, t("open.why", { why: seen.why })) : ""];
 }
 
 function readingOf(seen, wanted) {
-  const what = seen.failed ? "" : seen.kind === "table" ? t("open.records", { count: seen.records.toLocaleString(), columns: seen.all_columns.length }) : t("open.baskets", { count: seen.records.toLocaleString(), items: seen.items.toLocaleString() });
+  const held = seen.held ? ` ${t(seen.item_column ? "open.held" : "open.held_file", { items: seen.held.items.toLocaleString(), column: seen.item_column })}` : "";
+  const what = seen.failed ? "" : seen.kind !== "baskets" ? t("open.records", { count: seen.records.toLocaleString(), columns: seen.all_columns.length }) + held : t("open.baskets", { count: seen.records.toLocaleString(), items: seen.items.toLocaleString() });
   const notices = seen.failed ? null : seen.notices.length ? element("ul", { class: "notices" }, seen.notices.map((each) => element("li", {}, each))) : element("p", {}, t("open.plain"));
-  const parts = [element("h3", {}, t("open.how")), element("p", {}, what), notices, element("p", { class: "wrong reading", role: "alert", hidden: "" })];
+  const parts = [element("h3", {}, t("open.how")), ...(seen.failed ? [] : [element("p", {}, what), notices]), element("p", { class: "wrong reading", role: "alert", hidden: "" })];
   if (seen.origin === "bundled") return parts;
   const form = schemaForm(data.reading[seen.kind], wanted.reading ?? {}, { columns: known.get(wanted.source) ?? [] });
   const again = element("button", { type: "button", onclick: () => look({ source: wanted.source, kind: seen.kind, reading: form.values() }) }, t("open.again"));

@@ -10,13 +10,46 @@ const COMPOSED = {
   problem: ["searches", null], solver: ["searches", ["nsga2"]], requirement: ["requirements", null],
   linking: ["scales", ["linking"]], losses: ["scales", ["item-losses"]],
 };
+const BOTH = "requirements of tables with items";
+
+// By what a study is about: its sections of the catalogue, what candidates are lists of, and where else texts come from.
+const KINDS = {
+  table: { sections: "sections of a study", lists: { anonymizers: "anonymizers", requirements: "requirements" }, suffix: "", composed: {} },
+  baskets: {
+    sections: "sections of a study of baskets",
+    lists: { anonymizers: "anonymizers of baskets", requirements: "requirements of baskets", utility: "requirements of baskets", limits: "requirements of baskets" },
+    suffix: " of baskets",
+    composed: {},
+  },
+  items: {
+    sections: "sections of a study of a table with items",
+    lists: { anonymizers: "anonymizers", item_anonymizers: "anonymizers of baskets", merging: "merging of groups", requirements: BOTH, utility: "requirements of baskets", limits: "requirements of baskets" },
+    suffix: "",
+    composed: {
+      queries: ["scales", ["queries"]], item_queries: ["scales of baskets", ["item-queries"]], joint_queries: ["scales of tables with items", ["joint-queries"]],
+      linking: ["scales of baskets", ["linking"]],
+    },
+  },
+};
+// What is offered for one list: policies on utility and on what is left out stand beside the requirements of baskets.
+const POLICIES = { utility: "utility-constraints", limits: "suppression" };
+function offeredFor(key, section, catalogue) {
+  const entries = Object.entries(catalogue[section]);
+  const policies = Object.values(POLICIES);
+  return Object.fromEntries(entries.filter(([name]) => (POLICIES[key] ? name === POLICIES[key] : !policies.includes(name))));
+}
+
+const FORMS = ["generalization", "bucketization"];
+
+// A study may have a single text where a list is meant.
+const listed = (given) => [].concat(given ?? []);
 
 // Offer forms beside a text that has options of its own.
-function composing(catalogue, of, around) {
-  return (takes, control) => {
-    if (!COMPOSED[takes]) return null;
-    const [plain, names] = COMPOSED[takes];
-    const section = takes === "problem" || takes === "solver" ? plain : of(plain);
+function composing(catalogue, kind, around) {
+  return (takes, control, key) => {
+    const [plain, names] = kind.composed[key] ?? COMPOSED[takes] ?? [];
+    if (!plain) return null;
+    const section = takes === "problem" || takes === "solver" || kind.composed[key] ? plain : `${plain}${kind.suffix}`;
     const offered = Object.fromEntries(Object.entries(catalogue[section]).filter(([name]) => !names || names.includes(name)));
     const place = element("div");
     const close = () => place.replaceChildren();
@@ -29,18 +62,19 @@ function composing(catalogue, of, around) {
 }
 
 // Fill a place with everything that a study says of makers, requirements, scales and searches.
-export function optionsOf(place, catalogue, wishes) {
-  const baskets = wishes.kind === "baskets";
-  const of = (name) => (baskets ? `${name} of baskets` : name);
-  const sections = catalogue[baskets ? "sections of a study of baskets" : "sections of a study"];
+export function optionsOf(place, known, wishes) {
+  const kind = KINDS[wishes.kind];
+  const catalogue = { ...known, [BOTH]: { ...known[BOTH], ...known.requirements } };
+  const sections = catalogue[kind.sections];
   const plain = { columns: wishes.columns, sensitive: wishes.sensitive, quasi: wishes.quasi };
-  const around = { ...plain, compose: composing(catalogue, of, plain) };
-  const blocks = element("div", { class: "blocks" }, wishes.study.candidates.map((block) => blockOf(block, catalogue, of, around)));
-  const axes = axesOf(wishes, catalogue.measures, baskets);
+  const around = { ...plain, compose: composing(catalogue, kind, plain) };
+  const block = (given) => blockOf(given, catalogue, wishes.kind, around);
+  const blocks = element("div", { class: "blocks" }, wishes.study.candidates.map(block));
+  const axes = axesOf(wishes, catalogue.measures);
   const scales = sectionOf(sections["[scales]"], wishes.study.scales, around);
-  const search = baskets ? null : sectionOf(sections["[search]"], wishes.study.search, around);
+  const search = sections["[search]"] ? sectionOf(sections["[search]"], wishes.study.search, around) : null;
   const sentence = element("p", { class: "wrong", role: "alert", hidden: "" });
-  const add = element("button", { type: "button", onclick: () => blocks.append(blockOf({ anonymizers: [], requirements: [] }, catalogue, of, around)) }, t("wishes.add_block"));
+  const add = element("button", { type: "button", onclick: () => blocks.append(block({ anonymizers: [], requirements: [] })) }, t("wishes.add_block"));
   const save = element("button", { type: "button", class: "main", onclick: () => {
     const body = { axes: axes.read(), scales: scales.values(), candidates: [...blocks.children].map((each) => each.read()), version: version() };
     if (search) body.search = search.values();
@@ -58,8 +92,8 @@ function sectionOf(schema, values, around) {
   return schemaForm({ ...schema, required: [] }, values, around);
 }
 
-function axesOf(wishes, measures, baskets) {
-  const names = Object.keys(measures).filter((name) => (measures[name].said_of === "baskets") === baskets);
+function axesOf(wishes, measures) {
+  const names = Object.keys(measures).filter((name) => wishes.kind === "items" || (measures[name].said_of === "baskets") === (wishes.kind === "baskets"));
   const selects = [0, 1].map((place) => element("select", { "aria-label": `${t("wishes.axes")} ${place + 1}` }, names.map((name) => element("option", { value: name, selected: wishes.study.axes[place] === name ? "" : null }, name))));
   const hints = selects.map((select) => element("p", { class: "hint" }, measures[select.value]?.description ?? ""));
   selects.forEach((select, place) => select.addEventListener("change", () => (hints[place].textContent = measures[select.value].description)));
@@ -67,26 +101,23 @@ function axesOf(wishes, measures, baskets) {
   return { element: element("div", { class: "axes-form" }, selects.map((select, place) => element("div", { class: "field" }, select, hints[place]))), read: () => [...selects.map((select) => select.value), ...more] };
 }
 
-function blockOf(block, catalogue, of, around) {
-  const makers = textsOf(t("wishes.makers"), of("anonymizers"), catalogue, block.anonymizers ?? [], around);
-  const wanted = textsOf(t("wishes.requirements"), of("requirements"), catalogue, block.requirements ?? [], around);
-  const kept = Object.fromEntries(Object.entries(block).filter(([key]) => !["anonymizers", "requirements", "forms", "suppress"].includes(key)));
-  const parts = [makers.element, wanted.element];
-  let forms = null;
-  let suppress = null;
-  if (of("x") === "x") {
-    const schema = { properties: {
-      forms: { type: "array", items: { enum: ["generalization", "bucketization"] }, description: t("wishes.forms") },
-      suppress: { type: "array", items: { type: "number" }, description: t("wishes.suppress") },
-    } };
-    forms = schemaForm(schema, { forms: block.forms ?? ["generalization"], suppress: block.suppress ?? [0] }, around);
-    suppress = forms;
-    parts.push(forms.element);
-  }
-  const made = element("div", { class: "block" }, parts, element("button", { type: "button", class: "link", onclick: () => made.remove() }, t("wishes.remove_block")));
+// One block of candidates: a list of texts for each part that has options of its own, a form for what else there is.
+function blockOf(block, catalogue, kind, around) {
+  const lists = Object.entries(KINDS[kind].lists).map(([key, section]) => [key, textsOf(t(`wishes.${key}`), section, { [section]: offeredFor(key, section, catalogue) }, listed(block[key]), around)]);
+  const properties = kind === "baskets" ? {} : { suppress: { type: "array", items: { type: "number" }, description: t("wishes.suppress") } };
+  if (kind === "table") properties.forms = { type: "array", items: { enum: FORMS }, description: t("wishes.forms") };
+  const usual = { forms: FORMS.slice(0, 1), suppress: [0] };
+  const given = Object.fromEntries(Object.keys(properties).map((key) => [key, block[key] === undefined ? usual[key] : listed(block[key])]));
+  const form = schemaForm({ properties }, given, around);
+  const known = [...lists.map(([key]) => key), ...Object.keys(properties)];
+  const kept = Object.fromEntries(Object.entries(block).filter(([key]) => !known.includes(key)));
+  const brought = "file" in block || "command" in block;
+  const made = element("div", { class: "block" }, lists.map(([, list]) => list.element), form.element,
+    element("button", { type: "button", class: "link", onclick: () => made.remove() }, t("wishes.remove_block")));
   made.read = () => {
-    const texts = { anonymizers: makers.read(), ...(wanted.read().length ? { requirements: wanted.read() } : {}) };
-    return { ...kept, ...texts, ...(suppress ? suppress.values() : {}) };
+    const texts = Object.fromEntries(lists.map(([key, list]) => [key, list.read()]).filter(([key, given]) => given.length || (key === "anonymizers" && !brought)));
+    const others = Object.fromEntries(Object.entries(form.values()).filter(([, value]) => value.length));
+    return { ...kept, ...texts, ...others };
   };
   return made;
 }
@@ -143,6 +174,6 @@ function composerOf(section, catalogue, given, around, act, cancel) {
     }
     if (texts.length) act(texts.join(" & "));
   };
-  const more = section === "requirements" ? element("button", { type: "button", class: "link", onclick: () => addPart(null) }, t("options.and")) : null;
+  const more = section === "requirements" || section === BOTH ? element("button", { type: "button", class: "link", onclick: () => addPart(null) }, t("options.and")) : null;
   return element("div", { class: "composer" }, place, sentence, element("p", { class: "bar" }, more, element("button", { type: "button", onclick: done }, t("options.done")), element("button", { type: "button", class: "link", onclick: cancel }, t("options.cancel"))));
 }

@@ -15,16 +15,24 @@ from sfumato.engines.places import split_table
 from sfumato.errors import BadInputError
 from sfumato.evidence.counted import open_published
 from sfumato.measures import MEASURES
+from sfumato.mixed.mixed_table import MixedTable
+from sfumato.mixed.policy import mixed_requirement
+from sfumato.mixed.study import MixedStudy
 from sfumato.pages.texts import t
 from sfumato.phrases import number
-from sfumato.publish import Audit, BasketAudit, audit_baskets
+from sfumato.publish import Audit, BasketAudit, MixedAudit, audit_baskets, audit_mixed
 from sfumato.publish import audit as audit_table
 from sfumato.publish.audit_lines import audit_lines, basket_audit_lines
+from sfumato.publish.baskets.legend import legend_beside
+from sfumato.publish.mixed.audit_lines import mixed_audit_lines
+from sfumato.publish.mixed.publication import original_of
 from sfumato.requirements import requirement
 from sfumato.transactions.files.declaration import BasketsDeclaration
+from sfumato.transactions.files.legend import legend_file
 from sfumato.transactions.policy import basket_requirement
 from sfumato.transactions.study import BasketStudy
 from sfumato.words.points import ARROWS, measure_lines
+from sfumato.workbench.data.opened import of_mixed
 from sfumato.workbench.data.sentences import all_in_forms
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object, flag, text
@@ -44,7 +52,11 @@ class AuditOptions:
     """What to audit, and against what."""
 
     file: Annotated[str, FILE]
-    kind: Annotated[Literal["table", "baskets"], Option("What the file holds: records, or sets of items.")] = "table"
+    kind: Annotated[
+        Literal["table", "baskets", "items"],
+        Option("What the file holds: records, sets of items, or records with them."),
+    ] = "table"
+    items: Annotated[str | None, Option("Of records with sets of items: the column of these.", takes="column")] = None
     quasi: Annotated[tuple[str, ...], Option("Columns an outsider may know.", takes="columns")] = ()
     sensitive: Annotated[tuple[str, ...], Option("Columns nobody should learn about.", takes="columns")] = ()
     require: Annotated[str | None, Option("What every group must satisfy, parts joined by &.", takes="requirement")] = (
@@ -56,7 +68,7 @@ class AuditOptions:
     suppressed: Annotated[
         Literal["keep", "leave-out"] | None, Option("Rows with * in all quasi-identifiers: a group, or left out.")
     ] = None
-    known: Annotated[int | None, Option("Of baskets: how many items of a person somebody knows.", least=1)] = None
+    known: Annotated[int | None, Option("Of sets of items: how many of a person somebody knows.", least=1)] = None
     escaped_formulas: Annotated[bool, Option("Whether formulas were escaped when the file was written.")] = False
 
 
@@ -73,7 +85,8 @@ def there(desk: Desk, field: str, source: str) -> Path:
     path = desk.inside(split_table(source)[0])
     if not path.is_file():
         raise FieldError(field, t("files.nowhere", name=source))
-    desk.trust.check_place(str(path))
+    for each in (path, legend_file(path)):  # a legend that lies beside a file is read with it
+        desk.trust.check_place(str(each))
     return path
 
 
@@ -89,13 +102,16 @@ def audited(call: Call) -> dict[str, Any]:
     asked: AuditOptions = call.body
     path = there(call.desk, "file", asked.file)
     _check_one(asked)
-    found: Audit | BasketAudit
-    if asked.kind == "baskets":
+    found: Audit | BasketAudit | MixedAudit
+    if asked.kind == "items":
+        found = _of_items(call.desk, asked, path)
+        said = list(mixed_audit_lines(found))
+    elif asked.kind == "baskets":
         found = _of_baskets(call.desk, asked, path)
-        said = basket_audit_lines(found)
+        said = list(basket_audit_lines(found))
     else:
         found = _of_table(call.desk, asked, path)
-        said = audit_lines(found)
+        said = list(audit_lines(found))
     lines = [line.replace(str(path), path.name) for line in said]
     return {
         "holds": found.holds,
@@ -141,6 +157,8 @@ def _required(desk: Desk, text: str | None, read: Callable[[str], object]) -> No
 def _of_table(desk: Desk, asked: AuditOptions, path: Path) -> Audit:
     if asked.known is not None:
         raise FieldError("known", t("audit.about_baskets"))
+    if asked.items is not None:
+        raise FieldError("items", t("audit.about_items"))
     _required(desk, asked.require, requirement)
     original: str | None = None
     if asked.project is not None:
@@ -162,7 +180,7 @@ def _of_table(desk: Desk, asked: AuditOptions, path: Path) -> Audit:
 
 
 def _of_baskets(desk: Desk, asked: AuditOptions, path: Path) -> BasketAudit:
-    strange = [name for name in ("quasi", "sensitive", "group", "suppressed") if getattr(asked, name)]
+    strange = [name for name in ("quasi", "sensitive", "items", "group", "suppressed") if getattr(asked, name)]
     if strange:
         raise FieldError(strange[0], t("audit.about_tables", field=strange[0]))
     _required(desk, asked.require, basket_requirement)
@@ -175,6 +193,37 @@ def _of_baskets(desk: Desk, asked: AuditOptions, path: Path) -> BasketAudit:
     elif asked.original is not None:
         original = BasketsDeclaration(str(_data(desk, asked.original))).open()
     return audit_baskets(path, asked.require, original, asked.known, escaped_formulas=asked.escaped_formulas)
+
+
+def _of_items(desk: Desk, asked: AuditOptions, path: Path) -> MixedAudit:
+    """Audit records with sets of items; a project brings the original, and the tree of the items."""
+    if asked.group is not None:
+        raise FieldError("group", t("audit.no_buckets"))
+    if asked.items is None:
+        raise FieldError("items", t("audit.which_items"))
+    _required(desk, asked.require, mixed_requirement)
+    original: Any = None if asked.original is None else str(_data(desk, asked.original))
+    more: dict[str, Any] = {}
+    if asked.project is not None:
+        study = desk.project(asked.project).study
+        _check_section(asked.project, study.section, "items")
+        assert isinstance(study, MixedStudy)
+        data: MixedTable = of_mixed(study.data, "itself", lambda opened: opened)
+        original = original_of(data, study.data)
+        more = {"tree": data.baskets.tree, "local": True, "original_separator": study.data.items.separator}
+    return audit_mixed(
+        str(path),
+        asked.quasi,
+        asked.items,
+        asked.require,
+        original,
+        asked.sensitive,
+        legend=legend_beside(path)[0],
+        known=asked.known,
+        suppressed=asked.suppressed,
+        escaped_formulas=asked.escaped_formulas,
+        **more,
+    )
 
 
 def _data(desk: Desk, original: str) -> Path:

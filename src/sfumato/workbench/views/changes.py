@@ -11,18 +11,14 @@ import tomlkit
 from starlette.responses import Response
 
 from sfumato.configuration import Option
-from sfumato.errors import BadInputError, SfumatoError
+from sfumato.errors import SfumatoError
 from sfumato.pages.texts import t
-from sfumato.transactions.study import BasketStudy
 from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.data.sources import is_gone
 from sfumato.workbench.desk import Project, lock_of
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import ConflictError
 from sfumato.workbench.views.page import page
-
-EDITED = ("table", "baskets")
-"""What studies are about that can be edited here; others are written as text, and run here all the same."""
 
 PATIENCE = 5.0
 """Seconds after which a page says that it is being worked out: kernels are compiled the first time."""
@@ -70,8 +66,6 @@ def data_page(template: str, call: Call, step: str, values: Callable[[Project], 
     """
     project = call.project
     try:
-        if project.study.section not in EDITED:
-            return page("items.html", call, step, said="mixed", to="run")
         if is_gone(project):
             return page("gone.html", call, step, file=project.notes()["source"]["name"])
         content = _worked_out(
@@ -82,24 +76,6 @@ def data_page(template: str, call: Call, step: str, values: Callable[[Project], 
     if content is None:
         return page("waiting.html", call, step)
     return page(template, call, step, state=state(project), **content)
-
-
-def edited(project: Project) -> Any:
-    """Return the study of a project whose data can be looked at and edited here; raise for one of another kind."""
-    study = project.study
-    if study.section not in EDITED:
-        raise BadInputError(t("items.by_text", project=project.name))
-    return study
-
-
-def items_page(template: str, call: Call, step: str, values: Callable[[Project], dict[str, Any]]) -> Response:
-    """Make a page about the columns of a table; of baskets it says that they have none."""
-    try:
-        if isinstance(call.project.study, BasketStudy):
-            return page("items.html", call, step, said=step, to="risk")
-    except SfumatoError:
-        pass  # which the page says
-    return data_page(template, call, step, values)
 
 
 _working: dict[str, Future[dict[str, Any]]] = {}

@@ -12,23 +12,32 @@ from starlette.responses import Response
 from sfumato.configuration import Option, check_number
 from sfumato.engines import Engine
 from sfumato.errors import BadInputError
+from sfumato.mixed.declaration import MixedDeclaration
+from sfumato.mixed.study import MixedStudy
 from sfumato.pages.texts import t
 from sfumato.table import TableDeclaration
 from sfumato.table.declaration import READING
 from sfumato.table.table import check_columns
 from sfumato.tradeoff import of_table
 from sfumato.workbench.data.masking import shown
-from sfumato.workbench.data.opened import of_rows, rows_of
+from sfumato.workbench.data.opened import of_mixed, of_rows, rows_of
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import FieldError, MissingError
-from sfumato.workbench.views.changes import VERSION, changed, items_page
+from sfumato.workbench.views.changes import VERSION, changed
+from sfumato.workbench.views.items import items_form, items_or_columns, shown_items
 from sfumato.workbench.views.open import READ_AS, named_first, reading_schema
 from sfumato.workbench.views.wishes.options import put_parts
 from sfumato.workbench.views.wishes.presets import mark_made, remade
 
 ROLES = ("identifier", "quasi", "sensitive", "neutral")
 UNPUBLISHED = "none"
+ITEMS = "items"
+"""The role of the column that holds the sets of items, where records have such."""
+
+BESIDE_ITEMS = ("identifier", "quasi", "sensitive", ITEMS, UNPUBLISHED)
+"""The roles of columns beside items: what is published as it is would tell the records of a group apart."""
+
 SAMPLE = 20_000
 """Records among which values are looked for."""
 
@@ -44,8 +53,8 @@ class Role:
 
     column: Annotated[str, COLUMN]
     role: Annotated[
-        Literal["identifier", "quasi", "sensitive", "neutral", "none"],
-        Option("Its role; none: it is not published."),
+        Literal["identifier", "quasi", "sensitive", "neutral", "items", "none"],
+        Option("Its role; items: it holds sets of items (of tables with items); none: it is not published."),
     ]
     version: Annotated[str | None, VERSION] = None
 
@@ -71,9 +80,16 @@ class Settings:
     version: Annotated[str | None, VERSION] = None
 
 
+def mixed(project: Project) -> MixedDeclaration | None:
+    """Say where the table and its items are, where the records of a project have items."""
+    study = project.study
+    return study.data if isinstance(study, MixedStudy) else None
+
+
 def declared(project: Project) -> TableDeclaration:
-    """Say where the project's table is."""
-    return of_table(project.study).table
+    """Say where the project's table is; what names items or persons in it is read as it is written."""
+    both = mixed(project)
+    return of_table(project.study).table if both is None else both.table_as_read
 
 
 # -- the page --------------------------------------------------------------------------------------------------------
@@ -81,15 +97,24 @@ def declared(project: Project) -> TableDeclaration:
 
 def columns(call: Call) -> Response:
     """Show the columns with their roles, or of baskets that they have none."""
-    return items_page("columns.html", call, "columns", shown_columns)
+    plainly = call.query.get("show") == "yes"
+    return items_or_columns("columns.html", call, "columns", lambda project: shown_columns(project, plainly))
 
 
-def shown_columns(project: Project) -> dict[str, Any]:
-    """Say of every column what it is, what was guessed and why, and which role it has."""
+def shown_columns(project: Project, plainly: bool = False) -> dict[str, Any]:
+    """Say of every column what it is, what was guessed and why, which role it has; frequent items, masked or not."""
     table, notes = declared(project), project.notes()
     guesses = {guess["column"]: guess for guess in notes.get("guesses", [])}
     values = of_rows(table, "few-values", _few_values)
     by_column = {name: role for role in ROLES for name in getattr(table.roles, role)}
+    both = mixed(project)
+    held = None if both is None else both.items.column
+    roles: tuple[str, ...] = (*ROLES, UNPUBLISHED) if both is None else BESIDE_ITEMS
+    if held is not None:
+        by_column[held] = ITEMS
+        guesses.pop(held, None)
+    elif both is not None:
+        roles = tuple(role for role in roles if role != ITEMS)
     with rows_of(table) as rows:
         names, nested, records = list(rows.columns), dict(rows.nested), rows.row_count
     entries = [
@@ -105,10 +130,13 @@ def shown_columns(project: Project) -> dict[str, Any]:
         for name in names
     ]
     schema, reads = reading_schema("table"), [name for name in READ_AS["table"] if name != "na"]
-    count = {role: sum(entry["role"] == role for entry in entries) for role in (*ROLES, UNPUBLISHED)}
+    said = table if both is None else both.table
+    count = {role: sum(entry["role"] == role for entry in entries) for role in (*ROLES, ITEMS, UNPUBLISHED)}
     return {
         "columns": entries,
-        "roles": (*ROLES, UNPUBLISHED),
+        "roles": roles,
+        "items": None if both is None else shown_items(project, plainly),
+        "owner": None if both is None else both.items.id,
         "counts": count,
         "records": records,
         "household": table.household,
@@ -118,8 +146,9 @@ def shown_columns(project: Project) -> dict[str, Any]:
         "notices": notes.get("read_notices", []),
         "data": {
             "columns": names,
-            "reading": {name: value for name in reads if (value := getattr(table, name)) not in (None, ())},
+            "reading": {name: value for name in reads if (value := getattr(said, name)) not in (None, ())},
             "schema": {**schema, "properties": {name: schema["properties"][name] for name in reads}},
+            "items": None if both is None else items_form(project),
         },
     }
 
@@ -163,6 +192,7 @@ def give_role(call: Call) -> dict[str, Any]:
             raise FieldError("column", t("columns.no_column", column=wanted.column))
         if wanted.column in rows.nested and wanted.role in ("quasi", "sensitive"):
             raise FieldError("role", t("columns.nested", column=wanted.column))
+    _check_items(mixed(project), wanted)
     before = {role: list(getattr(table.roles, role)) for role in ROLES}
     after = {role: [name for name in names if name != wanted.column] for role, names in before.items()}
     if wanted.role in after:
@@ -181,6 +211,10 @@ def give_role(call: Call) -> dict[str, Any]:
             del section["household"]
         if wanted.role != "quasi" and wanted.column in section.get("weights", {}):
             del section["weights"][wanted.column]
+        if wanted.role == ITEMS:
+            section_of_items: Any = document["items"]
+            section_of_items["column"] = wanted.column
+            section_of_items.pop("separator", None)
         if others is not None:
             put_parts(document, {"axes": others["axes"], "candidates": others["candidates"]}, whole_scales=False)
 
@@ -191,11 +225,34 @@ def give_role(call: Call) -> dict[str, Any]:
     return answer
 
 
+def _check_items(both: MixedDeclaration | None, wanted: Role) -> None:
+    """Raise where a role cannot be had beside items, or the column cannot be the one that holds them."""
+    held = None if both is None else both.items.column
+    if wanted.role == ITEMS and held is None:
+        raise FieldError("role", t("columns.no_items" if both is None else "columns.items_in_file"))
+    if both is None:
+        return
+    if wanted.role == "neutral":
+        raise FieldError("role", t("columns.neutral_beside", column=wanted.column))
+    if wanted.column == held and wanted.role != ITEMS:
+        raise FieldError("role", t("columns.holds_items", column=wanted.column))
+    if wanted.column == both.items.id and wanted.role not in ("identifier", UNPUBLISHED):
+        raise FieldError("role", t("columns.names_persons", column=wanted.column))
+    if wanted.role == ITEMS and wanted.column != held:
+        lists = {role: tuple(name for name in getattr(both.table, role) if name != wanted.column) for role in ROLES}
+        held_now = replace(both.items, column=wanted.column, separator=None)
+        try:
+            of_mixed(replace(both, table=replace(both.table, **lists), items=held_now), "opened", lambda data: None)  # type: ignore[arg-type]
+        except BadInputError as error:
+            raise FieldError("role", str(error)) from None
+
+
 def _set_names(section: Any, role: str, names: list[str]) -> None:
     """Write a list of columns; those that stay keep their comments, as far as the list can be edited in place."""
     present = section.get(role)
     if present is None:
-        section[role] = names
+        if names:
+            section[role] = names
         return
     for name in [name for name in present if name not in names]:
         present.remove(name)
@@ -209,7 +266,7 @@ def settle(call: Call) -> dict[str, Any]:
     table = declared(project)
     with rows_of(table) as rows:
         names = list(rows.columns)
-    _check_settings(wanted, table, names)
+    _check_settings(wanted, table, names, mixed(project) is not None)
     said = _said(wanted)
     _try(table, said)
 
@@ -250,7 +307,9 @@ def _try(table: TableDeclaration, said: Mapping[str, Any]) -> None:
         raise FieldError(named_first(str(error), (*READ_AS["table"], "household", "missing")), str(error)) from None
 
 
-def _check_settings(wanted: Settings, table: TableDeclaration, names: list[str]) -> None:
+def _check_settings(wanted: Settings, table: TableDeclaration, names: list[str], beside_items: bool) -> None:
+    if wanted.household and beside_items:
+        raise FieldError("household", t("columns.household_beside"))
     if wanted.household and wanted.household not in names:
         raise FieldError("household", t("columns.no_column", column=wanted.household))
     if wanted.household in (*table.roles.quasi, *table.roles.sensitive, *table.roles.neutral):
@@ -268,7 +327,7 @@ def _check_settings(wanted: Settings, table: TableDeclaration, names: list[str])
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/projects/{project}/columns", "Shows the columns with their roles.", columns),
+    Endpoint("GET", "/projects/{project}/columns", "Shows the columns with their roles.", columns, query=("show",)),
     Endpoint(
         "GET", "/api/projects/{project}/columns", "Lists the columns: type, guess and reason, role.", columns_values
     ),

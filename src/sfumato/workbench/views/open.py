@@ -19,6 +19,7 @@ from sfumato.engines import Engine
 from sfumato.engines.protocol import KeepsOrder
 from sfumato.engines.text_files import DELIMITED, PARQUET
 from sfumato.errors import BadInputError
+from sfumato.mixed.declaration import ItemsDeclaration, MixedDeclaration
 from sfumato.pages.texts import t
 from sfumato.phrases import counted
 from sfumato.table import DATASETS, Guess, TableDeclaration
@@ -29,6 +30,8 @@ from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.draft import draft_baskets
 from sfumato.transactions.files.bundled import BASKETS
 from sfumato.transactions.files.declaration import BasketsDeclaration
+from sfumato.transactions.files.trees import is_classification
+from sfumato.workbench.data.items import OF_ITEMS, drafted_with_items, items_seen, with_items
 from sfumato.workbench.data.masking import shown
 from sfumato.workbench.data.opened import of_baskets, of_rows
 from sfumato.workbench.data.sentences import in_forms
@@ -39,8 +42,8 @@ from sfumato.workbench.errors import ConflictError, FieldError
 from sfumato.workbench.views.page import page
 from sfumato.workbench.views.wishes.presets import mark_made
 
-Kind = Literal["table", "baskets"]
-KINDS: tuple[Kind, ...] = ("table", "baskets")
+Kind = Literal["table", "baskets", "items"]
+KINDS: tuple[Kind, ...] = ("table", "baskets", "items")
 
 SAMPLED = 8
 """Records that are shown of what is opened."""
@@ -54,14 +57,17 @@ LOOKED_AT = 100
 LENGTHS = 4
 """Lines of so many different lengths are sets of items; a table has one."""
 
-READ_AS = {
+READ_AS: dict[str, tuple[str, ...]] = {
     "table": (*(name for name in READING if name not in ("engine", "memory", "spill")), "na"),
     "baskets": ("id", "item", "column", "separator", "tree", "encoding"),
+    "items": (*OF_ITEMS, *(name for name in READING if name not in ("engine", "memory", "spill")), "na"),
 }
 """By kind of data, what can be said of how they are read."""
 
 SOURCE = Option("A file under the folder, one that was uploaded, or the name of bundled data.", takes="file")
-KIND = Option("A table of records, or sets of items (baskets); where it is not said, it is guessed.")
+KIND = Option(
+    "A table, sets of items (baskets), or a table whose records have items; if it is not said, it is guessed."
+)
 AS_READ = Option(
     "How the file is read, where that is guessed wrongly: delimiter, encoding, header, dates, ...", takes="values"
 )
@@ -99,8 +105,9 @@ class Again:
 
 def reading_schema(kind: Kind) -> dict[str, Any]:
     """Return the form of how data are read, as JSON Schema."""
-    schema = Entry(kind, TableDeclaration if kind == "table" else BasketsDeclaration).schema()
-    return {**schema, "properties": {name: schema["properties"][name] for name in READ_AS[kind]}, "required": []}
+    schema = Entry(kind, BasketsDeclaration if kind == "baskets" else TableDeclaration).schema()
+    known = schema["properties"] | (Entry(kind, ItemsDeclaration).schema()["properties"] if kind == "items" else {})
+    return {**schema, "properties": {name: known[name] for name in READ_AS[kind]}, "required": []}
 
 
 def opening(call: Call) -> Response:
@@ -137,11 +144,28 @@ def preview(call: Call) -> dict[str, Any]:
     about = {"source": wanted.source, "name": source.stem, "origin": source.origin, "kind": kind}
     about |= {"guessed": guessed, "why": reason}
     declared = declaration(call.desk, source, kind, wanted.reading)
-    if isinstance(declared, BasketsDeclaration):
-        few = of_baskets(declared, f"preview {wanted.show}", lambda baskets: _few_baskets(baskets, wanted.show))
-    else:
-        few = of_rows(declared, f"preview {wanted.show}", lambda rows: _few_rows(rows, wanted.show))
+    try:
+        few = _few(declared, wanted.show)
+    except FieldError:
+        raise
+    except BadInputError as error:
+        raise FieldError(named_first(str(error), READ_AS[kind]), call.desk.locally(str(error))) from None
     return {**about, **few, "notices": [in_forms(call.desk.locally(notice)) for notice in few["notices"]]}
+
+
+def _few(declared: TableDeclaration | BasketsDeclaration | MixedDeclaration, plainly: bool) -> dict[str, Any]:
+    """Say how much there is, and show a few records."""
+    few: dict[str, Any]
+    if isinstance(declared, BasketsDeclaration):
+        few = of_baskets(declared, f"preview {plainly}", lambda baskets: _few_baskets(baskets, plainly))
+    elif isinstance(declared, MixedDeclaration):
+        few = of_rows(declared.table_as_read, f"preview {plainly}", lambda rows: _few_rows(rows, plainly))
+        column = declared.items.column
+        held = items_seen(declared)
+        few = {**few, "item_column": column, "held": held, "notices": [*few["notices"], *held["notices"]]}
+    else:
+        few = of_rows(declared, f"preview {plainly}", lambda rows: _few_rows(rows, plainly))
+    return few
 
 
 def _few_rows(rows: Engine, plainly: bool) -> dict[str, Any]:
@@ -181,7 +205,7 @@ def _few_baskets(baskets: Baskets, plainly: bool) -> dict[str, Any]:
 
 def declaration(
     desk: Desk, source: Source, kind: Kind, reading: Mapping[str, Any]
-) -> TableDeclaration | BasketsDeclaration:
+) -> TableDeclaration | BasketsDeclaration | MixedDeclaration:
     """Say where data are and how they are read; what cannot be said of them names its field."""
     allowed = READ_AS[kind]
     for name in reading:
@@ -189,17 +213,23 @@ def declaration(
             raise FieldError(name, t("open.not_reading", name=name, kind=kind, known=", ".join(allowed)))
     given: dict[str, Any] = {k: tuple(value) if isinstance(value, list) else value for k, value in reading.items()}
     given = {name: value for name, value in given.items() if value not in (None, "", ())}
-    if isinstance(given.get("tree"), str):
-        given["tree"] = str(desk.inside(given["tree"]))
+    for name in ("tree", "source"):
+        if isinstance(given.get(name), str) and not is_classification(given[name]):
+            path = desk.inside(given[name])
+            desk.trust.check_place(str(path))
+            given[name] = str(path)
     try:
+        if kind == "items":
+            items = {name: given.pop(name) for name in OF_ITEMS if name in given}
+            return with_items(TableDeclaration(source.text, **given), items)
         return TableDeclaration(source.text, **given) if kind == "table" else BasketsDeclaration(source.text, **given)
     except BadInputError as error:
         raise FieldError(named_first(str(error), allowed), str(error)) from None
 
 
 def named_first(sentence: str, names: tuple[str, ...]) -> str:
-    """Say which of some fields a sentence is about: the one that it begins with, else the data themselves."""
-    return next((name for name in names if re.match(rf"{name}\b", sentence)), "source")
+    """Say which of some fields a sentence is about: one among its first words, else the data themselves."""
+    return next((name for name in names if re.match(rf"(\w+ ){{0,2}}{name}\b", sentence)), "source")
 
 
 # -- what it is ------------------------------------------------------------------------------------------------------
@@ -216,14 +246,17 @@ def guess_kind(source: Source) -> tuple[Kind, str]:
         lengths = _lengths(source.path)
         if len(set(lengths)) >= LENGTHS or any(length > lengths[0] for length in lengths):  # no header is so short
             return "baskets", t("open.why_lengths", shortest=min(lengths), longest=max(lengths))
-    if name.endswith(PARQUET) and of_rows(TableDeclaration(source.text), "lists", _is_lists):
-        return "baskets", t("open.why_lists")
+    if name.endswith(PARQUET):
+        nested = of_rows(TableDeclaration(source.text), "lists", _lists)
+        if nested is not None:
+            return nested, t("open.why_lists" if nested == "baskets" else "open.why_list")
     return "table", t("open.why_table")
 
 
-def _is_lists(rows: Engine) -> bool:
-    """Say whether a table has nothing but lists."""
-    return all(rows.nested.get(name, "").endswith("[]") for name in rows.columns)
+def _lists(rows: Engine) -> Kind | None:
+    """Say what a table is that has nothing but lists, or lists beside other columns; None where it has none."""
+    lists = [rows.nested.get(name, "").endswith("[]") for name in rows.columns]
+    return "baskets" if all(lists) else "items" if any(lists) else None
 
 
 def _lengths(path: Path) -> list[int]:
@@ -233,8 +266,9 @@ def _lengths(path: Path) -> list[int]:
     lines = [line for line in lines if line]
     if not lines or any('"' in line for line in lines):
         return []
-    separator = next((mark for mark in "\t;," if mark in "".join(lines)), None)
-    return [len(line.split(separator)) for line in lines]
+    marks: list[str | None] = [mark for mark in "\t;," if mark in "".join(lines)]
+    lengths = [[len(line.split(mark)) for line in lines] for mark in marks or [None]]
+    return next((each for each in lengths if len(set(each)) == 1 and each[0] > 1), lengths[0])
 
 
 # -- a project of it -------------------------------------------------------------------------------------------------
@@ -264,9 +298,13 @@ def make(call: Call) -> dict[str, Any]:
 
 
 def _drafted(
-    declared: TableDeclaration | BasketsDeclaration, source: Source, folder: Path
+    declared: TableDeclaration | BasketsDeclaration | MixedDeclaration, source: Source, folder: Path
 ) -> tuple[str, dict[str, Any]]:
     """Write the first study, and what is kept beside it."""
+    if isinstance(declared, MixedDeclaration):
+        drafted, study = drafted_with_items(declared, source.stem)
+        notes = {"guesses": [guess_values(each) for each in drafted.guesses], **_seen(drafted)}
+        return _with_source(study.to_toml(folder), "table", source, folder), notes
     if isinstance(declared, BasketsDeclaration):
         text = (read_study(source.name) if source.origin == "bundled" else draft_baskets(declared).study).to_toml()
         return _with_source(text, "baskets", source, folder), {}

@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from starlette.responses import Response
 
 from sfumato.measures.disclosure.group_risk import THRESHOLDS
+from sfumato.mixed.check import MixedCheck, check_mixed
+from sfumato.mixed.study import MixedStudy
+from sfumato.tradeoff import of_table as table_study
 from sfumato.tradeoff.check import Check, check
 from sfumato.transactions.check import BasketCheck, check_baskets
 from sfumato.transactions.study import BasketStudy
 from sfumato.words.check import KNOWN_FOR, SENTENCE, check_parts
 from sfumato.workbench.data.masking import shown
-from sfumato.workbench.data.opened import of_baskets, of_table
+from sfumato.workbench.data.opened import of_baskets, of_mixed, of_table
 from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
-from sfumato.workbench.views.changes import data_page, edited
+from sfumato.workbench.views.changes import data_page
 
 
-def checked(project: Project) -> Check | BasketCheck:
+def checked(project: Project) -> Check | BasketCheck | MixedCheck:
     """Check the data of a project as they stand."""
-    study = edited(project)
-    done: Check | BasketCheck
-    if isinstance(study, BasketStudy):
+    study = project.study
+    done: Check | BasketCheck | MixedCheck
+    if isinstance(study, MixedStudy):
+        linking = study.scales.linking
+        done = of_mixed(study.data, f"check {linking}", lambda data: replace(check_mixed(data, study), study=None))
+    elif isinstance(study, BasketStudy):
         known = study.scales.known
         done = of_baskets(study.baskets, f"check {known}", lambda baskets: check_baskets(baskets, known))
     else:
-        done = of_table(study.table, "check", check)
+        done = of_table(table_study(study).table, "check", check)
     return done
 
 
@@ -42,6 +49,8 @@ def shown_risk(project: Project, plainly: bool = False) -> dict[str, Any]:
     about = {"kind": "table", "said": said, "notices": [in_forms(project.locally(notice)) for notice in done.notices]}
     if isinstance(done, BasketCheck):
         return {**about, "kind": "baskets", **_baskets(done, plainly)}
+    if isinstance(done, MixedCheck):
+        return {**about, "kind": "items", **_mixed(done)}
     return {**about, **_table(done, plainly)}
 
 
@@ -95,6 +104,20 @@ def _baskets(done: BasketCheck, plainly: bool) -> dict[str, Any]:
         ],
         "worst": [{"records": n, "items": [shown(item, plainly) for item in items]} for n, items in done.weakest],
         "shown": plainly,
+    }
+
+
+def _mixed(done: MixedCheck) -> dict[str, Any]:
+    known = [{"items": 0, "alone": done.alone_by_quasi, "below": done.few_by_quasi}]
+    both = [{"items": n, "alone": share, "below": done.few_by_both[n]} for n, share in done.alone_by_both.items()]
+    return {
+        "records": done.records,
+        "items": done.items,
+        "quasi": list(done.quasi),
+        "below": done.below,
+        "by_items": [{"items": n, "alone": a, "below": done.few_by_items[n]} for n, a in done.alone_by_items.items()],
+        "by_both": known + both,
+        "uniques": done.alone_by_quasi,
     }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+from difflib import get_close_matches
 from math import isfinite
 from typing import Any
 
@@ -63,8 +65,16 @@ def ask(call: Call) -> dict[str, Any]:
     try:
         reply = read.map_.ask(question)
     except SfumatoError as error:
-        raise FieldError("question", str(error)) from None
+        raise FieldError("question", _shorter(str(error), read.map_)) from None
     return all_in_forms(reply_values(reply, read.map_, call.project.folder))
+
+
+def _shorter(sentence: str, map_: Map) -> str:
+    """Name a few measures where a sentence lists all there are: the page has them in its choices of axes."""
+    quoted = re.search(r"'([^']*)'", sentence)
+    near = get_close_matches(quoted[1], MEASURES, 3) if quoted else []
+    few = near or [name for name in dict.fromkeys([*map_.study.axes, "k", "loss"]) if name in MEASURES]
+    return sentence.replace(", ".join(MEASURES), t("map.few", measures=", ".join(few)))
 
 
 def choose(call: Call) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from starlette.responses import Response
 from sfumato.configuration import Option
 from sfumato.documents import parse_toml
 from sfumato.errors import BadInputError, SfumatoError
+from sfumato.mixed.study import MixedStudy
 from sfumato.pages.texts import t
 from sfumato.plain import to_plain
 from sfumato.table import Hierarchy, TableDeclaration
@@ -28,11 +29,12 @@ from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import FieldError, MissingError
-from sfumato.workbench.views.changes import VERSION, changed, items_page, state
+from sfumato.workbench.views.changes import VERSION, changed, state
 from sfumato.workbench.views.columns import declared
 from sfumato.workbench.views.hierarchies import intervals
 from sfumato.workbench.views.hierarchies.branches import Branch, branches_of, dissolved, merged, moved, renamed
 from sfumato.workbench.views.hierarchies.shown import shown
+from sfumato.workbench.views.items import items_or_columns, shown_items
 
 Do = Literal[
     "rename",
@@ -79,17 +81,22 @@ class Change:
 
 def hierarchies(call: Call) -> Response:
     """Show the hierarchy of a quasi-identifier, to be edited."""
-    return items_page(
+    return items_or_columns(
         "hierarchies.html", call, "hierarchies", lambda project: _content(project, call.query.get("column"))
     )
 
 
 def _content(project: Project, column: str | None) -> dict[str, Any]:
     quasi = list(declared(project).roles.quasi)
+    items = project.study.data.items.name if isinstance(project.study, MixedStudy) else None
+    about = {"quasi": quasi, "items": items, "item_tree": None}
+    if items is not None and column == items:
+        tree = shown_items(project)["tree"]
+        return {**about, "column": items, "item_tree": tree, "content": None, "data": {"column": items}}
     chosen = column if column in quasi else next(iter(quasi), None)
     content = None if chosen is None else column_values(project, chosen)
     data = {"column": chosen, "content": content, "version": project.version}
-    return {"quasi": quasi, "column": chosen, "content": content, "data": data}
+    return {**about, "column": chosen, "content": content, "data": data}
 
 
 def column_values(project: Project, column: str) -> dict[str, Any]:

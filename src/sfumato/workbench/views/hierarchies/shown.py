@@ -75,10 +75,13 @@ def _levels(view: ColumnHierarchy) -> list[dict[str, Any]]:
 
 def _tree(view: ColumnHierarchy) -> dict[str, Any]:
     """Write the groups with their records; of very many values the first ones."""
-    tree, root = view.hierarchy, branches_of(view.hierarchy)
-    counts = dict(zip(tree.leaves, view.counts.tolist(), strict=True))
-    left = [MOST_BRANCHES]
-    return _branch(root, (), counts, left)
+    counts = dict(zip(view.hierarchy.leaves, view.counts.tolist(), strict=True))
+    return branch_values(branches_of(view.hierarchy), counts)
+
+
+def branch_values(root: Branch, counts: dict[str, int]) -> dict[str, Any]:
+    """Write groups with the counts of the values in them, as far as there is room."""
+    return _branch(root, (), counts, [MOST_BRANCHES])
 
 
 def _branch(branch: Branch, path: tuple[int, ...], counts: dict[str, int], left: list[int]) -> dict[str, Any]:

@@ -12,10 +12,12 @@ from typing import Annotated, Any
 
 import tomlkit
 
-from sfumato.catalogue import catalogue, sections
+from sfumato.catalogue import REQUIREMENTS_WITH_ITEMS, catalogue, sections
 from sfumato.configuration import Configured, Option, described, parse
 from sfumato.errors import BadInputError, SfumatoError
 from sfumato.measures import MEASURES, Scales
+from sfumato.mixed.measures.scales import MixedScales
+from sfumato.mixed.policy import mixed_requirement
 from sfumato.pages.texts import t
 from sfumato.plain import to_plain
 from sfumato.requirements import requirement
@@ -99,6 +101,8 @@ def values_of(call: Call) -> dict[str, Any]:
     kinds = [entry.kind for entry in _section(wanted.section)]
     if wanted.section == "requirements":
         parts: Iterable[Any] = requirement(wanted.text).parts
+    elif wanted.section == REQUIREMENTS_WITH_ITEMS:
+        parts = mixed_requirement(wanted.text).parts
     else:
         parts = (parse(wanted.text, kinds, wanted.section),)
     return {"parts": [{"name": part.name, "values": _values(part)} for part in parts]}
@@ -116,7 +120,7 @@ def _section(name: str) -> Any:
     found = sections().get(name)
     if found is None or name == "made elsewhere":
         raise FieldError("section", t("options.no_section", name=name))
-    return found
+    return (*found, *sections()["requirements"]) if name == REQUIREMENTS_WITH_ITEMS else found
 
 
 def _kind(section: str, name: str) -> type[Configured]:
@@ -201,7 +205,10 @@ def check_study(project: Project, document: tomlkit.TOMLDocument) -> None:
 def _part_in(sentence: str) -> str:
     """Say which part of a study a sentence is about: one that it names, or that has an option which it names."""
     words = set(re.findall(r"[\w-]+", sentence))
-    known = {"scales": {*described(Scales), *described(BasketScales)}, "search": set(described(SearchPlan))}
+    known = {
+        "scales": {*described(Scales), *described(BasketScales), *described(MixedScales)},
+        "search": set(described(SearchPlan)),
+    }
     named = [name for name in PARTS if name in words]
     return next(iter([*named, *(part for part, keys in known.items() if keys & words)]), "candidates")
 

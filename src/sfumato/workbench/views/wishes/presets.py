@@ -16,7 +16,10 @@ import tomlkit
 
 from sfumato.errors import SfumatoError
 from sfumato.measures import Classification
+from sfumato.mixed.study import MixedStudy
+from sfumato.mixed.study import usual_study as usual_mixed
 from sfumato.pages.texts import t
+from sfumato.requirements import KAnonymity, requirement
 from sfumato.table import Guess, Table, TableDeclaration
 from sfumato.tradeoff import of_table as of_table_study
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
@@ -129,6 +132,28 @@ def basket_parts_for(study: BasketStudy, filled: int, wishes: Wishes) -> dict[st
     return {"axes": list(study.axes), "scales": {"known": wishes.known}, "candidates": content["candidates"]}
 
 
+def mixed_parts_for(study: MixedStudy, table: Table, wishes: Wishes) -> dict[str, Any]:
+    """Return the same for a table with items: groups as large as of a table, within which known items fit as many."""
+    asked = [_beside_items(text, table, wishes.known) for text in requirements(table, wishes)]
+    sizes = [k for k in SIZES[wishes.recipient] if k <= table.cells.records] or [1]
+    content = tomlkit.parse(usual_mixed(study.name, study.data, sizes, wishes.known).to_toml()).unwrap()
+    made, *ends = content["candidates"]
+    return {
+        "axes": list(study.axes),
+        "scales": {"known": wishes.known},
+        "candidates": [{**made, "requirements": asked}, *ends],
+    }
+
+
+def _beside_items(text: str, table: Table, known: int) -> str:
+    """Write a requirement of a table as one of a table with items; its other parts name their column."""
+    size, *others = requirement(text).parts
+    assert isinstance(size, KAnonymity)
+    others = [part if part.on else replace(part, on=table.roles.sensitive[0]) for part in others]  # type: ignore[type-var]
+    named = list(map(str, others))
+    return " & ".join([f"k-km-anonymity k={size.k} m={known}", *named])
+
+
 def recipients(baskets: bool) -> list[dict[str, Any]]:
     """List the recipients with their plain reasons."""
     return [
@@ -163,12 +188,19 @@ def remade(project: Project, table: TableDeclaration) -> dict[str, Any] | None:
         return None
     chosen = {name: value for name, value in (project.notes().get("wishes") or {}).items() if name != "budget"}
     wishes = Wishes(**chosen) if chosen else USUAL
-    study = replace(of_table_study(project.study), table=table)
+    study = project.study
     try:
-        parts: dict[str, Any] = of_table(table, f"wishes {wishes}", lambda opened: parts_for(study, opened, wishes))
+        parts: dict[str, Any] = of_table(table, f"wishes {wishes}", lambda opened: _parts(study, table, opened, wishes))
     except SfumatoError:  # it cannot be opened like that, which the next pages say
         return None
     return parts
+
+
+def _parts(study: Any, declared: TableDeclaration, table: Table, wishes: Wishes) -> dict[str, Any]:
+    """Return the parts that wishes make of a study whose columns are those of this table."""
+    if isinstance(study, MixedStudy):
+        return mixed_parts_for(study, table, wishes)
+    return parts_for(replace(of_table_study(study), table=declared), table, wishes)
 
 
 def _digest(document: Any) -> str:

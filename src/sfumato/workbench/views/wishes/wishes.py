@@ -13,6 +13,8 @@ from sfumato.catalogue import measure_values
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError, SfumatoError
 from sfumato.measures import MEASURES
+from sfumato.mixed.check import check_mixed
+from sfumato.mixed.study import MixedStudy
 from sfumato.pages.texts import t
 from sfumato.table import Table
 from sfumato.tradeoff.exploration.effort import effort_of
@@ -21,12 +23,12 @@ from sfumato.tradeoff.study.study import Study
 from sfumato.tradeoff.study.validation import problems
 from sfumato.transactions.check import check_baskets
 from sfumato.transactions.study import BasketStudy
-from sfumato.workbench.data.opened import of_baskets, of_table
+from sfumato.workbench.data.opened import of_baskets, of_mixed, of_table
 from sfumato.workbench.data.sentences import all_in_forms, in_forms
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import FieldError
-from sfumato.workbench.views.changes import VERSION, changed, data_page, edited
+from sfumato.workbench.views.changes import VERSION, changed, data_page
 from sfumato.workbench.views.wishes.options import check_study, put_parts
 from sfumato.workbench.views.wishes.presets import (
     LEARNED,
@@ -35,6 +37,7 @@ from sfumato.workbench.views.wishes.presets import (
     Wishes,
     basket_parts_for,
     mark_made,
+    mixed_parts_for,
     parts_for,
     recipients,
 )
@@ -71,23 +74,23 @@ def _content(project: Project) -> dict[str, Any]:
 
 def shown_wishes(project: Project) -> dict[str, Any]:
     """Say what can be chosen, what was, and what the study says now."""
-    study = edited(project)
-    baskets = isinstance(study, BasketStudy)
-    roles = None if baskets else study.table.roles
+    study: Any = project.study
+    baskets, mixed = isinstance(study, BasketStudy), isinstance(study, MixedStudy)
+    roles = None if baskets else study.data.table.roles if mixed else study.table.roles
     sensitive = [] if roles is None else list(roles.sensitive)
     plan = getattr(study, "search", None)
     return {
-        "kind": "baskets" if baskets else "table",
-        "recipients": recipients(baskets),
+        "kind": study.section,
+        "recipients": recipients(baskets or mixed),
         "learned": list(LEARNED) if sensitive else ["identity"],
-        "purposes": list(PURPOSES),
+        "purposes": [] if baskets or mixed else list(PURPOSES),
         "targets": [] if roles is None else [*roles.sensitive, *roles.neutral],
         "columns": [] if roles is None else [*roles.quasi, *roles.sensitive, *roles.neutral],
         "sensitive": sensitive,
         "quasi": [] if roles is None else list(roles.quasi),
         "budgets": list(BUDGETS),
         "budget": (plan.budget or "") if plan is not None else "",
-        "known": study.scales.known if baskets else None,
+        "known": study.scales.known if baskets or mixed else None,
         "most_known": MOST_KNOWN,
         "chosen": project.notes().get("wishes"),
         "study": parts_of(project),
@@ -118,7 +121,7 @@ def wish(call: Call) -> dict[str, Any]:
     _check_budget(wanted.budget)
     chosen = Wishes(wanted.recipient, wanted.learned, wanted.purpose, wanted.target, wanted.known)
     parts = _parts(project, chosen)
-    if not isinstance(project.study, BasketStudy):
+    if isinstance(project.study, Study):
         parts["search"] = {"budget": wanted.budget} if wanted.budget else {}
 
     def edit(document: tomlkit.TOMLDocument) -> None:
@@ -134,9 +137,13 @@ def wish(call: Call) -> dict[str, Any]:
 
 
 def _parts(project: Project, chosen: Wishes) -> dict[str, Any]:
-    study = edited(project)
+    study = project.study
     parts: dict[str, Any]
-    if isinstance(study, BasketStudy):
+    if isinstance(study, MixedStudy):
+        parts = of_table(
+            study.data.table_as_read, f"wishes {chosen}", lambda table: mixed_parts_for(study, table, chosen)
+        )
+    elif isinstance(study, BasketStudy):
         filled = of_baskets(study.baskets, "filled", lambda baskets: baskets.filled)
         parts = basket_parts_for(study, filled, chosen)
     else:
@@ -155,7 +162,10 @@ def _check_budget(text: str) -> None:
 def estimate(call: Call) -> dict[str, Any]:
     """Say how long exploring the study takes, and which candidates cannot be made."""
     project = call.project
-    study = edited(project)
+    study = project.study
+    if isinstance(study, MixedStudy):
+        found = of_mixed(study.data, f"problems {project.version}", lambda data: check_mixed(data, study))
+        return _estimated(len(study.candidates), None, [vars(each) for each in found.problems])
     if isinstance(study, BasketStudy):
         done = of_baskets(
             study.baskets,
@@ -163,6 +173,7 @@ def estimate(call: Call) -> dict[str, Any]:
             lambda baskets: check_baskets(baskets, study.scales.known, study),
         )
         return _estimated(len(study.candidates), None, [vars(each) for each in done.problems])
+    assert isinstance(study, Study)
     return dict(of_table(study.table, f"estimate {project.version}", lambda table: _estimate(study, table)))
 
 

@@ -1,0 +1,241 @@
+"""The items of a project, of baskets or of a table's records: how they are read, their tree, which are sensitive.
+
+Where they stand and what is known of them is a section of the study (`[baskets]`, `[items]`), filled in by a form made
+of JSON Schema. A change is tried on the data before anything is written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import tomlkit
+from starlette.responses import Response
+
+from sfumato.catalogue import Entry
+from sfumato.configuration import Option
+from sfumato.errors import BadInputError, SfumatoError
+from sfumato.mixed.study import MixedStudy
+from sfumato.pages.texts import t
+from sfumato.transactions.baskets import Baskets
+from sfumato.transactions.files.declaration import BasketsDeclaration
+from sfumato.transactions.files.trees import is_classification
+from sfumato.transactions.study import BasketStudy
+from sfumato.workbench.data.masking import shown
+from sfumato.workbench.data.opened import of_baskets, of_mixed
+from sfumato.workbench.data.sentences import in_forms
+from sfumato.workbench.desk import Project
+from sfumato.workbench.endpoints import Call, Endpoint
+from sfumato.workbench.errors import FieldError
+from sfumato.workbench.views.changes import VERSION, changed, data_page
+from sfumato.workbench.views.hierarchies.branches import branches_of
+from sfumato.workbench.views.hierarchies.shown import branch_values
+
+FIELDS = {
+    "baskets": ("id", "item", "column", "separator", "tree", "encoding"),
+    "items": ("separator", "tree", "sensitive", "source", "id", "item"),
+}
+"""By section of a study, what its form asks for; the column of items is chosen among the columns."""
+
+FILES = ("source", "tree")
+FREQUENT = 12
+"""Items that are shown: the most frequent ones."""
+
+
+@dataclass(frozen=True)
+class ItemSettings:
+    """What is said of items; what is left out is said no more."""
+
+    values: Annotated[Mapping[str, Any], Option("The options of the section by their keys.", takes="values")]
+    version: Annotated[str | None, VERSION] = None
+
+
+def section_of(project: Project) -> Any:
+    """Return what a study of items says of them; raise for one of a table alone."""
+    study = project.study
+    if isinstance(study, MixedStudy):
+        return study.data.items
+    if isinstance(study, BasketStudy):
+        return study.baskets
+    raise BadInputError(t("items.none", project=project.name))
+
+
+def items_form(project: Project) -> dict[str, Any]:
+    """Return the form of what is said of the items, as JSON Schema, with what the study says now."""
+    section: str = project.study.section
+    declared = section_of(project)
+    schema = Entry(section, type(declared)).schema()
+    entries = declared.entries(project.folder)
+    names: tuple[str, ...] = FIELDS[section]
+    if section == "items" and declared.column is not None:
+        names = tuple(name for name in names if name not in ("source", "id", "item"))
+    if section == "baskets" and declared.is_bundled:
+        names = ("tree",)
+    return {
+        "schema": {**schema, "properties": {name: schema["properties"][name] for name in names}, "required": []},
+        "values": {name: entries[name] for name in names if name in entries},
+    }
+
+
+def of_items(project: Project, what: str, make: Any) -> Any:
+    """Work something out of the sets of items of a project, once."""
+    study = project.study
+    if isinstance(study, MixedStudy):
+        return of_mixed(study.data, what, lambda data: make(data.baskets))
+    declared: BasketsDeclaration = section_of(project)
+    return of_baskets(declared, what, make)
+
+
+# -- the page --------------------------------------------------------------------------------------------------------
+
+
+def items_or_columns(template: str, call: Call, step: str, values: Callable[[Project], dict[str, Any]]) -> Response:
+    """Make a page about the columns of a table; of baskets, which have none, one about their items.
+
+    It says how they are read and which are frequent, and shows their tree.
+    """
+    plainly = call.query.get("show") == "yes"
+    try:
+        if isinstance(call.project.study, BasketStudy):
+            return data_page("items.html", call, step, lambda project: _content(project, plainly))
+    except SfumatoError:
+        pass  # which the page says
+    return data_page(template, call, step, values)
+
+
+def _content(project: Project, plainly: bool) -> dict[str, Any]:
+    return {**shown_items(project, plainly), "data": {"items": items_form(project), "columns": []}}
+
+
+def shown_items(project: Project, plainly: bool = False) -> dict[str, Any]:
+    """Say how many items there are, the most frequent of them, and their tree."""
+    content: dict[str, Any] = of_items(project, f"items {plainly}", lambda baskets: _of(baskets, plainly))
+    return {**content, "notices": [in_forms(project.locally(each)) for each in content["notices"]]}
+
+
+def _of(baskets: Baskets, plainly: bool) -> dict[str, Any]:
+    order = np.argsort(-baskets.supports, kind="stable")[:FREQUENT].tolist()
+    return {
+        "records": baskets.size,
+        "items": len(baskets.items),
+        "frequent": [
+            {
+                "item": shown(baskets.items[code], plainly),
+                "records": int(baskets.supports[code]),
+                "share": float(baskets.supports[code] / baskets.size),
+            }
+            for code in order
+        ],
+        "tree": _tree(baskets),
+        "shown": plainly,
+        "notices": list(baskets.notices),
+    }
+
+
+def _tree(baskets: Baskets) -> dict[str, Any] | None:
+    """Write the tree with how often items below every node occur."""
+    if baskets.tree is None:
+        return None
+    counts = dict(zip(baskets.items, baskets.supports.tolist(), strict=True))
+    return branch_values(branches_of(baskets.tree), counts)
+
+
+def items_values(call: Call) -> dict[str, Any]:
+    """Say the same as plain values, and what can be said of items."""
+    content = shown_items(call.project, call.query.get("show") == "yes")
+    return {**content, **items_form(call.project), "version": call.project.version}
+
+
+# -- changes ---------------------------------------------------------------------------------------------------------
+
+
+def settle_items(call: Call) -> dict[str, Any]:
+    """Say how items are read, which tree they have and which are sensitive; what cannot be is refused."""
+    project, wanted = call.project, call.body
+    section: str = project.study.section
+    said = _said(project, wanted.values)
+    _try(project, said)
+
+    def edit(document: tomlkit.TOMLDocument) -> None:
+        entries: Any = document[section]
+        for name, value in said.items():
+            if value is not None:
+                entries[name] = value
+            elif name in entries:
+                del entries[name]
+
+    return changed(project, wanted.version, t("items.changed"), edit)
+
+
+def _said(project: Project, values: Mapping[str, Any]) -> dict[str, Any]:
+    """List what is said anew as it stands in a study; None: nothing is said of it any more."""
+    known = items_form(project)["schema"]["properties"]
+    for name in values:
+        if name not in known:
+            raise FieldError(name, t("items.no_field", name=name, known=", ".join(known)))
+    given = {name: values.get(name) for name in known}
+    return {
+        name: None if value in (None, "", []) else _file(project, name, value) if name in FILES else value
+        for name, value in given.items()
+    }
+
+
+def _file(project: Project, name: str, text: Any) -> Any:
+    """Name a file as seen from the project: it lies beside the study, or under the folder."""
+    if not isinstance(text, str) or (name == "tree" and is_classification(text)):
+        return text
+    root = project.desk.folder.resolve()
+    beside = (project.folder / text).resolve()
+    path = beside if beside.is_relative_to(root) and beside.is_file() else project.desk.inside(text)
+    if not path.is_file():
+        raise FieldError(name, t("files.nowhere", name=text))
+    project.desk.trust.check_place(str(path))
+    return Path(os.path.relpath(path.resolve(), project.folder.resolve())).as_posix()
+
+
+def _try(project: Project, said: Mapping[str, Any]) -> None:
+    """Raise, by the field that is to blame, unless the items can be read so."""
+    declared = section_of(project)
+    entries = {name: value for name, value in declared.entries(project.folder).items() if name not in said}
+    given = {**entries, **{name: value for name, value in said.items() if value is not None}}
+    try:
+        tried = type(declared).of(given, project.folder)
+        if isinstance(project.study, MixedStudy):
+            of_mixed(replace(project.study.data, items=tried), "opened", lambda data: None)
+        else:
+            of_baskets(tried, "opened", lambda baskets: None)
+    except SfumatoError as error:
+        raise FieldError(_blamed(str(error), said), project.locally(str(error))) from None
+
+
+def _blamed(sentence: str, said: Mapping[str, Any]) -> str:
+    """Say which field a sentence is about: one whose value it names, else the first that is set."""
+    given = {name: value for name, value in said.items() if value is not None}
+    options = {name: f"--{'sensitive-items' if name == 'sensitive' else name}" for name in given}
+    named = [name for name in given if options[name] in sentence]
+    for name, value in given.items():
+        texts = value if isinstance(value, list) else [Path(value).name if name in FILES else value]
+        named += [name for text in texts if repr(text) in sentence or (name in FILES and str(text) in sentence)]
+    return next(iter([*named, *given]), "")
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/api/projects/{project}/items",
+        "Says what is known of the items: how they are read, their tree.",
+        items_values,
+        query=("show",),
+    ),
+    Endpoint(
+        "POST",
+        "/api/projects/{project}/items",
+        "Says how items are read, their tree, which are sensitive.",
+        settle_items,
+        ItemSettings,
+    ),
+)
