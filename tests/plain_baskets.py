@@ -190,6 +190,36 @@ def plain_vpa(rows, items, k, m, tree, parts):
     return plain_cut(rows, items, k, m, tree, cut)
 
 
+def plain_lra(rows, items, k, m, tree, most):
+    """What LRA should do: for every basket what it shows. `items` are in the order of the leaves.
+
+    Baskets stand in the order of reflected Gray codes, an item a bit, the first one the highest: the number of a Gray
+    code has as its bits the parity of all bits up to there. A piece is closed where taking the next basket would bring
+    it further from its size than it is; each is anonymized by itself.
+    """
+    distinct = sorted(
+        {frozenset(row) for row in rows},
+        key=lambda row: [sum(item in row for item in items[: place + 1]) % 2 for place in range(len(items))],
+    )
+    size = max(k, -(-sum(bool(row) for row in rows) // most))
+    pieces = [[]]
+    for basket in distinct:
+        held = sum(map(bool, pieces[-1]))
+        alike = [set(basket)] * sum(set(row) == basket for row in rows)
+        after = held + (len(alike) if basket else 0)
+        if held >= k and after - size > size - held:
+            pieces.append([])
+        pieces[-1] += alike
+    if len(pieces) > 1 and sum(map(bool, pieces[-1])) < k:
+        last = pieces.pop()
+        pieces[-1] += last
+    shown = {}
+    for piece in pieces:
+        cut = plain_cut(piece, items, k, m, tree)
+        shown |= {frozenset(row): {cut[item][0] for item in row} for row in piece}
+    return shown
+
+
 def plain_cut(rows, items, k, m, tree, start=None):
     """What AA should do, by counting everything anew: for every item its node. `tree`: see `plain_tree`.
 

@@ -9,7 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plain_basket_measures import supports as plain_supports
-from plain_baskets import complete_holds, km_holds, plain_partition, plain_tree, plain_vpa, published, records
+from plain_baskets import (
+    complete_holds,
+    km_holds,
+    plain_lra,
+    plain_partition,
+    plain_tree,
+    plain_vpa,
+    published,
+    records,
+)
 from sfumato.errors import BadInputError
 from sfumato.transactions import anonymize_baskets, basket_requirement, baskets_of
 from sfumato.transactions.anonymizers.item_tree import balanced_tree
@@ -112,6 +121,26 @@ def test_vpa_lifts_as_the_plain_account_does(rows, k, m, parts):
     cut = plain_vpa([set(row) for row in records(baskets)], baskets.items, k, m, tree, runs)
     members = {frozenset(baskets.items[i] for i in part) for part in release.recoding.members}
     assert members == {node[0] for node in cut.values()}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.frozensets(st.sampled_from("abcdefg"), max_size=4), min_size=12, max_size=30),
+    st.integers(2, 4),
+    st.integers(1, 2),
+    st.integers(2, 4),
+)
+def test_lra_cuts_and_lifts_as_the_plain_account_does(rows, k, m, most):
+    baskets = baskets_of([*rows, *[set("abcdefg")] * 4])
+    release = anonymize_baskets(baskets, f"km-anonymity k={k} m={m}", f"lra pieces={most} fanout=2")
+    tree = plain_tree(balanced_tree(baskets.items, 2), baskets.items)
+    plain = plain_lra([set(row) for row in records(baskets)], list(baskets.items), k, m, tree, most)
+    for basket, piece in enumerate(release.piece.tolist()):
+        recoding, names = release.recodings[piece], baskets.basket(basket)
+        parts = {recoding.parts[baskets.places[name]] for name in names}
+        assert {frozenset(baskets.items[i] for i in recoding.members[part]) for part in parts} == plain[
+            frozenset(names)
+        ]
 
 
 def test_vpa_does_not_lift_all_items_because_a_part_has_few_of_a_node():

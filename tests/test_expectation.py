@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ import plain_basket_measures as plain
 from sfumato.errors import BadInputError
 from sfumato.measures.of_baskets import ESTIMATORS
 from sfumato.tradeoff import explore
+from sfumato.tradeoff.choice.draws import not_told_apart
 from sfumato.transactions import anonymize_baskets, basket_requirement, baskets_of
 from sfumato.transactions.anonymizers.registry import candidate_maker
 from sfumato.transactions.files.declaration import BasketsDeclaration
@@ -23,7 +25,8 @@ from sfumato.transactions.measures.expectation import weighted_median
 from sfumato.transactions.measures.queries import ItemQueries
 from sfumato.transactions.measures.scales import BasketScales, measure_baskets
 from sfumato.transactions.study import ENDS, BasketGrid, BasketStudy, usual_study
-from sfumato.words.choice import choice_lines, choice_values, not_told_apart
+from sfumato.words.choice import choice_lines, choice_values
+from sfumato.words.question import reply_lines, reply_values
 from test_basket_measures import all_as_one, figure_1, releases
 
 KINDS = ["transaction", "uniform-items", "frequency-weighted", "frequent-pairs"]
@@ -163,7 +166,7 @@ def test_choose_says_what_a_draw_cannot_tell_apart() -> None:
     drawn = BasketStudy("s", declared, grids, BasketScales(queries=ItemQueries(number=20, workloads=3)))
     map_ = explore(drawn, table=baskets, workers=1)
     choice = map_.choose(max={"itemset_risk": 0.25}, by="best")
-    rivals = not_told_apart(map_, choice.point, choice.axes)
+    rivals = not_told_apart(map_.points, choice.point, choice.axes)
     by_hand = []
     for point in map_.points:
         if (
@@ -178,6 +181,11 @@ def test_choose_says_what_a_draw_cannot_tell_apart() -> None:
     said = "\n".join(choice_lines(choice, map_, "command"))
     assert "What it cannot be told from" in said and rivals[0].id in said
     assert choice_values(choice, map_)["not_told_apart"] == [rival.id for rival in rivals]
+    reply = map_.ask("query_utility within itemset_risk 0.25")
+    values = reply_values(reply, map_, Path("folder"))
+    assert values["answer"]["id"] == choice.point.id and values["not_told_apart"] == [rival.id for rival in by_hand]
+    assert "What it cannot be told from" in "\n".join(reply_lines(reply, map_, Path("folder")))
     exact = explore(BasketStudy("s", declared, grids), table=baskets, workers=1)
+    assert reply_values(exact.ask(reply.question), exact, Path("folder"))["not_told_apart"] == []
     chosen = exact.choose(max={"itemset_risk": 0.25}, by="best")
     assert "What it cannot be told from" not in "\n".join(choice_lines(chosen, exact, "command"))

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from sfumato.measures import MEASURES
 from sfumato.phrases import listed, number, section, wrapped
-from sfumato.tradeoff import Choice, Map, Point
+from sfumato.tradeoff import Choice, Map
 from sfumato.tradeoff.choice.curve import Step
+from sfumato.tradeoff.choice.draws import not_told_apart
 from sfumato.tradeoff.choice.exposure import is_unchanged
 from sfumato.tradeoff.choice.reasons import interval, stretch
 from sfumato.words.columns import done_sentence
 from sfumato.words.disagreements import sentence
 from sfumato.words.headlines import headline_lines, headlines
 from sfumato.words.meanings import weights_sentences
-from sfumato.words.points import settings
+from sfumato.words.points import alike_sentences, settings
 from sfumato.words.verdicts import advice
-
-RIVALS = 3
-"""How many releases that cannot be told apart are named."""
 
 
 def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
@@ -45,7 +43,7 @@ def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
     yield from section("Why this one", choice.why)
     if choice.resampled is not None:
         yield from section("How firm is it", interval(choice.resampled, point))
-    yield from section("What it cannot be told from", _alike(choice, map_))
+    yield from section("What it cannot be told from", alike_sentences(map_.points, choice.point, choice.axes))
     yield from section("Is it worth it", [worth] if worth else [])
     yield from section("Do the axes agree", _disagreements(choice, map_))
     yield from section("Before you publish it", choice.warnings)
@@ -64,46 +62,8 @@ def choice_values(choice: Choice, map_: Map) -> dict[str, Any]:
     values["weights"] = map_.about.get("weights", {})
     values["headlines"] = [headline.values() for headline in headlines(map_, choice.point)]
     values["done"] = done_sentence(map_, choice.point)
-    values["not_told_apart"] = [rival.id for rival in not_told_apart(map_, choice.point, choice.axes)]
+    values["not_told_apart"] = [rival.id for rival in not_told_apart(map_.points, choice.point, choice.axes)]
     return values | {"worth": worth, "disagreements": _disagreements(choice, map_), "relax": []}
-
-
-def not_told_apart(map_: Map, point: Point, axes: Sequence[str]) -> list[Point]:
-    """List the releases that are not shown to be worse than a point: on no axis, as far as intervals tell.
-
-    On an axis a release is worse where its whole interval is on the worse side of the point's; a measure without an
-    interval is exact. What is drawn (workloads of queries, noise) ranks such points by chance.
-    """
-    rivals = []
-    for rival in map_.points:
-        if rival.id == point.id or rival.is_baseline or not rival.has(axes) or not point.has(axes):
-            continue
-        ahead = [_is_ahead(point, rival, name) for name in axes]
-        if not any(by == "surely" for by in ahead) and "by chance" in ahead:
-            rivals.append(rival)
-    return rivals
-
-
-def _is_ahead(point: Point, rival: Point, name: str) -> str:
-    """Say whether a point is ahead of another by a measure: surely, by chance (their intervals meet), or not at all."""
-    mine, theirs = ((each.intervals.get(name) or (each.measures[name],) * 2) for each in (point, rival))
-    higher = MEASURES[name].better == "higher"
-    if (mine[0] > theirs[1]) if higher else (mine[1] < theirs[0]):
-        return "surely"
-    by_value = point.measures[name] > rival.measures[name] if higher else point.measures[name] < rival.measures[name]
-    return "by chance" if by_value else "no"
-
-
-def _alike(choice: Choice, map_: Map) -> list[str]:
-    """Say which releases are behind the point by no more than the draw."""
-    rivals = not_told_apart(map_, choice.point, choice.axes)
-    drawn = [name for name in choice.axes if name in choice.point.intervals]
-    if not rivals:
-        return []
-    named = listed([f"{rival.id} ({settings(rival)})" for rival in rivals[:RIVALS]])
-    more = f" and {len(rivals) - RIVALS:,} more" if len(rivals) > RIVALS else ""
-    by = f" of {listed(drawn)}" if drawn else ""
-    return [f"The intervals{by} do not tell it from {named}{more}: which of them is ahead hangs on what was drawn."]
 
 
 def _disagreements(choice: Choice, map_: Map) -> list[str]:

@@ -5,12 +5,13 @@ It is read from the candidate of a point alone, so that a map read back from a f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sfumato.measures import MEASURES
 from sfumato.phrases import counted, listed, number, percent
 from sfumato.tradeoff import Candidate, Map, Point
+from sfumato.tradeoff.choice.draws import not_told_apart
 from sfumato.tradeoff.public import PublicStudy
 
 FORMS = {
@@ -30,6 +31,9 @@ CLAIMS = {
     "unchecked": "it cannot be checked on the file",
 }
 """What became of a claim."""
+
+RIVALS = 3
+"""How many releases that cannot be told apart are named."""
 
 
 def settings(point: Point) -> str:
@@ -131,3 +135,15 @@ def measure_lines(measures: Mapping[str, float], sentences: Mapping[str, str] | 
         for name, measure in MEASURES.items()
         if name in measures
     ]
+
+
+def alike_sentences(points: Iterable[Point], point: Point, axes: Sequence[str]) -> list[str]:
+    """Say which releases are behind a point by no more than the draw; nothing where there are none."""
+    rivals = not_told_apart(points, point, axes)
+    if not rivals:
+        return []
+    drawn = [name for name in axes if name in point.intervals]
+    named = listed([f"{rival.id} ({settings(rival)})" for rival in rivals[:RIVALS]])
+    more = f" and {len(rivals) - RIVALS:,} more" if len(rivals) > RIVALS else ""
+    by = f" of {listed(drawn)}" if drawn else ""
+    return [f"The intervals{by} do not tell it from {named}{more}: which of them is ahead hangs on what was drawn."]

@@ -9,15 +9,16 @@ from typing import Any
 from sfumato.measures import MEASURES
 from sfumato.phrases import counted, listed, number, percent, section, wrapped
 from sfumato.tradeoff import Map, Point, Reply
+from sfumato.tradeoff.choice.draws import not_told_apart
 from sfumato.tradeoff.choice.exposure import refusal, warnings
 from sfumato.tradeoff.choice.optimum import Optimum, surpassed
 from sfumato.tradeoff.choice.reasons import both
-from sfumato.tradeoff.choice.reply import in_numbers
+from sfumato.tradeoff.choice.reply import in_numbers, within
 from sfumato.words.columns import done_sentence
 from sfumato.words.command import release_command
 from sfumato.words.headlines import headline_lines, headlines
 from sfumato.words.meanings import weights_sentences
-from sfumato.words.points import settings
+from sfumato.words.points import alike_sentences, settings
 
 
 def reply_values(reply: Reply, map_: Map, folder: Path) -> dict[str, Any]:
@@ -30,6 +31,7 @@ def reply_values(reply: Reply, map_: Map, folder: Path) -> dict[str, Any]:
         "headlines": [] if answer is None else [headline.values() for headline in headlines(map_, answer)],
         "done": None if answer is None else done_sentence(map_, answer),
         "others": [_values(point, place_words(point, reply)) for point in reply.best[1:]],
+        "not_told_apart": [] if answer is None else [rival.id for rival in _rivals(reply, map_)],
         "neighbours": [
             {"side": side, **_values(point, place_words(point, reply))}
             for side, point in neighbours.items()
@@ -57,6 +59,8 @@ def reply_lines(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
     if done := done_sentence(map_, answer):
         yield wrapped(f"What was done: {done}")
     yield from section("Also among the best", (place_words(point, reply) for point in reply.best[1:]))
+    alike = alike_sentences(within(map_.points, reply.question.bounds), answer, reply.question.asked)
+    yield from section("What it cannot be told from", alike)
     around = {"cheaper": reply.cheaper, "the next step": reply.dearer}
     yield from section(
         "Its neighbours",
@@ -73,6 +77,12 @@ def reply_lines(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
     yield from section("What a loss is here", weights_sentences(map_))
     yield from section("What does not count", note_words(reply))
     yield f"\nTo publish {'it' if len(reply.best) == 1 else 'the first of them'}:\n  {release_command(folder, answer)}"
+
+
+def _rivals(reply: Reply, map_: Map) -> list[Point]:
+    """List the releases within the bounds that the answer is ahead of by no more than the draw."""
+    assert reply.answer is not None
+    return not_told_apart(within(map_.points, reply.question.bounds), reply.answer, reply.question.asked)
 
 
 def answer_words(reply: Reply) -> str:
