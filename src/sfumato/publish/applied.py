@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping as Entries
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
@@ -30,7 +30,7 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.phrases import counted
 from sfumato.publish.audit.audit import Audit, audit
 from sfumato.publish.formulas import written_formulas
-from sfumato.publish.ledger import Entry, Ledger, file_digest, now, publishing
+from sfumato.publish.ledger import Entry, Ledger, file_digest, kept_in, now
 from sfumato.publish.mapping import Mapping, find_boxes
 from sfumato.release import Release, check_targets, format_of, generalization, staged
 from sfumato.release.writing import inputs_of, write_drafts
@@ -155,11 +155,9 @@ class Applied:
         if ledger is None:
             return self._written(target, force, escape_formulas, given)[0]
         check_targets([target], force, [*given, Path(ledger)])
-        with publishing(Path(ledger)) as book:
-            same = book.earlier(self._source_digest)
-            written, number = self._written(target, force, escape_formulas, [*given, book.path], book)
-            book.done(number)
-        again = [] if same is None else [_published_before(same)]
+        kept = [*given, Path(ledger)]
+        how = partial(self._written, target, force, escape_formulas, kept)
+        written, again = kept_in(Path(ledger), self._source_digest, how)
         return replace(written, notices=(*written.notices, *again))
 
     def _written(
@@ -211,10 +209,6 @@ class Applied:
             confirmed=confirmed,
             escaped=escaped,
         )
-
-
-def _published_before(entry: Entry) -> str:
-    return f"the very same records were published under this mapping before: {entry.file}, on {entry.when}"
 
 
 def apply(mapping: Mapping, path: str | Path | Any, rest: Rest = "refuse", **reading: Any) -> Applied:

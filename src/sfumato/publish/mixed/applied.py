@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from sfumato.mixed.release import SUPPRESSED, MixedRelease, Parts
 from sfumato.mixed.verification import verify
 from sfumato.mixed.writing import files_of, formulas_in, published_sheet, write_drafts
 from sfumato.publish.applied import Fitting, LeftOut, Rest, UnknownValues, refusal
-from sfumato.publish.ledger import Entry, Ledger, file_digest, now, publishing
+from sfumato.publish.ledger import Entry, Ledger, file_digest, kept_in, now
 from sfumato.publish.mixed.audit import MixedAudit
 from sfumato.publish.mixed.mapping import KIND, MixedMapping
 from sfumato.publish.mixed.publication import audit_of
@@ -94,19 +94,14 @@ class AppliedMixed(Quiet):
         own = [Path(self.release.data.origin), *([] if self.items_file is None else [Path(self.items_file)])]
         check_targets(files_of(target, self.names), force, [*own, *inputs, *([] if ledger is None else [ledger])])
         if ledger is None:
-            return self._written(target, escape_formulas, None)[:2]
-        with publishing(ledger) as book:
-            same = book.earlier(self.release.data.digest)
-            verdict, notices, number = self._written(target, escape_formulas, book)
-            book.done(number)
-        if same is not None:
-            again = f"the very same records were published under this mapping before: {same.file}, on {same.when}"
-            notices = (*notices, again)
-        return verdict, notices
+            return self._written(target, escape_formulas, None)[0]
+        how = partial(self._written, target, escape_formulas)
+        (verdict, notices), again = kept_in(ledger, self.release.data.digest, how)
+        return verdict, (*notices, *again)
 
     def _written(
         self, target: Path, escape_formulas: bool, book: Ledger | None
-    ) -> tuple[MixedAudit, tuple[str, ...], int]:
+    ) -> tuple[tuple[MixedAudit, tuple[str, ...]], int]:
         """Write, audit and name the files; where there is a ledger, its line comes right before the names."""
         release, names, wanted, number = self.release, self.names, self.mapping.requirement, 0
         sheet = published_sheet(release, names)
@@ -121,7 +116,7 @@ class AppliedMixed(Quiet):
             if book is not None:
                 number = book.begin(self._entry(book.path, target, drafts[0], verdict, escape_formulas))
         cells = formulas_in(sheet, escape_formulas) if format_of(target) == "csv" else {}
-        return verdict, (*release.data.notices, *formula_notice(cells, escape_formulas)), number
+        return (verdict, (*release.data.notices, *formula_notice(cells, escape_formulas))), number
 
     def _original(self) -> Any:
         """Return the new records with their items in one column, as the audit reads them."""
