@@ -19,7 +19,8 @@ from sfumato.engines.item_files import write_rows_with_items
 from sfumato.mixed.release import MixedRelease
 from sfumato.quiet import Quiet
 from sfumato.release import check_targets, format_of, staged
-from sfumato.transactions.files.legend import Behind, Names, legend_file, names_of, write_legend
+from sfumato.transactions.files.legend import Behind, Names, names_of, write_legend
+from sfumato.transactions.files.writing import files_of
 
 Row = tuple[tuple[str, ...], tuple[str, ...]]
 """The texts of a record's columns, and what is published of its items."""
@@ -97,11 +98,6 @@ def _items_of_rows(release: MixedRelease, names: Names) -> list[tuple[str, ...]]
 def _digest(row: Row) -> bytes:
     framed = "\x01".join(("\x00".join(row[0]), "\x00".join(row[1])))
     return sha256(framed.encode()).digest()
-
-
-def files_of(path: Path, names: Names) -> list[Path]:
-    """Name the files of a release: the records, and the legend where they need one."""
-    return [path, legend_file(path)] if names.legend else [path]
 
 
 def write_drafts(sheet: Sheet, names: Names, drafts: Sequence[Path], path: Path, escape_formulas: bool = False) -> None:

@@ -31,7 +31,7 @@ from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.reading import items_of_column, items_of_file, tied, with_items_of_file
 from sfumato.mixed.release import SUPPRESSED, MixedRelease, Parts
 from sfumato.mixed.verification import verify
-from sfumato.mixed.writing import files_of, formulas_in, published_sheet, write_drafts
+from sfumato.mixed.writing import formulas_in, published_sheet, write_drafts
 from sfumato.publish.applied import Fitting, LeftOut, Rest, UnknownValues, refusal
 from sfumato.publish.ledger import Entry, Ledger, file_digest, kept_in, now
 from sfumato.publish.mixed.audit import MixedAudit
@@ -43,6 +43,7 @@ from sfumato.table import Assignment, distinct_rows, weighted_counts
 from sfumato.table.table import with_roles
 from sfumato.transactions.baskets import rows_once, taken_rows
 from sfumato.transactions.files.legend import EVERYTHING, Behind, Names, is_spelled
+from sfumato.transactions.files.writing import files_of
 from sfumato.transactions.measures.itemset_counts import rare_itemsets
 
 UNKNOWN = -2

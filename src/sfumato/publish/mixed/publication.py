@@ -17,12 +17,12 @@ from sfumato.mixed.policy import MixedRequirement
 from sfumato.mixed.reading import with_items_of_file
 from sfumato.mixed.release import MixedRelease
 from sfumato.mixed.study import MixedCandidate, MixedStudy
-from sfumato.mixed.writing import Sheet, files_of, formulas_in, mixed_names, published_sheet, write_drafts
+from sfumato.mixed.writing import Sheet, formulas_in, mixed_names, published_sheet, write_drafts
 from sfumato.phrases import counted
+from sfumato.publish.baskets.leaving_items import LeavingItems
 from sfumato.publish.baskets.legend import read_legend
-from sfumato.publish.baskets.publication import legend_line
 from sfumato.publish.certificate import Origin
-from sfumato.publish.leaving import Leaving, check_confirmed, check_unchanged
+from sfumato.publish.leaving import check_confirmed, check_unchanged
 from sfumato.publish.mixed.audit import MixedAudit, audit_mixed
 from sfumato.publish.mixed.cautions import mixed_cautions
 from sfumato.publish.mixed.certificate import (
@@ -66,11 +66,10 @@ def leaving_mixed(
 
 
 @dataclass(frozen=True)
-class LeavingMixed(Leaving):
+class LeavingMixed(LeavingItems):
     """A release of a table with items on its way out."""
 
     template: ClassVar[str] = "certificate-mixed.html"
-    only_yours: ClassVar[str] = "it tells what was left out"
     use_of_mapping: ClassVar[str] = "New data can be recoded with: sfumato apply {} NEW --to FILE"
 
     release: MixedRelease
@@ -90,11 +89,6 @@ class LeavingMixed(Leaving):
     def sheet(self) -> Sheet:
         """What the file holds."""
         return published_sheet(self.release, self.names)
-
-    @property
-    def data(self) -> Sequence[Path]:
-        """The records, and the legend where they need one."""
-        return files_of(self.path, self.names)
 
     @property
     def inputs(self) -> Sequence[Path]:
@@ -150,15 +144,9 @@ class LeavingMixed(Leaving):
             "measures": dict(verdict.measures),
         }
 
-    def lines(self, verdict: MixedAudit) -> Sequence[str]:
-        """Say how much was published, and what was re-checked."""
-        rows, items = counted(verdict.records, "record"), counted(verdict.published_items, "published item")
-        return [
-            f"Published {self.path}: {rows} in {counted(verdict.groups, 'group')} with {items}.",
-            f"Re-checked on the written file: {self.candidate.requirement}",
-            f"  That is: {self.candidate.requirement.rule_in_words()}.",
-            *(legend_line(file, len(self.names.legend)) for file in self.data[1:]),
-        ]
+    def published(self, verdict: MixedAudit) -> str:
+        """Say how many records were published, in how many groups."""
+        return f"{counted(verdict.records, 'record')} in {counted(verdict.groups, 'group')}"
 
 
 def audited(
