@@ -140,8 +140,9 @@ def test_the_walk_from_two_files_to_map_release_certificate_and_audit(study, tmp
         said = [next(one for one in each["warnings"] if one["about"] == SETS) for each in (public, inside)]
         common = point["parameters"].get("sets") == "common"
         assert public["promise"]["sets"] == ("common" if common else "group")
-        assert "count" not in said[0] and ("somebody in the group has each" in said[0]["text"]) is not common
         sets = any(text.startswith("{") for _, shown in records for text in shown)
+        assert "found" not in said[0] and ("somebody in the group has each" in said[0]["text"]) is (sets and not common)
+        assert public["items"]["sets_list_items_of_groups"] is (sets and not common)
         assert ("the longest list has" in said[1].get("found", "")) is (sets and not common)
         assert "for_your_eyes" not in public and inside["for_your_eyes"]["input"]["records"] == 80
         parts = {part["requirement"]: part["confirmed_by_the_file"] for part in public["promise"]["parts"]}

@@ -1,7 +1,8 @@
 """What the sets of a group tell of the group beyond what they stand for: that somebody in it has every item of a set.
 
 A set `{a, b, c}` stands for "one or more of these". Where sets are made of the items of their group (`sets=group`), all
-of them are had by somebody there, and a reader who knows how sets are made knows it.
+of them are had by somebody there, and a reader who knows how sets are made knows it. A node of a declared tree is the
+same wherever it is published, and tells nothing of the kind.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.arrays import Counts
+from sfumato.arrays import Counts, Flags
 from sfumato.mixed.release import MixedRelease
+from sfumato.mixed.writing import behind_parts
 from sfumato.quiet import Quiet
 from sfumato.transactions.baskets import taken_rows
 
@@ -35,6 +37,16 @@ class ListedItems(Quiet):
     """How many of all listed items fewer records of the whole table have than a bound."""
 
 
+def set_parts(release: MixedRelease) -> Flags:
+    """Say of every part whether it is shown as a set of items that was made here: no item, and no node of the tree."""
+    behind = behind_parts(release)
+    sets = [
+        label in behind and len(behind[label].items) > 1 and not behind[label].is_known
+        for label in release.parts.labels
+    ]
+    return np.array(sets, np.bool_)
+
+
 def listed_items(release: MixedRelease, few: int) -> ListedItems:
     """Count what sets list, group by group; `few` is the bound under which an item is rare in the whole table."""
     items, parts = len(release.data.baskets.items), release.parts
@@ -42,8 +54,8 @@ def listed_items(release: MixedRelease, few: int) -> ListedItems:
     starts, codes = release.shown
     width = max(len(parts.labels), 1)
     shown = np.unique(np.repeat(release.group, np.diff(starts)) * width + codes)
+    shown = shown[set_parts(release)[shown % width]] if parts.labels else shown
     group, part = shown // width, shown % width
-    group, part = group[np.diff(parts.starts)[part] > 1], part[np.diff(parts.starts)[part] > 1]
     at, members = taken_rows(parts.starts, parts.items, part)
     entry = np.repeat(np.arange(len(part)), np.diff(at))
     keys = group[entry] * items + members

@@ -13,7 +13,7 @@ import numpy as np
 
 from sfumato.anonymizers import Anonymizer
 from sfumato.mixed.measures.attacks import Persons
-from sfumato.mixed.measures.listed_items import listed_items
+from sfumato.mixed.measures.listed_items import listed_items, set_parts
 from sfumato.mixed.measures.reader import MixedReader
 from sfumato.mixed.policy import MixedRequirement
 from sfumato.mixed.release import MixedRelease
@@ -36,9 +36,14 @@ def mixed_cautions(release: MixedRelease, candidate: MixedCandidate) -> list[Cau
     ]
 
 
+def lists_items_of_groups(release: MixedRelease, candidate: MixedCandidate) -> bool:
+    """Say whether the file shows sets of items that were made of a group's: a setting, and what the file shows."""
+    return candidate.sets == "group" and bool(set_parts(release).any())
+
+
 def _listed(release: MixedRelease, candidate: MixedCandidate) -> Iterator[Caution]:
     """Say what a group's sets tell of it beyond what they stand for."""
-    if candidate.sets == "common":
+    if not lists_items_of_groups(release, candidate):
         yield Caution(
             "what sets tell of a group",
             "What stands for several items is the same for all groups, so it does not tell which of them somebody in a "
