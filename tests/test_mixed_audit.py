@@ -224,7 +224,7 @@ def test_the_items_of_an_original_may_stand_in_a_second_file(tmp_path: Path) -> 
     found = run(*second, "--json")
     assert found.returncode == 0, found.stdout + found.stderr
     content = json.loads(found.stdout)
-    assert content["coverage"]["holds"] and content["measures"]["ncp"] == 1  # each for both items that there are
+    assert content["holds"] and content["measures"]["ncp"] == 1  # each for both items that there are
     (tmp_path / "codes.csv").write_text("id,code\n007,a\n007,b\n9,a\n")
     assert run(*second).returncode == 1  # two records with an item, but not of these people
     refused = run(*asked, "--items-file", str(tmp_path / "codes.csv"), "--id", "id")
