@@ -24,7 +24,7 @@ from sfumato.table import TableDeclaration, load
 from sfumato.tradeoff import Candidate, Grid, Point, Question, Study, explore, read_study, tune
 from sfumato.tradeoff.choice.bounds import Bound
 from sfumato.tradeoff.dominance import cost, exclusive, hypervolume
-from sfumato.tradeoff.limit.score import Frame
+from sfumato.tradeoff.limit.score import ScoreBox
 from sfumato.tradeoff.search.aims import Aim, Judge
 from sfumato.tradeoff.search.cuts import CountedCuts, SteppedCuts, cuts_of
 from sfumato.tradeoff.search.enumeration import exact
@@ -71,7 +71,7 @@ GOOD = family("t-closeness t=0.1 distance=js")
 BAD = family("t-closeness t=0.1 distance=equal")
 
 
-FRAME = Frame((0, 0.69), (0, 0.06))
+FRAME = ScoreBox((0, 0.69), (0, 0.06))
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), max_size=12), st.floats(0, 1), st.floats(0, 1))
