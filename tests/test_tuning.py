@@ -509,12 +509,12 @@ def test_a_larger_budget_goes_on_and_its_study_can_be_explored_again(folder):  #
 
 def test_explore_budget_on_the_command_line(folder):  # noqa: F811
     assert sfumato(folder, "explore", "study.toml", "--out", "map").returncode == 0
-    ended = sfumato(folder, "explore", "study.toml", "--out", "map", "--budget", "2s")
+    ended = sfumato(folder, "explore", "study.toml", "--out", "map", "--budget", "1s")
     assert ended.returncode == 0, ended.stderr
     content = json.loads((folder / "map" / "points.json").read_text())
     assert all(point["status"] != "failed" for point in content["points"][19:])
     timings = json.loads((folder / "map" / "timings.json").read_text())
-    assert timings["tuning"]["budget"] == 2
+    assert timings["tuning"]["budget"] == 1
     chosen = sfumato(folder, "choose", "map", "--json")
     assert chosen.returncode == 0, chosen.stderr
     refused = sfumato(folder, "explore", "study.toml", "--budget", "soon")
@@ -559,7 +559,7 @@ def test_a_budget_a_choice_and_a_release_with_several_sensitive_columns(tmp_path
     added = [point for point in map_.points if "t-closeness" in point.requirement]
     assert added and all(f"on={name}" in point.requirement for point in added for name in sensitive)
     out, run = tmp_path / "map", CliRunner().invoke
-    explored = run(app, ["explore", str(tmp_path / "study.toml"), "--out", str(out), "--budget", "3s"])
+    explored = run(app, ["explore", str(tmp_path / "study.toml"), "--out", str(out), "--budget", "1s"])
     assert explored.exit_code == 0, explored.output
     chosen = json.loads(run(app, ["choose", str(out), "--min", "k=2", "--json"]).stdout)
     point = chosen["point"]["id"] if isinstance(chosen["point"], dict) else chosen["point"]
