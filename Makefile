@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# What is installed is compiled when it is first imported: most of it never is.
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
 .PHONY: demo test quick clean
 
@@ -12,11 +14,13 @@ QUICK = $(shell grep -l "^pytestmark = pytest.mark.quick" tests/test_*.py)
 demo: $(VENV)/.installed
 	$(BIN)/sfumato explore adult --out demo
 
+# Types are checked beside the tests, since that takes one processor alone for a minute; what is wrong is said at the end.
+TYPES = $(VENV)/types.txt
 test: $(VENV)/.tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict
-	$(BIN)/pytest -n 2 --dist worksteal
+	@$(BIN)/mypy --strict > $(TYPES) 2>&1 & types=$$!; $(BIN)/pytest -n 2 --dist worksteal; tests=$$?; \
+	wait $$types; types=$$?; cat $(TYPES); test $$types -eq 0 -a $$tests -eq 0
 
 quick: $(VENV)/.tested
 	$(BIN)/ruff check .
@@ -25,12 +29,12 @@ quick: $(VENV)/.tested
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(PIP) --upgrade "pip>=25.1"
+	$(PIP) --editable .
 	touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
+	$(PIP) --group dev
 	touch $@
 
 clean:

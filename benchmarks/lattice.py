@@ -35,7 +35,7 @@ from common import median_seconds, peak_megabytes, print_table, verdict
 from sfumato import BadInputError, FullDomain, Table, read, requirement
 from sfumato.anonymizers.full_domain.full_domain import named_levels
 from sfumato.anonymizers.full_domain.lattice import lattice_of
-from sfumato.anonymizers.full_domain.search import Search
+from sfumato.anonymizers.full_domain.search import LatticeSearch
 from sfumato.kernels import cache_folder
 from sfumato.table import Cells, bundled
 
@@ -221,7 +221,7 @@ class PlainSearch:
             best.value, best.suppressed = float(value), suppressed
 
 
-def same_optimum(setting: Setting, table: Table, own: Search, plain: Plain) -> None:
+def same_optimum(setting: Setting, table: Table, own: LatticeSearch, plain: Plain) -> None:
     assert own.best is not None and own.bound == own.value
     assert abs(own.value - plain.value) < 1e-9 and own.best.suppressed == plain.suppressed, (setting, own.value, plain)
     levels = ",".join(map(str, named_levels(table, own.best.levels).values()))

@@ -20,7 +20,7 @@ from sfumato import anonymize, load
 from sfumato.measures import Prepared, Scales
 from sfumato.requirements.nearest_js import nearest_js
 from sfumato.tradeoff.limit.limit import Limit, limit
-from sfumato.tradeoff.limit.score import Frame
+from sfumato.tradeoff.limit.score import ScoreBox
 from sfumato.tradeoff.study.study import LI_LI_2009
 
 Numbers = NDArray[np.float64]
@@ -53,7 +53,7 @@ def score(prepared: Prepared, floor: Limit, texts: list[str]) -> float:
     for text in texts:
         measured = prepared.measure(anonymize(prepared.table, text, form="bucketization"))
         places.append((measured["p_loss"], measured["u_loss"]))
-    return Frame((0.0, floor.revealed), (0.0, floor.trivial)).area(places)
+    return ScoreBox((0.0, floor.revealed), (0.0, floor.trivial)).area(places)
 
 
 def main() -> None:

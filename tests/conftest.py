@@ -12,8 +12,28 @@ import pytest
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # many tests start processes, and each would compile all of the package
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+NOT_TABLES = ("basket", "diagnoses", "expectation", "inference", "legend", "loukides", "mixed", "overlap", "patients")
+"""What files are called whose tests compile kernels of baskets and of patients, and few or none of those of tables."""
+
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 FLAGS += ["--disable-component-update", "--disable-sync"]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let the last of several workers begin with baskets and Spark while the first compiles the kernels of tables.
+
+    Each worker begins with an equal share of the list (`--dist worksteal`). In the order of names two workers need the
+    same kernels in the same minute, and each compiles them, for a minute of processor time, since neither has left any
+    on disk yet. Spark goes with them, early in one share, so that no other worker steals a part of it and its JVM.
+    """
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    if workers > 1:
+        apart = [item for item in items if item.path.stem.removeprefix("test_").startswith(NOT_TABLES)]
+        apart += [item for item in items if item.path.stem == "test_every_engine"]
+        taken = set(apart)
+        others = [item for item in items if item not in taken]
+        begins = len(items) // workers * (workers - 1)
+        items[:] = [*others[:begins], *apart, *others[begins:]]
 
 
 @pytest.fixture(scope="session")

@@ -75,7 +75,7 @@ def released(lines, requirement, maker="mondrian", form="generalization", suppre
 # ---------------------------------------------------------------- the same numbers as two others
 
 
-@tries(25)
+@tries(15)
 @given(
     lines=rows(least=2).filter(interesting),
     requirement=requirements("ill"),
@@ -131,7 +131,7 @@ def test_without_the_original_q_is_that_of_the_file(lines, form):
         assert found[name] == pytest.approx(by_hand[name], abs=1e-9), name
 
 
-@tries(60)
+@tries(30)
 @given(lines=rows(least=1), requirement=requirements("ill"))
 def test_the_gate_finds_the_groups_that_the_checker_finds(lines, requirement):
     """The table itself, published as it is: most requirements fail, and in as many groups as the checker says."""
@@ -148,7 +148,7 @@ def test_the_gate_finds_the_groups_that_the_checker_finds(lines, requirement):
         assert found.holds == (not found.failures)
 
 
-@tries(25)
+@tries(12)
 @given(lines=rows(least=3).filter(job_values))
 def test_several_sensitive_attributes_are_told_apart_and_the_worst_counts(lines):
     release = released(lines, "k-anonymity k=2", sensitive=["ill", "job"])
@@ -236,7 +236,7 @@ def test_sensitive_stretches_are_compared_by_their_leaves(tmp_path):
 # ---------------------------------------------------------------- wrong files are caught
 
 
-@tries(50)
+@tries(25)
 @given(
     lines=rows(least=2, most=20).filter(interesting),
     form=st.sampled_from(["generalization", "bucketization"]),
@@ -649,7 +649,7 @@ def test_the_intersection_of_two_releases_by_hand(tmp_path):
     assert code == 0 and "1 pair (1 record) make a value more certain" in said and "'gout' (1)" in said
 
 
-@tries(20)
+@tries(12)
 @given(
     lines=rows(least=4).filter(interesting),
     form=st.sampled_from(["generalization", "bucketization"]),

@@ -459,7 +459,7 @@ def plain_stop(rows, k, t):
     return sorted(sorted(q for q, _ in part) for part in cut(rows))
 
 
-@tries(60)
+@tries(30)
 @given(
     st.lists(st.tuples(st.integers(0, 20), st.integers(0, 2)), min_size=4, max_size=40),
     st.integers(1, 4),

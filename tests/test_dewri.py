@@ -18,7 +18,7 @@ from sfumato.papers.dewri_2011.figures import fitted_curve
 from sfumato.papers.dewri_2011.question_claims import _reaches
 from sfumato.papers.dewri_2011.reproduction import reproduce
 from sfumato.papers.dewri_2011.study import FREQUENCY
-from sfumato.papers.results import Claim, Curve, Figure, Inset
+from sfumato.papers.results import Claim, Figure, FigureLine, Inset
 from sfumato.requirements import KAnonymity
 from sfumato.tradeoff import NSGA2, Frontier, FrontierPoint, Problem2, Search
 from sfumato.tradeoff.search.variation import tree_of
@@ -277,9 +277,9 @@ def shown_by(spec, mark):
 
 
 def test_insets_rings_and_whole_ticks_are_drawn():
-    curve = Curve("a", [{"x": 18, "y": 3}, {"x": 23, "y": 5}], line=False, opacity=0.4)
+    curve = FigureLine("a", [{"x": 18, "y": 3}, {"x": 23, "y": 5}], line=False, opacity=0.4)
     inset = Inset(
-        Curve("loss 5%", [{"x": 1, "y": 0.5}, {"x": 9, "y": 1.0}]), curve.points[0], (0.2, 0.1), "size", "share"
+        FigureLine("loss 5%", [{"x": 1, "y": 0.5}, {"x": 9, "y": 1.0}]), curve.points[0], (0.2, 0.1), "size", "share"
     )
     figure = Figure("1", "t", "k", "l", [curve], insets=[inset], encircled=curve.points[:1], whole=True)
     spec = draw(figure).to_dict()

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import sfumato
 from sfumato.anonymizers import MECHANISMS, DPKdTree, DPPrivTree, DPQuadtree, UnsafeSeededNoise, anonymizer, draw
-from sfumato.anonymizers.dp.decomposition import Level, consistent, shares, split
+from sfumato.anonymizers.dp.decomposition import BoxLevel, consistent, shares, split
 from sfumato.anonymizers.dp.mechanism import BoxMechanism
 from sfumato.anonymizers.dp.noise import Noise, OpenDPNoise, _opendp, variance
 from sfumato.anonymizers.dp.private_cells import Domain, PrivateCells, score_cuts, send, tally, tally_along
@@ -332,9 +332,9 @@ def test_consistency_is_the_best_linear_unbiased_estimate(data):
     levels, size = [], 1
     for _ in range(height):
         parts = np.array(data.draw(st.lists(st.sampled_from([1, 2, 2, 3]), min_size=size, max_size=size)))
-        levels.append(Level(np.zeros((size, 1)), np.zeros((size, 1)), np.cumsum(parts) - parts))
+        levels.append(BoxLevel(np.zeros((size, 1)), np.zeros((size, 1)), np.cumsum(parts) - parts))
         size = int(parts.sum())
-    levels.append(Level(np.zeros((size, 1)), np.zeros((size, 1)), np.zeros(0, np.int64)))
+    levels.append(BoxLevel(np.zeros((size, 1)), np.zeros((size, 1)), np.zeros(0, np.int64)))
     generator = np.random.default_rng(data.draw(st.integers(0, 1000)))
     noisy = [generator.normal(10, 5, (level.size, 2)) for level in levels]
     budgets = [data.draw(st.floats(0.05, 3)) for _ in levels]

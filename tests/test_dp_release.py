@@ -20,6 +20,7 @@ import pytest
 from pyarrow import parquet
 
 import sfumato
+from renames import watched_renames
 from sfumato.anonymizers import MECHANISMS, DPKdTree, DPQuadtree, UnsafeSeededNoise
 from sfumato.anonymizers.dp.noise import Noise, _laplace, _noisy_max, _opendp
 from sfumato.cli import main
@@ -359,15 +360,7 @@ def consistent(folder):
 def test_after_every_rename_data_and_certificate_fit(explored, tmp_path, monkeypatch):
     point = noisy_points(explored)[0]
     publish_point(explored / "map", point.id, tmp_path / "out.csv")
-    rename, seen = Path.replace, []
-
-    def watched(draft, target):
-        done = rename(draft, target)
-        consistent(tmp_path)
-        seen.append(Path(target).name)
-        return done
-
-    monkeypatch.setattr(Path, "replace", watched)
+    seen = watched_renames(monkeypatch, lambda: consistent(tmp_path))
     publish_point(explored / "map", point.id, tmp_path / "out.csv", force=True)
     named = [name for name in seen if not name.endswith(".old")]  # what stepped aside goes when all have their names
     assert len(named) == 6 and named[-1] == "out.csv"

@@ -99,6 +99,10 @@ def opened(request, tmp_path_factory):
     return open_in_engine
 
 
+one_spark = pytest.mark.parametrize("opened", ["duckdb", "spark", "postgresql"], indirect=True, scope="module")
+"""For what is computed: Connect is sent the same frames and texts of SQL as a classic session; verbs run in both."""
+
+
 @pytest.fixture(scope="module")
 def truth():
     return described(PlainEngine.open(table(), READING))
@@ -184,6 +188,7 @@ def ruled_answers(rows):
     return answers
 
 
+@one_spark
 def test_a_rule_makes_texts_fewer_wherever_rows_are(opened):
     content = table().append_column("text", pa.array([WRITTEN[i % len(WRITTEN)] for i in range(NUMBER)]))
     reading = Reading(origin="rows", as_it_stands=True)
@@ -204,6 +209,7 @@ def test_texts_beyond_number_are_handed_over_by_no_engine(opened, monkeypatch):
         rows.distinct_by(Rule("prefix", 1), "odd")
 
 
+@one_spark
 def test_many_columns_are_carried_through(opened):
     """Most columns are neutral; those with another value in every row are told, and none is lost."""
     many = {f"n{i}": pa.array(np.arange(NUMBER) % (i + 2) * (i + 1)) for i in range(WIDE)}
@@ -223,6 +229,7 @@ def test_many_columns_are_carried_through(opened):
 CASES = ["all, group by group", "all, anyhow", "some are left out and some are split"]
 
 
+@one_spark
 @pytest.mark.parametrize("case", CASES)
 def test_placed_rows_are_those_of_the_plain_engine(opened, case):
     """What rows show is put beside them whether groups follow from codes or not, and who is left out stays out."""
@@ -368,7 +375,7 @@ def published_rows(path):
 def test_the_same_study_gives_the_same_points_and_releases_in_spark(tmp_path, monkeypatch):
     monkeypatch.setattr(import_module("sfumato.publish.audit.audit"), "MOST_MATCHED", 100)
     results = {}
-    for engine in ("duckdb", "classic", "connect"):
+    for engine in ("duckdb", "classic"):
         monkeypatch.setattr(sources, "session", lambda kind=engine: sessions()[kind])
         (tmp_path / engine).mkdir()
         crossed = counted_crossings(monkeypatch)
@@ -635,6 +642,13 @@ def test_the_command_line_explores_publishes_applies_and_audits_in_spark_and_goe
     again = run(*words, cwd=tmp_path)
     assert again.returncode == 0 and (tmp_path / "map" / "points.json").read_bytes() == measured
     assert run(*publish, cwd=tmp_path).returncode == 0
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    pq.write_table(PATIENTS, plain / path.name)
+    (plain / "study.toml").write_text(DAILY.replace("spark", "duckdb"))
+    assert run(*words, cwd=plain).returncode == run(*publish, cwd=plain).returncode == 0
+    assert json.loads((plain / "map" / "points.json").read_text())["points"] == [point]
+    assert published_rows(plain / "out.parquet") == published_rows(tmp_path / "out.parquet")
     days = {"monday": PATIENTS, "tuesday": pa.concat_tables([PATIENTS, PATIENTS.slice(3)])}
     for day, content in days.items():
         pq.write_table(content, tmp_path / f"{day}.parquet")

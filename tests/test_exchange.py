@@ -56,7 +56,7 @@ def made(table, requirement, maker="exchange seed=3"):
 # ---------------------------------------------------------------- the written file
 
 
-@tries(15)
+@tries(10)
 @given(rows(least=2).filter(interesting), bounds())
 def test_the_written_file_keeps_its_requirement_and_every_value(lines, requirement):
     table = read_table(lines)

@@ -191,7 +191,7 @@ def buckets(draw):
     return bucketization(plain.table_of(cells), Assignment(pairs[1], pairs[0], counts), len(names))
 
 
-@tries(50)
+@tries(30)
 @given(buckets(), st.sampled_from([0.05, 0.2, 0.5]))
 def test_no_buckets_are_below(release, min_support):
     assert release.suppressed == 0

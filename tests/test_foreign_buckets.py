@@ -79,7 +79,7 @@ def test_buckets_of_any_tool_are_measured_as_their_rows_say():
 def test_who_is_where_is_found_only_where_there_is_one_way():
     """Random buckets of small tables: what is settled is the truth, and what is not has a second way."""
     settled = 0
-    for seed in range(60):
+    for seed in range(24):
         generator = np.random.default_rng(seed)
         number = int(generator.integers(6, 30))
         table, rows = people(number, seed)
@@ -100,7 +100,7 @@ def test_who_is_where_is_found_only_where_there_is_one_way():
         for cell, group, count in zip(given.cell, given.group, given.count, strict=True):
             shown[age.leaves[cells.codes[cell, 0]], ill.labels[cells.values[cell, 0]], names[int(group)]] += int(count)
         assert shown == Counter((str(row[0]), row[3], str(int(b))) for row, b in zip(rows, bucket, strict=True))
-    assert 10 < settled < 60
+    assert 3 < settled < 24
 
 
 def test_a_file_whose_buckets_have_other_values_is_not_truthful():

@@ -25,7 +25,7 @@ from sfumato.anonymizers.full_domain.full_domain import fixed_levels
 from sfumato.anonymizers.full_domain.lattice import deficits_of, lattice_of
 from sfumato.anonymizers.full_domain.objectives import joined
 from sfumato.anonymizers.full_domain.roll_up import Grouping, merge_few, merge_many
-from sfumato.anonymizers.full_domain.search import Search, branch_and_bound, descend, evolve
+from sfumato.anonymizers.full_domain.search import LatticeSearch, branch_and_bound, descend, evolve
 from sfumato.anonymizers.full_domain.sources import Sources
 from sfumato.requirements.deficits import ADMITTED, largest_distances
 from sfumato.table import Histograms
@@ -367,7 +367,7 @@ def test_result_does_not_depend_on_the_number_of_threads(problem):
     outcomes = []
     for workers in (1, 3):
         one = sfumato.FullDomain()._search(table_of(cells), requirement, budget)
-        search = Search(one.lattice, one.objective, budget, one.lowest, one.highest)
+        search = LatticeSearch(one.lattice, one.objective, budget, one.lowest, one.highest)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(searching, "MUCH_WORK", 0)
             Crew(workers).do(lambda search=search: branch_and_bound(search))
@@ -381,7 +381,7 @@ def test_threads_give_their_results_back_in_order(workers, count, monkeypatch):
     monkeypatch.setattr(searching, "MUCH_WORK", 0)
     table = sfumato.read(pa.table({"x": list("abcd")}), quasi=["x"], hierarchies={"x": list("abcd")})
     one = sfumato.FullDomain()._search(table, sfumato.KAnonymity(2), 0)
-    search = Search(one.lattice, one.objective, 0, one.lowest, one.highest)
+    search = LatticeSearch(one.lattice, one.objective, 0, one.lowest, one.highest)
     jobs = [searching.Job((i,), one.base, (0,)) for i in range(count)]
     assert Crew(workers).do(lambda: search._spread(lambda job: job.levels, jobs)) == [(i,) for i in range(count)]
 

@@ -107,7 +107,7 @@ tokens = st.one_of(
 )
 
 
-@tries(60)
+@tries(30)
 @given(st.lists(st.tuples(tokens, tokens), min_size=1, max_size=12), st.booleans())
 def test_groups_of_json_are_those_of_a_plain_reader(rows, spaced):
     blank = " \n " if spaced else ""
@@ -144,7 +144,7 @@ def plainly(cell):
     return value.hex() if isinstance(value, float) else value
 
 
-@tries(50)
+@tries(25)
 @given(st.data())
 def test_groups_of_parquet_are_those_of_a_plain_reader(data):
     kinds = data.draw(st.lists(st.sampled_from(sorted(values)), min_size=1, max_size=3, unique=True))

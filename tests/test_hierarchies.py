@@ -792,7 +792,7 @@ def check_texts_and_losses(hierarchy, is_covered):
                 assert covered == (lo <= code <= hi), (text, (lo, hi), value)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(trees(), st.booleans())
 def test_random_trees_have_one_text_for_every_interval(children, missing):
     paths = [path for child in children for path in paths_of(child)]
@@ -813,7 +813,7 @@ def test_random_trees_have_one_text_for_every_interval(children, missing):
     check_texts_and_losses(hierarchy, is_covered)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(trees(leaf_labels=st.integers(-3, 12).map(str)))
 def test_random_trees_over_numbers_have_one_text_for_every_interval(children):
     paths = [path for child in children for path in paths_of(child)]
@@ -878,7 +878,7 @@ def says(text, value):
     return covers(text, value, numeric=True)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(numerics(), st.booleans())
 def test_random_numbers_have_one_text_for_every_interval(arguments, missing):
     bounds, how, values = arguments

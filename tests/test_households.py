@@ -112,7 +112,7 @@ def homes_that_differ(rows, published, shared):
     return {home for (home, _), seen in shows.items() if len(seen) > 1}
 
 
-@tries(35)
+@tries(20)
 @given(
     rows=households(),
     require=st.sampled_from(REQUIREMENTS),
@@ -146,7 +146,7 @@ def test_members_show_the_same_value_in_the_written_file(rows, require, maker, f
         assert not require.startswith("k-") or min(groups.values()) >= wanted.k
 
 
-@tries(20)
+@tries(12)
 @given(rows=households(), maker=st.sampled_from(["mondrian", "mondrian publish=node", "local-recoding", "full-domain"]))
 def test_what_the_audit_confirms_holds_row_by_row_whoever_made_the_file(rows, maker):
     table, plain = table_of(rows), table_of(rows, household=None)

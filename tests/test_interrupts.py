@@ -84,7 +84,7 @@ COMMANDS = {
 @pytest.mark.parametrize("command", COMMANDS)
 def test_ctrl_c_at_any_moment_is_one_sentence_and_130(folder, command):
     known = set(folder.iterdir())
-    pause = random.Random(command).uniform(1.5, 5)
+    pause = random.Random(command).uniform(1, 3)
     running, said, seconds = stopped(folder, COMMANDS[command], waiting(pause))
     while running.returncode == 0:  # it had ended: press sooner
         for path in set(folder.iterdir()) - known:

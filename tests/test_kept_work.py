@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from command_line import run
 from points import point_of
-from sfumato import cli
 from sfumato.tradeoff.exploration.cache import Cache, mend_cache
 from sfumato.tradeoff.limit.limit import Limit
 
@@ -94,29 +94,17 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(monkeypatch, capsys, *words):
-    monkeypatch.setattr(sys, "argv", ["sfumato", *map(str, words)])
-    capsys.readouterr()
-    code = 0
-    try:
-        cli.main()
-    except SystemExit as ended:
-        code = ended.code or 0
-    said = capsys.readouterr()
-    return code, said.out, said.err
-
-
-def test_a_changed_cache_changes_no_map(here, monkeypatch, capsys):
+def test_a_changed_cache_changes_no_map(here):
     Path("study.toml").write_text(STUDY)
     words = ["explore", "study.toml", "--out", "map"]
-    code, out, _ = run(monkeypatch, capsys, *words)
+    code, out, _ = run(*words)
     assert code == 0 and "cache.jsonl show records" in out
     points, cache = Path("map/points.json"), Path("map/cache.jsonl")
     before, text = points.read_bytes(), cache.read_text()
     for changed in (text.replace('"k": 6', '"k": 60'), text.replace('"loss": 0.', '"loss": 0.5'), text[:-30], "{}\n"):
         assert changed != text
         cache.write_text(changed)
-        code, _, err = run(monkeypatch, capsys, *words)
+        code, _, err = run(*words)
         assert code == 0 and "not fit" in err and "measured anew" in err
         assert points.read_bytes() == before
 
@@ -140,10 +128,10 @@ NAMES = [
 
 @pytest.mark.parametrize("command", ["explore", "frontier"])
 @pytest.mark.parametrize("name", NAMES)
-def test_a_name_never_leaves_the_folder(here, monkeypatch, capsys, command, name):
+def test_a_name_never_leaves_the_folder(here, command, name):
     Path("study.toml").write_text(STUDY.replace("NAME", name))
     before = set(here.rglob("*"))
-    code, _, err = run(monkeypatch, capsys, command, "study.toml")
+    code, _, err = run(command, "study.toml")
     assert code == 2 and "name" in err and "--out" in err
     assert set(here.rglob("*")) == before
 

@@ -26,7 +26,7 @@ from sfumato.tradeoff import Grid, Limit, Map, Study, explore, read_map
 from sfumato.tradeoff.chart import map_chart
 from sfumato.tradeoff.exploration import exploration as exploring
 from sfumato.tradeoff.limit.limit import envelope, limit, revealed_loss
-from sfumato.tradeoff.limit.score import Frame
+from sfumato.tradeoff.limit.score import ScoreBox
 from strategies import tries
 
 TOLERANCE = 1e-9
@@ -61,14 +61,14 @@ def assert_above(release, min_support):
         assert measured["u_loss"] >= floor.at(measured["p_loss"] + TOLERANCE) - TOLERANCE
 
 
-@tries(150)
+@tries(80)
 @given(plain.releases(), SUPPORTS)
 def test_no_release_is_below_the_limit(release, min_support):
     """Any groups at all: cells divided, records suppressed (whole populations too), boxes wider than needed."""
     assert_above(release, min_support)
 
 
-@tries(50)
+@tries(30)
 @given(plain.small_cells(rows=16), MAKERS, REQUIREMENTS, FORMS, st.sampled_from([0.0, 0.2]), SUPPORTS)
 def test_no_maker_gets_below_the_limit(cells, maker, required, form, suppress, min_support):
     table = plain.table_of(cells)
@@ -184,14 +184,14 @@ places = st.lists(st.tuples(st.floats(-0.2, 1.2), st.floats(-0.2, 1.2)), max_siz
 @tries(60)
 @given(places)
 def test_area_is_that_of_squares_no_release_beats(found):
-    frame = Frame((0.0, 1.0), (0.0, 1.0))
+    frame = ScoreBox((0.0, 1.0), (0.0, 1.0))
     assert frame.area(found) == pytest.approx(counted_area(found, frame), abs=0.02)
 
 
 @tries(60)
 @given(places, places)
 def test_more_releases_never_score_worse(some, more):
-    frame = Frame((0.0, 1.0), (0.0, 1.0))
+    frame = ScoreBox((0.0, 1.0), (0.0, 1.0))
     assert frame.area([*some, *more]) <= min(frame.area(some), frame.area(more)) + 1e-12
 
 

@@ -33,7 +33,7 @@ forms = st.sampled_from(["generalization", "bucketization"])
 # ---------------------------------------------------------------- the written file
 
 
-@tries(25)
+@tries(15)
 @given(rows(least=2).filter(interesting), requirements("ill"), forms, st.sampled_from([0, 0, 0.1, 0.5]))
 def test_the_written_file_keeps_its_requirement(lines, requirement, form, suppress):
     table = read_table(lines)
@@ -50,7 +50,7 @@ def test_the_written_file_keeps_its_requirement(lines, requirement, form, suppre
         assert release.suppressed <= suppress * len(lines)
 
 
-@tries(25)
+@tries(12)
 @given(rows(least=2).filter(job_values), requirements("ill"), forms, st.data())
 def test_nothing_depends_on_the_order_of_rows_or_columns_or_on_threads(lines, requirement, form, data):
     shuffled = data.draw(st.permutations(lines))

@@ -65,7 +65,7 @@ JOBS = st.one_of(
 # ---------------------------------------------------------------- the written file
 
 
-@tries(30)
+@tries(20)
 @given(rows(least=2).filter(interesting), JOBS)
 def test_the_written_file_keeps_its_requirement(lines, job):
     maker, requirement, form = job
@@ -85,7 +85,7 @@ def test_the_written_file_keeps_its_requirement(lines, job):
         assert written == Counter(line["ill"] for line in lines)
 
 
-@tries(20)
+@tries(10)
 @given(rows(least=2).filter(interesting), JOBS, st.data())
 def test_a_seed_repeats_a_release_whatever_the_order_of_rows(lines, job, data):
     maker, requirement, form = job

@@ -57,7 +57,7 @@ def kept(mapping, path):
     return path
 
 
-@tries(25)
+@tries(12)
 @given(people, people, st.sampled_from(MAKERS), st.sampled_from(REQUIREMENTS))
 def test_new_data_is_recoded_alike_and_keeps_the_promise(old, new, maker, require):
     with tempfile.TemporaryDirectory() as folder:
@@ -199,7 +199,7 @@ def plain_counts(rows, known_ills):
     return sum(map(bool, lacks)), {name: sum(name in own for own in lacks) for name in ("age", "ill", "sex")}
 
 
-@tries(25)
+@tries(12)
 @given(people, newcomers, st.sampled_from(MAKERS), requirements("ill"))
 def test_every_file_keeps_its_promise_against_the_whole_new_table(old, new, maker, require):
     with tempfile.TemporaryDirectory() as folder:

@@ -48,7 +48,7 @@ def plain_frequencies(rows):
 values = st.sampled_from(["", "", "a", "b", "20-29", "*"])
 
 
-@tries(60)
+@tries(30)
 @given(st.integers(1, 4).flatmap(lambda width: st.lists(st.tuples(*[values] * width), min_size=1, max_size=25)))
 def test_every_record_is_counted_with_all_that_match_it(rows):
     names = NAMES[: len(rows[0])]

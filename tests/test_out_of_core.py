@@ -235,7 +235,7 @@ def test_a_database_is_asked_for_a_table_that_it_has(tmp_path):
 def test_a_url_that_cannot_be_read_is_one_sentence(monkeypatch):
     with pytest.raises(BadInputError, match=r"https://host/t.csv: by a URL Parquet files are read"):
         open_rows("https://me@host/t.csv")
-    with pytest.raises(BadInputError, match=r"^s3://no-such-bucket/t.parquet: DuckDB cannot read this URL \("):
+    with pytest.raises(BadInputError, match=r"^s3://no-such-bucket/t.parquet: DuckDB cannot read this URL: "):
         open_rows("s3://no-such-bucket/t.parquet")
 
 

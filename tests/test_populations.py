@@ -132,7 +132,7 @@ def test_estimates_are_mass_times_overlap_over_volume(release, data):
                 np.testing.assert_allclose(by_point[r, own], expected, rtol=1e-9, atol=1e-9)
 
 
-@tries(150)
+@tries(80)
 @given(plain.releases(), st.sampled_from([0.05, 0.1, 0.3, 0.6]))
 def test_u_loss_is_its_definition(release, min_support):
     measured = Scales(min_support).prepare(release.table).measure(release)
@@ -188,7 +188,7 @@ def test_a_population_without_any_record_left_counts_as_the_trivial_release():
     assert losses.tolist() == pytest.approx([plain.jensen_shannon([3, 1], [1, 3]), 0.0])
 
 
-@tries(60)
+@tries(30)
 @given(plain.releases(), st.sampled_from([0.05, 0.3]))
 def test_without_a_plan_the_measures_are_the_same(release, min_support):
     kept = Scales(min_support).prepare(release.table)

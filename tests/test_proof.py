@@ -162,7 +162,7 @@ MAKERS = [
     "full-domain",
     "full-domain minimize=discernibility",
 ]
-EXAMPLES = int(os.environ.get("SFUMATO_EXAMPLES", "35"))
+EXAMPLES = int(os.environ.get("SFUMATO_EXAMPLES", "20"))
 settled = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 
 

@@ -19,6 +19,7 @@ import pytest
 import sfumato
 from command_line import run
 from independent_checker import read_rows, violations
+from renames import watched_renames
 from sfumato.publish import certificate_files, publish_point, read_certificate
 from sfumato.publish import publication as releasing
 from sfumato.publish.certificate import check_certificate
@@ -332,15 +333,7 @@ def test_after_every_single_rename_data_and_certificate_fit(explored, tmp_path, 
     """What a kill between two renames would leave, one rename after the other, with an older release in place."""
     first, second = releasable(explored)[:2]
     publish_point(explored / "map", first.id, tmp_path / "out.csv")
-    rename, seen = Path.replace, []
-
-    def watched(draft, target):
-        done = rename(draft, target)
-        consistent(tmp_path)
-        seen.append(Path(target).name)
-        return done
-
-    monkeypatch.setattr(Path, "replace", watched)
+    seen = watched_renames(monkeypatch, lambda: consistent(tmp_path))
     publish_point(explored / "map", second.id, tmp_path / "out.csv", force=True)
     named = [name for name in seen if not name.endswith(".old")]  # what stepped aside goes when all have their names
     assert len(named) == 6 and named[-1] == "out.csv"

@@ -169,13 +169,17 @@ def place_of(point_id: str) -> str:
     return f"drawn().findIndex((row) => row.id === '{point_id}')"
 
 
+FRONTIERS = "(pairs) => pairs.map(([x, y]) => (state.x = x, state.y = y, frontier().map((point) => point.id)))"
+
+
 def test_frontier_on_the_page_is_that_of_the_map_for_all_axes(plain: Map, browser: Any, tmp_path: Path) -> None:
     measured = [name for name in MEASURES if any(name in point.measures for point in plain.points)]
     assert any(float("inf") in point.measures.values() for point in plain.points)
     with opened(browser, write_report(plain, tmp_path / "report.html")) as page:
-        for x, y in itertools.permutations(measured, 2):
-            ids = page.evaluate(f"(state.x = '{x}', state.y = '{y}', frontier().map((point) => point.id))")
-            assert ids == [point.id for point in plain.frontier(x, y)], (x, y)
+        pairs = [list(pair) for pair in itertools.permutations(measured, 2)]
+        frontiers = page.evaluate(FRONTIERS, pairs)
+    for (x, y), ids in zip(pairs, frontiers, strict=True):
+        assert ids == [point.id for point in plain.frontier(x, y)], (x, y)
 
 
 @pytest.mark.parametrize(("x", "y"), [("k", "loss"), ("delta", "query_error"), ("l_distinct", "discernibility")])

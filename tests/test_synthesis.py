@@ -19,7 +19,7 @@ from sfumato.anonymizers.dp.account import Account
 from sfumato.anonymizers.dp.noise import Noise, OpenDPNoise, _gaussian, _gumbel_max, _noisy_max
 from sfumato.anonymizers.dp.synthesis import mst
 from sfumato.anonymizers.dp.synthesis.graphical_model import Estimate, JunctionTree
-from sfumato.anonymizers.dp.synthesis.model import Model, Step
+from sfumato.anonymizers.dp.synthesis.model import Model, ModelStep
 from sfumato.anonymizers.dp.synthesis.private_records import PrivateRecords, RecordDomain, record_domain
 from sfumato.anonymizers.dp.synthesis.tree_model import nearest_counts, scaled
 from sfumato.errors import BadInputError
@@ -408,8 +408,8 @@ def test_aim_keeps_its_model_small():
 def test_columns_that_are_independent_given_their_parent_stay_so():
     """mbi 1.1.0 rounds without a shuffle: total variation .90 between siblings that have nothing in common."""
     children = np.full((2, 20), 0.05)
-    root = Step(0, (), np.array([0.5, 0.5]))
-    model = Model(("a", "b", "c"), 40_000.0, (root, Step(1, (0,), children), Step(2, (0,), children)))
+    root = ModelStep(0, (), np.array([0.5, 0.5]))
+    model = Model(("a", "b", "c"), 40_000.0, (root, ModelStep(1, (0,), children), ModelStep(2, (0,), children)))
     codes = model.sample(np.random.default_rng(1))
     joint = np.bincount(codes[:, 1] * 20 + codes[:, 2], minlength=400) / len(codes)
     assert np.abs(joint - 1 / 400).sum() / 2 < 0.06  # 40,000 records by chance alone: about .04
@@ -418,7 +418,7 @@ def test_columns_that_are_independent_given_their_parent_stay_so():
 def test_a_group_shares_out_its_values_as_evenly_as_whole_numbers_allow():
     random = np.random.default_rng(3)
     root, child = random.dirichlet(np.ones(4)), random.dirichlet(np.ones(6), 4)
-    model = Model(("a", "b"), 5000.0, (Step(0, (), root), Step(1, (0,), child)))
+    model = Model(("a", "b"), 5000.0, (ModelStep(0, (), root), ModelStep(1, (0,), child)))
     codes = model.sample(np.random.default_rng(2))
     found = np.bincount(codes[:, 0], minlength=4)
     assert (np.abs(found - 5000 * root) < 1).all()
@@ -448,7 +448,7 @@ def test_unknown_columns_of_a_model_are_named():
 
 def test_noise_that_outgrows_the_records_is_refused_in_one_sentence():
     with pytest.raises(BadInputError, match="nearly all of them noise; choose a larger epsilon"):
-        Model(("a",), 1e9, (Step(0, (), np.array([1.0])),)).sample(np.random.default_rng(1))
+        Model(("a",), 1e9, (ModelStep(0, (), np.array([1.0])),)).sample(np.random.default_rng(1))
 
 
 # -- what is public must be declared -----------------------------------------------------------------------

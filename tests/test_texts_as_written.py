@@ -3,7 +3,6 @@
 import csv
 import json
 import shlex
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato
-from sfumato import cli
+from command_line import run
 from sfumato.engines.formulas import escaped, formula_notice, is_formula, unescaped
 from sfumato.publish.audit.audit import audit
 from sfumato.publish.formulas import written_formulas
@@ -59,7 +58,7 @@ def columns_of(files, escape):
 @pytest.mark.parametrize("escape", [False, True])
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @pytest.mark.parametrize(("form", "layout"), [(form, layout) for form in FORMS for layout in FORMS[form]])
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(texts=st.lists(st.sampled_from(NASTY), min_size=3, max_size=12, unique=True))
 def test_every_text_is_written_and_audited_as_it_is(tmp_path_factory, texts, form, layout, ending, escape):
     if escape and ending == "parquet":
@@ -118,16 +117,10 @@ def test_formulas_are_counted_by_column_the_name_too(tmp_path):
     assert "'=h' 3, 'b' 1" in formula_notice({"=h": 3, "b": 1}, False)[0]
 
 
-def run(monkeypatch, capsys, *words):
-    monkeypatch.setattr(sys, "argv", ["sfumato", *map(str, words)])
-    capsys.readouterr()
-    code = 0
-    try:
-        cli.main()
-    except SystemExit as ended:
-        code = ended.code or 0
-    said = capsys.readouterr()
-    return code, said.out + said.err
+def ended(*words):
+    """Run a command; how it ended, and everything that it said."""
+    done = run(*words)
+    return done.returncode, done.stdout + done.stderr
 
 
 STUDY = """
@@ -164,16 +157,14 @@ def here(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["study", "sets"])
-def test_release_tells_of_formulas_and_escapes_them_and_the_certificates_command_still_finds_all_rows(
-    here, monkeypatch, capsys, kind
-):
-    code, said = run(monkeypatch, capsys, "explore", f"{kind}.toml", "--out", "map")
+def test_release_tells_of_formulas_and_escapes_them_and_the_certificates_command_still_finds_all_rows(here, kind):
+    code, said = ended("explore", f"{kind}.toml", "--out", "map")
     assert code == 0, said
     for point in json.loads(Path("map/points.json").read_text())["points"]:
         words = ["release", "map", "--point", point["id"], "--to", "r.csv", "--force"]
-        code, said = run(monkeypatch, capsys, *words)
+        code, said = ended(*words)
         assert code == 0 and "--escape-formulas" in said and ("'d' 9" in said or "'items' 12" in said), said
-        code, said = run(monkeypatch, capsys, *words, "--escape-formulas")
+        code, said = ended(*words, "--escape-formulas")
         assert code == 0 and "with ' in front" in said, said
         with Path("r.csv").open(newline="") as stream:
             assert not any(is_formula(cell) for row in csv.reader(stream) for cell in row)
@@ -181,18 +172,18 @@ def test_release_tells_of_formulas_and_escapes_them_and_the_certificates_command
             content = json.loads(Path(f"r.csv.{name}.json").read_text())
             assert content["formulas"]["escaped"] is True
             assert "in front" in Path(f"r.csv.{name}.html").read_text()
-            code, said = run(monkeypatch, capsys, *content["verify"][1:])
+            code, said = ended(*content["verify"][1:])
             assert code == 0 and "NOT COVERED" not in said, shlex.join(content["verify"])
 
 
-def test_anonymize_tells_of_formulas_and_escapes_them(here, monkeypatch, capsys):
+def test_anonymize_tells_of_formulas_and_escapes_them(here):
     words = ["anonymize", "t.csv", "--quasi", "age", "--sensitive", "d", "--require", "k-anonymity k=3"]
-    code, said = run(monkeypatch, capsys, *words, "--to", "a.csv")
+    code, said = ended(*words, "--to", "a.csv")
     assert code == 0 and "'d' 9" in said and "'age'" not in said
-    code, said = run(monkeypatch, capsys, *words, "--to", "escaped.csv", "--escape-formulas")
+    code, said = ended(*words, "--to", "escaped.csv", "--escape-formulas")
     assert code == 0 and "'d' 18" in said
     assert Counter(read(Path("escaped.csv"), True)["d"]) == Counter(read(Path("a.csv"))["d"])
-    code, said = run(monkeypatch, capsys, *words, "--to", "c.parquet", "--escape-formulas")
+    code, said = ended(*words, "--to", "c.parquet", "--escape-formulas")
     assert code == 2 and "leave it out" in said
     plain = audit("escaped.csv", ["age"], ["d"], escaped_formulas=True)
     assert plain.measures == audit("a.csv", ["age"], ["d"]).measures

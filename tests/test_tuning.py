@@ -24,7 +24,7 @@ from sfumato.table import TableDeclaration, load
 from sfumato.tradeoff import Candidate, Grid, Point, Question, Study, explore, read_study, tune
 from sfumato.tradeoff.choice.bounds import Bound
 from sfumato.tradeoff.dominance import cost, exclusive, hypervolume
-from sfumato.tradeoff.limit.score import Frame
+from sfumato.tradeoff.limit.score import ScoreBox
 from sfumato.tradeoff.search.aims import Aim, Judge
 from sfumato.tradeoff.search.cuts import CountedCuts, SteppedCuts, cuts_of
 from sfumato.tradeoff.search.enumeration import exact
@@ -71,7 +71,7 @@ GOOD = family("t-closeness t=0.1 distance=js")
 BAD = family("t-closeness t=0.1 distance=equal")
 
 
-FRAME = Frame((0, 0.69), (0, 0.06))
+FRAME = ScoreBox((0, 0.69), (0, 0.06))
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), max_size=12), st.floats(0, 1), st.floats(0, 1))
@@ -509,12 +509,12 @@ def test_a_larger_budget_goes_on_and_its_study_can_be_explored_again(folder):  #
 
 def test_explore_budget_on_the_command_line(folder):  # noqa: F811
     assert sfumato(folder, "explore", "study.toml", "--out", "map").returncode == 0
-    ended = sfumato(folder, "explore", "study.toml", "--out", "map", "--budget", "2s")
+    ended = sfumato(folder, "explore", "study.toml", "--out", "map", "--budget", "1s")
     assert ended.returncode == 0, ended.stderr
     content = json.loads((folder / "map" / "points.json").read_text())
     assert all(point["status"] != "failed" for point in content["points"][19:])
     timings = json.loads((folder / "map" / "timings.json").read_text())
-    assert timings["tuning"]["budget"] == 2
+    assert timings["tuning"]["budget"] == 1
     chosen = sfumato(folder, "choose", "map", "--json")
     assert chosen.returncode == 0, chosen.stderr
     refused = sfumato(folder, "explore", "study.toml", "--budget", "soon")
@@ -559,7 +559,7 @@ def test_a_budget_a_choice_and_a_release_with_several_sensitive_columns(tmp_path
     added = [point for point in map_.points if "t-closeness" in point.requirement]
     assert added and all(f"on={name}" in point.requirement for point in added for name in sensitive)
     out, run = tmp_path / "map", CliRunner().invoke
-    explored = run(app, ["explore", str(tmp_path / "study.toml"), "--out", str(out), "--budget", "3s"])
+    explored = run(app, ["explore", str(tmp_path / "study.toml"), "--out", str(out), "--budget", "1s"])
     assert explored.exit_code == 0, explored.output
     chosen = json.loads(run(app, ["choose", str(out), "--min", "k=2", "--json"]).stdout)
     point = chosen["point"]["id"] if isinstance(chosen["point"], dict) else chosen["point"]

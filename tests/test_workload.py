@@ -18,7 +18,7 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures import Classification, group_gains, measure
 from sfumato.measures.classification.classifiers import CLASSIFIERS, trained
 from sfumato.measures.classification.features import features, intervals_block, shares_block, texts_block
-from sfumato.measures.classification.records import Folds, Records, deal, folds_of, records_of
+from sfumato.measures.classification.records import DealtRecords, Folds, deal, folds_of, records_of
 from sfumato.measures.classification.scores import Fold, score
 from sfumato.measures.classification.validation import Validation
 from sfumato.measures.classification.worth import interval
@@ -126,7 +126,7 @@ def test_records_are_dealt_out_in_order(cells, data):
                 left -= count
     order = data.draw(st.permutations(entries))
     columns = [np.array([entry[i] for entry in order], np.int64) for i in range(3)]
-    records = Records(np.array(cell), np.zeros((len(cell), 0), np.int64), np.array(counts), (), ())
+    records = DealtRecords(np.array(cell), np.zeros((len(cell), 0), np.int64), np.array(counts), (), ())
     dealt = deal(records, Assignment(*columns))
     found = [
         (int(record), int(group))

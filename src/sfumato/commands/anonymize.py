@@ -12,12 +12,12 @@ from sfumato.commands.common import announce_first_run, say, tell
 from sfumato.commands.groups import (
     ABOUT_TABLES,
     AsJson,
-    Group,
     Legends,
     OfBaskets,
     OfItems,
     OfTable,
-    Roles,
+    OptionGroup,
+    RoleOptions,
     TableReading,
     Writing,
     option,
@@ -34,7 +34,7 @@ OF_ITEMS = "is about a table with a column of items; name it (--items COLUMN)"
 
 
 @dataclass(frozen=True)
-class Recipe(Group):
+class Recipe(OptionGroup):
     """Who makes the release, and what it must satisfy."""
 
     require: Annotated[
@@ -71,7 +71,7 @@ def anonymize(
     table: Annotated[str, typer.Argument(help=SOURCE.meaning)],
     to: Annotated[Path, typer.Option("--to", help="The file to write: .csv or .parquet.")],
     recipe: Recipe,
-    roles: Roles,
+    roles: RoleOptions,
     about: OfTable,
     reading: TableReading,
     baskets: OfBaskets,
@@ -106,7 +106,9 @@ def anonymize(
     say(single.values, single.lines, as_json)
 
 
-def _table(source: str, recipe: Recipe, roles: Roles, about: OfTable, reading: TableReading, target: Target) -> Single:
+def _table(
+    source: str, recipe: Recipe, roles: RoleOptions, about: OfTable, reading: TableReading, target: Target
+) -> Single:
     """Make a release of a table; everything that can be refused is, before the table is read."""
     from sfumato.anonymizers import Anonymizer, Brought, Mechanism, anonymizer
     from sfumato.publish.single import Clock, single_draw, single_records, single_release
@@ -144,7 +146,7 @@ def _table(source: str, recipe: Recipe, roles: Roles, about: OfTable, reading: T
 def _mixed(
     source: str,
     recipe: Recipe,
-    roles: Roles,
+    roles: RoleOptions,
     about: OfTable,
     reading: TableReading,
     baskets: OfBaskets,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from sfumato.commands.common import say, tell
-from sfumato.commands.groups import AsJson, Group, Known, Notations, OfBaskets, TextFile, columns, option, refuse
+from sfumato.commands.groups import AsJson, Known, Notations, OfBaskets, OptionGroup, TextFile, columns, option, refuse
 from sfumato.errors import BadInputError
 from sfumato.vocabulary import WEIGHTS
 
@@ -23,7 +23,7 @@ NO_TABLE = "is about tables, and --baskets says that the file holds sets of item
 
 
 @dataclass(frozen=True)
-class Original(Group):
+class Original(OptionGroup):
     """What the file was made of."""
 
     original: Annotated[
@@ -39,7 +39,7 @@ class Original(Group):
 
 
 @dataclass(frozen=True)
-class AboutTable(Group):
+class AboutTable(OptionGroup):
     """How a published table is read and what else is known of it."""
 
     sensitive_table: Annotated[
@@ -79,7 +79,7 @@ class AboutTable(Group):
 
 
 @dataclass(frozen=True)
-class AboutBaskets(Group):
+class AboutBaskets(OptionGroup):
     """What is known of published baskets."""
 
     panel: ClassVar[str | None] = OfBaskets.panel
@@ -104,7 +104,7 @@ class AboutBaskets(Group):
 
 
 @dataclass(frozen=True)
-class AboutItems(Group):
+class AboutItems(OptionGroup):
     """A column of items beside the quasi-identifiers of a table."""
 
     panel: ClassVar[str | None] = OfBaskets.panel
@@ -268,11 +268,11 @@ def _of_items(
     from sfumato.table.weights import read_weights
     from sfumato.transactions.files.trees import read_tree
 
-    told = {**about.given(), **baskets.given()}
+    options = {**about.given(), **baskets.given()}
     second = items.second(original.original, baskets)
     kept: tuple[str, ...] = ("--hierarchies", "--weight", "--suppressed", "--na", "--separator", "--tree")
     kept += () if second is None else ("--id", "--item")
-    refuse({"--with" if name == "--earlier" else name: v for name, v in told.items() if name not in kept}, NO_ITEMS)
+    refuse({"--with" if name == "--earlier" else name: v for name, v in options.items() if name not in kept}, NO_ITEMS)
     declared = text.declared()
     laid_out = {name: declared.pop(name) for name in LAID_OUT}
     source = open_published(file, Reading(**laid_out, escaped=escaped))

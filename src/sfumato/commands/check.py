@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.commands.common import announce_first_run, say, tell
-from sfumato.commands.groups import AsJson, Group, Named, OfBaskets, OfItems, OfTable, Roles, TableReading, option
+from sfumato.commands.groups import (
+    AsJson,
+    Named,
+    OfBaskets,
+    OfItems,
+    OfTable,
+    OptionGroup,
+    RoleOptions,
+    TableReading,
+    option,
+)
 from sfumato.errors import BadInputError
 from sfumato.vocabulary import HIERARCHIES, KNOWN
 
@@ -22,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Sampled(Group):
+class Sampled(OptionGroup):
     """How the table came out of a population."""
 
     weight: Annotated[str | None, typer.Option(help="The column of sampling weights.")] = None
@@ -83,7 +93,7 @@ def _mixed(
 
     if items.are_meant:
         about = OfTable([] if hierarchies is None else [hierarchies], missing="drop" if missing == "drop" else "value")
-        declared = items.declaration(about.declaration(name, Roles(), reading), baskets)
+        declared = items.declaration(about.declaration(name, RoleOptions(), reading), baskets)
         rows = declared.open_rows()
         announce_first_run()
         return check_mixed(declared.with_table(**roles.of_rows(rows)).open(rows))
@@ -137,6 +147,6 @@ def _table(
 def _opened(name: str, roles: Named, reading: TableReading, hierarchies: Path | None, missing: str | None) -> Table:
     """Open a table whose roles are given as options."""
     about = OfTable([] if hierarchies is None else [hierarchies], missing="drop" if missing == "drop" else "value")
-    declared = about.declaration(name, Roles(), reading)
+    declared = about.declaration(name, RoleOptions(), reading)
     rows = declared.open_rows()
     return replace(declared, **roles.of_rows(rows)).open(rows)  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from sfumato.process.interrupts import last_words
 
 if TYPE_CHECKING:
     from sfumato.tradeoff import Candidate, Question
-    from sfumato.tradeoff.exploration.instrument import Outcome
+    from sfumato.tradeoff.exploration.instrument import ExplorationOutcome
     from sfumato.tradeoff.study.explorable import Explorable
 
 GOES_ON = "stopped; what was found is kept, the same command goes on from there"
@@ -72,7 +72,7 @@ def explored_into(
     question: Question | None = None,
     earlier: Collection[Candidate] = (),
     as_json: bool = False,
-) -> tuple[Outcome, list[Path]]:
+) -> tuple[ExplorationOutcome, list[Path]]:
     """Explore and search a study as its plan says, and write its map into a folder; resumes what was stopped."""
     from sfumato.report import DRAWN, save_map
     from sfumato.tradeoff.exploration.cache import mend_cache

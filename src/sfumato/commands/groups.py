@@ -118,7 +118,7 @@ def _parameter(group: type, each: Any, plain: Any, info: Any) -> Parameter:
     return Parameter(each.name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
-class Group:
+class OptionGroup:
     """Base of groups: which of its options were given, and under which heading `--help` shows them."""
 
     panel: ClassVar[str | None] = None
@@ -145,7 +145,7 @@ def refuse(given: Mapping[str, object], why: str) -> None:
 
 
 @dataclass(frozen=True)
-class TextFile(Group):
+class TextFile(OptionGroup):
     """How a text file is laid out."""
 
     panel: ClassVar[str | None] = "Reading a file"
@@ -195,7 +195,7 @@ class TableReading(TextReading):
 
 
 @dataclass(frozen=True)
-class Known(Group):
+class Known(OptionGroup):
     """What an outsider may know, and what nobody should learn."""
 
     panel: ClassVar[str | None] = "Columns"
@@ -216,7 +216,7 @@ class Named(Known):
 
 
 @dataclass(frozen=True)
-class Roles(Named):
+class RoleOptions(Named):
     """The roles of all columns that are published."""
 
     neutral: Annotated[list[str], option(NEUTRAL)] = field(default_factory=list)
@@ -224,7 +224,7 @@ class Roles(Named):
 
 
 @dataclass(frozen=True)
-class OfBaskets(Group):
+class OfBaskets(OptionGroup):
     """Where items stand, in a file of sets of items."""
 
     panel: ClassVar[str | None] = "Sets of items"
@@ -277,7 +277,7 @@ class OfBaskets(Group):
 
 
 @dataclass(frozen=True)
-class OfTable(Group):
+class OfTable(OptionGroup):
     """What is said of a table besides its roles."""
 
     hierarchies: Annotated[list[Path], option(HIERARCHIES, "; of several, the last that knows a column decides")] = (
@@ -286,7 +286,7 @@ class OfTable(Group):
     weight: Annotated[list[str], option(WEIGHTS, "; repeat, or separate by commas")] = field(default_factory=list)
     missing: Annotated[str, option(MISSING_VALUES)] = "value"
 
-    def declaration(self, source: str, roles: Roles, reading: TableReading) -> TableDeclaration:
+    def declaration(self, source: str, roles: RoleOptions, reading: TableReading) -> TableDeclaration:
         """Say where the table is; its roles are those that need no look at its columns."""
         from sfumato.table import TableDeclaration
         from sfumato.table.hierarchies.declared import read_hierarchies
@@ -304,7 +304,7 @@ class OfTable(Group):
 
 
 @dataclass(frozen=True)
-class Writing(Group):
+class Writing(OptionGroup):
     """How a file is written."""
 
     escape_formulas: Annotated[
@@ -325,7 +325,7 @@ def columns(given: list[str], known: Any) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class OfItems(Group):
+class OfItems(OptionGroup):
     """A set of items of every record, beside the columns of a table."""
 
     panel: ClassVar[str | None] = OfBaskets.panel

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from sfumato.commands.common import announce_first_run, say, tell
-from sfumato.commands.groups import AsJson, Group, OfTable, Roles, TableReading, columns, option, refuse
+from sfumato.commands.groups import AsJson, OfTable, OptionGroup, RoleOptions, TableReading, columns, option, refuse
 from sfumato.vocabulary import QUASI, SOURCE
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Others(Group):
+class Others(OptionGroup):
     """What an outsider may know besides."""
 
     panel: ClassVar[str | None] = "Columns"
@@ -66,7 +66,7 @@ def _declaration(name: str, column: str, others: Others, about: OfTable, reading
         refuse(given, f"belongs to a table; the study {name} says this itself, under [table]")
         declared = of_table(read_study(name)).table
     else:
-        declared = about.declaration(name, Roles(), reading)
+        declared = about.declaration(name, RoleOptions(), reading)
         declared = replace(declared, quasi=columns(others.quasi, declared.open_rows().columns))
     return _with_role(declared, column)
 

@@ -23,7 +23,7 @@ MOST_STEPS = 1_000_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Combinations:
+class TextCombinations:
     """The distinct combinations of texts in some columns: boxes of a release, or points of an original."""
 
     names: tuple[str, ...]
@@ -35,16 +35,16 @@ class Combinations:
     """For every counted tuple the number of its combination."""
 
     @staticmethod
-    def of(counted: Counted, names: Sequence[str]) -> Combinations:
+    def of(counted: Counted, names: Sequence[str]) -> TextCombinations:
         """Number the combinations of some columns."""
-        return Combinations.at(counted, names, *counted.number(names))
+        return TextCombinations.at(counted, names, *counted.number(names))
 
     @staticmethod
-    def at(counted: Counted, names: Sequence[str], places: Counts, number: Counts) -> Combinations:
+    def at(counted: Counted, names: Sequence[str], places: Counts, number: Counts) -> TextCombinations:
         """Take the combinations that the tuples at some places show."""
         columns = [counted.columns[name] for name in names]
         codes = np.stack([column.codes[places] for column in columns], axis=1)
-        return Combinations(tuple(names), tuple(column.texts for column in columns), codes, number)
+        return TextCombinations(tuple(names), tuple(column.texts for column in columns), codes, number)
 
     def show(self, place: int) -> dict[str, str]:
         """Return the texts of one combination."""
@@ -78,20 +78,20 @@ class Places:
         return number, list(known)
 
 
-def locate(boxes: Combinations, points: Combinations, notations: Mapping[str, Notation]) -> Places | None:
+def locate(boxes: TextCombinations, points: TextCombinations, notations: Mapping[str, Notation]) -> Places | None:
     """Find for every point the boxes that cover it, or None where that would take too long."""
     covered = _covered(boxes, points, notations)
     return None if covered is None else places_of(boxes, points, covered)
 
 
-def places_of(boxes: Combinations, points: Combinations, covered: Sequence[Mask]) -> Places | None:
+def places_of(boxes: TextCombinations, points: TextCombinations, covered: Sequence[Mask]) -> Places | None:
     """Do the same where it is known of every column which text (rows) covers which value (columns)."""
     if all((masks.sum(axis=0) <= 1).all() for masks in covered):
         return _looked_up(boxes, points, covered)
     return _walked(boxes, points, covered)
 
 
-def _covered(boxes: Combinations, points: Combinations, notations: Mapping[str, Notation]) -> list[Mask] | None:
+def _covered(boxes: TextCombinations, points: TextCombinations, notations: Mapping[str, Notation]) -> list[Mask] | None:
     """Say for every column which text (rows) covers which value (columns)."""
     if sum(len(t) * len(v) for t, v in zip(boxes.texts, points.texts, strict=True)) > MOST_STEPS:
         return None
@@ -102,7 +102,7 @@ def _covered(boxes: Combinations, points: Combinations, notations: Mapping[str, 
     ]
 
 
-def _looked_up(boxes: Combinations, points: Combinations, covered: Sequence[Mask]) -> Places:
+def _looked_up(boxes: TextCombinations, points: TextCombinations, covered: Sequence[Mask]) -> Places:
     """Recode every point by the one text that covers it, and look the combination up among the boxes.
 
     Several boxes may show the same texts: those of different groups of a bucketized file.
@@ -124,7 +124,7 @@ def _looked_up(boxes: Combinations, points: Combinations, covered: Sequence[Mask
     return Places(point, order[np.repeat(first, covering) + within], len(points.codes))
 
 
-def _walked(boxes: Combinations, points: Combinations, covered: Sequence[Mask]) -> Places | None:
+def _walked(boxes: TextCombinations, points: TextCombinations, covered: Sequence[Mask]) -> Places | None:
     """Walk the boxes in lexicographic order, the column with fewest texts first, keeping the points of each prefix."""
     columns = sorted(range(len(covered)), key=lambda column: len(boxes.texts[column]))
     order = np.lexsort([boxes.codes[:, column] for column in reversed(columns)])

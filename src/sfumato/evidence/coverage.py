@@ -17,7 +17,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from sfumato.arrays import Counts
-from sfumato.evidence.boxes import Combinations, Places, locate
+from sfumato.evidence.boxes import Places, TextCombinations, locate
 from sfumato.evidence.counted import Counted, TextColumn, number_combinations, number_keys
 from sfumato.evidence.notation import Notation, ValueDomain
 from sfumato.phrases import counted
@@ -74,8 +74,8 @@ def coverage(
 class Located(Quiet):
     """The boxes of a file, the points of its original, and which boxes cover which points."""
 
-    boxes: Combinations
-    points: Combinations
+    boxes: TextCombinations
+    points: TextCombinations
     places: Places
 
     @staticmethod
@@ -83,7 +83,7 @@ class Located(Quiet):
         published: Counted, original: Counted, quasi: Sequence[str], notations: Mapping[str, Notation]
     ) -> Located | None:
         """Find the boxes of every point, or None where that would take too long."""
-        boxes, points = Combinations.of(published, quasi), Combinations.of(original, quasi)
+        boxes, points = TextCombinations.of(published, quasi), TextCombinations.of(original, quasi)
         places = locate(boxes, points, notations)
         return None if places is None else Located(boxes, points, places)
 

@@ -51,7 +51,7 @@ class Failure(Quiet):
     """What the file satisfies instead."""
 
 
-class Findings(Quiet):
+class AuditFindings(Quiet):
     """Base of what an audit found, of a table or of baskets: measures by name, and everything as plain values."""
 
     measures: Mapping[str, float]

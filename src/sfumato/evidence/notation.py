@@ -41,7 +41,7 @@ VALUE_DAY = re.compile(rf"({DAY})(?:[ T]\d{{2}}:\d{{2}}.*)?", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Stretch:
+class NumberStretch:
     """Numbers, or days as ordinals, from low to high; each end belongs to it or not."""
 
     low: float
@@ -49,7 +49,7 @@ class Stretch:
     low_in: bool = True
     high_in: bool = True
 
-    def meets(self, other: Stretch) -> bool:
+    def meets(self, other: NumberStretch) -> bool:
         """Say whether two stretches have a value in common."""
         low, high = max(self.low, other.low), min(self.high, other.high)
         return low < high or (low == high and bool(self.among(low) & other.among(low)))
@@ -68,8 +68,8 @@ class Meaning:
     missing: bool = False
     texts: frozenset[str] = frozenset()
     masks: tuple[str, ...] = ()
-    numbers: tuple[Stretch, ...] = ()
-    days: tuple[Stretch, ...] = ()
+    numbers: tuple[NumberStretch, ...] = ()
+    days: tuple[NumberStretch, ...] = ()
 
     def joined(self, other: Meaning) -> Meaning:
         """Return what either of two texts may stand for."""
@@ -181,7 +181,7 @@ def _label(hierarchy: Hierarchy, lo: int, hi: int) -> Meaning:
         masks = tuple(leaf for leaf in leaves if leaf.endswith("*")) if hierarchy.keep else ()
         return Meaning(texts=frozenset(leaves) - frozenset(masks), masks=masks)
     half_open = hierarchy.continuous and hi < len(hierarchy.lasts) - 1
-    stretch = Stretch(hierarchy.firsts[lo], hierarchy.lasts[hi], True, not half_open)
+    stretch = NumberStretch(hierarchy.firsts[lo], hierarchy.lasts[hi], True, not half_open)
     return Meaning(days=(stretch,)) if hierarchy.scale == "date" else Meaning(numbers=(stretch,))
 
 
@@ -190,8 +190,8 @@ def exact(text: str) -> Meaning:
     number, day = read_number(text), read_day(text)
     return Meaning(
         texts=frozenset([text]),
-        numbers=() if isnan(number) else (Stretch(number, number),),
-        days=() if isnan(day) else (Stretch(day, day),),
+        numbers=() if isnan(number) else (NumberStretch(number, number),),
+        days=() if isnan(day) else (NumberStretch(day, day),),
     )
 
 
@@ -201,7 +201,7 @@ def notation(text: str) -> Meaning:
     meaning = exact(text)
     if stretched is not None:
         ends = [_end(end) for end in stretched[:2]]
-        stretch = Stretch(ends[0][0], ends[1][0], *stretched[2:])
+        stretch = NumberStretch(ends[0][0], ends[1][0], *stretched[2:])
         days = any(is_day for _, is_day in ends)
         meaning = meaning.joined(Meaning(days=(stretch,)) if days else Meaning(numbers=(stretch,)))
     period = _period(text)
@@ -212,12 +212,12 @@ def notation(text: str) -> Meaning:
     return meaning
 
 
-def _masked_numbers(text: str) -> tuple[Stretch, ...]:
+def _masked_numbers(text: str) -> tuple[NumberStretch, ...]:
     """Read a masked number such as `816**` as the numbers of that length: 81600 to 81699."""
     digits = text.rstrip("*")
     if not re.fullmatch(r"[1-9]\d*", digits, re.ASCII):
         return ()
-    return (Stretch(float(digits + text[len(digits) :].replace("*", "0")), float(text.replace("*", "9"))),)
+    return (NumberStretch(float(digits + text[len(digits) :].replace("*", "0")), float(text.replace("*", "9"))),)
 
 
 def _bounds(text: str) -> tuple[str, str, bool, bool] | None:
@@ -244,7 +244,7 @@ def _end(text: str) -> tuple[float, bool]:
     return (float(text.lower().replace("∞", "inf")), False) if isnan(day) else (day, True)
 
 
-def _period(text: str) -> Stretch | None:
+def _period(text: str) -> NumberStretch | None:
     """Read a month, a year or a decade as its days."""
     match = PERIOD.fullmatch(text)
     if match is None:
@@ -258,7 +258,7 @@ def _period(text: str) -> Stretch | None:
             end = datetime.date(int(last or year) + 1, 1, 1)
     except ValueError:
         return None
-    return Stretch(float(first.toordinal()), float(end.toordinal() - 1))
+    return NumberStretch(float(first.toordinal()), float(end.toordinal() - 1))
 
 
 def set_members(text: str) -> list[tuple[str, bool]] | None:

@@ -6,7 +6,7 @@ from sfumato.measures.all_measures import MEASURES, READ_NOISY, RECONSTRUCTED
 from sfumato.measures.attack import Attack
 from sfumato.measures.attacks.attacks import Attacks, Remake
 from sfumato.measures.attacks.declared import ATTACK_MEASURES
-from sfumato.measures.classification.classification import Classification, Learned, Task
+from sfumato.measures.classification.classification import Classification, ClassificationTask, Learned
 from sfumato.measures.classification.worth import Worth
 from sfumato.measures.declaration import Measure
 from sfumato.measures.definetti import definetti

@@ -21,7 +21,7 @@ from sfumato.measures.all_measures import MEASURES, READ_NOISY, RECONSTRUCTED
 from sfumato.measures.attack import Attack
 from sfumato.measures.attacks.attacks import AttackedTable, Attacks
 from sfumato.measures.attacks.declared import ATTACK_MEASURES
-from sfumato.measures.classification.classification import Classification, Task
+from sfumato.measures.classification.classification import Classification, ClassificationTask
 from sfumato.measures.classification.worth import worth
 from sfumato.measures.definetti import guessed
 from sfumato.measures.divergence import js_of_rows, kl
@@ -145,7 +145,7 @@ class Prepared:
         return Once()
 
     @cached_property
-    def task(self) -> Task | None:
+    def task(self) -> ClassificationTask | None:
         """The column that shall be learned, with the records that teach it."""
         return self.scales.classification.prepare(self.table) if self.scales.classification else None
 

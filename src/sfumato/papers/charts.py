@@ -18,6 +18,9 @@ WIDTH, HEIGHT = 560, 360
 INSET = (0.25, 0.26)
 """How wide and high an inset is, as shares of the figure."""
 
+RING = 14
+"""Pixels that a ring around a point needs."""
+
 
 def draw(figure: Figure) -> alt.TopLevelMixin:
     """Draw a figure as bars, as a scatter matrix or as curves."""
@@ -72,7 +75,8 @@ def _x(figure: Figure) -> alt.X:
         return alt.X("x:Q", title=figure.x, axis=_counting(figure, "x"))
     if figure.x_scale != "symlog":
         apart = alt.Axis(labelOverlap=True, labelSeparation=8)
-        return alt.X("x:Q", title=figure.x, scale=alt.Scale(type=figure.x_scale), axis=apart)
+        around = RING if figure.encircled else alt.Undefined  # a ring at the end stays clear of the axis
+        return alt.X("x:Q", title=figure.x, scale=alt.Scale(type=figure.x_scale, padding=around), axis=apart)
     ticks = [0, *(digit * power for power in (0.01, 0.1, 1.0, 10.0, 100.0) for digit in (1, 2, 5))]
     return alt.X(
         "x:Q", title=figure.x, scale=alt.Scale(type="symlog", constant=0.02), axis=alt.Axis(values=ticks, format="~r")
@@ -141,7 +145,11 @@ def _named(figure: Figure, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     if figure.paper:
         crosses = alt.Chart(alt.InlineData(values=list(figure.paper))).encode(x=x, y=y)
         layers.append(crosses.mark_point(shape="cross", size=120, color=INK, filled=True))
-        layers.append(crosses.mark_text(dx=9, dy=-9, align="left", color=INK).encode(text="label:N"))
+        words = crosses.encode(text="label:N")
+        layers.append(
+            words.mark_text(dx=9, dy=-9, align="left", stroke="white", strokeWidth=4)
+        )  # legible on points, too
+        layers.append(words.mark_text(dx=9, dy=-9, align="left", color=INK))
     return layers
 
 

@@ -75,7 +75,7 @@ def all_of(comparisons: Iterable[bool | None]) -> bool | None:
 
 
 @dataclass(frozen=True)
-class Curve:
+class FigureLine:
     """One line of a figure: a label and its points (x, y, and the parameter that made them)."""
 
     label: str
@@ -94,7 +94,7 @@ class Curve:
 class Inset:
     """A small plot inside a figure: the curve of one of its points."""
 
-    curve: Curve
+    curve: FigureLine
     point: Mapping[str, Any]
     """The point (x, y) of the figure that it tells about; a line leads there."""
 
@@ -113,7 +113,7 @@ class Figure:
     title: str
     x: str
     y: str
-    curves: Sequence[Curve]
+    curves: Sequence[FigureLine]
     paper: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
     """Points that the paper's text names, drawn as crosses."""
 
@@ -138,7 +138,7 @@ class Figure:
     """Whether both axes count, so that their ticks are whole numbers."""
 
     @property
-    def series(self) -> list[Curve]:
+    def series(self) -> list[FigureLine]:
         """All curves, those of insets too."""
         return [*self.curves, *(inset.curve for inset in self.insets)]
 

@@ -49,8 +49,8 @@ SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", re.IGNORECASE)
 
 def read_size(name: str, text: str) -> int:
     """Read a size in bytes as people write it, such as 4GB; a thousand is 1024 here."""
-    found = SIZE.fullmatch(text.strip())
-    if found is None or (size := int(float(found[1]) * UNITS[found[2].upper()])) <= 0:
+    match = SIZE.fullmatch(text.strip())
+    if match is None or (size := int(float(match[1]) * UNITS[match[2].upper()])) <= 0:
         raise BadInputError(f"{name} must be a size such as 4GB or 500MB, not {text!r}")
     return size
 

@@ -30,7 +30,7 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.phrases import counted
 from sfumato.publish.audit.audit import Audit, audit
 from sfumato.publish.formulas import written_formulas
-from sfumato.publish.ledger import Entry, Ledger, file_digest, kept_in, now
+from sfumato.publish.ledger import Ledger, LedgerEntry, file_digest, kept_in, now
 from sfumato.publish.mapping import Mapping, find_boxes
 from sfumato.release import Release, check_targets, format_of, generalization, staged
 from sfumato.release.writing import inputs_of, write_drafts
@@ -191,11 +191,11 @@ class Applied:
                 number = book.begin(self._entry(book.path, target, drafts[0], verdict, escape_formulas))
         return Written(verdict, (*release.table.engine.notices, *formula_notice(cells, escape_formulas))), number
 
-    def _entry(self, ledger: Path, target: Path, draft: Path, verdict: Audit, escaped: bool) -> Entry:
+    def _entry(self, ledger: Path, target: Path, draft: Path, verdict: Audit, escaped: bool) -> LedgerEntry:
         """Say what is published, of what, and what was confirmed."""
         engine, left_out = self.release.table.engine, self.left_out
         confirmed = {name: value for name, value in verdict.measures.items() if isfinite(value)}
-        return Entry(
+        return LedgerEntry(
             when=now(),
             file=os.path.relpath(target, ledger.parent),
             file_digest=file_digest(draft),

@@ -84,12 +84,12 @@ def board_content(certificate: Mapping[str, Any], decision: Decision, path: Path
 def _left_out(certificate: Mapping[str, Any]) -> str:
     """Say how much of the table is not in the file; of a noisy draw nothing is left out, for nobody is in it."""
     left_out, dropped = certificate["for_your_eyes"].get("suppressed", {}), _dropped(certificate)
-    said = f"{DROPPED[:-1]}: {counted(dropped, 'record')}." if dropped else ""
+    sentence = f"{DROPPED[:-1]}: {counted(dropped, 'record')}." if dropped else ""
     if "records" in left_out:
-        return f"{left_out['records']:,} of {counted(left_out['of'], 'record')} left out. {said}".rstrip()
+        return f"{left_out['records']:,} of {counted(left_out['of'], 'record')} left out. {sentence}".rstrip()
     if "items" in left_out:
         return f"{len(left_out['items']):,} of {counted(left_out['of'], 'item')} are published nowhere."
-    return said
+    return sentence
 
 
 def _dropped(certificate: Mapping[str, Any]) -> int:
@@ -104,7 +104,7 @@ def _uses(decision: Decision) -> list[str]:
     utility = [name for name, measure in MEASURES.items() if measure.kind == "utility" and not name.endswith("_em")]
     measured = {name: point.measures[name] for name in utility if name in point.measures}
     first = headlines(map_, point)[2].said
-    more = [said for said in sentences(measured, Subject.of(map_)).values() if said not in first]
+    more = [sentence for sentence in sentences(measured, Subject.of(map_)).values() if sentence not in first]
     return [first, *dict.fromkeys(more)][:MOST_USES]
 
 

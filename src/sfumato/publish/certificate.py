@@ -22,7 +22,7 @@ from sfumato.measures import MEASURES
 from sfumato.phrases import percent
 from sfumato.publish.audit.audit import Audit
 from sfumato.publish.cautions import Caution, found_first
-from sfumato.publish.check_command import Columns, public_check, publisher_check, seen_from
+from sfumato.publish.check_command import ReleasedColumns, public_check, publisher_check, seen_from
 from sfumato.publish.file_alone import FileAlone
 from sfumato.publish.ledger import file_digest
 from sfumato.release import Release
@@ -83,7 +83,7 @@ def internal(certificates: Sequence[Path]) -> Sequence[Path]:
 
 def public_certificate(
     candidate: Candidate,
-    columns: Columns,
+    columns: ReleasedColumns,
     files: Mapping[str, Path],
     alone: FileAlone,
     cautions: Sequence[Caution],
@@ -232,7 +232,7 @@ def _households(suppress: float) -> str:
     )
 
 
-def _part(part: Requirement, form: str, columns: Columns, alone: FileAlone) -> dict[str, Any]:
+def _part(part: Requirement, form: str, columns: ReleasedColumns, alone: FileAlone) -> dict[str, Any]:
     """Say what a part promises, and who can check it."""
     confirmed = str(part) in alone.confirmed
     return {

@@ -17,7 +17,7 @@ from sfumato.table.weights import Weights
 
 
 @dataclass(frozen=True)
-class Columns:
+class ReleasedColumns:
     """The columns of a released file by their roles, as they were declared."""
 
     quasi: tuple[str, ...]
@@ -45,7 +45,7 @@ def argument(name: str) -> str:
     return f"./{name}" if name.startswith("-") else name
 
 
-def public_check(names: Sequence[str], columns: Columns, form: str, parts: Sequence[str]) -> list[str]:
+def public_check(names: Sequence[str], columns: ReleasedColumns, form: str, parts: Sequence[str]) -> list[str]:
     """Return the words by which everybody checks on the files alone the parts of the requirement that they confirm."""
     roles = [word for name in columns.quasi for word in ("--quasi", name)]
     roles += [word for name in columns.sensitive for word in ("--sensitive", name)]

@@ -15,7 +15,7 @@ import pyarrow as pa
 from sfumato.engines import Reading
 from sfumato.evidence.counted import Source, open_published
 from sfumato.publish.audit.audit import audit
-from sfumato.publish.check_command import Columns
+from sfumato.publish.check_command import ReleasedColumns
 from sfumato.release.changes import shown_in_file
 from sfumato.release.writing import GROUP
 from sfumato.requirements import Requirement, TCloseness
@@ -68,7 +68,7 @@ class FileAlone:
 
 def read_alone(
     source: Path | pa.Table,
-    columns: Columns,
+    columns: ReleasedColumns,
     form: str,
     parts: tuple[Requirement, ...],
     delimiter: str | None,
@@ -107,7 +107,7 @@ def _texts(file: Source, name: str) -> tuple[list[str], list[int]]:
     return [column.texts[code] for code in column.codes], counted.counts.tolist()
 
 
-def judged_alone(part: Requirement, columns: Columns) -> bool:
+def judged_alone(part: Requirement, columns: ReleasedColumns) -> bool:
     """Say whether a part can be judged without a hierarchy, which is not published."""
     if not isinstance(part, TCloseness) or part.distance in ("equal", "js"):
         return True
@@ -115,6 +115,6 @@ def judged_alone(part: Requirement, columns: Columns) -> bool:
     return part.distance == "ordered" and all(name in columns.ordered for name in about)
 
 
-def _measures(measures: Mapping[str, float], sensitive: tuple[str, ...], columns: Columns) -> dict[str, float]:
+def _measures(measures: Mapping[str, float], sensitive: tuple[str, ...], columns: ReleasedColumns) -> dict[str, float]:
     allowed = (*MEASURED, ORDERED) if all(name in columns.ordered for name in sensitive) else MEASURED
     return {name: value for name, value in measures.items() if name in allowed}

@@ -34,7 +34,7 @@ BEGUN, DONE = "begun", "published"
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """A file that was published under a mapping."""
 
     when: str
@@ -100,7 +100,7 @@ def now() -> str:
 class PublishedFile:
     """An entry of a ledger, and the state of its file."""
 
-    entry: Entry
+    entry: LedgerEntry
     path: Path
     is_there: bool
     """Whether the file still is what was published."""
@@ -118,7 +118,7 @@ def read_ledger(path: str | Path) -> list[PublishedFile]:
     published = []
     for line in lines:
         if line["state"] == BEGUN:
-            entry = Entry(**line["entry"])
+            entry = LedgerEntry(**line["entry"])
             file = path.parent / entry.file
             is_there = file.exists() and file_digest(file) == entry.file_digest
             if line["number"] in done or is_there:
@@ -151,8 +151,8 @@ def earlier_files(earlier: Any, later: str) -> EarlierFiles:
     if not is_ledger(earlier):
         return EarlierFiles((EarlierFile(earlier),), named=True)
     published = read_ledger(earlier)
-    own = file_digest(Path(later)) if Path(later).exists() else None
-    alike = [i for i, known in enumerate(published) if known.is_there and known.entry.file_digest == own]
+    digest = file_digest(Path(later)) if Path(later).exists() else None
+    alike = [i for i, known in enumerate(published) if known.is_there and known.entry.file_digest == digest]
     place = max(alike, key=lambda i: (published[i].path.resolve() == Path(later).resolve(), i), default=None)
     before = published if place is None else published[:place]
     notices = [f"{earlier}: this file is not in it; all {len(before):,} files are looked at"] if place is None else []
@@ -163,13 +163,13 @@ def earlier_files(earlier: Any, later: str) -> EarlierFiles:
         if not known.is_there
     ]
     notices += _published_twice([known.entry for known in published[: len(before) + (place is not None)]])
-    files = {known.entry.file_digest: known for known in before if known.is_there and known.entry.file_digest != own}
+    files = {known.entry.file_digest: known for known in before if known.is_there and known.entry.file_digest != digest}
     return EarlierFiles(tuple(EarlierFile(one.path, one.entry.escaped) for one in files.values()), tuple(notices))
 
 
-def _published_twice(entries: Sequence[Entry]) -> Iterator[str]:
+def _published_twice(entries: Sequence[LedgerEntry]) -> Iterator[str]:
     """Say which files were made of the very same records as one before them."""
-    first: dict[str, Entry] = {}
+    first: dict[str, LedgerEntry] = {}
     for entry in entries:
         same = first.setdefault(entry.source_digest, entry)
         if same is not entry:
@@ -217,12 +217,12 @@ class Ledger:
         self._before = lines[-1][CHECK] if lines else ""
         self._number = len(lines)
 
-    def earlier(self, source_digest: str) -> Entry | None:
+    def earlier(self, source_digest: str) -> LedgerEntry | None:
         """Return the last entry of a file that was made of the very same rows."""
         published = [known.entry for known in read_ledger(self.path)]
         return next((entry for entry in reversed(published) if entry.source_digest == source_digest), None)
 
-    def begin(self, entry: Entry) -> int:
+    def begin(self, entry: LedgerEntry) -> int:
         """Say what is about to get its name; return the number by which it is said to be done."""
         self._add({"state": BEGUN, "number": self._number, "entry": asdict(entry)})
         return self._number - 1

@@ -36,9 +36,9 @@ def table_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
     protects, does_not = ([] if bucketized else _hidden(certificate)), []
     if exact:
         does_not.append(f"It does not hide who is in it: it has the exact values of {named(columns['quasi'])}.")
-    kept, told = _guesses(certificate["by_sensitive"], "bucket" if bucketized else "group of rows that look alike")
+    kept, guesses = _guesses(certificate["by_sensitive"], "bucket" if bucketized else "group of rows that look alike")
     protects += kept
-    does_not += told
+    does_not += guesses
     protects.append(_checked(promise["parts"]))
     if columns["neutral"]:
         does_not.append(f"Nobody judged whether the values of {named(columns['neutral'])} tell who somebody is.")
@@ -71,10 +71,10 @@ def _shown(
         return [f"Shown as they are: {named([*quasi, *sensitive, *neutral])}."]
     stretched = [name for name in sensitive if _in_stretches(values.get(name, ()))]
     single = [name for name in (*sensitive, *neutral) if name not in stretched]
-    shown = [f"as they are: {named(single)}"] if single else []
-    shown += [f"in stretches: {named(stretched)}"] if stretched else []
+    phrases = [f"as they are: {named(single)}"] if single else []
+    phrases += [f"in stretches: {named(stretched)}"] if stretched else []
     coarser = f"Made coarser where that was needed (a range, a set, * for anything): {named(quasi)}."
-    return [coarser, *([f"Shown {'; '.join(shown)}."] if shown else [])]
+    return [coarser, *([f"Shown {'; '.join(phrases)}."] if phrases else [])]
 
 
 OPEN_END = re.compile(r"<=?-?[\d.]+|-?[\d.]+\+")
@@ -115,10 +115,10 @@ def _guesses(by_sensitive: Mapping[str, Mapping[str, float]], group: str) -> tup
     known = {name: measures["l_frequency"] for name, measures in by_sensitive.items() if "l_frequency" in measures}
     open_ = [name for name, l_frequency in known.items() if l_frequency <= 1]
     kept = sorted(known.keys() - set(open_), key=lambda name: (known[name], name))[: MOST_SENSITIVE - bool(open_)]
-    told = f"It does not hide {named(open_)} of everybody: there is a {group} in which all have the same."
+    sentence = f"It does not hide {named(open_)} of everybody: there is a {group} in which all have the same."
     return (
         [f"In no {group} do more than {at_most(1 / known[name])} have the same {name}." for name in kept],
-        [told] if open_ else [],
+        [sentence] if open_ else [],
     )
 
 
@@ -142,7 +142,7 @@ def draw_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
     columns, promise = certificate["columns"], certificate["promise"]["differential_privacy"]
     epsilon, name = promise["epsilon"], certificate["files"][0]["name"]
     delta = promise.get("delta", 0.0)
-    sure, told = belief(epsilon, delta), {warning["about"] for warning in certificate["warnings"]}
+    sure, topics = belief(epsilon, delta), {warning["about"] for warning in certificate["warnings"]}
     bound = (
         "Who thinks it as likely as not that you are in the table, and guesses by this file, is right at most "
         f"{at_most(sure)} of the time, whatever else they know."
@@ -169,7 +169,7 @@ def draw_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
             "A row that fits you fits by chance, and says nothing of you.",
             "What the file teaches of everybody like you, it teaches of you too.",
             "Most of this file is noise: on average its counts are smaller than the noise in them."
-            if NOISE_PREVAILS in told
+            if NOISE_PREVAILS in topics
             else "Counts of few people are mostly noise: draw no conclusion from them.",
             "Other files about the same people add to what is told of you.",
         ],

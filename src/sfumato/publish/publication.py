@@ -36,7 +36,7 @@ from sfumato.publish.certificate import (
     public_certificate,
     public_meanings,
 )
-from sfumato.publish.check_command import Columns
+from sfumato.publish.check_command import ReleasedColumns
 from sfumato.publish.file_alone import read_alone
 from sfumato.publish.foreign.publication import leaving_foreign
 from sfumato.publish.formulas import written_formulas
@@ -217,12 +217,12 @@ class LeavingTable(Leaving):
         return [*first, f"Published {self.path}: {rows} in {groups}.", checked]
 
 
-def columns_of(release: Release) -> Columns:
+def columns_of(release: Release) -> ReleasedColumns:
     """Return the columns of a released file; the order of sensitive values that were declared is not in it."""
     roles = release.table.roles
     sensitive = roles.sensitive if release.histograms is not None else ()
     ordered = tuple(name for name in sensitive if release.table.hierarchies[name].lists_values)
-    return Columns(roles.quasi, sensitive, roles.neutral, roles.household, ordered, roles.weights)
+    return ReleasedColumns(roles.quasi, sensitive, roles.neutral, roles.household, ordered, roles.weights)
 
 
 def parts_on_the_file(release: Release, wanted: Requirement) -> tuple[Requirement, ...]:

@@ -149,8 +149,10 @@ def release_lines(
     done = changes_sentence(column_changes(release), release.suppressed, release.cells.records)
     lines.append(wrapped(f"What was done: {done}").lstrip())
     several = ", of the worst sensitive attribute where there are several" if len(measured.by_sensitive) > 1 else ""
-    said = sentences(measured.values, Subject(tuple(measured.by_sensitive), records=release.cells.records))
-    return [*lines, "", f"Measured{several} {ARROWS}:", *measure_lines(measured.values, said)]
+    sentences_by_measure = sentences(
+        measured.values, Subject(tuple(measured.by_sensitive), records=release.cells.records)
+    )
+    return [*lines, "", f"Measured{several} {ARROWS}:", *measure_lines(measured.values, sentences_by_measure)]
 
 
 def single_records(table: Table, maker: RecordMaker, wanted: Requirement, target: Target, clock: Clock) -> Single:

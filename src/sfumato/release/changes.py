@@ -64,10 +64,10 @@ def column_changes(release: Release) -> dict[str, str]:
         kept = "dealt out within each bucket"
     else:
         kept = UNCHANGED
-    shown = {
+    sensitive = {
         name: IN_STRETCHES if kept == UNCHANGED and _is_stretched(release, name) else kept for name in roles.sensitive
     }
-    return changes | shown | dict.fromkeys(roles.neutral, UNCHANGED)
+    return changes | sensitive | dict.fromkeys(roles.neutral, UNCHANGED)
 
 
 def _is_stretched(release: Release, sensitive: str) -> bool:
@@ -231,8 +231,8 @@ def shown_in_file(texts: Sequence[str], counts: Sequence[int]) -> str:
     rest = [replace(piece, share=piece.share / (1 - withheld)) for piece in pieces if piece.noun != ROOT]
     if not withheld or not rest:
         return summary(pieces).replace(EXACT.noun, single)
-    said = summary(rest).replace(UNCHANGED, f"as {single}").replace(EXACT.noun, single)
-    return f"{said}; * in {percent(withheld)} of the rows"
+    words = summary(rest).replace(UNCHANGED, f"as {single}").replace(EXACT.noun, single)
+    return f"{words}; * in {percent(withheld)} of the rows"
 
 
 def _is_value(text: str) -> bool:

@@ -108,8 +108,8 @@ class Records(Quiet):
         """Find the leaves nearest to numbers; where one is NaN the value stays as it is, missing most likely."""
         values = leaf_numbers(self.hierarchies[place])[: self.hierarchies[place].domain_size]
         middles = (values[1:] + values[:-1]) / 2
-        found = np.searchsorted(middles, np.nan_to_num(numbers), side="left")
-        return np.where(np.isnan(numbers), self.codes[:, place], found).astype(np.int32)
+        nearest = np.searchsorted(middles, np.nan_to_num(numbers), side="left")
+        return np.where(np.isnan(numbers), self.codes[:, place], nearest).astype(np.int32)
 
 
 def coded_columns(cells: Cells) -> tuple[Quasi | Sensitive, ...]:
@@ -288,8 +288,8 @@ def boxed_records(
     first = np.unique(group, return_index=True)[1]
     sizes = weighted_counts(group, each, len(first))
     boxes = Boxes(lo[first], hi[first], sizes, np.arange(len(first)))
-    shown = values.shape[1] > 0 and bool((values != NOT_SHOWN).all())
-    histograms = _histograms(table.cells, values, each, group, sizes) if shown else None
+    complete = values.shape[1] > 0 and bool((values != NOT_SHOWN).all())
+    histograms = _histograms(table.cells, values, each, group, sizes) if complete else None
     return RecordRelease(table, distinct.codes, distinct.counts, boxes, sizes, histograms, people, truthful, link)
 
 
@@ -307,9 +307,9 @@ def bucketized_records(
     histograms = _histograms(table.cells, values, each, bucket, sizes)
     values = dealt_out(values, bucket, np.random.default_rng(0))
     distinct = Points.of(np.column_stack([codes, codes, values, bucket]).astype(np.int32), each)
-    shown = Points.of(np.column_stack([bucket, codes]).astype(np.int32), each)
-    points = np.ascontiguousarray(shown.codes[:, 1:])
-    boxes = Boxes(points, points, shown.counts, shown.codes[:, 0].astype(np.int64))
+    in_buckets = Points.of(np.column_stack([bucket, codes]).astype(np.int32), each)
+    points = np.ascontiguousarray(in_buckets.codes[:, 1:])
+    boxes = Boxes(points, points, in_buckets.counts, in_buckets.codes[:, 0].astype(np.int64))
     rows, buckets = np.ascontiguousarray(distinct.codes[:, :-1]), distinct.codes[:, -1].astype(np.int64)
     return RecordRelease(
         table, rows, distinct.counts, boxes, sizes, histograms, people=True, truthful=truthful, bucket=buckets
@@ -363,11 +363,11 @@ def replicated_uniques(release: RecordRelease) -> tuple[int, int]:
     """Count the records that occur once in the table and stand in the release as they are, and all that occur once."""
     cells, quasi = release.cells, len(release.cells.quasi)
     points = (release.lo == release.hi).all(axis=1)
-    shown = np.concatenate([release.lo, release.values], axis=1)[points]
+    codes = np.concatenate([release.lo, release.values], axis=1)[points]
     unique = cell_codes(cells)[cells.counts == 1]
     if not release.shows_sensitive:
-        shown, unique = shown[:, :quasi], cells.points.codes[cells.points.counts == 1]
-    _, number = distinct_rows(np.concatenate([unique, shown]))
+        codes, unique = codes[:, :quasi], cells.points.codes[cells.points.counts == 1]
+    _, number = distinct_rows(np.concatenate([unique, codes]))
     return int(np.isin(number[: len(unique)], number[len(unique) :]).sum()), len(unique)
 
 

@@ -148,8 +148,8 @@ def chart_content(map_: Map, public: bool, plain: tuple[str, str] | None) -> dic
 
 def point_content(map_: Map, point: Point, plain: bool) -> dict[str, Any]:
     """Say of a point how it is made, what was measured, and all of it in words; if wanted, its place on headlines."""
-    said = point_settings(point) | judged(map_, point) | _said(map_, point)
-    return said | (plain_place(map_, point) if plain else {})
+    texts = point_settings(point) | judged(map_, point) | _said(map_, point)
+    return texts | (plain_place(map_, point) if plain else {})
 
 
 def point_settings(point: Point) -> dict[str, Any]:

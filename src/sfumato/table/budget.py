@@ -51,7 +51,7 @@ class Coarsening:
 
 
 @dataclass(frozen=True)
-class CodedColumn:
+class BudgetedColumn:
     """A quasi-identifier: its hierarchy, the codes of its texts, the records of every leaf, how much a loss counts."""
 
     tree: Hierarchy
@@ -67,16 +67,16 @@ class CodedColumn:
 
     def steps(self) -> list[tuple[float, int]]:
         """Say for every level below the root what it costs, per what it saves beyond the level before."""
-        found, lost, kinds = [], 0.0, _perplexity(self.counts)
+        options, lost, kinds = [], 0.0, _perplexity(self.counts)
         for level in range(1, self.tree.height):
             bounds = np.array([*self.tree.levels[level].starts, self.tree.size])
             loss = self.tree.losses(bounds[:-1], bounds[1:] - 1)
             sizes = np.add.reduceat(self.counts, bounds[:-1])
             cost, fewer = float(loss @ sizes) / max(sizes.sum(), 1), _perplexity(sizes)
             saved = np.log(kinds / fewer)
-            found.append((self.weight * (cost - lost) / saved if saved > 0 else np.inf, level))
+            options.append((self.weight * (cost - lost) / saved if saved > 0 else np.inf, level))
             lost, kinds = cost, fewer
-        return found
+        return options
 
 
 def _perplexity(counts: Counts) -> float:
@@ -84,7 +84,7 @@ def _perplexity(counts: Counts) -> float:
     return float(np.exp(-(shares * np.log(shares)).sum())) if len(shares) else 1.0
 
 
-def path_of(columns: Mapping[str, CodedColumn]) -> list[dict[str, int]]:
+def path_of(columns: Mapping[str, BudgetedColumn]) -> list[dict[str, int]]:
     """List the levels of all columns, from none coarsened to all as far as can be, the cheapest step first."""
     left = {name: column.steps() for name, column in columns.items()}
     levels = dict.fromkeys(columns, 0)
@@ -97,7 +97,7 @@ def path_of(columns: Mapping[str, CodedColumn]) -> list[dict[str, int]]:
 
 
 def coarsened(
-    engine: Engine, columns: Mapping[str, CodedColumn], others: Sequence[Coding], most_cells: int
+    engine: Engine, columns: Mapping[str, BudgetedColumn], others: Sequence[Coding], most_cells: int
 ) -> Coarsening | None:
     """Find the first step of the path at which the cells are few enough; None where they are so from the start."""
     possible = 1

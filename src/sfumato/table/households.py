@@ -83,10 +83,10 @@ def shared_attributes(codes: Codes, memberships: Memberships, missing: Codes) ->
     """
     if memberships.households == int(memberships.counts.sum()):
         return ()
-    own = codes[memberships.combination]
-    low, high = ranges(memberships.household, own, own)
+    members = codes[memberships.combination]
+    low, high = ranges(memberships.household, members, members)
     alike = households_agree(codes, memberships, missing).all(axis=0)
-    has = (own != missing) * memberships.counts[:, None]
+    has = (members != missing) * memberships.counts[:, None]
     known = [weighted_counts(memberships.household, column, memberships.households) for column in has.T]
     together = np.array([number.max() > 1 for number in known], np.bool_)
     return tuple(np.flatnonzero((low == high).all(axis=0) | (alike & together)).tolist())
@@ -116,14 +116,14 @@ def kept_together(codes: Codes, memberships: Memberships, shared: Sequence[int],
     alike; a cell that lacks some of it goes with the households of its records, and joins them where they are several.
     """
     columns = list(shared)
-    own = codes[:, columns]
-    lacking = (own == missing[columns]).any(axis=1)
+    members = codes[:, columns]
+    lacking = (members == missing[columns]).any(axis=1)
     if not lacking.any():
         return codes
-    number = distinct_rows(own)[1]
+    number = distinct_rows(members)[1]
     number[lacking] = len(codes) + np.arange(int(lacking.sum()))
     component = _components(np.unique(number, return_inverse=True)[1], memberships)
-    low, _ = ranges(component, own, own)  # a missing value is the last code: any other one is taken before it
+    low, _ = ranges(component, members, members)  # a missing value is the last code: any other one is taken before it
     joined = codes.copy()
     joined[:, columns] = low[np.unique(component, return_inverse=True)[1]]
     return joined

@@ -29,7 +29,7 @@ from sfumato.engines import (
 from sfumato.engines.notations import DayOrder
 from sfumato.errors import BadInputError
 from sfumato.phrases import counted
-from sfumato.table.budget import CodedColumn, coarsened, usual_most_cells
+from sfumato.table.budget import BudgetedColumn, coarsened, usual_most_cells
 from sfumato.table.cells import Cells, CountedValues, Quasi, counted_leaves, sorted_cells
 from sfumato.table.hierarchies.automatic import FEW, MOST_CATEGORIES, automatic, looks_like_dates, looks_numeric
 from sfumato.table.hierarchies.categories import flat
@@ -440,7 +440,7 @@ def _within(table: Table, counts: Mapping[str, Counts], most_cells: int) -> Tabl
     """Return a table with at most so many cells: the same one, or one with coarser quasi-identifiers that says so."""
     weights, codings = dict(table.roles.weights), {coding.column: coding for coding in table.codings}
     columns = {
-        name: CodedColumn(table.hierarchies[name], codings[name], counts[name], weights.get(name, 1.0))
+        name: BudgetedColumn(table.hierarchies[name], codings[name], counts[name], weights.get(name, 1.0))
         for name in sorted(table.roles.quasi)
     }
     others = [codings[name] for name in sorted(table.roles.sensitive)]
@@ -452,11 +452,16 @@ def _within(table: Table, counts: Mapping[str, Counts], most_cells: int) -> Tabl
         columns[coding.column].at(coarse.levels[coding.column]) if coding.column in trees else coding
         for coding in table.codings
     )
-    said = [coarse.notice(name, table.hierarchies[name], most_cells) for name in trees]
+    notices = [coarse.notice(name, table.hierarchies[name], most_cells) for name in trees]
     fine = {name: table.hierarchies[name] for name in trees}
     hierarchies = {**table.hierarchies, **trees}
     return replace(
-        table, hierarchies=hierarchies, codings=coded, notices=(*table.notices, *said), fine=fine, most_cells=most_cells
+        table,
+        hierarchies=hierarchies,
+        codings=coded,
+        notices=(*table.notices, *notices),
+        fine=fine,
+        most_cells=most_cells,
     )
 
 

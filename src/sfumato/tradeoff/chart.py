@@ -108,8 +108,8 @@ def families(map_: Map) -> list[str]:
 
 def family_title(map_: Map) -> str:
     """Say what tells the families of a map apart: their requirements, or who made them."""
-    own = [point for point in map_.points if not (point.is_baseline or point.candidate.anonymizer.foreign)]
-    return "anonymizer" if any(point.family for point in own) else "requirement"
+    made_here = [point for point in map_.points if not (point.is_baseline or point.candidate.anonymizer.foreign)]
+    return "anonymizer" if any(point.family for point in made_here) else "requirement"
 
 
 def scale_of(map_: Map, name: str) -> str:

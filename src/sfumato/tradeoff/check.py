@@ -35,7 +35,7 @@ OF_PUBLISHING = ("columns without a role", "identifier ")
 
 
 @dataclass(frozen=True, repr=False)
-class Attribute(Quiet):
+class AttributeRisk(Quiet):
     """What one quasi-identifier adds to the risk."""
 
     spoken: ClassVar[tuple[str, ...]] = ("name",)
@@ -52,7 +52,7 @@ class Attribute(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class WorstGroup(Quiet):
+class RareCombination(Quiet):
     """A combination that few records have. It shows records: for the publisher's eyes only."""
 
     quasi: dict[str, str]
@@ -67,7 +67,7 @@ class WorstGroup(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class Persons(Quiet):
+class RepeatedPersons(Quiet):
     """What an identifier says about persons with several records."""
 
     identifier: str
@@ -113,7 +113,7 @@ class Check(Quiet):
     quasi: tuple[str, ...]
     sensitive: tuple[str, ...]
     risk: GroupRisk
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[AttributeRisk, ...]
     """By what they add to the risk, most first."""
 
     subsets: dict[tuple[str, ...], GroupRisk]
@@ -123,11 +123,11 @@ class Check(Quiet):
     unique_by: dict[int, int]
     """How many unique records need how many quasi-identifiers to be so; 0: more than were looked at."""
 
-    worst: tuple[WorstGroup, ...]
+    worst: tuple[RareCombination, ...]
     smallest_groups: int
     """How many combinations have the smallest frequency."""
 
-    persons: tuple[Persons, ...] = ()
+    persons: tuple[RepeatedPersons, ...] = ()
     individual: IndividualRisk | None = None
     population: PopulationUniques | None = None
     why_no_population: str = ""
@@ -409,29 +409,31 @@ def _why_no_population(size: int | None, meaning: Missing) -> str:
     return "where a missing value matches everything there are no groups to estimate from" if meaning == "any" else ""
 
 
-def _attributes(names: Sequence[str], subsets: Subsets) -> tuple[Attribute, ...]:
+def _attributes(names: Sequence[str], subsets: Subsets) -> tuple[AttributeRisk, ...]:
     """Describe every quasi-identifier, those first without which the average risk would fall most."""
     attributes = []
     for a, name in enumerate(names):
         others = tuple(b for b in range(len(names)) if b != a)
         attributes.append(
-            Attribute(name, subsets.risks[(a,)].combinations, subsets.risks[(a,)], subsets.risks.get(others))
+            AttributeRisk(name, subsets.risks[(a,)].combinations, subsets.risks[(a,)], subsets.risks.get(others))
         )
     return tuple(sorted(attributes, key=lambda each: (each.without.average if each.without else 0.0, each.name)))
 
 
-def _worst(table: Table, given: Combinations, frequencies: Counts, keys: Counts) -> tuple[WorstGroup, ...]:
+def _worst(table: Table, given: Combinations, frequencies: Counts, keys: Counts) -> tuple[RareCombination, ...]:
     """Show the smallest groups, those first that the fewest attributes make unique."""
     worst = []
     quasi = table.cells.quasi
     for i in np.lexsort((keys, frequencies))[:SHOWN]:
         by = () if keys[i] == NEVER else members_of(int(keys[i]))
         values = {attribute.name: attribute.hierarchy.leaves[given.codes[i, a]] for a, attribute in enumerate(quasi)}
-        worst.append(WorstGroup(values, int(given.counts[i]), int(frequencies[i]), tuple(quasi[a].name for a in by)))
+        worst.append(
+            RareCombination(values, int(given.counts[i]), int(frequencies[i]), tuple(quasi[a].name for a in by))
+        )
     return tuple(worst)
 
 
-def _persons(table: Table, column: str, number: Counts) -> Persons:
+def _persons(table: Table, column: str, number: Counts) -> RepeatedPersons:
     """Count the persons an identifier tells apart, in the table and in every group."""
     pairs = column_pairs(table.engine, column, table.link)
     unnamed = unnamed_pairs(pairs)
@@ -444,7 +446,7 @@ def _persons(table: Table, column: str, number: Counts) -> Persons:
     records = np.bincount(group, pairs.counts, len(persons))
     of_person = np.bincount(pairs.value[~unnamed], pairs.counts[~unnamed])
     of_person = of_person[of_person > 0]
-    return Persons(
+    return RepeatedPersons(
         column,
         len(of_person) + lone,
         int((of_person > 1).sum()),

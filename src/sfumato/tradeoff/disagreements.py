@@ -40,7 +40,7 @@ ALIKE = 1e-9
 
 
 @dataclass(frozen=True, repr=False)
-class Standing(Quiet):
+class StandingByMeasure(Quiet):
     """Where a release stands by one measure among those that have it."""
 
     spoken: ClassVar[tuple[str, ...]] = ("measure", "side")
@@ -62,8 +62,8 @@ class Disagreement(Quiet):
     spoken: ClassVar[tuple[str, ...]] = ("point",)
 
     point: Point
-    axis: Standing
-    others: tuple[Standing, ...]
+    axis: StandingByMeasure
+    others: tuple[StandingByMeasure, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,7 +88,7 @@ class Disagreements(Quiet):
         """Of every measure the costs of all releases that have it, the best first."""
         return {name: sorted(cost(name, p.measures[name]) for p in self.releases if p.has([name])) for name in MEASURES}
 
-    def standing(self, point: Point, measure: str) -> Standing | None:
+    def standing(self, point: Point, measure: str) -> StandingByMeasure | None:
         """Say where a release stands by a measure; None where too few releases have it, or this one has not."""
         known = self._costs[measure]
         if point.is_baseline or not point.has([measure]) or len(known) < FEWEST:
@@ -98,7 +98,7 @@ class Disagreements(Quiet):
         better, worse = bisect_left(known, point_cost - near), len(known) - bisect_right(known, point_cost + near)
         good, bad = 3 * better < len(known), 3 * worse < len(known)
         side = "" if good == bad else "good" if good else "bad"
-        return Standing(measure, point.measures[measure], better + 1, len(known), side)
+        return StandingByMeasure(measure, point.measures[measure], better + 1, len(known), side)
 
     @cached_property
     def compared(self) -> dict[str, list[str]]:
@@ -136,6 +136,6 @@ class Disagreements(Quiet):
         return [disagreement for point in self.frontier for disagreement in self.of_point(point)]
 
 
-def _is_idle(point: Point, standing: Standing) -> bool:
+def _is_idle(point: Point, standing: StandingByMeasure) -> bool:
     """Say whether a release looks bad by an attack that does not beat its baseline; where that is unknown, it may."""
     return standing.side == "bad" and point.measures.get(BEATEN.get(standing.measure, ""), 1.0) <= ALIKE

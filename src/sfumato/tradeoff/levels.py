@@ -117,11 +117,11 @@ class ColumnHierarchy(Quiet):
         above = self.hierarchy.ancestors[level, leaves]
         for start, end in zip(*_runs(above), strict=True):
             label = self.hierarchy.levels[level].labels[above[start]]
-            own = leaves[start:end]
-            below = tuple(self._nodes(level - 1, own, least)) if level > least else ()
+            names = leaves[start:end]
+            below = tuple(self._nodes(level - 1, names, least)) if level > least else ()
             if len(below) == 1 and below[0].label == label:  # the same node on the next level
                 below = below[0].children
-            yield Node(level, label, int(self.counts[own].sum()), below)
+            yield Node(level, label, int(self.counts[names].sum()), below)
 
     def entry(self) -> dict[str, object]:
         """Write it as the entry of a TOML file."""

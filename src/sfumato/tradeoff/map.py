@@ -246,7 +246,7 @@ class Map:
         """
         from sfumato.tradeoff.exploration.adding import added  # it makes maps, so it cannot be imported before them
 
-        said = {
+        declared = {
             "label": name,
             "claim": claim,
             "epsilon": epsilon,
@@ -261,7 +261,7 @@ class Map:
             "sensitive_table": sensitive_table,
             "seed": seed,
         }
-        return added(self, given, said)
+        return added(self, given, declared)
 
     @cached_property
     def baselines(self) -> tuple[Point, ...]:

@@ -115,11 +115,11 @@ def public_map(map_: Map) -> Map:
         for point, id in zip(map_.points, public_ids(map_), strict=True)
         if point.is_grouped and _may_be_named(point)
     ]
-    own = [not point.candidate.anonymizer.foreign for point, _ in exact]
+    made_here = [not point.candidate.anonymizer.foreign for point, _ in exact]
     steps = public_steps(
-        map_, sum(point.status == "measured" for (point, _), ours in zip(exact, own, strict=True) if ours)
+        map_, sum(point.status == "measured" for (point, _), ours in zip(exact, made_here, strict=True) if ours)
     )
-    given = [_given(point, steps) if ours else {} for (point, _), ours in zip(exact, own, strict=True)]
+    given = [_given(point, steps) if ours else {} for (point, _), ours in zip(exact, made_here, strict=True)]
     axes = _public_axes(study, [name for name in ALLOWED if any(name in numbers for numbers in given)])
     names = (*axes, *PROMISED) if axes is not None and _told_apart(given, axes) else ()
     known = [name for name in ALLOWED if name in names]

@@ -107,8 +107,8 @@ def _commonest(release: BasketRelease) -> list[list[Any]]:
     for item in np.argsort(-baskets.supports, kind="stable")[:SHOWN].tolist():
         ways = [code for code in dict.fromkeys(codes[baskets.codes == item].tolist()) if code >= 0]
         label = short(" or ".join(release.labels[code] for code in ways)) or "left out"
-        shown = int(release.part_supports[ways].sum())
-        rows.append([baskets.items[item], int(baskets.supports[item]), label, shown])
+        occurrences = int(release.part_supports[ways].sum())
+        rows.append([baskets.items[item], int(baskets.supports[item]), label, occurrences])
     return rows
 
 

@@ -46,9 +46,11 @@ LEAST_SHARE = 0.01
 
 def basket_proposals(study: BasketStudy, baskets: Baskets) -> Proposals:
     """Propose what can be tried on baskets: families of the study's own candidates first."""
-    own = [replace(one, warm=()) for one in study.candidates if not one.anonymizer.baseline]
+    candidates = [replace(one, warm=()) for one in study.candidates if not one.anonymizer.baseline]
     families = [
-        Family(one, dial, (0,)) for one in (*own, *_offered(study, own)) for dial in _dials(one.requirement, baskets)
+        Family(one, dial, (0,))
+        for one in (*candidates, *_offered(study, candidates))
+        for dial in _dials(one.requirement, baskets)
     ]
     return Proposals(tuple(ENDS.candidates), tuple({family.key: family for family in families}.values()))
 
@@ -61,12 +63,12 @@ def _dials(requirement: BasketRequirement, baskets: Baskets) -> list[Dial]:
     return [*([] if sizes is None else [sizes]), *shares]
 
 
-def _offered(study: BasketStudy, own: list[BasketCandidate]) -> Iterator[BasketCandidate]:
+def _offered(study: BasketStudy, candidates: list[BasketCandidate]) -> Iterator[BasketCandidate]:
     """List an example of every maker with what it serves, in the utility constraints and limits of the study."""
-    policies: Any = dict.fromkeys((one.utility, one.limit) for one in own) or [(None, SuppressionLimit())]
-    asked = {one.requirement.m for one in own if isinstance(one.requirement, KMAnonymity)}
+    policies: Any = dict.fromkeys((one.utility, one.limit) for one in candidates) or [(None, SuppressionLimit())]
+    asked = {one.requirement.m for one in candidates if isinstance(one.requirement, KMAnonymity)}
     promises = [KMAnonymity(2, m) for m in sorted({1, study.scales.known, *asked}, reverse=True)]
-    named = dict.fromkeys(one.requirement for one in own if one.requirement.names_items)
+    named = dict.fromkeys(one.requirement for one in candidates if one.requirement.names_items)
     for maker in map(candidate_maker, OFFERED):
         for utility, limit in policies:
             if maker.name == "upcta" if utility is None else not maker.keeps_utility_constraints:

@@ -125,7 +125,7 @@ class Recoded(Quiet):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Published(Quiet):
+class PublishedLabels(Quiet):
     """What stands in the file: every label that some record shows, once, and what every item of a basket became.
 
     A label stands for the same items in all pieces, so a reader need not know of pieces.
@@ -159,11 +159,11 @@ class PieceRecodings(Sequence[Recoding], ABC):
     """The recodings of very many pieces, each made when it is asked for: in full they would be pieces x items."""
 
     @abstractmethod
-    def published(self, baskets: Baskets) -> Published:
+    def published(self, baskets: Baskets) -> PublishedLabels:
         """Say what stands in the file without making the recodings."""
 
 
-def published_by(baskets: Baskets, recodings: Sequence[Recoding], piece: Codes) -> Published:
+def published_by(baskets: Baskets, recodings: Sequence[Recoding], piece: Codes) -> PublishedLabels:
     """Say what recodings publish of the baskets of their pieces."""
     codes = np.full(len(baskets.codes), SUPPRESSED, np.int32)
     places: dict[str, int] = {}
@@ -171,10 +171,10 @@ def published_by(baskets: Baskets, recodings: Sequence[Recoding], piece: Codes) 
     members: list[Codes] = []
     for recoding, at in zip(recodings, occurrences_by_piece(baskets, piece, len(recodings)), strict=True):
         parts = recoding.parts[baskets.codes[at]]
-        shown = np.unique(parts[parts >= 0])
+        labels = np.unique(parts[parts >= 0])
         numbers = np.full(recoding.size + 1, SUPPRESSED, np.int32)
         ends, items = recoding.members_by_part
-        for part in shown.tolist():
+        for part in labels.tolist():
             label = recoding.labels[part]
             if label not in places:
                 places[label] = len(leaves)
@@ -185,7 +185,7 @@ def published_by(baskets: Baskets, recodings: Sequence[Recoding], piece: Codes) 
     withheld = tuple((number, one.suppressed) for number, one in enumerate(recodings) if len(one.suppressed))
     lengths = np.array([0, *(len(items) for items in members)], np.int64)
     joined = np.concatenate(members) if members else np.zeros(0, np.int32)
-    return Published(
+    return PublishedLabels(
         tuple(places),
         np.array(leaves, np.int64),
         recodings[0].domain,
@@ -241,7 +241,7 @@ class BasketRelease(Quiet):
         return self.recodings[0]
 
     @cached_property
-    def published(self) -> Published:
+    def published(self) -> PublishedLabels:
         """What stands in the file; linear in the baskets, however many pieces there are."""
         if isinstance(self.recodings, PieceRecodings):
             return self.recodings.published(self.baskets)
@@ -262,9 +262,9 @@ class BasketRelease(Quiet):
     @cached_property
     def suppressed(self) -> Counts:
         """The items that no record shows although some have them."""
-        shown = np.zeros(len(self.baskets.items), np.bool_)
-        shown[self.baskets.codes[self.published.codes >= 0]] = True
-        return np.flatnonzero((self.baskets.supports > 0) & ~shown)
+        published = np.zeros(len(self.baskets.items), np.bool_)
+        published[self.baskets.codes[self.published.codes >= 0]] = True
+        return np.flatnonzero((self.baskets.supports > 0) & ~published)
 
     @cached_property
     def suppressed_occurrences(self) -> int:

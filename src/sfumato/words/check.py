@@ -8,7 +8,7 @@ from sfumato.measures.disclosure.group_risk import THRESHOLDS
 from sfumato.measures.disclosure.superpopulation import SMALL_FRACTION
 from sfumato.mixed.check import MixedCheck
 from sfumato.phrases import counted, listed, percent
-from sfumato.tradeoff.check import Check, Persons
+from sfumato.tradeoff.check import Check, RepeatedPersons
 from sfumato.transactions.check import BasketCheck
 from sfumato.transactions.policy import known_in_words
 from sfumato.words.mixed.check import mixed_check_parts
@@ -162,7 +162,7 @@ def _worst(check: Check) -> Iterator[str]:
         yield f"  {counted(group.frequency, 'record')}: {values}{why}"
 
 
-def _persons(check: Check, persons: Persons) -> Iterator[str]:
+def _persons(check: Check, persons: RepeatedPersons) -> Iterator[str]:
     if not persons.repeated:
         yield f"By {persons.identifier!r} every record is another person, so groups of k records are k persons."
     else:

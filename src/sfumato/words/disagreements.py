@@ -7,7 +7,7 @@ from statistics import median
 from sfumato.measures import MEASURES
 from sfumato.phrases import counted, listed, number, percent
 from sfumato.tradeoff import Point
-from sfumato.tradeoff.disagreements import Disagreement, Disagreements, Standing
+from sfumato.tradeoff.disagreements import Disagreement, Disagreements, StandingByMeasure
 
 THIRDS = {
     ("risk", "good"): "safer",
@@ -68,7 +68,7 @@ def readers(disagreements: Disagreements) -> str:
     )
 
 
-def _place(standing: Standing) -> str:
+def _place(standing: StandingByMeasure) -> str:
     return f"{number(standing.value)}, rank {standing.rank:,} of {standing.of:,}"
 
 

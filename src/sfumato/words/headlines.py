@@ -96,8 +96,8 @@ def learned(point: Point, subject: Subject) -> Headline:
     right = {name: share for name, share in shares.items() if share is not None}
     if right:
         best = max(right, key=lambda name: right[name])
-        said = sentence(best, measures[best], subject, baselines[best])
-        return Headline(about, said, (best,), max(right[best], baselines[best] or 0.0))
+        words = sentence(best, measures[best], subject, baselines[best])
+        return Headline(about, words, (best,), max(right[best], baselines[best] or 0.0))
     for name in ("rho", "a_know"):
         if point.has([name]):
             return Headline(about, sentence(name, measures[name], subject), (name,), measures[name])
@@ -114,8 +114,8 @@ def useful(map_: Map, point: Point, subject: Subject) -> Headline:
     if name is None or not point.has([name]):
         return Headline(about, "Not measured." if name is None else f"Not measured: {name} is not known of it.")
     kept = place(map_, name, point)
-    said = sentence(name, point.measures[name], subject)
-    return Headline(about, f"{kept_words(kept)} {said}".lstrip(), (name,), kept.share)
+    words = sentence(name, point.measures[name], subject)
+    return Headline(about, f"{kept_words(kept)} {words}".lstrip(), (name,), kept.share)
 
 
 def useful_measure(map_: Map) -> str | None:

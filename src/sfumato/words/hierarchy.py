@@ -51,10 +51,10 @@ def _effects(looked_at: ColumnHierarchy) -> Iterator[str]:
 def _lines(node: Node, indent: str) -> Iterator[str]:
     """Write a node and, deeper, the nodes below it; of many the first ones."""
     yield f"{indent}{_label(node.label):{max(1, 50 - len(indent))}} {node.records:>12,}"
-    shown = node.children if len(node.children) <= FOLDED + 1 else node.children[:FOLDED]
-    for child in shown:
+    children = node.children if len(node.children) <= FOLDED + 1 else node.children[:FOLDED]
+    for child in children:
         yield from _lines(child, f"{indent}  ")
-    folded = node.children[len(shown) :]
+    folded = node.children[len(children) :]
     if folded:
         text = f"… {len(folded):,} more"
         yield f"{indent}  {text:{max(1, 48 - len(indent))}} {sum(child.records for child in folded):>12,}"

@@ -69,20 +69,20 @@ def claim_sentence(point: Point) -> str:
     >>> claim_sentence(Point("1", candidate, "measured", brought=found))
     'Claimed: k-anonymity k=5; it holds of the file. Every group satisfies it.'
     """
-    found = point.brought or {}
-    if "claim" not in found:
+    findings = point.brought or {}
+    if "claim" not in findings:
         return ""
-    return f"Claimed: {found['claim']}; {CLAIMS[found['verdict']]}. {found['why']}"
+    return f"Claimed: {findings['claim']}; {CLAIMS[findings['verdict']]}. {findings['why']}"
 
 
 def found_sentences(point: Point) -> list[str]:
     """Say everything that was found of a release that was made elsewhere, first why it may not be published."""
-    found = point.brought
-    if found is None:
+    findings = point.brought
+    if findings is None:
         return []
     refused = f"It {point.refused}." if point.refused else ""
-    notices = [f"{notice[:1].upper()}{notice[1:]}." for notice in found["notices"]]
-    return [sentence for sentence in (refused, claim_sentence(point), *found["cautions"], *notices) if sentence]
+    notices = [f"{notice[:1].upper()}{notice[1:]}." for notice in findings["notices"]]
+    return [sentence for sentence in (refused, claim_sentence(point), *findings["cautions"], *notices) if sentence]
 
 
 def foreign_lines(map_: Map) -> Iterator[str]:
@@ -129,9 +129,9 @@ def _items(about: Mapping[str, Any]) -> str:
 
 def measure_lines(measures: Mapping[str, float], sentences: Mapping[str, str] | None = None) -> list[str]:
     """Write measures in their usual order: name, value, which way is better, what it says, or else what it means."""
-    said = {name: measure.meaning for name, measure in MEASURES.items()} | dict(sentences or {})
+    meanings = {name: measure.meaning for name, measure in MEASURES.items()} | dict(sentences or {})
     return [
-        f"  {name:22} {number(measures[name]):>12} {'^' if measure.better == 'higher' else 'v'} {said[name]}"
+        f"  {name:22} {number(measures[name]):>12} {'^' if measure.better == 'higher' else 'v'} {meanings[name]}"
         for name, measure in MEASURES.items()
         if name in measures
     ]

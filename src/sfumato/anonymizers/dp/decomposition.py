@@ -26,7 +26,7 @@ LEAST_VARIANCE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Level:
+class BoxLevel:
     """The boxes of one level, and where each one's children start on the next."""
 
     lo: Codes
@@ -71,7 +71,7 @@ def next_attributes(level: int, lo: Codes, hi: Codes) -> Counts:
     return attributes
 
 
-def cut_boxes(level: Level, attribute: Counts, cut: Codes) -> tuple[Codes, Codes]:
+def cut_boxes(level: BoxLevel, attribute: Counts, cut: Codes) -> tuple[Codes, Codes]:
     """Return the boxes of the next level, the children of a box side by side, the lower one first."""
     parts = np.where(attribute >= 0, 2, 1)
     lo, hi = np.repeat(level.lo, parts, axis=0), np.repeat(level.hi, parts, axis=0)
@@ -84,17 +84,17 @@ def cut_boxes(level: Level, attribute: Counts, cut: Codes) -> tuple[Codes, Codes
 
 def next_level(
     private: PrivateCells, lo: Codes, hi: Codes, attribute: Counts, cut: Codes
-) -> tuple[Level, Codes, Codes]:
+) -> tuple[BoxLevel, Codes, Codes]:
     """Cut the boxes and send the records along; return the level that is done with and the boxes of the next."""
     parts = np.where(attribute >= 0, 2, 1)
-    level = Level(lo, hi, np.cumsum(parts) - parts)
+    level = BoxLevel(lo, hi, np.cumsum(parts) - parts)
     private.divide(attribute, cut, level.child)
     return level, *cut_boxes(level, attribute, cut)
 
 
 def grow(
     domain: Domain, private: PrivateCells, budgets: Sequence[float], cut: Cut
-) -> tuple[list[Level], list[Numbers]]:
+) -> tuple[list[BoxLevel], list[Numbers]]:
     """Grow a tree with one level per budget; return its levels with their noisy histograms."""
     levels, noisy = [], []
     lo, hi = domain.whole()
@@ -105,10 +105,10 @@ def grow(
         attribute = next_attributes(depth, lo, hi)
         done, lo, hi = next_level(private, lo, hi, attribute, cut(depth, attribute, lo, hi))
         levels.append(done)
-    return [*levels, Level(lo, hi, np.zeros(0, np.int64))], noisy
+    return [*levels, BoxLevel(lo, hi, np.zeros(0, np.int64))], noisy
 
 
-def consistent(levels: Sequence[Level], noisy: Sequence[Numbers], budgets: Sequence[float]) -> list[Numbers]:
+def consistent(levels: Sequence[BoxLevel], noisy: Sequence[Numbers], budgets: Sequence[float]) -> list[Numbers]:
     """Make children sum up to their parents: the best linear unbiased estimate from the counts of all levels.
 
     Hay et al. 2010 for equal noise, Cormode et al. 2012 for noise that differs by level; here every box has a variance

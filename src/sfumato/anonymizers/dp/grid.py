@@ -18,7 +18,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from sfumato.anonymizers.dp.decomposition import Level, consistent, next_attributes, next_level, split
+from sfumato.anonymizers.dp.decomposition import BoxLevel, consistent, next_attributes, next_level, split
 from sfumato.anonymizers.dp.mechanism import (
     MOST_LEVELS,
     BoxMechanism,
@@ -67,7 +67,7 @@ class DPGrid(BoxMechanism):
         lo, hi, first = _halved(domain, private, coarse_lo, coarse_hi, finer, levels)
         deepest = levels + int(finer.max())
         fine = private.histograms(len(lo), domain.values.size, deepest, budgets[1]).astype(np.float64)
-        tree = [Level(coarse_lo, coarse_hi, first), Level(lo, hi, np.zeros(0, np.int64))]
+        tree = [BoxLevel(coarse_lo, coarse_hi, first), BoxLevel(lo, hi, np.zeros(0, np.int64))]
         return lo, hi, consistent(tree, [coarse, fine], budgets)[-1]
 
 

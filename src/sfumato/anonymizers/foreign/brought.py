@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from sfumato.anonymizers.foreign.claims import Verdict, epsilon_text, epsilon_verdict, judged, people_alone
 from sfumato.anonymizers.foreign.columns import MissingMeans
-from sfumato.anonymizers.foreign.placing import Placed, placed
+from sfumato.anonymizers.foreign.placing import PlacedRows, placed
 from sfumato.anonymizers.foreign.rows import ReadRows, read_rows
 from sfumato.arrays import Counts
 from sfumato.configuration import Option, check_options
@@ -249,22 +249,22 @@ class Brought(ReleaseMaker, ABC):
     def read_content(self, content: Content, table: Table) -> Release | RecordRelease:
         """Make a release of what was brought, and say what was found."""
         rows = self.rows(content, table)
-        found = placed(rows, self.people)
-        return replace(found.release, details={"brought": self._findings(rows, found)})
+        placed_rows = placed(rows, self.people)
+        return replace(placed_rows.release, details={"brought": self._findings(rows, placed_rows)})
 
-    def _findings(self, rows: ReadRows, found: Placed) -> dict[str, Any]:
+    def _findings(self, rows: ReadRows, placed_rows: PlacedRows) -> dict[str, Any]:
         """Say what is claimed, whether it holds, and what else should be known; for the publisher's eyes."""
         verdict = self._verdict(rows)
-        release = found.release
+        release = placed_rows.release
         return {
             **({} if verdict is None else verdict.values()),
             "rows": rows.records,
             "truthful": bool(release.truthful and release.people),
-            "certain": found.certain,
+            "certain": placed_rows.certain,
             "linked": rows.linked is not None,
             "alone": people_alone(rows) if self.people else 0,
             **({} if self.group is None else {"buckets": len(rows.group[0])}),
-            "cautions": _cautions(rows, found, self.people),
+            "cautions": _cautions(rows, placed_rows, self.people),
             "notices": list(rows.notices),
         }
 
@@ -274,18 +274,18 @@ class Brought(ReleaseMaker, ABC):
         return None if self.claim is None else judged(self.claim, rows, self.people)
 
 
-def _cautions(rows: ReadRows, found: Placed, people: bool) -> list[str]:
+def _cautions(rows: ReadRows, placed_rows: PlacedRows, people: bool) -> list[str]:
     """Say where a measure means something else than of a release that was made here."""
     if not people:
         nobody = "Its records stand for nobody, so nothing that counts people is said of it."
         return [nobody, *_replicated(rows)]
     cautions = []
-    release, total = found.release, counted(rows.records, "row")
+    release, total = placed_rows.release, counted(rows.records, "row")
     if not release.truthful:
-        if found.outside:
-            why = f"{found.outside:,} of {total} do not show what covers the person they stand for"
-        elif found.coverage is not None and not found.coverage.holds:
-            why = f"{found.coverage.uncovered:,} of {total} cannot be records of the table"
+        if placed_rows.outside:
+            why = f"{placed_rows.outside:,} of {total} do not show what covers the person they stand for"
+        elif placed_rows.coverage is not None and not placed_rows.coverage.holds:
+            why = f"{placed_rows.coverage.uncovered:,} of {total} cannot be records of the table"
         elif rows.moved:
             why = f"{counted(rows.moved, 'value')} are not of the table's domain"
         else:
@@ -295,7 +295,7 @@ def _cautions(rows: ReadRows, found: Placed, people: bool) -> list[str]:
             "among each other, and its loss is not said."
         )
         cautions += _replicated(rows)
-    elif not found.certain:
+    elif not placed_rows.certain:
         cautions.append(
             "It is truthful, but not certain which people stand in which group; what needs that is not said."
         )
@@ -316,8 +316,8 @@ def _replicated(rows: ReadRows) -> list[str]:
     cells, known = rows.table.cells, rows.shows_sensitive
     width = len(cells.quasi) + (len(cells.sensitive) if known else 0)
     table_codes = np.ascontiguousarray(cell_codes(cells)[:, :width])
-    shown = np.ascontiguousarray(np.column_stack([lo, rows.values if known else rows.values[:, :0]])[exact])
-    first, number = distinct_rows(np.concatenate([table_codes, shown.astype(np.int32)]))
+    points = np.ascontiguousarray(np.column_stack([lo, rows.values if known else rows.values[:, :0]])[exact])
+    first, number = distinct_rows(np.concatenate([table_codes, points.astype(np.int32)]))
     people = np.bincount(number[: cells.size], cells.counts, len(first))
     same = people[number[cells.size :]]
     weights = rows.counted.counts[exact]

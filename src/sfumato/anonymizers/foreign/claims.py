@@ -83,10 +83,10 @@ def profiles(rows: ReadRows) -> Mapping[str, Profile]:
     for attribute in rows.table.cells.sensitive:
         if attribute.name in rows.sensitive:
             column, labels = rows.sensitive[attribute.name], attribute.hierarchy.leaves
-            shown = column.column.called([labels[leaf] for leaf in column.leaves])
+            labelled = column.column.called([labels[leaf] for leaf in column.leaves])
             every = TextColumn(tuple(attribute.labels), np.arange(attribute.size, dtype=np.int32))
-            compared = baseline(attribute.name, every, attribute.counts, shown.texts, attribute.hierarchy)
-            known[attribute.name] = Profile.of(compared, shown, rows.group[1], rows.counted.counts)
+            compared = baseline(attribute.name, every, attribute.counts, labelled.texts, attribute.hierarchy)
+            known[attribute.name] = Profile.of(compared, labelled, rows.group[1], rows.counted.counts)
     return known
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sfumato.arrays import Codes, Counts, Flags
 from sfumato.errors import BadInputError
 from sfumato.evidence.counted import EMPTY, STAR, TextColumn, shown_text
-from sfumato.evidence.notation import Mask, Meaning, Notation, Stretch, ValueDomain, read_day, read_number
+from sfumato.evidence.notation import Mask, Meaning, Notation, NumberStretch, ValueDomain, read_day, read_number
 from sfumato.phrases import counted
 from sfumato.quiet import Quiet
 from sfumato.table import Hierarchy
@@ -96,20 +96,20 @@ def read_quasi(
             lo[place], hi[place] = 0, hierarchy.size - 1
             continue
         met = leaves_met(hierarchy, notation.read(text))
-        found = np.flatnonzero(met)
-        if len(found):
-            lo[place], hi[place] = found[0], found[-1]
-            if len(found) <= found[-1] - found[0]:
+        inside = np.flatnonzero(met)
+        if len(inside):
+            lo[place], hi[place] = inside[0], inside[-1]
+            if len(inside) <= inside[-1] - inside[0]:
                 sets[place] = met
         else:
             nowhere.append(place)
-    moved, said = _moved(origin, name, [column.texts[place] for place in nowhere], rows[nowhere], hierarchy)
+    moved, remarks = _moved(origin, name, [column.texts[place] for place in nowhere], rows[nowhere], hierarchy)
     lo[nowhere] = hi[nowhere] = moved
-    said += _apart(name, int(rows[list(sets)].sum()))
+    remarks += _apart(name, int(rows[list(sets)].sum()))
     return ReadColumn(
         name=name,
         column=column,
-        notices=(*notices, *said),
+        notices=(*notices, *remarks),
         moved=int(rows[nowhere].sum()),
         lo=lo,
         hi=hi,
@@ -133,9 +133,11 @@ def read_sensitive(
     leaves = hierarchy.encode([text or None for text in column.texts])
     leaves = np.array([known.get(text, code) for text, code in zip(column.texts, leaves, strict=True)], np.int32)
     nowhere = np.flatnonzero(leaves < 0).tolist()
-    leaves[nowhere], said = _moved(origin, name, [column.texts[place] for place in nowhere], rows[nowhere], hierarchy)
+    leaves[nowhere], remarks = _moved(
+        origin, name, [column.texts[place] for place in nowhere], rows[nowhere], hierarchy
+    )
     moved = int(rows[nowhere].sum())
-    return ReadValues(name=name, column=column, notices=(*notices, *said), moved=moved, leaves=leaves)
+    return ReadValues(name=name, column=column, notices=(*notices, *remarks), moved=moved, leaves=leaves)
 
 
 def leaves_met(hierarchy: Hierarchy, meaning: Meaning) -> Flags:
@@ -153,7 +155,7 @@ def leaves_met(hierarchy: Hierarchy, meaning: Meaning) -> Flags:
     return met
 
 
-def _meets(stretch: Stretch, firsts: NDArray[np.float64], lasts: NDArray[np.float64], half_open: bool) -> Flags:
+def _meets(stretch: NumberStretch, firsts: NDArray[np.float64], lasts: NDArray[np.float64], half_open: bool) -> Flags:
     """Say which leaves a stretch meets; half-open ones do not have their upper end, but for the last."""
     below = stretch.low < lasts if half_open or not stretch.low_in else stretch.low <= lasts
     if half_open and stretch.low_in:
@@ -169,8 +171,8 @@ def _canonical(name: str, column: TextColumn, hierarchy: Hierarchy, na: Sequence
     """Write everything that is missing alike; say where `NA` was taken for missing unasked."""
     usual = [text for text in USUAL_NA if text in column.texts and text not in na and text not in hierarchy.intervals]
     missing = {*na, *usual, EMPTY}
-    said = [f"column {name!r}: {usual[0]!r} is read as missing"] if usual else []
-    return column.called(["" if text in missing else text for text in column.texts]), said
+    remarks = [f"column {name!r}: {usual[0]!r} is read as missing"] if usual else []
+    return column.called(["" if text in missing else text for text in column.texts]), remarks
 
 
 def _rows(column: TextColumn, weights: Counts) -> Counts:
@@ -207,7 +209,7 @@ def _moved(origin: str, name: str, texts: Sequence[str], rows: Counts, hierarchy
         )
     firsts, lasts = np.asarray(hierarchy.firsts), np.asarray(hierarchy.lasts)
     outside = (numbers < firsts[0]) | (numbers > lasts[-1])
-    said = [
+    remarks = [
         f"column {name!r}: {counted(int(rows[which].sum()), 'row')} {'has' if rows[which].sum() == 1 else 'have'} a "
         f"number {where}; {what} is taken"
         for which, where, what in (
@@ -216,7 +218,7 @@ def _moved(origin: str, name: str, texts: Sequence[str], rows: Counts, hierarchy
         )
         if which.any()
     ]
-    return nearest_leaves(hierarchy, numbers), said
+    return nearest_leaves(hierarchy, numbers), remarks
 
 
 def nearest_leaves(hierarchy: Hierarchy, numbers: NDArray[np.float64]) -> Codes:

@@ -20,7 +20,7 @@ from sfumato.anonymizers.foreign.buckets import Puzzle
 from sfumato.anonymizers.foreign.rows import ReadRows
 from sfumato.arrays import Codes, Counts, Flags
 from sfumato.engines import Reading
-from sfumato.evidence.boxes import Combinations, places_of
+from sfumato.evidence.boxes import TextCombinations, places_of
 from sfumato.evidence.counted import STAR, TextColumn, open_source
 from sfumato.evidence.coverage import Coverage, bucket_coverage, coverage
 from sfumato.evidence.matching import reread
@@ -36,7 +36,7 @@ MOST_PAIRS = 50_000_000
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedRows:
     """A release of a file's rows, and how it came about."""
 
     release: Release | RecordRelease
@@ -52,23 +52,23 @@ class Placed:
         return isinstance(self.release, Release)
 
 
-def placed(rows: ReadRows, people: bool) -> Placed:
+def placed(rows: ReadRows, people: bool) -> PlacedRows:
     """Make a release of the rows of a file, whose records stand for people or for nobody."""
     if not people:
-        return Placed(_records(rows, False, truthful=False), None, 0)
+        return PlacedRows(_records(rows, False, truthful=False), None, 0)
     if rows.bucket is not None:
         return _bucketized(rows)
     if rows.linked is not None:
         inside = _covers_person(rows, rows.linked, rows.shows_sensitive)
         if inside.all() and not rows.moved:
-            return Placed(_release(rows, Assignment.gathered(rows.linked, rows.group[1])), None, 0)
-        return Placed(_records(rows, True, truthful=False), None, int((~inside).sum()))
-    found = _coverage(rows) if rows.quasi else None
-    can_be = rows.moved == 0 and (found is None or (found.holds and found.exact))
+            return PlacedRows(_release(rows, Assignment.gathered(rows.linked, rows.group[1])), None, 0)
+        return PlacedRows(_records(rows, True, truthful=False), None, int((~inside).sum()))
+    coverage = _coverage(rows) if rows.quasi else None
+    can_be = rows.moved == 0 and (coverage is None or (coverage.holds and coverage.exact))
     assignment = _certain(rows) if can_be else None
     if assignment is None:
-        return Placed(_records(rows, True, truthful=can_be and found is not None), found, 0)
-    return Placed(_release(rows, assignment), found, 0)
+        return PlacedRows(_records(rows, True, truthful=can_be and coverage is not None), coverage, 0)
+    return PlacedRows(_release(rows, assignment), coverage, 0)
 
 
 def _records(rows: ReadRows, people: bool, truthful: bool) -> RecordRelease:
@@ -98,29 +98,29 @@ def _release(rows: ReadRows, assignment: Assignment) -> Release:
 # -- buckets -------------------------------------------------------------------------------------------------------
 
 
-def _bucketized(rows: ReadRows) -> Placed:
+def _bucketized(rows: ReadRows) -> PlacedRows:
     """Make a release of people's points beside the values of their buckets."""
     (lo, _), bucket, table = rows.ends, rows.group[1], rows.table
-    shown = bucketized_records(table, lo, rows.values, bucket, rows.counted.counts, truthful=True)
+    records = bucketized_records(table, lo, rows.values, bucket, rows.counted.counts, truthful=True)
     if rows.linked is not None:
         inside = _covers_person(rows, rows.linked, with_values=False)
         assignment = Assignment.gathered(rows.linked, bucket) if inside.all() else None
-        found, outside = None, int((~inside).sum())
+        coverage, outside = None, int((~inside).sum())
     else:
-        found, outside = _coverage(rows), 0
-        assignment = _certain_buckets(rows) if found.holds else None
+        coverage, outside = _coverage(rows), 0
+        assignment = _certain_buckets(rows) if coverage.holds else None
     if assignment is not None:
         release = bucketization(table, assignment, len(rows.group[0]))
-        if _same_values(release, shown):
-            return Placed(release, found, 0)
-    truthful = not outside and (found is None or found.holds)
-    return Placed(replace(shown, truthful=truthful), found, outside)
+        if _same_values(release, records):
+            return PlacedRows(release, coverage, 0)
+    truthful = not outside and (coverage is None or coverage.holds)
+    return PlacedRows(replace(records, truthful=truthful), coverage, outside)
 
 
-def _same_values(release: Release, shown: RecordRelease) -> bool:
+def _same_values(release: Release, records: RecordRelease) -> bool:
     """Say whether the people who would be in every bucket have the values that are shown there."""
-    assert release.histograms is not None and shown.histograms is not None
-    return bool((release.histograms.counts == shown.histograms.counts).all())
+    assert release.histograms is not None and records.histograms is not None
+    return bool((release.histograms.counts == records.histograms.counts).all())
 
 
 def _certain_buckets(rows: ReadRows) -> Assignment | None:
@@ -210,8 +210,8 @@ def _kinds(rows: ReadRows) -> tuple[Counts, Counts, Counts, Counts, int]:
     """Number kinds of rows (group, sensitive values): their keys, records and groups; the class of every cell."""
     cells = rows.table.cells
     had = cell_codes(cells)[:, len(cells.quasi) :] if rows.shows_sensitive else np.zeros((cells.size, 0), np.int32)
-    shown: Codes = rows.values if rows.shows_sensitive else np.zeros((len(rows.values), 0), np.int32)
-    number = distinct_rows(np.concatenate([had, shown]))[1]
+    values: Codes = rows.values if rows.shows_sensitive else np.zeros((len(rows.values), 0), np.int32)
+    number = distinct_rows(np.concatenate([had, values]))[1]
     classes = int(number.max()) + 1
     keys, which = np.unique(rows.group[1] * classes + number[cells.size :], return_inverse=True)
     need = np.rint(np.bincount(which, rows.counted.counts)).astype(np.int64)
@@ -226,9 +226,9 @@ def _pairs(rows: ReadRows) -> tuple[Counts, Counts] | None:
     columns = [place for place, attribute in enumerate(cells.quasi) if attribute.name in rows.quasi]
     names = [cells.quasi[place].name for place in columns]
     first, number = rows.group
-    boxes = Combinations.at(rows.texts, names, first, number)
+    boxes = TextCombinations.at(rows.texts, names, first, number)
     first_of, point_of = distinct_rows(np.ascontiguousarray(cells.codes[:, columns]))
-    points = Combinations(
+    points = TextCombinations(
         tuple(names),
         tuple(cells.quasi[place].hierarchy.leaves for place in columns),
         cells.codes[first_of][:, columns],

@@ -136,8 +136,8 @@ def read_rows(
     counted, linked = _counted(source, table, [*known, *_bucket_column(source, table, bucket)], aligned, id, handed)
     notices = _about_columns(table, columns, known, id, bucket)
     if stars == "leave-out" and quasi:
-        counted, linked, said = _without_stars(counted, linked, quasi, origin)
-        notices += said
+        counted, linked, remarks = _without_stars(counted, linked, quasi, origin)
+        notices += remarks
     notices += _about_numbers(counted.records, table)
     missing_texts = (*na, *table.engine.na)
     hierarchies, weights = table.hierarchies, counted.counts
@@ -235,8 +235,8 @@ def _without_stars(
             f'{origin}: every row shows * in all quasi-identifiers, so none is left; suppressed = "keep" makes them '
             "one group"
         )
-    said = [f"{counted_words(left_out, 'row')} of * left out as suppressed; they stand in the file all the same"]
-    return counted.where(~stars), None if linked is None else linked[~stars], said if left_out else []
+    remarks = [f"{counted_words(left_out, 'row')} of * left out as suppressed; they stand in the file all the same"]
+    return counted.where(~stars), None if linked is None else linked[~stars], remarks if left_out else []
 
 
 # -- for whom rows stand -------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from sfumato.anonymizers.anonymizer import Anonymizer, infeasible
 from sfumato.anonymizers.full_domain.lattice import Lattice, Node, lattice_of
 from sfumato.anonymizers.full_domain.objectives import objective
 from sfumato.anonymizers.full_domain.roll_up import Levels
-from sfumato.anonymizers.full_domain.search import Search, branch_and_bound, decide_all, descend, evolve
+from sfumato.anonymizers.full_domain.search import LatticeSearch, branch_and_bound, decide_all, descend, evolve
 from sfumato.arrays import Codes
 from sfumato.configuration import Option, check_number, named_entries, quoted_name
 from sfumato.errors import BadInputError, InfeasibleError
@@ -130,7 +130,7 @@ class FullDomain(Anonymizer):
             )
         return [f"Levels (0: as it is): {levels}.", ended]
 
-    def find(self, table: Table, requirement: Requirement, budget: int) -> Search:
+    def find(self, table: Table, requirement: Requirement, budget: int) -> LatticeSearch:
         """Search the lattice: the best transformation, what was checked, and the bound on all that was not."""
         search = self._search(table, requirement, budget)
         if self.search == "exact":
@@ -156,14 +156,14 @@ class FullDomain(Anonymizer):
             raise BadInputError(f"the lattice has {search.size:,} transformations, too many; limit levels=...")
         return DecidedLattice.of(table, search, decide_all(search))
 
-    def _search(self, table: Table, requirement: Requirement, budget: int) -> Search:
+    def _search(self, table: Table, requirement: Requirement, budget: int) -> LatticeSearch:
         cells = table.cells
         names = [quasi.name for quasi in cells.quasi]
         lattice = lattice_of(cells, requirement.compile(cells.sensitive))
         weights = column_weights(self.weights, cells.quasi)
         lowest, highest = _limits(self.levels, names, lattice)
         aim = objective(lattice, budget, self.minimize, weights, self.aggregate)
-        return Search(lattice, aim, budget, lowest, highest)
+        return LatticeSearch(lattice, aim, budget, lowest, highest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +184,7 @@ class DecidedLattice:
     feasible: NDArray[np.bool_]
 
     @staticmethod
-    def of(table: Table, search: Search, nodes: list[Node]) -> DecidedLattice:
+    def of(table: Table, search: LatticeSearch, nodes: list[Node]) -> DecidedLattice:
         """Lay the checked transformations out as columns."""
         known = [quasi.name for quasi in table.cells.quasi]
         names = column_order(table)
@@ -281,7 +281,7 @@ def recoded(table: Table, requirement: Requirement, form: Form, lo: Codes, hi: C
     return generalization(table, assignment, lo[first], hi[first], whole=whole)
 
 
-def _nothing(requirement: Requirement, cells: Cells, search: Search) -> InfeasibleError:
+def _nothing(requirement: Requirement, cells: Cells, search: LatticeSearch) -> InfeasibleError:
     """Say why no transformation does."""
     if not requirement.admits(cells.baseline)[0]:
         within = f", and none suppresses only {search.budget:,} records" if search.budget else ""

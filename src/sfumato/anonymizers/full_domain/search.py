@@ -74,7 +74,7 @@ Result = TypeVar("Result")
 
 
 @dataclass
-class Search:
+class LatticeSearch:
     """One search under way: what was checked, the best so far, and groups to roll others up from."""
 
     lattice: Lattice
@@ -140,7 +140,7 @@ class Search:
         return self.lattice.check(groups, job.levels), groups
 
 
-def branch_and_bound(search: Search, deadline: float = math.inf) -> None:
+def branch_and_bound(search: LatticeSearch, deadline: float = math.inf) -> None:
     """Cut boxes of the lattice until the best transformation is known, or the time is over."""
     (top,) = search.check([search.highest])
     heap = _worth(search, [_box(search, -math.inf, search.lowest, search.highest, top)])
@@ -154,7 +154,7 @@ def branch_and_bound(search: Search, deadline: float = math.inf) -> None:
     search.bound = search.value
 
 
-def _cut(search: Search, boxes: Sequence[Box]) -> list[Box]:
+def _cut(search: LatticeSearch, boxes: Sequence[Box]) -> list[Box]:
     """Cut each box in two, and return the halves that may hold something better than the best."""
     if search.objective.reads_lowest:
         search.check(box.lo for box in boxes)
@@ -168,7 +168,7 @@ def _cut(search: Search, boxes: Sequence[Box]) -> list[Box]:
     return _worth(search, halves)
 
 
-def _where(search: Search, box: Box) -> tuple[int, int]:
+def _where(search: LatticeSearch, box: Box) -> tuple[int, int]:
     """Choose the attribute whose highest level costs most above the next lower one, which ends the lower half.
 
     So the upper half, of one level, soon has a bound above the best; cuts in the middle need 1.2 to 5 times the checks.
@@ -183,12 +183,12 @@ def _where(search: Search, box: Box) -> tuple[int, int]:
     return a, box.hi[a] - 1
 
 
-def _box(search: Search, above: float, lo: Levels, hi: Levels, high: Node) -> Box:
+def _box(search: LatticeSearch, above: float, lo: Levels, hi: Levels, high: Node) -> Box:
     bound = search.objective.bound(lo, search.nodes.get(lo), high)
     return Box(max(above, bound), lo, hi, high)
 
 
-def _worth(search: Search, boxes: Sequence[Box]) -> list[Box]:
+def _worth(search: LatticeSearch, boxes: Sequence[Box]) -> list[Box]:
     """Leave out boxes of one transformation, which is checked, and those that are too dear or cannot be feasible."""
     return [
         box
@@ -201,7 +201,7 @@ def _with(levels: Levels, attribute: int, level: int) -> Levels:
     return (*levels[:attribute], level, *levels[attribute + 1 :])
 
 
-def descend(search: Search, deadline: float) -> None:
+def descend(search: LatticeSearch, deadline: float) -> None:
     """Walk down from the highest transformation, always to the best of the next finer ones: a quick first answer."""
     (here,) = search.check([search.highest])
     while time.monotonic() < deadline:
@@ -217,13 +217,13 @@ def descend(search: Search, deadline: float) -> None:
         here = better
 
 
-def _fitness(search: Search, node: Node) -> tuple[bool, float]:
+def _fitness(search: LatticeSearch, node: Node) -> tuple[bool, float]:
     """Order transformations: feasible ones by value, all others after them by what they would suppress."""
     feasible = search.feasible(node)
     return not feasible, search.objective.value(node) if feasible else float(node.suppressed)
 
 
-def evolve(search: Search, deadline: float, seed: int) -> None:
+def evolve(search: LatticeSearch, deadline: float, seed: int) -> None:
     """Breed transformations: tournaments of two, each level from either parent, now and then a level up or down."""
     rng = np.random.default_rng(seed)
     lowest, highest = np.array(search.lowest), np.array(search.highest)
@@ -247,7 +247,7 @@ def _tuples(rows: np.ndarray) -> list[Levels]:
     return [tuple(int(level) for level in row) for row in rows]
 
 
-def decide_all(search: Search) -> list[Node]:
+def decide_all(search: LatticeSearch) -> list[Node]:
     """Check every transformation, each from a finer one at hand; only a few groupings are kept at a time."""
     lattice, highest = search.lattice, search.highest
     widest_first = sorted(range(len(highest)), key=lambda a: -lattice.ladder.sizes[a])

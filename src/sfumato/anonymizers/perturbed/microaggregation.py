@@ -162,11 +162,11 @@ class Microaggregation(RecordMaker):
         sizes, present = np.bincount(group), np.bincount(group[known], minlength=int(group.max()) + 1)
         lacking = 2 * present < sizes
         if kind == MEDIAN:
-            shown = _medians(codes, group, ~known & ~lacking[group])[group]
+            middle = _medians(codes, group, ~known & ~lacking[group])[group]
         else:
             sums = np.bincount(group[known], numbers[known], len(sizes))
-            shown = original.nearest(place, (sums / np.maximum(present, 1))[group])
-        return np.where(lacking[group], hierarchy.size - 1, shown).astype(np.int32)
+            middle = original.nearest(place, (sums / np.maximum(present, 1))[group])
+        return np.where(lacking[group], hierarchy.size - 1, middle).astype(np.int32)
 
 
 def _numbers(records: Records, places: list[int], ordered: tuple[str, ...]) -> list[Numbers]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.commands.common import announce_first_run, print_json, say, tell
-from sfumato.commands.groups import ABOUT_TABLES, AsJson, OfBaskets, OfItems, Roles, TableReading, refuse
+from sfumato.commands.groups import ABOUT_TABLES, AsJson, OfBaskets, OfItems, RoleOptions, TableReading, refuse
 from sfumato.phrases import counted
 from sfumato.vocabulary import SOURCE
 
@@ -26,7 +26,7 @@ ROLES = (
 
 def init(
     table: Annotated[str, typer.Argument(help=SOURCE.meaning)],
-    roles: Roles,
+    roles: RoleOptions,
     reading: TableReading,
     baskets: OfBaskets,
     items: OfItems,
@@ -72,7 +72,7 @@ def init(
 
 def _mixed(
     table: str,
-    roles: Roles,
+    roles: RoleOptions,
     reading: TableReading,
     baskets: OfBaskets,
     items: OfItems,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +19,7 @@ NUMBER = "file_row_number"
 """What DuckDB calls the place of a row in its file, from 0."""
 
 MOST_LISTED = 20
+MISSING_EXTENSION = re.compile("install the required extension '(\\w+)")
 
 
 def path_literal(path: Path) -> str:
@@ -171,10 +173,12 @@ def view_url(connection: duckdb.DuckDBPyConnection, url: str, origin: str) -> tu
     try:
         relation = connection.sql(f"SELECT * FROM read_parquet({literal(url)}, hive_partitioning = false)")
     except duckdb.Error as error:
-        raise BadInputError(
-            f"{origin}: DuckDB cannot read this URL ({str(error).splitlines()[0]}); install its extension (INSTALL "
-            "httpfs), see to the variables of the store, or copy the files here"
-        ) from None
+        why = str(error).splitlines()[0]
+        if lacking := MISSING_EXTENSION.search(why):
+            why, remedy = f"its extension {lacking[1]} is not installed", f"install it (INSTALL {lacking[1]} in DuckDB)"
+        else:
+            remedy = "see to its name and to the variables of the store (AWS_ACCESS_KEY_ID, AWS_REGION, ...)"
+        raise BadInputError(f"{origin}: DuckDB cannot read this URL: {why}; {remedy}, or copy the files here") from None
     names = tuple(relation.columns)
     listed = ", ".join(f"c{i}" for i in range(len(names)))
     connection.execute(

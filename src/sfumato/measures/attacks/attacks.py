@@ -25,7 +25,7 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures.attacks.advantage import LEAST_TRIES
 from sfumato.measures.attacks.control_file import control_records, digest_of
 from sfumato.measures.attacks.nearest import leaf_places
-from sfumato.measures.attacks.outcome import Findings, Outcome
+from sfumato.measures.attacks.outcome import AttackFindings, AttackOutcome
 from sfumato.measures.attacks.record_linkage import record_linkage
 from sfumato.measures.attacks.replicated import alone, exact_rows, replicated_uniques
 from sfumato.measures.attacks.shadow import ShadowAttack
@@ -175,33 +175,37 @@ class AttackedTable(Quiet):
         self.without_sensitive.ready()
         return self
 
-    def attacked(self, releases: Sequence[Published], again: Remake | None = None) -> Outcome:
+    def attacked(self, releases: Sequence[Published], again: Remake | None = None) -> AttackOutcome:
         """Attack a candidate: `releases` of the whole table, and those that `again` makes of what is left of it.
 
         A release that cannot be made again is attacked where the control is a file, or else in what needs none.
         """
         releases = releases[: self.options.draws]
-        own = [self._alone(release, self.random(OWN, draw)) for draw, release in enumerate(releases)]
+        alone_findings = [self._alone(release, self.random(OWN, draw)) for draw, release in enumerate(releases)]
         made, cautions = self._attackable(releases, again)
         versus = []
         for draw, release in enumerate(made):
             look()
             view = self.whole if shows_sensitive(release) else self.without_sensitive
             versus.append(view.against(release, self.random(VERSUS, draw)))
-        pairs = zip(own, versus, strict=False) if versus else ((findings, Findings()) for findings in own)
+        pairs = (
+            zip(alone_findings, versus, strict=False)
+            if versus
+            else ((findings, AttackFindings()) for findings in alone_findings)
+        )
         draws = [one.joined(other) for one, other in pairs]
         if self.options.shadow and again is not None:
             shadow, why = self._shadowed(again)
             draws, cautions = [draw.joined(shadow) for draw in draws], [*cautions, *why]
-        return Outcome.of(draws, cautions, all_tried=bool(versus))
+        return AttackOutcome.of(draws, cautions, all_tried=bool(versus))
 
-    def _shadowed(self, again: Remake) -> tuple[Findings, list[str]]:
+    def _shadowed(self, again: Remake) -> tuple[AttackFindings, list[str]]:
         """Run the attack by shadow models; where releases of few records cannot be made, say so."""
         attack = ShadowAttack(self.table, self._hierarchies, self.lines, self.options.shadow, self.options.seed)
         try:
-            return Findings((attack.against(lambda table, turn: next(iter(again(table, turn)))),)), []
+            return AttackFindings((attack.against(lambda table, turn: next(iter(again(table, turn)))),)), []
         except (InfeasibleError, BadInputError) as error:
-            return Findings(), [f"shadow models are made of fewer records, of which it cannot be made: {error}"]
+            return AttackFindings(), [f"shadow models are made of fewer records, of which it cannot be made: {error}"]
 
     def _attackable(self, releases: Sequence[Published], again: Remake | None) -> tuple[Sequence[Published], list[str]]:
         """Return the releases to attack against the control; where there are none, why."""
@@ -222,7 +226,7 @@ class AttackedTable(Quiet):
         except (InfeasibleError, BadInputError) as error:
             return [], [f"it cannot be made of the records that are left without the control: {error}"]
 
-    def _alone(self, release: Published, generator: np.random.Generator) -> Findings:
+    def _alone(self, release: Published, generator: np.random.Generator) -> AttackFindings:
         """Say what needs no control: whose own record is found, and who is replicated."""
         cells, quasi = self.table.cells, len(self.table.cells.quasi)
         width = len(self._hierarchies) if shows_sensitive(release) else quasi
@@ -230,10 +234,10 @@ class AttackedTable(Quiet):
         rate = replicated_uniques(uniques, exact_rows(release, width, generator))
         described = {"replicated_uniques": (rate.share, rate.interval())}
         beside = {"replicated": int(rate.successes), "uniques": rate.tries}
-        found = None
+        linkage = None
         if isinstance(release, Grouped):
-            found = record_linkage(release, self.lines[:quasi], self.options.number, generator)
-        return Findings(() if found is None else (found,), described, beside)
+            linkage = record_linkage(release, self.lines[:quasi], self.options.number, generator)
+        return AttackFindings(() if linkage is None else (linkage,), described, beside)
 
 
 def shows_sensitive(release: Published) -> bool:

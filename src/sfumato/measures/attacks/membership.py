@@ -66,8 +66,8 @@ class Suspects:
         on = np.zeros((len(first), 3), np.bool_)
         on[number, side] = True
         alone = on.sum(axis=1) == 1
-        found = [rows[first[alone & on[:, which]]] for which in (0, 1)]
-        drawn = [each[generator.permutation(len(each))[:most]] for each in found]
+        chosen = [rows[first[alone & on[:, which]]] for which in (0, 1)]
+        drawn = [each[generator.permutation(len(each))[:most]] for each in chosen]
         return Suspects(drawn[0], drawn[1], reference)
 
     @property

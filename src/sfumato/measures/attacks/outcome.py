@@ -13,7 +13,7 @@ WORST = "attack_worst"
 
 
 @dataclass(frozen=True)
-class Findings:
+class AttackFindings:
     """What the attacks on one release found."""
 
     advantages: tuple[Advantage, ...] = ()
@@ -23,9 +23,9 @@ class Findings:
     beside: Mapping[str, Any] = field(default_factory=dict)
     """What else is told for the publisher's eyes."""
 
-    def joined(self, other: Findings) -> Findings:
+    def joined(self, other: AttackFindings) -> AttackFindings:
         """Put the findings on two releases of one candidate together."""
-        return Findings(
+        return AttackFindings(
             (*self.advantages, *other.advantages),
             {**self.described, **other.described},
             {**self.beside, **other.beside},
@@ -45,7 +45,7 @@ class Findings:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class AttackOutcome:
     """What the attacks on a candidate found, over all draws."""
 
     measures: Mapping[str, float] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Outcome:
     """Every attack with its rates, and cautions: for the publisher's eyes."""
 
     @staticmethod
-    def of(draws: Sequence[Findings], cautions: Sequence[str] = (), all_tried: bool = True) -> Outcome:
+    def of(draws: Sequence[AttackFindings], cautions: Sequence[str] = (), all_tried: bool = True) -> AttackOutcome:
         """Take the median of every measure; its interval reaches from the lowest end of any draw to the highest.
 
         The worst of some attacks would look better than the worst of all, so unless `all_tried` it is not said.
@@ -62,14 +62,14 @@ class Outcome:
         numbers = [{n: v for n, v in draw.numbers.items() if all_tried or n != WORST} for draw in draws]
         known = [name for name in numbers[0] if all(name in each for each in numbers)] if numbers else []
         ends = {name: [each[name][1] for each in numbers] for name in known}
-        told = [sentence for advantage in draws[0].advantages for sentence in advantage.cautions] if draws else []
-        return Outcome(
+        warnings = [sentence for advantage in draws[0].advantages for sentence in advantage.cautions] if draws else []
+        return AttackOutcome(
             {name: median(each[name][0] for each in numbers) for name in known},
             {name: (min(low for low, _ in ends[name]), max(high for _, high in ends[name])) for name in known},
             {
                 "attacks": [entry(advantage) for advantage in draws[0].advantages] if draws else [],
                 "beside": dict(draws[0].beside) if draws else {},
-                "cautions": [*cautions, *told],
+                "cautions": [*cautions, *warnings],
             },
         )
 

@@ -82,8 +82,8 @@ class ShadowAttack(Quiet):
             guesses = _judged(np.array(described[0]), inside, np.array(described[1]), self.seed)
             true, false = true + int(guesses[inside].sum()), false + int(guesses[~inside].sum())
             tries += PAIRS
-        found = Advantage("membership_shadow", Rate(true, tries), Rate(false, tries), of_failures=False)
-        return bounded(found, release.guarantee if isinstance(release, NoisyRelease | RecordRelease) else None)
+        advantage = Advantage("membership_shadow", Rate(true, tries), Rate(false, tries), of_failures=False)
+        return bounded(advantage, release.guarantee if isinstance(release, NoisyRelease | RecordRelease) else None)
 
     def outliers(self) -> Counts:
         """Find the cells of one record that are farthest from any other."""
@@ -111,8 +111,8 @@ class ShadowAttack(Quiet):
         width = codes.shape[1]
         if not len(codes):  # of a very noisy release, it may be
             return np.zeros(2 + width * (BINS + 2) + width * (width - 1) // 2)
-        shown = np.flatnonzero((codes >= 0).any(axis=0))
-        target, places = (placed(self.lines, each)[:, shown] for each in (self._codes[[cell]], codes))
+        columns = np.flatnonzero((codes >= 0).any(axis=0))
+        target, places = (placed(self.lines, each)[:, columns] for each in (self._codes[[cell]], codes))
         closest = float(nearest_records(target, places, 1, random)[1][0, 0])
         equal = float((places == target).all(axis=1).sum())
         return np.concatenate([[closest, equal], *self._columns(codes), _correlations(codes)])

@@ -18,7 +18,7 @@ from sfumato.measures.attacks.inference import inference
 from sfumato.measures.attacks.linkability import linkability, two_sources
 from sfumato.measures.attacks.membership import Suspects, area, bounded, membership
 from sfumato.measures.attacks.nearest import nearest_records, placed
-from sfumato.measures.attacks.outcome import Findings, rate_entry
+from sfumato.measures.attacks.outcome import AttackFindings, rate_entry
 from sfumato.measures.attacks.replicated import alone, exact_rows, repeated, replicated_uniques
 from sfumato.measures.attacks.singling_out import guessed_at_random, multivariate, singling_out, univariate
 from sfumato.process.interrupts import look
@@ -101,12 +101,12 @@ class View(Quiet):
             assert shared is not None
         return self
 
-    def against(self, release: Published, generator: np.random.Generator) -> Findings:
+    def against(self, release: Published, generator: np.random.Generator) -> AttackFindings:
         """Attack a release that was made from the training records."""
         read = read_as_records(release, generator)
         released = np.ascontiguousarray(read.codes[:, : len(self.hierarchies)])
         if not len(released):
-            return Findings()
+            return AttackFindings()
         points = self.placed(released)
         advantages = list(self._singled_out(_distinct(released), generator))
         look()
@@ -126,7 +126,7 @@ class View(Quiet):
         }
         asked = min(members, len(suspects) - members)  # of nobody, .5 would look like a finding
         described = {"membership_auc": area(to_release, self.to_reference, members)} if asked >= LEAST_TRIES else {}
-        return Findings(tuple(advantages), described, beside)
+        return AttackFindings(tuple(advantages), described, beside)
 
     def _singled_out(self, released: Codes, generator: np.random.Generator) -> list[Advantage]:
         """Single out by predicates on one column, and on several."""
@@ -158,10 +158,10 @@ class View(Quiet):
         known = len(self.hierarchies) - len(self.sensitive)
         if not self.sensitive:
             return advantages
-        found = nearest_records(places[:, :known], points[:, :known], 1, generator)[0][:, 0]
+        closest = nearest_records(places[:, :known], points[:, :known], 1, generator)[0][:, 0]
         naive = generator.integers(len(released), size=members)
         for s, attribute in enumerate(self.sensitive):
-            guesses, secrets = released[found, known + s], targets[:, known + s]
+            guesses, secrets = released[closest, known + s], targets[:, known + s]
             advantages.append(inference(attribute, guesses, secrets, members, released[naive, known + s]))
         return advantages
 

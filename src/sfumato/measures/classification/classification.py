@@ -20,7 +20,7 @@ from sfumato.arrays import Counts
 from sfumato.configuration import Configured, Option, check_choice
 from sfumato.errors import BadInputError
 from sfumato.measures.classification.classifiers import CLASSIFIERS
-from sfumato.measures.classification.records import Folds, Records, deal, folds_of, records_of
+from sfumato.measures.classification.records import DealtRecords, Folds, deal, folds_of, records_of
 from sfumato.measures.classification.replaced import validation_of_records
 from sfumato.measures.classification.scores import SCORES, score
 from sfumato.measures.classification.validation import Validation
@@ -71,9 +71,9 @@ class Classification(Configured):
         """The names of the classifiers."""
         return tuple(dict.fromkeys(name.strip() for name in self.classifiers.split(",")))
 
-    def prepare(self, table: Table) -> Task:
+    def prepare(self, table: Table) -> ClassificationTask:
         """Work out everything that does not depend on a release."""
-        return Task(table, self)
+        return ClassificationTask(table, self)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Learned:
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class ClassificationTask:
     """A workload made ready for one table: its records, their classes and their folds."""
 
     table: Table
@@ -120,7 +120,7 @@ class Task:
             )
 
     @cached_property
-    def records(self) -> Records:
+    def records(self) -> DealtRecords:
         """The distinct records."""
         return records_of(self.table)
 
@@ -158,7 +158,7 @@ class Task:
         """The class of every distinct record."""
         return self._coded[1]
 
-    def ready(self) -> Task:
+    def ready(self) -> ClassificationTask:
         """Work everything out now, so that threads only read."""
         assert self.folds is not None and self.baselines
         return self

@@ -20,7 +20,7 @@ NOT_DRAWN = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class DealtRecords:
     """The distinct records of a table with its neutral columns, in the order in which a file deals them out."""
 
     cell: Counts
@@ -55,18 +55,18 @@ class Dealt:
     """Positions, the last one excluded."""
 
 
-def records_of(table: Table) -> Records:
+def records_of(table: Table) -> DealtRecords:
     """List the distinct records of a table."""
     names = tuple(name for name in table.published if name in table.roles.neutral)
     cells = table.cells  # counted first: the link comes with them
     if not names:
         none = np.zeros((cells.size, 0), np.int64)
-        return Records(np.arange(cells.size), none, cells.counts, (), ())
+        return DealtRecords(np.arange(cells.size), none, cells.counts, (), ())
     tuples = table.engine.tuples(names, table.link)
-    return Records(tuples.cell, tuples.values, tuples.counts, names, tuple(map(tuple, tuples.texts)))
+    return DealtRecords(tuples.cell, tuples.values, tuples.counts, names, tuple(map(tuple, tuples.texts)))
 
 
-def deal(records: Records, assignment: Assignment) -> Dealt:
+def deal(records: DealtRecords, assignment: Assignment) -> Dealt:
     """Send the records of every cell to its groups, in order: the first ones to the group with the lowest number."""
     order = np.lexsort((assignment.group, assignment.cell))
     cell, group, count = assignment.cell[order], assignment.group[order], assignment.count[order]

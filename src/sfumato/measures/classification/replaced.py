@@ -21,10 +21,10 @@ from sfumato.release import Published, RecordRelease, read_as_records
 from sfumato.release.records import cell_codes
 
 if TYPE_CHECKING:
-    from sfumato.measures.classification.classification import Task
+    from sfumato.measures.classification.classification import ClassificationTask
 
 
-def validation_of_records(task: Task, release: Published) -> Validation | None:
+def validation_of_records(task: ClassificationTask, release: Published) -> Validation | None:
     """Read a release of records that are not the table's own as features; None where it does not have the target."""
     cells, target = task.table.cells, task.workload.target
     sensitive = [attribute.name for attribute in cells.sensitive]
@@ -52,7 +52,7 @@ def validation_of_records(task: Task, release: Published) -> Validation | None:
     return Validation(tuple(blocks), train, test, classes, False, np.zeros((classes, folds), np.int64))
 
 
-def _labels(task: Task, leaves: Codes) -> Counts:
+def _labels(task: ClassificationTask, leaves: Codes) -> Counts:
     """Return the class of every record, -1 where nobody in the table has its value."""
     attribute = next(each for each in task.table.cells.sensitive if each.name == task.workload.target)
     place = np.full(attribute.hierarchy.size + 1, -1, np.int64)  # what is not shown is at -1, too
@@ -60,7 +60,7 @@ def _labels(task: Task, leaves: Codes) -> Counts:
     return place[leaves]
 
 
-def _folds(task: Task, release: Published, records: int) -> Counts:
+def _folds(task: ClassificationTask, release: Published, records: int) -> Counts:
     """Say in which fold every record is left out: the last is never; -1 where it never trains."""
     folds, sample = task.workload.folds, task.workload.sample
     link = release.link if isinstance(release, RecordRelease) else None

@@ -30,7 +30,7 @@ from sfumato.release import Release
 from sfumato.table import distinct_rows, weighted_counts
 
 if TYPE_CHECKING:
-    from sfumato.measures.classification.classification import Task
+    from sfumato.measures.classification.classification import ClassificationTask
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class Validation:
     """Classes x folds: the records that are tested but not published."""
 
     @staticmethod
-    def of(task: Task, release: Release, dealt: Dealt) -> Validation:
+    def of(task: ClassificationTask, release: Release, dealt: Dealt) -> Validation:
         """Read a release as features."""
         original = task.workload.test == "original"
         sources = [*_quasi(release, original), *_sensitive(task, release, original), *_neutral(task)]
@@ -169,7 +169,7 @@ def _quasi(release: Release, original: bool) -> list[_Source]:
     return sources
 
 
-def _sensitive(task: Task, release: Release, original: bool) -> list[_Source]:
+def _sensitive(task: ClassificationTask, release: Release, original: bool) -> list[_Source]:
     """Read the sensitive attributes that are not learned themselves: exact, or as the distribution of a bucket."""
     if release.histograms is None:
         return []
@@ -187,7 +187,7 @@ def _sensitive(task: Task, release: Release, original: bool) -> list[_Source]:
     return sources
 
 
-def _neutral(task: Task) -> list[_Source]:
+def _neutral(task: ClassificationTask) -> list[_Source]:
     """Read the neutral columns, which every release shows as they are."""
     sources, records = [], task.records
     for i, name in enumerate(records.names):

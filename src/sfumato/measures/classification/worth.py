@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from sfumato.measures.classification.classification import Learned, Task
+from sfumato.measures.classification.classification import ClassificationTask, Learned
 
 CONFIDENCE = 0.95
 Verdict = Literal["better", "no better", "not shown"]
@@ -47,7 +47,7 @@ class Worth:
         return "no better" if self.high <= 0 else "not shown"
 
 
-def worth(task: Task, learned: Learned, adversary: float) -> Worth:
+def worth(task: ClassificationTask, learned: Learned, adversary: float) -> Worth:
     """Hold what was learned from a release against what is learned from the trivial sanitizations."""
     base = task.baselines[task.base]
     accuracies, other = (each.folds[each.best]["accuracy"] for each in (learned, base))

@@ -49,15 +49,15 @@ def standing(release: RecordRelease) -> Standing:
     """
     cells, quasi = release.cells, len(release.cells.quasi)
     lowest, highest = cells.whole
-    shown = ~((release.lo == lowest) & (release.hi == highest)).all(axis=0)
-    if release.form == "bucketization" or not shown.any():
+    narrowed = ~((release.lo == lowest) & (release.hi == highest)).all(axis=0)
+    if release.form == "bucketization" or not narrowed.any():
         return Standing(0, 0, 0, 0)
-    points = (release.lo == release.hi)[:, shown].all(axis=1)
+    points = (release.lo == release.hi)[:, narrowed].all(axis=1)
     recorded, published = cell_codes(cells), np.column_stack([release.lo, release.values])[points]
-    kept = np.concatenate([shown, np.full(recorded.shape[1] - quasi, release.shows_sensitive)])
+    kept = np.concatenate([narrowed, np.full(recorded.shape[1] - quasi, release.shows_sensitive)])
     first, number = distinct_rows(np.concatenate([recorded[:, kept], published[:, kept]]).astype(np.int32))
     table, file = _both(number, cells.counts, release.counts[points])
-    looks = distinct_rows(np.ascontiguousarray(np.concatenate([recorded, published])[first][:, :quasi][:, shown]))[1]
+    looks = distinct_rows(np.ascontiguousarray(np.concatenate([recorded, published])[first][:, :quasi][:, narrowed]))[1]
     like, there = (weighted_counts(looks, counts, int(looks.max()) + 1)[looks] for counts in (table, file))
     bare = (like == 1) & (table == 1) & (there == 1) & (file == 1)
     people = min(int((like[table > 0] == 1).sum()), int((there[file > 0] == 1).sum()))

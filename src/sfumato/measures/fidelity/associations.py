@@ -25,7 +25,7 @@ import numpy as np
 from sfumato.arrays import Counts, Numbers
 from sfumato.measures.fidelity.columns import Column
 from sfumato.measures.fidelity.marginals import bin_shares
-from sfumato.measures.fidelity.reading import Reading
+from sfumato.measures.fidelity.reading import ReleaseRows
 
 TINY = 1e-12
 """A variance below this is none: the column is the same for everybody."""
@@ -54,23 +54,23 @@ class Products:
         return self.blocks[one, other] if one <= other else self.blocks[other, one].T
 
 
-def units(original: Reading) -> tuple[Unit, ...]:
+def units(original: ReleaseRows) -> tuple[Unit, ...]:
     """Return mean and deviation of every column of numbers; of a category, or of one number, they change nothing."""
-    found = []
+    scales = []
     for place, column in enumerate(original.columns):
-        shown, (which, mass) = original.shown(place), original.joined([place])
-        weight = np.bincount(which[0], mass, len(shown.lo)) * column.present[shown.lo]
+        intervals, (which, mass) = original.shown(place), original.joined([place])
+        weight = np.bincount(which[0], mass, len(intervals.lo)) * column.present[intervals.lo]
         if not column.is_number or not weight.sum() > 0:
-            found.append(Unit(0.0, 1.0))
+            scales.append(Unit(0.0, 1.0))
             continue
-        values = column.numbers[shown.lo]
+        values = column.numbers[intervals.lo]
         mean = float(np.average(values, weights=weight))
         spread = sqrt(float(np.average((values - mean) ** 2, weights=weight)))
-        found.append(Unit(mean, spread if spread > 0 else 1.0))
-    return tuple(found)
+        scales.append(Unit(mean, spread if spread > 0 else 1.0))
+    return tuple(scales)
 
 
-def products(reading: Reading, scaled: tuple[Unit, ...]) -> Products:
+def products(reading: ReleaseRows, scaled: tuple[Unit, ...]) -> Products:
     """Work out the products of all columns."""
     columns = reading.columns
     features = [_features(reading, place, unit) for place, unit in enumerate(scaled)]
@@ -88,7 +88,7 @@ def products(reading: Reading, scaled: tuple[Unit, ...]) -> Products:
     return Products(columns, blocks, total)
 
 
-def _block(reading: Reading, a: int, b: int, features: list[Any], total: float) -> Numbers:
+def _block(reading: ReleaseRows, a: int, b: int, features: list[Any], total: float) -> Numbers:
     from scipy.sparse import csr_array, issparse  # comes with scikit-learn
 
     (one, other), mass = reading.joined([a, b])
@@ -97,12 +97,12 @@ def _block(reading: Reading, a: int, b: int, features: list[Any], total: float) 
     return np.asarray(product.toarray() if issparse(product) else product)
 
 
-def _features(reading: Reading, place: int, unit: Unit) -> Any:
+def _features(reading: ReleaseRows, place: int, unit: Unit) -> Any:
     """Return the mean features of a column's intervals: intervals x features."""
-    column, shown = reading.columns[place], reading.shown(place)
+    column, intervals = reading.columns[place], reading.shown(place)
     if not column.is_number:
-        return bin_shares(column, shown)
-    return np.stack([column.means(shown.lo, shown.hi, values) for values in _powers(column, unit, 2)], axis=1)
+        return bin_shares(column, intervals)
+    return np.stack([column.means(intervals.lo, intervals.hi, values) for values in _powers(column, unit, 2)], axis=1)
 
 
 def _powers(column: Column, unit: Unit, most: int) -> list[Numbers]:
@@ -111,10 +111,10 @@ def _powers(column: Column, unit: Unit, most: int) -> list[Numbers]:
     return [column.present * scaled**power for power in range(most + 1)]
 
 
-def _squares(reading: Reading, place: int, unit: Unit, held: Numbers) -> Numbers:
+def _squares(reading: ReleaseRows, place: int, unit: Unit, held: Numbers) -> Numbers:
     """Return the products of a number's features with each other, which are powers of it."""
-    column, shown = reading.columns[place], reading.shown(place)
-    powers = [float(held @ column.means(shown.lo, shown.hi, values)) for values in _powers(column, unit, 4)]
+    column, intervals = reading.columns[place], reading.shown(place)
+    powers = [float(held @ column.means(intervals.lo, intervals.hi, values)) for values in _powers(column, unit, 4)]
     return np.array([[powers[i + j] for j in range(3)] for i in range(3)])
 
 

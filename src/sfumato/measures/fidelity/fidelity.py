@@ -27,10 +27,10 @@ from sfumato.measures.fidelity.columns import Column, coded_columns
 from sfumato.measures.fidelity.marginals import Places, Truth, marginal_errors, sets_of_columns
 from sfumato.measures.fidelity.measures import MARGINALS
 from sfumato.measures.fidelity.propensity import by_tree, expected_saturated, released_shares, saturated
-from sfumato.measures.fidelity.reading import Reading, read, read_original
+from sfumato.measures.fidelity.reading import ReleaseRows, read, read_original
 from sfumato.measures.fidelity.regressions import (
     Fitted,
-    Model,
+    Regression,
     least_squares,
     logistic,
     model_of,
@@ -109,7 +109,7 @@ class Portrait:
         return coded_columns(self.table.cells, self.wanted.bins)
 
     @cached_property
-    def original(self) -> Reading:
+    def original(self) -> ReleaseRows:
         """The table itself as rows."""
         return read_original(self.table.cells, self.columns)
 
@@ -141,7 +141,7 @@ class Portrait:
         return associations(self.products)
 
     @cached_property
-    def models(self) -> tuple[tuple[Model, Fitted], ...]:
+    def models(self) -> tuple[tuple[Regression, Fitted], ...]:
         """The models with what the original says of them."""
         models = read_models(self.wanted.regression, self.columns)
         every = (model_of(target, others, self.products) for target, others in models)
@@ -186,11 +186,11 @@ class Portrait:
             assert drawn is not None
             values["pmse_tree"] = by_tree(self.records, drawn, self.wanted.sample, self.wanted.seed)
         look()
-        own = products(reading, self.units)
-        associated = associations(own)
+        released = products(reading, self.units)
+        associated = associations(released)
         if len(self.columns) > 1:
             values["correlation_error"] = association_error(self.associations, associated)
-        fits = [self._fitted(model, own, drawn) for model, _ in self.models]
+        fits = [self._fitted(model, released, drawn) for model, _ in self.models]
         shares = [overlaps(fitted, fit) for (_, fitted), fit in zip(self.models, fits, strict=True)]
         if shares and np.isfinite(np.concatenate(shares)).any():
             values["interval_overlap"] = float(np.nanmean(np.concatenate(shares)))
@@ -211,7 +211,7 @@ class Portrait:
             columns[place] = np.where(records.codes[:, place] == NOT_SHOWN, anything, records.codes[:, place])
         return records.replaced(columns)
 
-    def _fitted(self, model: Model, of: Products, records: Records | None) -> Fitted:
+    def _fitted(self, model: Regression, of: Products, records: Records | None) -> Fitted:
         if self.columns[model.target].is_number:
             return least_squares(of, model)
         assert records is not None
@@ -237,7 +237,7 @@ class Portrait:
             ],
         }
 
-    def _model(self, model: Model, original: Fitted, released: Fitted, shares: Numbers) -> dict[str, Any]:
+    def _model(self, model: Regression, original: Fitted, released: Fitted, shares: Numbers) -> dict[str, Any]:
         """Describe a model: its coefficients with their intervals in either table, those that overlap least first."""
         known = [i for i in np.argsort(shares, kind="stable") if np.isfinite(shares[i])]
         ends = np.stack([original.coefficients, *original.ends, released.coefficients, *released.ends], axis=1)
@@ -251,7 +251,7 @@ class Portrait:
             "all_terms": len(known),
         }
 
-    def _term(self, model: Model, place: int) -> str:
+    def _term(self, model: Regression, place: int) -> str:
         term = model.terms[place]
         column = self.columns[term.place]
         if term.kind != "bin":

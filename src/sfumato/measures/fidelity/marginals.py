@@ -23,7 +23,7 @@ import numpy as np
 
 from sfumato.arrays import Counts, Numbers
 from sfumato.measures.fidelity.columns import Column
-from sfumato.measures.fidelity.reading import Reading, Shown
+from sfumato.measures.fidelity.reading import ReleaseRows, ShownIntervals
 from sfumato.process.interrupts import look
 
 Places = tuple[int, ...]
@@ -45,7 +45,7 @@ class Truth:
         return shares
 
     @staticmethod
-    def of(original: Reading, places: Places) -> Truth:
+    def of(original: ReleaseRows, places: Places) -> Truth:
         """Count a marginal of the original."""
         counted = table(original, places)
         keys = np.flatnonzero(counted)
@@ -64,7 +64,7 @@ def sets_of_columns(columns: int, ways: int, most: int, seed: int) -> tuple[Plac
     return tuple(sorted(drawn))
 
 
-def marginal_errors(reading: Reading, truths: Mapping[Places, Truth]) -> dict[Places, float]:
+def marginal_errors(reading: ReleaseRows, truths: Mapping[Places, Truth]) -> dict[Places, float]:
     """Return the error of every marginal that the original was counted by."""
     errors = {}
     for places, truth in truths.items():
@@ -84,17 +84,19 @@ def total_variation(counted: Numbers, truth: Truth) -> float:
     return float(np.abs(shares).sum() / 2)
 
 
-def table(reading: Reading, places: Places) -> Numbers:
+def table(reading: ReleaseRows, places: Places) -> Numbers:
     """Count the records of every combination of bins of some columns, row by row: exact, or spread over intervals."""
     columns = [reading.columns[place] for place in places]
-    shown = [reading.shown(place) for place in places]
+    by_column = [reading.shown(place) for place in places]
     intervals, mass = reading.joined(places)
     sizes = [column.bins for column in columns]
-    spread = [place for place, each in enumerate(shown) if not each.are_points]
+    spread = [place for place, each in enumerate(by_column) if not each.are_points]
     if not spread:
-        bins = [column.bin_of[each.lo][which] for column, each, which in zip(columns, shown, intervals, strict=True)]
+        bins = [
+            column.bin_of[each.lo][which] for column, each, which in zip(columns, by_column, intervals, strict=True)
+        ]
         return np.bincount(np.ravel_multi_index(bins, sizes), mass, prod(sizes)).astype(np.float64)
-    shares = [bin_shares(column, each) for column, each in zip(columns, shown, strict=True)]
+    shares = [bin_shares(column, each) for column, each in zip(columns, by_column, strict=True)]
     last = max(spread, key=lambda place: shares[place].nnz / shares[place].shape[0])
     others = [place for place in range(len(places)) if place != last]
     counted = _spread_table(
@@ -105,11 +107,11 @@ def table(reading: Reading, places: Places) -> Numbers:
     return np.ascontiguousarray(moved).ravel()
 
 
-def bin_shares(column: Column, shown: Shown) -> Any:
+def bin_shares(column: Column, intervals: ShownIntervals) -> Any:
     """Return the share of every bin in every interval, as a sparse matrix: intervals x bins."""
     from scipy.sparse import csr_array  # comes with scikit-learn
 
-    lo, hi = shown.lo.astype(np.int64), shown.hi.astype(np.int64)
+    lo, hi = intervals.lo.astype(np.int64), intervals.hi.astype(np.int64)
     many = hi - lo + 1
     interval = np.repeat(np.arange(len(lo)), many)
     leaf = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many - lo, many)

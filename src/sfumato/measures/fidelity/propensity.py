@@ -27,7 +27,7 @@ import numpy as np
 from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.measures.divergence import densities_at
 from sfumato.measures.fidelity.columns import Column
-from sfumato.measures.fidelity.reading import Reading
+from sfumato.measures.fidelity.reading import ReleaseRows
 from sfumato.release.records import Records
 from sfumato.table import Cells, Points, distinct_rows
 
@@ -49,7 +49,7 @@ def saturated(original: Numbers, released: Numbers) -> float:
     return (inside + max(1.0 - float(released.sum()), 0.0)) / 8
 
 
-def released_shares(reading: Reading, cells: Cells) -> Numbers:
+def released_shares(reading: ReleaseRows, cells: Cells) -> Numbers:
     """Estimate the share of every cell of the table in a release: all columns together."""
     quasi = len(cells.quasi)
     known = (cells.codes >= 0).all(axis=1)
@@ -71,12 +71,12 @@ def released_shares(reading: Reading, cells: Cells) -> Numbers:
     return shares / float(np.maximum(reading.values.mass, 0.0).sum())
 
 
-def _ends(reading: Reading, place: int) -> tuple[Codes, Codes]:
-    shown = reading.boxes.shown[place]
-    return shown.lo[shown.place], shown.hi[shown.place]
+def _ends(reading: ReleaseRows, place: int) -> tuple[Codes, Codes]:
+    intervals = reading.boxes.shown[place]
+    return intervals.lo[intervals.place], intervals.hi[intervals.place]
 
 
-def _content(reading: Reading, cells: Cells, tuples: Codes) -> Numbers:
+def _content(reading: ReleaseRows, cells: Cells, tuples: Codes) -> Numbers:
     """Return for every box how many of its records have each of some combinations of sensitive values.
 
     Noise that makes a count negative is read as none.
@@ -85,11 +85,11 @@ def _content(reading: Reading, cells: Cells, tuples: Codes) -> Numbers:
     held = reading.values
     for t, values in enumerate(tuples):
         share = np.ones(len(held.group))
-        for shown, value, attribute, column in zip(
+        for intervals, value, attribute, column in zip(
             held.shown, values, cells.sensitive, reading.columns[len(cells.quasi) :], strict=True
         ):
             leaf = int(attribute.leaves[value])
-            share *= _share_of_leaf(column, shown.lo, shown.hi, leaf)[shown.place]
+            share *= _share_of_leaf(column, intervals.lo, intervals.hi, leaf)[intervals.place]
         np.add.at(per_group[:, t], held.group, np.maximum(held.mass, 0.0) * share)
     boxes = reading.boxes
     return per_group[boxes.group] * reading.group_shares(boxes.group, boxes.mass)[:, None]

@@ -23,7 +23,7 @@ from sfumato.table import Cells, Points, distinct_rows
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class ShownIntervals:
     """What rows show of one column: the different intervals, and which of them every row has."""
 
     lo: Codes
@@ -31,13 +31,13 @@ class Shown:
     place: Counts
 
     @staticmethod
-    def of(column: Column, lo: Codes, hi: Codes) -> Shown:
+    def of(column: Column, lo: Codes, hi: Codes) -> ShownIntervals:
         """Find the different intervals; a value that is not shown may be anything."""
         hidden = lo == NOT_SHOWN
         lo, hi = np.where(hidden, 0, lo).astype(np.int64), np.where(hidden, column.hierarchy.size - 1, hi)
         keys, place = np.unique(lo * column.hierarchy.size + hi, return_inverse=True)
         first, last = np.divmod(keys, column.hierarchy.size)
-        return Shown(first.astype(np.int32), last.astype(np.int32), place.astype(np.int64))
+        return ShownIntervals(first.astype(np.int32), last.astype(np.int32), place.astype(np.int64))
 
     @property
     def are_points(self) -> bool:
@@ -51,11 +51,11 @@ class Side:
 
     group: Counts
     mass: Numbers
-    shown: tuple[Shown, ...]
+    shown: tuple[ShownIntervals, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class ReleaseRows:
     """A release as rows of boxes and rows of sensitive values, joined by their groups."""
 
     columns: tuple[Column, ...]
@@ -69,7 +69,7 @@ class Reading:
         """How many records it has, as its counts say."""
         return float(self.boxes.mass.sum())
 
-    def shown(self, place: int) -> Shown:
+    def shown(self, place: int) -> ShownIntervals:
         """Return what is shown of a column."""
         quasi = len(self.boxes.shown)
         return self.boxes.shown[place] if place < quasi else self.values.shown[place - quasi]
@@ -114,7 +114,7 @@ def _pairs(left: Counts, right: Counts, groups: int) -> tuple[Counts, Counts]:
     return one, order[starts[left[one]] + within]
 
 
-def read(release: Published, columns: tuple[Column, ...]) -> Reading:
+def read(release: Published, columns: tuple[Column, ...]) -> ReleaseRows:
     """Read a release as rows."""
     if isinstance(release, NoisyRelease):
         box, value = np.nonzero(release.counts)
@@ -133,16 +133,16 @@ def read(release: Published, columns: tuple[Column, ...]) -> Reading:
     return _reading(columns, *rows, *values)
 
 
-def read_original(cells: Cells, columns: tuple[Column, ...]) -> Reading:
+def read_original(cells: Cells, columns: tuple[Column, ...]) -> ReleaseRows:
     """Read the table itself."""
     codes, mass, group = cell_codes(cells), cells.counts.astype(np.float64), np.arange(cells.size)
     quasi = codes[:, : len(cells.quasi)]
-    shown = tuple(
-        Shown(leaves, leaves, place.astype(np.int64))
+    intervals = tuple(
+        ShownIntervals(leaves, leaves, place.astype(np.int64))
         for leaves, place in (np.unique(column, return_inverse=True) for column in quasi.T)
     )
     values = _shown_values(columns, codes[:, len(cells.quasi) :])
-    return Reading(columns, Side(group, mass, shown), Side(group, mass, values), mass)
+    return ReleaseRows(columns, Side(group, mass, intervals), Side(group, mass, values), mass)
 
 
 def _reading(
@@ -154,16 +154,16 @@ def _reading(
     leaves: Codes,
     value_group: Counts,
     value_mass: Numbers,
-) -> Reading:
+) -> ReleaseRows:
     sizes = np.bincount(group, mass, int(group.max()) + 1).astype(np.float64)
-    shown = tuple(Shown.of(columns[a], lo[:, a], hi[:, a]) for a in range(lo.shape[1]))
+    intervals = tuple(ShownIntervals.of(columns[a], lo[:, a], hi[:, a]) for a in range(lo.shape[1]))
     values = _shown_values(columns, leaves)
-    return Reading(columns, Side(group, mass, shown), Side(value_group, value_mass, values), sizes)
+    return ReleaseRows(columns, Side(group, mass, intervals), Side(value_group, value_mass, values), sizes)
 
 
-def _shown_values(columns: tuple[Column, ...], leaves: Codes) -> tuple[Shown, ...]:
+def _shown_values(columns: tuple[Column, ...], leaves: Codes) -> tuple[ShownIntervals, ...]:
     sensitive = columns[len(columns) - leaves.shape[1] :] if leaves.shape[1] else ()
-    return tuple(Shown.of(column, leaves[:, s], leaves[:, s]) for s, column in enumerate(sensitive))
+    return tuple(ShownIntervals.of(column, leaves[:, s], leaves[:, s]) for s, column in enumerate(sensitive))
 
 
 def _values_of_groups(release: Release | RecordRelease) -> tuple[Codes, Counts, Numbers]:
@@ -185,7 +185,7 @@ def _values_of_groups(release: Release | RecordRelease) -> tuple[Codes, Counts, 
     )
 
 
-def _nothing(cells: Cells, columns: tuple[Column, ...]) -> Reading:
+def _nothing(cells: Cells, columns: tuple[Column, ...]) -> ReleaseRows:
     """Read a release without any record: everything may be anything."""
     one, none = np.ones(1), np.zeros(1, np.int64)
     lo, hi = (ends[None, :] for ends in cells.whole)

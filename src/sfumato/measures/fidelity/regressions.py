@@ -56,7 +56,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Model:
+class Regression:
     """A target and its terms, by the places of columns."""
 
     target: int
@@ -101,7 +101,7 @@ def _read_model(text: str, columns: Sequence[Column]) -> tuple[int, tuple[int, .
     return names.index(parts[0]), tuple(names.index(part) for part in parts[1:])
 
 
-def model_of(target: int, others: Sequence[int], original: Products) -> Model:
+def model_of(target: int, others: Sequence[int], original: Products) -> Regression:
     """Choose the terms of a model by the original: of a category all bins that occur but the commonest."""
     terms: list[Term] = []
     for place in others:
@@ -112,13 +112,13 @@ def model_of(target: int, others: Sequence[int], original: Products) -> Model:
                 terms.append(Term(place, "missing"))
         else:
             terms += [Term(place, "bin", int(bin)) for bin in np.sort(bins_of(original, place)[1:])]
-    return Model(target, tuple(terms))
+    return Regression(target, tuple(terms))
 
 
 # -- least squares -----------------------------------------------------------------------------------------
 
 
-def least_squares(of: Products, model: Model) -> Fitted:
+def least_squares(of: Products, model: Regression) -> Fitted:
     """Fit a number by its terms, from mean products of columns."""
     target = Term(model.target, "number")
     every = [*model.terms, target]
@@ -127,20 +127,20 @@ def least_squares(of: Products, model: Model) -> Fitted:
         normal[0, i] = normal[i, 0] = _mean(of, term)
         for j, other in enumerate(every[:i], start=1):
             normal[i, j] = normal[j, i] = _product(of, term, other)
-    swept, told = _swept(normal)
-    freedom = of.records - told.sum() - 1
+    swept, separable = _swept(normal)
+    freedom = of.records - separable.sum() - 1
     if freedom <= 0:
         return Fitted(np.full(len(model.terms), np.nan), np.full(len(model.terms), np.nan))
     residual = max(float(swept[-1, -1]), 0.0) / freedom
     variances = np.maximum(-np.diag(swept)[1:-1], 0.0) * residual
-    return Fitted(np.where(told, swept[1:-1, -1], np.nan), np.where(told, np.sqrt(variances), np.nan))
+    return Fitted(np.where(separable, swept[1:-1, -1], np.nan), np.where(separable, np.sqrt(variances), np.nan))
 
 
 def _mean(of: Products, term: Term) -> float:
-    own = of.block(term.place, term.place)
+    block = of.block(term.place, term.place)
     if term.kind == "bin":
-        return float(own[term.bin, term.bin])
-    return float(1 - own[0, 0] if term.kind == "missing" else own[0, FEATURES[term.kind]])
+        return float(block[term.bin, term.bin])
+    return float(1 - block[0, 0] if term.kind == "missing" else block[0, FEATURES[term.kind]])
 
 
 def _product(of: Products, one: Term, other: Term) -> float:
@@ -159,24 +159,24 @@ def _swept(normal: Numbers) -> tuple[Numbers, Flags]:
     Where they are swept, the matrix has the negative inverse, the coefficients in the last column, and in the last
     corner what is left of the target's mean square.
     """
-    told = np.zeros(len(normal) - 1, np.bool_)
+    separable = np.zeros(len(normal) - 1, np.bool_)
     scale = np.diag(normal).copy()
     for k in range(len(normal) - 1):
         pivot = normal[k, k]
         if not pivot > COLLINEAR * max(scale[k], COLLINEAR):
             continue
-        told[k] = True
+        separable[k] = True
         row, column = normal[k].copy(), normal[:, k].copy()
         normal = normal - np.outer(column, row) / pivot
         normal[k], normal[:, k] = row / pivot, column / pivot
         normal[k, k] = -1 / pivot
-    return normal, told[1:]
+    return normal, separable[1:]
 
 
 # -- logistic ----------------------------------------------------------------------------------------------
 
 
-def logistic(codes: Codes, model: Model, of: Products, scaled: Sequence[Unit]) -> Fitted:
+def logistic(codes: Codes, model: Regression, of: Products, scaled: Sequence[Unit]) -> Fitted:
     """Fit the chance of a category's commonest value by Newton's steps; `of` are the products of the original."""
     places = sorted({model.target, *(term.place for term in model.terms)})
     unknown = Fitted(np.full(len(model.terms), np.nan), np.full(len(model.terms), np.nan))
@@ -206,8 +206,8 @@ def _values(term: Term, leaves: Codes, of: Products, scaled: Sequence[Unit]) -> 
 def newton(design: Numbers, chosen: Numbers, weight: Numbers) -> Fitted | None:
     """Maximize the likelihood; None where it has no maximum, because some term decides the target."""
     gram = (design * weight[:, None]).T @ design / weight.sum()
-    _, told = _swept(np.pad(gram, ((0, 1), (0, 1))))
-    kept = np.append(0, np.flatnonzero(told) + 1)
+    _, separable = _swept(np.pad(gram, ((0, 1), (0, 1))))
+    kept = np.append(0, np.flatnonzero(separable) + 1)
     inside, beta = design[:, kept], np.zeros(len(kept))
     for _ in range(STEPS):
         chance = 1 / (1 + np.exp(-np.clip(inside @ beta, -LARGEST, LARGEST)))

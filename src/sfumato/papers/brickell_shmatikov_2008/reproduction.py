@@ -17,9 +17,9 @@ import pyarrow as pa
 
 from sfumato.anonymizers import anonymize
 from sfumato.errors import InfeasibleError
-from sfumato.measures import Classification, Learned, Measured, Prepared, Scales, Task, UniformReader
+from sfumato.measures import Classification, ClassificationTask, Learned, Measured, Prepared, Scales, UniformReader
 from sfumato.measures.classification.worth import interval
-from sfumato.papers.results import Claim, Curve, Figure, Progress, Results, all_of, reported
+from sfumato.papers.results import Claim, Figure, FigureLine, Progress, Results, all_of, reported
 from sfumato.release import Release
 from sfumato.table import Table, load, read
 from sfumato.workers import Crew
@@ -100,7 +100,7 @@ class Finding:
     """Everything found for one panel."""
 
     panel: Panel
-    task: Task
+    task: ClassificationTask
     intact: Measured
     trivial: Measured
     """Without quasi-identifiers."""
@@ -178,7 +178,7 @@ class BrickellShmatikov2008:
         return ((finding, sanitization) for finding in self.findings.values() for sanitization in finding.made)
 
 
-def _sanitized(task: Task, prepared: Prepared, text: str) -> Sanitization | InfeasibleError:
+def _sanitized(task: ClassificationTask, prepared: Prepared, text: str) -> Sanitization | InfeasibleError:
     """Make one release by information gain on the workload, measure it and learn from it; say why if there is none."""
     target = task.workload.target
     try:
@@ -455,8 +455,8 @@ def _table_2(study: BrickellShmatikov2008) -> Iterator[tuple[str, tuple[Learned,
         yield target, (baselines["original"], baselines["without-quasi"])
 
 
-def _bars(label: str, heights: Mapping[str, float]) -> Curve:
-    return Curve(label, [{"x": name, "y": height} for name, height in heights.items()], False)
+def _bars(label: str, heights: Mapping[str, float]) -> FigureLine:
+    return FigureLine(label, [{"x": name, "y": height} for name, height in heights.items()], False)
 
 
 def _figure(finding: Finding) -> Figure:
@@ -491,6 +491,6 @@ def _tables(study: BrickellShmatikov2008, table_2: Mapping[str, tuple[Learned, L
             for made in finding.made
         ]
         panel = finding.panel
-        replies.append(Curve(f"figure {panel.figure}: {panel.data}, {panel.target}", points, False))
+        replies.append(FigureLine(f"figure {panel.figure}: {panel.data}, {panel.target}", points, False))
     title = "The same releases on the axes of Li & Li 2009"
     yield Figure("li-li", title, "P_loss (worst record)", "U_loss", replies)

@@ -28,7 +28,7 @@ from sfumato.papers.cormode_2013.study import (
     T,
     kd_tree,
 )
-from sfumato.papers.results import Curve, Figure
+from sfumato.papers.results import Figure, FigureLine
 
 TITLE = "Cormode et al. 2013, figure"
 ERROR, BREACH = "median relative error of queries", "empirical breach (beta)"
@@ -51,9 +51,9 @@ def breach(rho: float) -> Number:
     return lambda outcome: outcome.accuracy / rho - 1
 
 
-def curve(label: str, outcomes: Iterable[Outcome], x: Number, y: Number) -> Curve:
+def curve(label: str, outcomes: Iterable[Outcome], x: Number, y: Number) -> FigureLine:
     """Draw a line through outcomes."""
-    return Curve(label, [{"x": x(o), "y": y(o), "parameter": o.parameter} for o in outcomes])
+    return FigureLine(label, [{"x": x(o), "y": y(o), "parameter": o.parameter} for o in outcomes])
 
 
 def crosses(rho: float, *points: tuple[float, float]) -> list[dict[str, Any]]:
@@ -104,7 +104,7 @@ def _logarithmic(
     name: str,
     title: str,
     y: str,
-    curves: Sequence[Curve],
+    curves: Sequence[FigureLine],
     paper: Sequence[Mapping[str, Any]] = (),
     y_scale: Literal["linear", "log"] = "log",
 ) -> Figure:

@@ -36,7 +36,9 @@ class Run:
 
 def hypervolume(frontier: Frontier, records: int) -> float:
     """Return the area that a frontier of (k, loss) beats, k on a logarithmic scale, both from 0 to 1."""
-    points = sorted((np.log(own.values["k"]) / np.log(records), own.values["generalization_loss"]) for own in frontier)
+    points = sorted(
+        (np.log(point.values["k"]) / np.log(records), point.values["generalization_loss"]) for point in frontier
+    )
     area, before = 0.0, 0.0
     for k, loss in points:
         area += (k - before) * (1 - loss)

@@ -26,7 +26,7 @@ from sfumato.papers.dewri_2011.study import (
     SHOWN,
     Dewri2011,
 )
-from sfumato.papers.results import Curve, Figure, Inset
+from sfumato.papers.results import Figure, FigureLine, Inset
 from sfumato.tradeoff import Frontier, FrontierPoint, Problem1, Problem2, Problem3
 from sfumato.tradeoff.search.questions import bought
 
@@ -47,7 +47,7 @@ def figures(study: Dewri2011) -> Iterator[Figure]:
 def _weighted_figures(study: Dewri2011) -> Iterator[Figure]:
     paper: list[dict[str, Any]] = [{"x": 2528, "y": 0.22, "label": "paper"}]
     points = _series(study.frontiers[Problem1()], "weighted_k", "generalization_loss")
-    curve = Curve("ours", points, line=False, opacity=0.5)
+    curve = FigureLine("ours", points, line=False, opacity=0.5)
     insets = [_inset(study, LOW, (0.34, 0.13)), _inset(study, HIGH, (0.71, 0.13))]
     yield Figure("6", "Problem 1", "weighted-k", "generalization loss", [curve], paper, insets=insets)
 
@@ -56,7 +56,7 @@ def _inset(study: Dewri2011, loss: float, place: tuple[float, float]) -> Inset:
     """The share of records in groups up to a size, for the release nearest to a loss."""
     point = inset_point(study, loss)
     sizes = cumulated(study.release(Problem1(), point).sizes)
-    curve = Curve(f"loss {loss:.0%}", [{"x": size, "y": share} for size, share in [(1, 0.0), *sizes]])
+    curve = FigureLine(f"loss {loss:.0%}", [{"x": size, "y": share} for size, share in [(1, 0.0), *sizes]])
     (at,) = _series([point], "weighted_k", "generalization_loss")
     return Inset(curve, at, place, "group size", "records in groups up to it")
 
@@ -67,13 +67,13 @@ def _limited_figures(study: Dewri2011) -> Iterator[Figure]:
         curves = []
         for eta in (ETA, 0.01):
             inside = [p for p in study.frontiers[Problem2(eta)] if most is None or p.values["k"] <= most]
-            curves.append(Curve(f"at most {eta:.0%} suppressed", _series(inside, "k", "loss"), line=False))
+            curves.append(FigureLine(f"at most {eta:.0%} suppressed", _series(inside, "k", "loss"), line=False))
         title = "Problem 2" if most is None else f"Problem 2, k up to {most}"
         yield Figure(f"7{'abcd'[number]}", title, "k", "loss", curves, named if most in (200, 50) else ())
     front, (fitted, error) = study.frontiers[Problem2(ETA)], fitted_curve(study.frontiers[Problem2(ETA)])
     curves = [
-        Curve("ours", _series(front, "k", "generalization_loss"), line=False, opacity=0.5),
-        Curve("fitted", fitted, marks=False),
+        FigureLine("ours", _series(front, "k", "generalization_loss"), line=False, opacity=0.5),
+        FigureLine("fitted", fitted, marks=False),
     ]
     title = f"Section 7.5: a cubic of ln k that never falls nor is below 0, at most {error:.3f} off"
     yield Figure("7-fitted", title, "k", "generalization loss", curves, x_scale="log")
@@ -87,7 +87,7 @@ def _free_figures(study: Dewri2011) -> Iterator[Figure]:
         "suppression_loss": "suppression loss",
     }
     rows = [{label: point.values[name] for name, label in names.items()} for point in three]
-    yield Figure("8", "Problem 3", "", "", [Curve("ours", rows, line=False)], matrix=tuple(names.values()))
+    yield Figure("8", "Problem 3", "", "", [FigureLine("ours", rows, line=False)], matrix=tuple(names.values()))
     for letter, name, bound, x, y in (
         ("a", "suppression_loss", 0.2, "weighted_k_before", "generalization_loss"),
         ("b", "generalization_loss", 0.3, "weighted_k_before", "suppression_loss"),
@@ -95,7 +95,7 @@ def _free_figures(study: Dewri2011) -> Iterator[Figure]:
         inside = [point for point in three if point.values[name] < bound]
         title = f"Problem 3, {names[name]} below {bound:.0%}"
         crosses: list[dict[str, Any]] = [{"x": NEAR[0], "y": NEAR[1 if letter == "a" else 2], "label": "paper"}]
-        curve = Curve("ours", _series(inside, x, y), line=False, opacity=0.5)
+        curve = FigureLine("ours", _series(inside, x, y), line=False, opacity=0.5)
         rings = _series(encircled(inside), x, y)
         yield Figure(f"9{letter}", title, names[x], names[y], [curve], crosses, encircled=rings)
 
@@ -109,12 +109,12 @@ def _safe_figures(study: Dewri2011) -> Iterator[Figure]:
             (f"as printed, {preferred} preferred (unsound)", printed),
         ):
             inside = below(study.frontiers[problem], SHOWN)
-            curves.append(Curve(label, _series(inside, "k", problem.letter), line=False, opacity=0.4))
+            curves.append(FigureLine(label, _series(inside, "k", problem.letter), line=False, opacity=0.4))
         paper: list[dict[str, Any]] = [{"x": 15, "y": 7, "label": "paper"}] if letter == "b" else []
         yield Figure(f"10{letter}", f"Problem 4, loss below {SHOWN:.0%}", "k", "l", curves, paper, whole=True)
     for letter, most, pairs in (("a", LIMIT, [(20, 4)]), ("b", RELAXED, [(20, 5), (22, 3), (18, 6)])):
         curves = [
-            Curve(label, _pairs(study.frontiers[problem], most), line=False, opacity=0.6)
+            FigureLine(label, _pairs(study.frontiers[problem], most), line=False, opacity=0.6)
             for label, problem in (("l distinct", DISTINCT), ("l by frequency", FREQUENCY))
         ]
         named = [{"x": x, "y": y, "label": "paper"} for x, y in pairs]
@@ -140,12 +140,12 @@ def _solver_figures(study: Dewri2011) -> Iterator[Figure]:
     curves = []
     for crossing, label in zip(CROSSINGS, ("Lunacek's crossover", "Iyengar's, with repair"), strict=True):
         areas = areas_of(study.runs, crossing)
-        middle = [{"x": step, "y": median(own[i] for own in areas)} for i, step in enumerate(study.steps)]
-        every = [{"x": step, "y": own[i]} for own in areas for i, step in enumerate(study.steps)]
-        curves += [Curve(label, middle), Curve(label, every, line=False, opacity=0.35)]
+        middle = [{"x": step, "y": median(run[i] for run in areas)} for i, step in enumerate(study.steps)]
+        every = [{"x": step, "y": run[i]} for run in areas for i, step in enumerate(study.steps)]
+        curves += [FigureLine(label, middle), FigureLine(label, every, line=False, opacity=0.35)]
     area = hypervolume(study.frontiers[Problem2(ETA)], study.table.cells.records)
     ends = [{"x": step, "y": area} for step in (study.steps[0], study.steps[-1])]
-    curves.append(Curve("what our operators end with", ends, marks=False))
+    curves.append(FigureLine("what our operators end with", ends, marks=False))
     title = f"Sections 6.3 and 7: convergence in problem 2, {len(SEEDS)} seeds and their median"
     yield Figure("crossover", title, "generations", "hypervolume", curves, zero=False)
 

@@ -50,12 +50,12 @@ def _front(study: Dewri2011, id: str, problem: Problem, name: str) -> Claim:
     front = study.frontiers[problem]
     points = sorted(front, key=lambda point: point.values[name])
     checked = points[:: max(1, len(points) // CHECKED)]
-    said = [(point.values[name], point.values["generalization_loss"]) for point in checked]
+    claimed = [(point.values[name], point.values["generalization_loss"]) for point in checked]
     measured = []
     for point in checked:
         release = study.release(problem, point)
         measured.append((float(measure(release)[name]), atom_loss(release)))
-    apart, rising = largest_error(said, measured), is_rising(measured)
+    apart, rising = largest_error(claimed, measured), is_rising(measured)
     text = (
         f"{problem}: a front of at least {LEAST_POINTS} points; made as releases and measured anew, they have the "
         f"{name} and the loss that the search says, and more {name} costs more"
@@ -77,9 +77,9 @@ def atom_loss(release: Release) -> float:
     return float((lost * release.boxes.mass).sum() / (release.cells.records * len(release.cells.quasi)))
 
 
-def largest_error(said: Sequence[Measured], measured: Sequence[Measured]) -> float:
+def largest_error(claimed: Sequence[Measured], measured: Sequence[Measured]) -> float:
     """Return the largest difference: of privacy as a share of what was said, of loss as it is."""
-    return max(max(abs(b[0] / a[0] - 1), abs(b[1] - a[1])) for a, b in zip(said, measured, strict=True))
+    return max(max(abs(b[0] / a[0] - 1), abs(b[1] - a[1])) for a, b in zip(claimed, measured, strict=True))
 
 
 def is_rising(measured: Sequence[Measured]) -> bool:

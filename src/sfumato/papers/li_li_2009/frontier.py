@@ -22,7 +22,7 @@ import numpy as np
 
 from sfumato.anonymizers import anonymizer
 from sfumato.measures import RECONSTRUCTED, EmReader, Reader, Scales, UniformReader
-from sfumato.papers.results import Claim, Curve, Figure, Progress, all_of, reported
+from sfumato.papers.results import Claim, Figure, FigureLine, Progress, all_of, reported
 from sfumato.release import Form
 from sfumato.requirements import requirement
 from sfumato.table import TableDeclaration
@@ -236,7 +236,7 @@ def frontier_figures(study: LiLiFrontier) -> list[Figure]:
         limit = study.maps[panel.name].limit
         lines = {"limit": limit, "limit for buckets": study.bucket_limits.get(panel.name)}
         floor = [
-            Curve(label, [{"x": x, "y": y} for x, y in line.points], marks=False)
+            FigureLine(label, [{"x": x, "y": y} for x, y in line.points], marks=False)
             for label, line in lines.items()
             if line is not None
         ]
@@ -251,12 +251,14 @@ def frontier_figures(study: LiLiFrontier) -> list[Figure]:
             ("frontier-em", "p_loss", "u_loss_em", "The same releases for a reader who learns across groups"),
             ("frontier-definetti", "definetti_accuracy", "u_loss", "The same releases against the deFinetti attack"),
         ):
-            curves = [Curve(curve.label, curve.points, line=False) for curve in _curves(study, first, x, y, every=True)]
+            curves = [
+                FigureLine(curve.label, curve.points, line=False) for curve in _curves(study, first, x, y, every=True)
+            ]
             figures.append(Figure(name, title, x, y, curves))
     return figures
 
 
-def _curves(study: LiLiFrontier, panel: Panel, x: str, y: str, every: bool = False) -> Iterator[Curve]:
+def _curves(study: LiLiFrontier, panel: Panel, x: str, y: str, every: bool = False) -> Iterator[FigureLine]:
     """Draw every set: the releases that none of the same set beats, or every one."""
     for name in panel.sets:
         points = sorted(
@@ -268,4 +270,4 @@ def _curves(study: LiLiFrontier, panel: Panel, x: str, y: str, every: bool = Fal
         for entry in points:
             if every or not kept or entry[1] < kept[-1][1]:
                 kept.append(entry)
-        yield Curve(name.replace("_", " "), [{"x": a, "y": b, "parameter": text} for a, b, text in kept])
+        yield FigureLine(name.replace("_", " "), [{"x": a, "y": b, "parameter": text} for a, b, text in kept])

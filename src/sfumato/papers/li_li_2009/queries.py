@@ -18,7 +18,7 @@ import numpy as np
 
 from sfumato.measures import Queries
 from sfumato.papers.li_li_2009.study import DIMENSIONS, LiLi2009, T
-from sfumato.papers.results import Claim, Curve, Figure, reported
+from sfumato.papers.results import Claim, Figure, FigureLine, reported
 
 SEL = 0.05
 """The selectivity of figure 3c."""
@@ -117,9 +117,9 @@ def query_figures(study: LiLi2009, x: str, y: str) -> list[Figure]:
     ]
 
 
-def _error_curves(study: LiLi2009, by_value: Mapping[Any, dict[float, float]], name: str) -> list[Curve]:
+def _error_curves(study: LiLi2009, by_value: Mapping[Any, dict[float, float]], name: str) -> list[FigureLine]:
     losses = {t: study.measures[T, t, "bucketization"]["p_loss"] for errors in by_value.values() for t in errors}
     return [
-        Curve(f"{name} = {value:g}", [{"x": losses[t], "y": error, "parameter": t} for t, error in errors.items()])
+        FigureLine(f"{name} = {value:g}", [{"x": losses[t], "y": error, "parameter": t} for t, error in errors.items()])
         for value, errors in by_value.items()
     ]

@@ -16,7 +16,7 @@ from sfumato.papers.li_li_2009.frontier import LiLiFrontier, frontier_claims, fr
 from sfumato.papers.li_li_2009.queries import query_claims, query_figures, reading_claims
 from sfumato.papers.li_li_2009.study import DELTA, FAMILIES, STRICT, STRICT_DELTA, K, L, LiLi2009, T
 from sfumato.papers.li_li_2009.tie import tie_claims
-from sfumato.papers.results import Claim, Curve, Figure, Progress, Results, all_of, reported
+from sfumato.papers.results import Claim, Figure, FigureLine, Progress, Results, all_of, reported
 from sfumato.release import FORMS
 from sfumato.requirements.distances import js_distance
 
@@ -277,16 +277,16 @@ def _rank_correlation(study: LiLi2009) -> Claim:
 def _figures(study: LiLi2009) -> list[Figure]:
     loss, error = "P_loss (worst record)", "mean relative error of queries"
 
-    def curve(label: str, family: str, form: str, y: str) -> Curve:
+    def curve(label: str, family: str, form: str, y: str) -> FigureLine:
         points = [{"x": x, "y": value, "parameter": at} for x, value, at in study.curve(family, form, y)]
-        return Curve(label, points)
+        return FigureLine(label, points)
 
     families = (K, L, T, DELTA, STRICT_DELTA)
     two_forms = [curve(f"{name}, {form}", name, form, "u_loss") for name in (L, T) for form in FORMS]
     named = [{"x": 0.086, "y": 0.0288, "label": "paper: k = 5000"}]
-    floor = Curve("limit", [{"x": x, "y": y} for x, y in study.limit.points], marks=False)
+    floor = FigureLine("limit", [{"x": x, "y": y} for x, y in study.limit.points], marks=False)
     ends = [
-        Curve(label, [{"x": measures["p_loss"], "y": measures["u_loss"]}], line=False)
+        FigureLine(label, [{"x": measures["p_loss"], "y": measures["u_loss"]}], line=False)
         for label, measures in (
             ("baseline: no quasi-identifiers", study.trivial),
             ("baseline: original", study.original),

@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from sfumato.papers.loukides_2012.second_opinion import checked
-from sfumato.papers.results import Claim, Curve, Figure, reported
+from sfumato.papers.results import Claim, Figure, FigureLine, reported
 from sfumato.table import Hierarchy, Level
 from sfumato.table.hierarchies.hierarchy import ROOT
 from sfumato.transactions import BasketRelease, Baskets, anonymize_baskets, baskets_of
@@ -101,9 +101,9 @@ def example_claims() -> tuple[list[Claim], Figure]:
     releases, best = made(baskets), optima()
     claims = [_worked(baskets, releases["aa", 6]), _bounds(releases, best), *_reported(baskets, releases)]
     curves = [
-        Curve("least possible", [{"x": k, "y": loss} for k, (loss, _) in best.items()]),
+        FigureLine("least possible", [{"x": k, "y": loss} for k, (loss, _) in best.items()]),
         *(
-            Curve(maker.upper(), [{"x": k, "y": loss_of(releases[maker, k])} for k in KS])
+            FigureLine(maker.upper(), [{"x": k, "y": loss_of(releases[maker, k])} for k in KS])
             for maker in PAPER
             if maker != "aa"
         ),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfumato.papers.loukides_2012.ru_map import BOUND, ESTIMATORS, MAKERS, RISK, WITHIN, WITHOUT, RUMap, Run, axes
-from sfumato.papers.results import Curve, Figure
+from sfumato.papers.results import Figure, FigureLine
 from sfumato.tradeoff.map import Point
 
 BEATEN = "beaten by another k"
@@ -31,13 +31,13 @@ def figure_5(map_: RUMap) -> list[Figure]:
 
 
 def _single(map_: RUMap, label: str, name: str) -> Figure:
-    curves: list[Curve] = []
+    curves: list[FigureLine] = []
     beaten: list[Mapping[str, Any]] = []
     for estimator in ESTIMATORS:
         drawn = _curves(map_, [label], estimator, [estimator])
         curves += [drawn[0], *_knees(map_, label, estimator, f", {estimator}")]
         beaten += [point for curve in drawn[1:] for point in curve.points]
-    curves += [Curve(BEATEN, beaten, line=False)] if beaten else []
+    curves += [FigureLine(BEATEN, beaten, line=False)] if beaten else []
     title = f"Loukides et al. 2012, figure {name}: {label} on {map_.name}"
     return Figure(name, title, "utility (1/ARE)", "risk", curves, x_scale="log")
 
@@ -52,7 +52,7 @@ def _compared(map_: RUMap, estimator: str, name: str) -> Figure:
         title,
         _utility(estimator),
         "risk",
-        [*curves, Curve(f"risk {BOUND:g}", bound, marks=False)],
+        [*curves, FigureLine(f"risk {BOUND:g}", bound, marks=False)],
         x_scale="log",
     )
 
@@ -71,26 +71,28 @@ def _points(runs: Sequence[Run], estimator: str) -> list[dict[str, float]]:
     ]
 
 
-def _curves(map_: RUMap, labels: Sequence[str], estimator: str, names: Sequence[str] | None = None) -> list[Curve]:
+def _curves(map_: RUMap, labels: Sequence[str], estimator: str, names: Sequence[str] | None = None) -> list[FigureLine]:
     """Join the releases of each anonymizer that no other of it beats, and mark the rest."""
     joined, beaten = [], list[Run]()
     for label, name in zip(labels, names or labels, strict=True):
         kept = {_place(point, estimator) for point in map_.curve(label, estimator).points}
         joined.append(
-            Curve(name, _points([run for run in map_.of(label) if _place(run.point, estimator) in kept], estimator))
+            FigureLine(
+                name, _points([run for run in map_.of(label) if _place(run.point, estimator) in kept], estimator)
+            )
         )
         beaten += [run for run in map_.of(label) if _place(run.point, estimator) not in kept]
-    return [*joined, Curve(BEATEN, _points(beaten, estimator), line=False)] if beaten else joined
+    return [*joined, FigureLine(BEATEN, _points(beaten, estimator), line=False)] if beaten else joined
 
 
 def _place(point: Point, estimator: str) -> tuple[float, ...]:
     return tuple(point.measures[axis] for axis in axes(estimator))
 
 
-def _knees(map_: RUMap, label: str, estimator: str, suffix: str = "") -> list[Curve]:
+def _knees(map_: RUMap, label: str, estimator: str, suffix: str = "") -> list[FigureLine]:
     """Mark the knees; one mark where both methods find the same."""
     knees = {way: run for way, run in map_.knees(label, estimator).items() if run is not None}
     if len(knees) == 2 and knees["angle"] is knees["kneedle"]:
         knees = {"both": knees["angle"]}
     names = {"angle": "knee by angle", "kneedle": "knee by Kneedle", "both": "knee"}
-    return [Curve(f"{names[way]}{suffix}", _points([run], estimator), line=False) for way, run in knees.items()]
+    return [FigureLine(f"{names[way]}{suffix}", _points([run], estimator), line=False) for way, run in knees.items()]

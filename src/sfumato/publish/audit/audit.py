@@ -29,7 +29,7 @@ from sfumato.evidence.counted import (
     open_source,
 )
 from sfumato.evidence.coverage import Coverage, bucket_coverage, coverage
-from sfumato.evidence.decision import Failure, Findings, failures
+from sfumato.evidence.decision import AuditFindings, Failure, failures
 from sfumato.evidence.matching import Matching, misses_a_value
 from sfumato.evidence.notation import Notation
 from sfumato.evidence.profile import Profile, baseline, size_measures, suppression_measures, worst_of
@@ -39,9 +39,9 @@ from sfumato.publish.audit.intersection import Intersection, Seen, intersect
 from sfumato.publish.audit.losses import losses, observed_hierarchy, unreadable
 from sfumato.publish.audit.notices import empty_notices, missing_notices, notices_of, star_notices
 from sfumato.publish.audit.question import (
-    Attribute,
+    AuditQuestion,
     Missing,
-    Question,
+    PublishedAttribute,
     Suppressed,
     WorstGroup,
     attribute_of,
@@ -66,7 +66,7 @@ would have to be brought here. Of more, engines compare neutral columns by diges
 
 
 @dataclass(frozen=True, repr=False)
-class Audit(Findings):
+class Audit(AuditFindings):
     """What an audit found."""
 
     spoken: ClassVar[tuple[str, ...]] = ("quasi", "sensitive", "require", "holds")
@@ -199,7 +199,7 @@ def audit(
     roles = roles_in(file.engine.columns, _names(quasi), _names(sensitive), original)
     if isinstance(original, str | Path):
         written = replace(written, as_written=(*written.as_written, *blank_columns(file, (*roles[0], *roles[1]))))
-    asked = Question(
+    asked = AuditQuestion(
         file,
         *roles,
         None if original is None else open_source(original, written),
@@ -221,7 +221,7 @@ def audit(
 
 
 def _answer(
-    asked: Question, given: Mapping[str, Hierarchy], require: str | None, earlier: Sequence[Source], named: bool
+    asked: AuditQuestion, given: Mapping[str, Hierarchy], require: str | None, earlier: Sequence[Source], named: bool
 ) -> Audit:
     counts = [asked.count((name,)) for name in asked.sensitive] or [asked.count(())]
     plain, left_out = counts[0]
@@ -233,7 +233,7 @@ def _answer(
         name: attribute_of(asked, name, counted, given.get(name))
         for name, (counted, _) in zip(asked.sensitive if grouped else (), counts, strict=False)
     }
-    one = next(iter(attributes.values()), None) or Attribute(plain, *plain.number(asked.grouping), None)
+    one = next(iter(attributes.values()), None) or PublishedAttribute(plain, *plain.number(asked.grouping), None)
     sizes = group_sizes(one)
     total = None if asked.original is None else asked.original.count(()).records
     suppressed = (left_out or None) if total is None else max(total - plain.records, 0)
@@ -290,12 +290,12 @@ def _names(given: Iterable[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
-def _alike(asked: Question, counted: Counted) -> Counts:
+def _alike(asked: AuditQuestion, counted: Counted) -> Counts:
     """Count the records that show each combination of quasi-identifiers."""
     return np.bincount(counted.number(asked.quasi)[1], weights=counted.counts).astype(np.int64)
 
 
-def _matching(asked: Question, plain: Counted, earlier: Sequence[Source]) -> Matching | None:
+def _matching(asked: AuditQuestion, plain: Counted, earlier: Sequence[Source]) -> Matching | None:
     """Count the records that match each one, where a missing value matches everything and some record misses one."""
     if asked.missing == "value" or not misses_a_value(plain, asked.quasi):
         return None
@@ -310,7 +310,7 @@ def _matching(asked: Question, plain: Counted, earlier: Sequence[Source]) -> Mat
 # -- against the original ------------------------------------------------------------------------------------------
 
 
-def _domains(asked: Question, given: Mapping[str, Hierarchy]) -> tuple[dict[str, Hierarchy], str]:
+def _domains(asked: AuditQuestion, given: Mapping[str, Hierarchy]) -> tuple[dict[str, Hierarchy], str]:
     """Find the domain of every quasi-identifier: its hierarchy, or one made of the original's values."""
     assert asked.original is not None
     domains = {}
@@ -326,7 +326,7 @@ def _domains(asked: Question, given: Mapping[str, Hierarchy]) -> tuple[dict[str,
     return domains, words
 
 
-def _coverage(asked: Question, domains: Mapping[str, Hierarchy], given: Mapping[str, Hierarchy]) -> Coverage:
+def _coverage(asked: AuditQuestion, domains: Mapping[str, Hierarchy], given: Mapping[str, Hierarchy]) -> Coverage:
     """Check that the rows can be those of original records."""
     assert asked.original is not None
     columns = asked.original.engine.columns
@@ -335,18 +335,18 @@ def _coverage(asked: Question, domains: Mapping[str, Hierarchy], given: Mapping[
     apart = [name for name in others if name not in asked.sensitive]
     if asked.original.engine.row_count <= MOST_MATCHED or not apart:
         return _covered(asked, domains, given, others)
-    found = _covered(asked, domains, given, [name for name in others if name in asked.sensitive])
+    coverage = _covered(asked, domains, given, [name for name in others if name in asked.sensitive])
     beside = carried_values(asked, apart)
     return Coverage(
-        found.checked + beside.checked,
-        found.exact,
-        found.uncovered + beside.uncovered,
-        (*beside.examples, *found.examples),
+        coverage.checked + beside.checked,
+        coverage.exact,
+        coverage.uncovered + beside.uncovered,
+        (*beside.examples, *coverage.examples),
     )
 
 
 def _covered(
-    asked: Question, domains: Mapping[str, Hierarchy], given: Mapping[str, Hierarchy], others: Sequence[str]
+    asked: AuditQuestion, domains: Mapping[str, Hierarchy], given: Mapping[str, Hierarchy], others: Sequence[str]
 ) -> Coverage:
     """Check it of rows and records that agree in the other columns."""
     assert asked.original is not None
@@ -364,7 +364,7 @@ def _covered(
     return bucket_coverage(published, original, asked.quasi, neutral, asked.sensitive, asked.group, notations)
 
 
-def _households(asked: Question, domains: Mapping[str, Hierarchy]) -> Together | None:
+def _households(asked: AuditQuestion, domains: Mapping[str, Hierarchy]) -> Together | None:
     """Check that members of a household show the same value of what they share."""
     assert asked.original is not None
     if asked.household is None:
@@ -378,10 +378,10 @@ def _households(asked: Question, domains: Mapping[str, Hierarchy]) -> Together |
 
 
 def _failures(
-    asked: Question,
+    asked: AuditQuestion,
     require: str | None,
-    attributes: Mapping[str, Attribute],
-    one: Attribute,
+    attributes: Mapping[str, PublishedAttribute],
+    one: PublishedAttribute,
     sizes: Counts,
     matching: Matching | None,
 ) -> tuple[Failure, ...]:
@@ -408,10 +408,10 @@ class _Repeated:
 
 
 def _repeated(
-    asked: Question,
+    asked: AuditQuestion,
     given: Mapping[str, Hierarchy],
     earlier: Sequence[Source],
-    attributes: Mapping[str, Attribute],
+    attributes: Mapping[str, PublishedAttribute],
     named: bool,
 ) -> _Repeated:
     """Compare with earlier releases, for every sensitive attribute that all have; one that is `named` must compare."""
@@ -441,7 +441,7 @@ def _repeated(
     return _Repeated(tuple(intersections), tuple(differences), every, tuple(notices))
 
 
-def _before(asked: Question, earlier: Source, attributes: Mapping[str, Attribute]) -> Question:
+def _before(asked: AuditQuestion, earlier: Source, attributes: Mapping[str, PublishedAttribute]) -> AuditQuestion:
     """Ask of an earlier release what is asked of the file."""
     common = tuple(name for name in asked.quasi if name in earlier.engine.columns)
     shared = tuple(name for name in attributes if name in earlier.engine.columns)
@@ -449,7 +449,7 @@ def _before(asked: Question, earlier: Source, attributes: Mapping[str, Attribute
         what = "quasi-identifier" if not common else "sensitive column"
         raise BadInputError(f"{earlier.origin}: no {what} of the later file is in the earlier one (--with)")
     group = asked.group if asked.group in earlier.engine.columns else None
-    return Question(earlier, common, shared, None, group, asked.suppressed)
+    return AuditQuestion(earlier, common, shared, None, group, asked.suppressed)
 
 
 def _values(original: Counted | None, name: str) -> frozenset[str]:
@@ -457,7 +457,7 @@ def _values(original: Counted | None, name: str) -> frozenset[str]:
 
 
 def _both(
-    asked: Question, before: Question, name: str, attribute: Attribute, hierarchy: Hierarchy | None
+    asked: AuditQuestion, before: AuditQuestion, name: str, attribute: PublishedAttribute, hierarchy: Hierarchy | None
 ) -> tuple[Seen, Seen]:
     """Read both releases over the values that either has, against the same Q."""
     counted, _ = before.count((name,))

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 from sfumato.engines import Engine
 from sfumato.evidence.coverage import Coverage
-from sfumato.publish.audit.question import Question
+from sfumato.publish.audit.question import AuditQuestion
 
 
-def carried_values(asked: Question, neutral: Sequence[str]) -> Coverage:
+def carried_values(asked: AuditQuestion, neutral: Sequence[str]) -> Coverage:
     """Compare the values of neutral columns of all rows together."""
     assert asked.original is not None
     file, original = asked.file.engine, asked.original.engine

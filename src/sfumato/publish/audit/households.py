@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.arrays import Counts, Flags
-from sfumato.evidence.boxes import Combinations, Places, locate
+from sfumato.evidence.boxes import Places, TextCombinations, locate
 from sfumato.evidence.counted import Counted
 from sfumato.evidence.notation import Notation
 from sfumato.quiet import Quiet
@@ -68,7 +68,7 @@ def together(
     shared = [name for name in quasi if _same(members, name, domains[name], household)]
     if not shared or not several.any():
         return Together(column, tuple(shared) if several.any() else (), int(several.sum()), int(several.sum()), ())
-    boxes, points = Combinations.of(published, shared), Combinations.of(members, shared)
+    boxes, points = TextCombinations.of(published, shared), TextCombinations.of(members, shared)
     places = locate(boxes, points, notations)
     if places is None:
         return Together(column, tuple(shared), int(several.sum()), 0, ("too many combinations to look at them all",))
@@ -102,7 +102,9 @@ def _empty(texts: Sequence[str]) -> Flags:
     return np.array([text == "" for text in texts], np.bool_)
 
 
-def _differ_in_households(places: Places, boxes: Combinations, points: Combinations, household: Counts) -> Flags:
+def _differ_in_households(
+    places: Places, boxes: TextCombinations, points: TextCombinations, household: Counts
+) -> Flags:
     """Say in which households members may show two texts of one column, where it is not just shown to be missing."""
     starts = np.searchsorted(places.point, np.arange(places.points + 1))
     number = (starts[1:] - starts[:-1])[points.number]
@@ -111,9 +113,9 @@ def _differ_in_households(places: Places, boxes: Combinations, points: Combinati
     home, point = np.repeat(household, number), np.repeat(points.number, number)
     differ = np.zeros(int(household.max()) + 1, np.bool_)
     for place in range(len(points.names)):
-        shown, value = boxes.codes[box, place], points.codes[point, place]
-        telling = ~(_empty(boxes.texts[place])[shown] & _empty(points.texts[place])[value])
-        pairs = np.unique(np.stack([home[telling], shown[telling]], axis=1), axis=0)
+        text, value = boxes.codes[box, place], points.codes[point, place]
+        telling = ~(_empty(boxes.texts[place])[text] & _empty(points.texts[place])[value])
+        pairs = np.unique(np.stack([home[telling], text[telling]], axis=1), axis=0)
         differ |= np.bincount(pairs[:, 0], minlength=len(differ)) > 1
     return differ
 

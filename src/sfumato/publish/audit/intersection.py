@@ -15,7 +15,7 @@ import numpy as np
 
 from sfumato.arrays import Counts, Numbers
 from sfumato.errors import BadInputError
-from sfumato.evidence.boxes import Combinations, locate
+from sfumato.evidence.boxes import TextCombinations, locate
 from sfumato.evidence.counted import Counted
 from sfumato.evidence.notation import Notation
 from sfumato.evidence.profile import Profile
@@ -95,7 +95,7 @@ class Seen(Quiet):
 
     counted: Counted
     grouping: tuple[str, ...]
-    boxes: Combinations
+    boxes: TextCombinations
     group: Counts
     """The group of every box."""
 
@@ -108,7 +108,7 @@ class Seen(Quiet):
     def of(counted: Counted, quasi: Sequence[str], grouping: Sequence[str], profile: Profile) -> Seen:
         """Find the boxes of a counted release, whose groups (numbered by `grouping`) the profile describes."""
         some, _ = counted.number(tuple(dict.fromkeys([*grouping, *quasi])))
-        boxes = Combinations.at(counted, quasi, some, np.arange(len(some)))
+        boxes = TextCombinations.at(counted, quasi, some, np.arange(len(some)))
         first, number = counted.number(grouping)
         return Seen(counted, tuple(grouping), boxes, number[some], first, profile)
 
@@ -251,13 +251,13 @@ def _overlapping(earlier: Seen, later: Seen, notations: Mapping[str, Notation]) 
 def _shared(earlier: Seen, later: Seen, notations: Mapping[str, Notation], original: Counted | None) -> Pairs:
     """Find for every person of the original the groups of both releases that cover it."""
     assert original is not None
-    points = Combinations.of(original, later.boxes.names)
+    points = TextCombinations.of(original, later.boxes.names)
     people = np.bincount(points.number, weights=original.counts).astype(np.int64)
     numbered = []
     for seen in (earlier, later):
         columns = [points.names.index(name) for name in seen.boxes.names]
         texts = tuple(points.texts[column] for column in columns)
-        combinations = Combinations(seen.boxes.names, texts, points.codes[:, columns], points.number)
+        combinations = TextCombinations(seen.boxes.names, texts, points.codes[:, columns], points.number)
         places = locate(seen.boxes, combinations, notations)
         if places is None:
             raise BadInputError("the files are too large to find the groups of every person; leave out --original")

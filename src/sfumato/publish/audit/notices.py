@@ -9,14 +9,14 @@ import numpy as np
 from sfumato.evidence.counted import EMPTY, EMPTY_SHOWN, Counted
 from sfumato.evidence.matching import GENEROUS, Matching
 from sfumato.evidence.profile import Baseline
-from sfumato.publish.audit.question import Attribute, Question
+from sfumato.publish.audit.question import AuditQuestion, PublishedAttribute
 from sfumato.table import Hierarchy
 
 MOST_SHOWN = 5
 """How many values a sentence names."""
 
 
-def star_notices(asked: Question, plain: Counted, left_out: int) -> list[str]:
+def star_notices(asked: AuditQuestion, plain: Counted, left_out: int) -> list[str]:
     """Say what rows that show nothing were taken for."""
     if left_out:
         return [
@@ -36,7 +36,7 @@ def star_notices(asked: Question, plain: Counted, left_out: int) -> list[str]:
     ]
 
 
-def empty_notices(asked: Question, plain: Counted, attributes: Mapping[str, Attribute]) -> list[str]:
+def empty_notices(asked: AuditQuestion, plain: Counted, attributes: Mapping[str, PublishedAttribute]) -> list[str]:
     """Say where missing values and empty texts are told apart, and where they are not."""
     notices = [
         f"column {name!r}: missing values and empty texts (shown as {EMPTY_SHOWN}) were told apart, as a reader of the "
@@ -51,7 +51,7 @@ def empty_notices(asked: Question, plain: Counted, attributes: Mapping[str, Attr
     return notices
 
 
-def missing_notices(asked: Question, plain: Counted, matching: Matching | None) -> list[str]:
+def missing_notices(asked: AuditQuestion, plain: Counted, matching: Matching | None) -> list[str]:
     """Say what is read into missing values."""
     if asked.missing == "value":
         return []
@@ -64,7 +64,9 @@ def missing_notices(asked: Question, plain: Counted, matching: Matching | None) 
     return [GENEROUS, f"{rest} are not given: records that match one record need not match each other"]
 
 
-def notices_of(asked: Question, attributes: Mapping[str, Attribute], given: Mapping[str, Hierarchy]) -> list[str]:
+def notices_of(
+    asked: AuditQuestion, attributes: Mapping[str, PublishedAttribute], given: Mapping[str, Hierarchy]
+) -> list[str]:
     """Say what a reader must know to understand the numbers."""
     notices = []
     if asked.original is None:

@@ -33,7 +33,7 @@ MOST_WORST = 3
 
 
 @dataclass(frozen=True)
-class Question:
+class AuditQuestion:
     """Which file is audited, by which columns, against what."""
 
     file: Source
@@ -108,7 +108,7 @@ class Question:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Attribute(Quiet):
+class PublishedAttribute(Quiet):
     """One sensitive attribute as the file shows it (or none): the counted tuples, and the group of each."""
 
     spoken: ClassVar[tuple[str, ...]] = ("name",)
@@ -142,7 +142,7 @@ class WorstGroup(Quiet):
     measures: Mapping[str, float]
 
 
-def given_hierarchies(asked: Question, original: Any, given: Any) -> dict[str, Hierarchy]:
+def given_hierarchies(asked: AuditQuestion, original: Any, given: Any) -> dict[str, Hierarchy]:
     """Build the hierarchies that were given, or those of the table that the original is."""
     if given is None and isinstance(original, Table):
         return {**original.hierarchies, **original.fine}
@@ -165,7 +165,7 @@ def given_weights(quasi: tuple[str, ...], original: Any, given: Mapping[str, flo
     return dict(weights_of(quasi, given or {}))
 
 
-def _observed(asked: Question, name: str) -> Any:
+def _observed(asked: AuditQuestion, name: str) -> Any:
     def values() -> tuple[list[str], list[int]]:
         if asked.original is None:
             raise BadInputError("this hierarchy is made of the values of the table: give it too (--original)")
@@ -176,7 +176,7 @@ def _observed(asked: Question, name: str) -> Any:
     return values
 
 
-def attribute_of(asked: Question, name: str, counted: Counted, hierarchy: Hierarchy | None) -> Attribute:
+def attribute_of(asked: AuditQuestion, name: str, counted: Counted, hierarchy: Hierarchy | None) -> PublishedAttribute:
     """Count one sensitive attribute in every group, and in the table that is compared with."""
     column = canonical(name, counted.columns[name], hierarchy)
     if asked.original is None:
@@ -186,7 +186,7 @@ def attribute_of(asked: Question, name: str, counted: Counted, hierarchy: Hierar
         table, weights = canonical(name, original.columns[name], hierarchy), original.counts
     compared = baseline(name, table, weights, column.texts, hierarchy)
     first, number = counted.number(asked.grouping)
-    return Attribute(counted, first, number, Profile.of(compared, column, number, counted.counts))
+    return PublishedAttribute(counted, first, number, Profile.of(compared, column, number, counted.counts))
 
 
 def canonical(name: str, column: TextColumn, hierarchy: Hierarchy | None) -> TextColumn:
@@ -197,13 +197,13 @@ def canonical(name: str, column: TextColumn, hierarchy: Hierarchy | None) -> Tex
     return column.called([domain.leaves[code] for code in leaf_codes(name, domain, column.texts)])
 
 
-def group_sizes(attribute: Attribute) -> Counts:
+def group_sizes(attribute: PublishedAttribute) -> Counts:
     """Count the records of every group."""
     return np.bincount(attribute.number, weights=attribute.counted.counts).astype(np.int64)
 
 
 def worst_groups(
-    asked: Question, attributes: Mapping[str, Attribute], one: Attribute, sizes: Counts
+    asked: AuditQuestion, attributes: Mapping[str, PublishedAttribute], one: PublishedAttribute, sizes: Counts
 ) -> tuple[WorstGroup, ...]:
     """Show the smallest groups, and for every sensitive attribute the least diverse and those farthest from Q."""
     worst = []
@@ -230,7 +230,7 @@ def _least(values: NDArray[Any], sizes: Counts) -> list[int]:
 
 
 def _described(
-    asked: Question, why: str, name: str | None, attribute: Attribute, place: int, sizes: Counts
+    asked: AuditQuestion, why: str, name: str | None, attribute: PublishedAttribute, place: int, sizes: Counts
 ) -> WorstGroup:
     shows = attribute.shown(place, asked.grouping)
     if attribute.profile is None:

@@ -88,16 +88,16 @@ def throughout(pairs: Sequence[tuple[Seen, Seen]]) -> Throughout:
     """Hold all earlier releases and the later one together, given as pairs of each with the later."""
     later = pairs[0][1]
     values = later.profile.baseline.values
-    own = _texts(later)
+    later_texts = _texts(later)
     every = [_counts(later)]
     for earlier, ours in pairs:
         place = {value: i for i, value in enumerate(ours.profile.baseline.values)}
         groups = {texts: i for i, texts in enumerate(_texts(earlier))}
         counts, columns = _counts(earlier), [place[value] for value in values]
-        rows = np.array([groups.get(texts, -1) for texts in own])
+        rows = np.array([groups.get(texts, -1) for texts in later_texts])
         every.append(np.where(rows[:, None] >= 0, counts[rows][:, columns], 0))
     left = np.minimum.reduce(every)
-    return Throughout(len(every), later.profile.baseline.name, _remainder(left, every, own, later))
+    return Throughout(len(every), later.profile.baseline.name, _remainder(left, every, later_texts, later))
 
 
 def _remainder(left: Counts, files: Sequence[Counts], shows: Sequence[tuple[str, ...]], seen: Seen) -> Remainder | None:

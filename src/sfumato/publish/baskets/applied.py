@@ -27,7 +27,7 @@ from sfumato.phrases import counted
 from sfumato.publish.baskets.audit import BasketAudit, audit_baskets
 from sfumato.publish.baskets.mapping import KIND, SCHEMA, WORDS
 from sfumato.publish.baskets.publication import columns_of
-from sfumato.publish.ledger import Entry, Ledger, file_digest, kept_in, now
+from sfumato.publish.ledger import Ledger, LedgerEntry, file_digest, kept_in, now
 from sfumato.quiet import Quiet
 from sfumato.release import check_targets, format_of, staged
 from sfumato.transactions import BasketRelease, BasketRequirement, Baskets, basket_requirement, global_release
@@ -107,13 +107,13 @@ class AppliedBaskets(Quiet):
     def names(self) -> Names:
         """What the file calls what it shows, as the release did, and the legend of what does not say it itself."""
         release = self.release
-        shown = [release.labels[number] for number in np.flatnonzero(release.part_supports).tolist()]
+        labels = [release.labels[number] for number in np.flatnonzero(release.part_supports).tolist()]
         legend = {
             name: items
             for name, items in sorted(self.mapping.published.items())
-            if name in shown and items != (name,) and name != EVERYTHING and not is_spelled(name, Behind(items, 1), ())
+            if name in labels and items != (name,) and name != EVERYTHING and not is_spelled(name, Behind(items, 1), ())
         }
-        return Names({name: name for name in shown}, legend)
+        return Names({name: name for name in labels}, legend)
 
     def write(
         self,
@@ -164,9 +164,9 @@ class AppliedBaskets(Quiet):
         notices = (*self.release.baskets.notices, *formula_notice(cells, escape_formulas))
         return (verdict, notices), number
 
-    def _entry(self, ledger: Path, target: Path, draft: Path, verdict: BasketAudit, escaped: bool) -> Entry:
+    def _entry(self, ledger: Path, target: Path, draft: Path, verdict: BasketAudit, escaped: bool) -> LedgerEntry:
         """Say what is published, of what, and what was confirmed."""
-        return Entry(
+        return LedgerEntry(
             when=now(),
             file=os.path.relpath(target, ledger.parent),
             file_digest=file_digest(draft),

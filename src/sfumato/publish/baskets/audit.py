@@ -19,7 +19,7 @@ import numpy as np
 
 from sfumato.configuration import check_whole
 from sfumato.errors import BadInputError
-from sfumato.evidence.decision import Findings
+from sfumato.evidence.decision import AuditFindings
 from sfumato.evidence.notation import set_members
 from sfumato.phrases import SMALLEST
 from sfumato.publish.baskets.inference import faults
@@ -78,7 +78,7 @@ class BasketCoverage(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class BasketAudit(Findings):
+class BasketAudit(AuditFindings):
     """What an audit of baskets found."""
 
     spoken: ClassVar[tuple[str, ...]] = ("require", "holds")

@@ -42,11 +42,11 @@ def _pieces(release: BasketRelease, texts: Any) -> list[dict[str, Any]]:
     pieces = []
     for piece in range(len(release.recodings)):
         places = order[ends[piece] : ends[piece + 1]]
-        shown = {code for row in places for code in rows.codes[rows.starts[row] : rows.starts[row + 1]].tolist()}
+        codes = {code for row in places for code in rows.codes[rows.starts[row] : rows.starts[row + 1]].tolist()}
         pieces.append(
             {
                 "records": int(rows.weights[places].sum()),
-                "shows": sorted(texts[rows.labels[code]] for code in shown),
+                "shows": sorted(texts[rows.labels[code]] for code in codes),
             }
         )
     return pieces

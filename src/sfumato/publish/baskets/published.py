@@ -46,9 +46,9 @@ class PublishedBaskets:
     @cached_property
     def rows(self) -> Mapping[Shown, int]:
         """The distinct records as sets of texts, with their numbers."""
-        shown = [self.labels[code] for code in self.codes.tolist()]
+        labels = [self.labels[code] for code in self.codes.tolist()]
         bounds = pairwise(self.starts.tolist())
-        return {frozenset(shown[lo:hi]): n for (lo, hi), n in zip(bounds, self.weights.tolist(), strict=True)}
+        return {frozenset(labels[lo:hi]): n for (lo, hi), n in zip(bounds, self.weights.tolist(), strict=True)}
 
     @property
     def records(self) -> int:
@@ -169,10 +169,10 @@ def _counted(origin: str, lists: CountedLists, texts: Sequence[str | None]) -> P
     place = {label: number for number, label in enumerate(labels)}
     codes = np.array([place.get(text or "", -1) for text in texts], np.int64)[lists.codes]
     row, width = np.repeat(np.arange(len(lists.lengths)), lists.lengths), max(len(labels), 1)
-    shown = np.sort((row * width + codes)[codes >= 0])  # by row, then by code
-    shown = shown[np.diff(shown, prepend=-1) > 0]  # np.unique of a million numbers takes twenty times as long
-    ends = np.cumsum(np.bincount(shown // width, minlength=len(lists.lengths)))
-    flat = (shown % width).tobytes()
+    keys = np.sort((row * width + codes)[codes >= 0])  # by row, then by code
+    keys = keys[np.diff(keys, prepend=-1) > 0]  # np.unique of a million numbers takes twenty times as long
+    ends = np.cumsum(np.bincount(keys // width, minlength=len(lists.lengths)))
+    flat = (keys % width).tobytes()
     distinct: dict[bytes, int] = {}
     for (lo, hi), number in zip(pairwise([0, *(8 * ends).tolist()]), lists.counts.tolist(), strict=True):
         record = flat[lo:hi]

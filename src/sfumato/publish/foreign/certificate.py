@@ -17,7 +17,7 @@ from sfumato.phrases import counted, listed
 from sfumato.publish.audit.audit import Audit
 from sfumato.publish.cautions import IDENTITY, Caution
 from sfumato.publish.certificate import ALONE, Origin, foot, head, warning
-from sfumato.publish.check_command import Columns, argument, public_check
+from sfumato.publish.check_command import ReleasedColumns, argument, public_check
 from sfumato.publish.file_alone import FileAlone
 from sfumato.publish.plain_words import PlainWords, named
 from sfumato.release.writing import GROUP
@@ -59,11 +59,11 @@ MEANINGS = [
 
 
 @dataclass(frozen=True)
-class Shown:
+class ForeignFile:
     """What a written file is, for its certificates."""
 
     maker: Brought
-    columns: Columns
+    columns: ReleasedColumns
     path: Path
     draft: Path
     rows: int
@@ -71,7 +71,7 @@ class Shown:
     """What it shows by itself of groups; None where its records stand for nobody or no group can be told."""
 
 
-def foreign_cautions(maker: Brought, columns: Columns) -> list[Caution]:
+def foreign_cautions(maker: Brought, columns: ReleasedColumns) -> list[Caution]:
     """List what such a file does not protect against; for everybody, so it follows from what was said alone."""
     cautions = [Caution("origin", NOT_BY_US)]
     if maker.group is not None:
@@ -100,13 +100,13 @@ def foreign_cautions(maker: Brought, columns: Columns) -> list[Caution]:
     return cautions
 
 
-def public_foreign_certificate(shown: Shown, cautions: Sequence[Caution]) -> dict[str, Any]:
+def public_foreign_certificate(file: ForeignFile, cautions: Sequence[Caution]) -> dict[str, Any]:
     """Write the certificate for everybody."""
-    maker, columns, alone = shown.maker, shown.columns, shown.alone
+    maker, columns, alone = file.maker, file.columns, file.alone
     confirmed = () if alone is None else alone.confirmed
     measures = {} if alone is None else dict(alone.measures)
     return {
-        **head({shown.path.name: shown.draft}, shown.rows),
+        **head({file.path.name: file.draft}, file.rows),
         "promise": {
             "claimed": maker.claimed,
             "made_by": maker.label or "",
@@ -126,16 +126,16 @@ def public_foreign_certificate(shown: Shown, cautions: Sequence[Caution]) -> dic
         "meaning": {name: MEASURES[name].meaning for name in measures if name in MEASURES},
         "anonymizer": maker.public.described_in_words,
         "form": maker.form,
-        **foot([PERSONS, GROUPS if maker.group is None else BUCKETS, *MEANINGS], cautions, shown.path.name),
-        "verify": _check(shown, confirmed),
+        **foot([PERSONS, GROUPS if maker.group is None else BUCKETS, *MEANINGS], cautions, file.path.name),
+        "verify": _check(file, confirmed),
     }
 
 
-def _check(shown: Shown, confirmed: Sequence[str]) -> list[str]:
+def _check(file: ForeignFile, confirmed: Sequence[str]) -> list[str]:
     """Write how the file is checked again: what it confirms, or that it is the one that is meant."""
-    if not shown.columns.quasi:
-        return ["sha256sum", argument(shown.path.name)]
-    return public_check([shown.path.name], shown.columns, shown.maker.form, confirmed)
+    if not file.columns.quasi:
+        return ["sha256sum", argument(file.path.name)]
+    return public_check([file.path.name], file.columns, file.maker.form, confirmed)
 
 
 def _parts(maker: Brought, confirmed: Sequence[str]) -> list[dict[str, Any]]:
@@ -169,7 +169,7 @@ def foreign_certificate(
     table: Table,
     origin: Origin,
     cautions: Sequence[Caution],
-    found: Mapping[str, Any],
+    findings: Mapping[str, Any],
     measures: Mapping[str, float],
     checked: Audit | None,
     left_out: Sequence[str],
@@ -184,15 +184,15 @@ def foreign_certificate(
         "anonymizer": str(maker),
         "warnings": [
             *(warning(caution) for caution in cautions),
-            *({"about": "measures", "text": text} for text in found["cautions"]),
+            *({"about": "measures", "text": text} for text in findings["cautions"]),
         ],
         "for_your_eyes": {
             "note": EYES,
             "made_of": maker.made_of,
             "digest": maker.digest,
-            "verdict": {key: found[key] for key in ("claim", "verdict", "why") if key in found},
-            "truthful": found["truthful"],
-            "rows": found["rows"],
+            "verdict": {key: findings[key] for key in ("claim", "verdict", "why") if key in findings},
+            "truthful": findings["truthful"],
+            "rows": findings["rows"],
             "columns_left_out": list(left_out),
             "relative_to": "the table",
             "measures": dict(measures),
@@ -203,7 +203,7 @@ def foreign_certificate(
             "dropped": table.dropped,
             "input": {"table": origin.table, "sha256": origin.digest, "records": table.cells.records},
             "study": {"name": origin.study, "sha256": origin.study_digest, "point": origin.point},
-            "notices": [*found["notices"], *table.notices],
+            "notices": [*findings["notices"], *table.notices],
         },
     }
 
@@ -228,12 +228,12 @@ def foreign_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
         protects.append(f"Claimed by who made it: {promise['claimed']}. {state}. {promise['why_not_checked']}".rstrip())
     else:
         protects.append(NOTHING_CLAIMED)
-    shown = named([*columns["quasi"], *columns["sensitive"], *columns["neutral"]])
+    listed = named([*columns["quasi"], *columns["sensitive"], *columns["neutral"]])
     exact = f"It does not hide who is in it: it has the exact values of {named(columns['quasi'])}."
     return {
         "is": [
             f"{name} has {rows}, {people if promise['records'] == 'people' else nobody}. It was made elsewhere{maker}.",
-            f"It has the columns {shown}.",
+            f"It has the columns {listed}.",
         ],
         "protects": protects,
         "does_not": [

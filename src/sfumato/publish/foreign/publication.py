@@ -23,11 +23,11 @@ from sfumato.measures import measure
 from sfumato.phrases import counted, listed
 from sfumato.publish.audit.audit import Audit, audit
 from sfumato.publish.certificate import Origin
-from sfumato.publish.check_command import Columns
+from sfumato.publish.check_command import ReleasedColumns
 from sfumato.publish.file_alone import read_alone
 from sfumato.publish.foreign.certificate import (
     NOT_BY_US,
-    Shown,
+    ForeignFile,
     foreign_cautions,
     foreign_certificate,
     foreign_in_plain_words,
@@ -56,14 +56,14 @@ def leaving_foreign(
             f"point {point.id} was made elsewhere and is published as rows; leave out --layout {layout}"
         )
     release, rows = maker.published(table)
-    found: Mapping[str, Any] = release.details["brought"]
-    if why := foreign_refusal(found):
+    findings: Mapping[str, Any] = release.details["brought"]
+    if why := foreign_refusal(findings):
         raise BadInputError(f"point {point.id} {why}")
     if isinstance(release, RecordRelease):
         check_changed(release, f"point {point.id}")
     on_the_map = {} if maker.draws_at_random else dict(point.measures)  # those of another draw say nothing of this
     measures = on_the_map | (dict(measure(release).values) if counts_people(release) else {})
-    return LeavingForeign(release, maker, rows, path, origin, found, measures, escape_formulas)
+    return LeavingForeign(release, maker, rows, path, origin, findings, measures, escape_formulas)
 
 
 @dataclass(frozen=True)
@@ -91,20 +91,20 @@ class LeavingForeign(Leaving):
         return [path for file in (self.release.table.engine.origin, *brought) for path in input_files(file)]
 
     @property
-    def columns(self) -> Columns:
+    def columns(self) -> ReleasedColumns:
         """The columns of the file by their roles."""
         roles, there = self.release.table.roles, self.rows.column_names
         quasi, sensitive, neutral = (
             tuple(name for name in names if name in there) for names in (roles.quasi, roles.sensitive, roles.neutral)
         )
         ordered = tuple(name for name in sensitive if self.release.table.hierarchies[name].lists_values)
-        return Columns(quasi, sensitive, neutral, ordered=ordered)
+        return ReleasedColumns(quasi, sensitive, neutral, ordered=ordered)
 
     @property
     def left_out(self) -> list[str]:
         """What stands in the file that was brought and is not published."""
-        said = [notice for notice in self.found["notices"] if notice.startswith("not looked at")]
-        return [*said, *([f"the id {self.maker.id}"] if self.maker.id else [])]
+        notices = [notice for notice in self.found["notices"] if notice.startswith("not looked at")]
+        return [*notices, *([f"the id {self.maker.id}"] if self.maker.id else [])]
 
     def mapping(self) -> str:
         """Refuse: nobody here knows how values were recoded."""
@@ -155,12 +155,12 @@ class LeavingForeign(Leaving):
         alone = None
         if maker.people and columns.quasi:
             parts = () if maker.claim is None else requirement(maker.claim).parts
-            told = tuple(part for part in parts if columns.sensitive or not part.about_sensitive)
+            applicable = tuple(part for part in parts if columns.sensitive or not part.about_sensitive)
             reading = _delimiter(self.path)
-            alone = read_alone(drafts[0], columns, maker.form, told, reading, self.escape_formulas)
+            alone = read_alone(drafts[0], columns, maker.form, applicable, reading, self.escape_formulas)
         warnings = foreign_cautions(maker, columns)
-        shown = Shown(maker, columns, self.path, drafts[0], self.rows.num_rows, alone)
-        outside = public_foreign_certificate(shown, warnings)
+        file = ForeignFile(maker, columns, self.path, drafts[0], self.rows.num_rows, alone)
+        outside = public_foreign_certificate(file, warnings)
         inside = foreign_certificate(
             outside,
             maker,
@@ -204,10 +204,10 @@ class LeavingForeign(Leaving):
         return lines
 
 
-def verdict_words(found: Mapping[str, Any]) -> str:
+def verdict_words(findings: Mapping[str, Any]) -> str:
     """Say what became of a claim."""
     words = {"holds": "Confirmed on the file", "fails": "It does not hold", "unchecked": "It could not be checked"}
-    return f"{words[found['verdict']]}: {found['why']}"
+    return f"{words[findings['verdict']]}: {findings['why']}"
 
 
 def _delimiter(path: Path) -> str | None:

@@ -33,7 +33,7 @@ from sfumato.mixed.release import SUPPRESSED, MixedRelease, Parts
 from sfumato.mixed.verification import verify
 from sfumato.mixed.writing import formulas_in, published_sheet, write_drafts
 from sfumato.publish.applied import Fitting, LeftOut, Rest, UnknownValues, refusal
-from sfumato.publish.ledger import Entry, Ledger, file_digest, kept_in, now
+from sfumato.publish.ledger import Ledger, LedgerEntry, file_digest, kept_in, now
 from sfumato.publish.mixed.audit import MixedAudit
 from sfumato.publish.mixed.mapping import KIND, MixedMapping
 from sfumato.publish.mixed.publication import audit_of
@@ -126,10 +126,10 @@ class AppliedMixed(Quiet):
             return data.declared
         return with_items_of_file(data.declared, self.items_file, str(items["id"]), str(items["item"]))
 
-    def _entry(self, ledger: Path, target: Path, draft: Path, verdict: MixedAudit, escaped: bool) -> Entry:
+    def _entry(self, ledger: Path, target: Path, draft: Path, verdict: MixedAudit, escaped: bool) -> LedgerEntry:
         """Say what is published, of what, and what was confirmed."""
         left_out = self.left_out
-        return Entry(
+        return LedgerEntry(
             when=now(),
             file=os.path.relpath(target, ledger.parent),
             file_digest=file_digest(draft),

@@ -29,13 +29,13 @@ from sfumato.engines.item_files import separator_of
 from sfumato.errors import BadInputError
 from sfumato.evidence.counted import Source, blank_columns, open_published, open_source
 from sfumato.evidence.coverage import Coverage, Located
-from sfumato.evidence.decision import Failure, Findings, failures
+from sfumato.evidence.decision import AuditFindings, Failure, failures
 from sfumato.evidence.notation import Notation, set_members
 from sfumato.evidence.profile import Profile, baseline, worst_of
 from sfumato.mixed.policy import MixedRequirement, mixed_requirement
 from sfumato.publish.audit.audit import MOST_MATCHED, audit
 from sfumato.publish.audit.losses import observed_hierarchy
-from sfumato.publish.audit.question import Question, Suppressed, WorstGroup, given_hierarchies
+from sfumato.publish.audit.question import AuditQuestion, Suppressed, WorstGroup, given_hierarchies
 from sfumato.publish.baskets.audit import stands_for
 from sfumato.publish.baskets.legend import Legend
 from sfumato.publish.mixed.coverage import Matching, Records
@@ -79,7 +79,7 @@ class SetFailure(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class MixedAudit(Findings):
+class MixedAudit(AuditFindings):
     """What an audit of a table with items found."""
 
     spoken: ClassVar[tuple[str, ...]] = ("quasi", "items", "sensitive", "require", "holds")
@@ -181,7 +181,7 @@ def audit_mixed(
         spill=spill,
         **of_original,
     )
-    question = Question(file, tuple(quasi), tuple(sensitive), None, None, suppressed, gate=require is not None)
+    question = AuditQuestion(file, tuple(quasi), tuple(sensitive), None, None, suppressed, gate=require is not None)
     source = None if original is None else _opened(file, question, items, original, of_original)
     others = () if source is None else _others(file, source, (*quasi, items), sensitive)
     asked = Asked(question, items, separator, others)
@@ -234,7 +234,7 @@ def audit_mixed(
 class Asked:
     """Which file is audited, by which columns: what is counted in it, group by group."""
 
-    question: Question
+    question: AuditQuestion
     items: str
     separator: str | None
     others: tuple[str, ...] = ()
@@ -251,7 +251,7 @@ class Asked:
         return records.counted.show(int(records.first[group]), self.question.quasi)
 
 
-def _opened(file: Source, question: Question, items: str, original: Any, given: Mapping[str, Any]) -> Source:
+def _opened(file: Source, question: AuditQuestion, items: str, original: Any, given: Mapping[str, Any]) -> Source:
     """Open the original as the audit of tables does; its items are read as they are written."""
     kept = [*blank_columns(file, question.quasi), *blank_columns(file, question.sensitive)]
     options = {name: given[name] for name in ("na", "decimal_comma", "decimal_point", "dates") if name in given}

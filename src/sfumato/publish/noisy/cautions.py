@@ -13,7 +13,7 @@ import numpy as np
 
 from sfumato.anonymizers import Mechanism
 from sfumato.anonymizers.dp.noise import variance
-from sfumato.anonymizers.dp.synthesis.private_records import Counted
+from sfumato.anonymizers.dp.synthesis.private_records import CountedTable
 from sfumato.phrases import counted, listed, percent
 from sfumato.publish.cautions import Caution
 from sfumato.release import Budget, NoisyRelease, RecordRelease, coded_columns
@@ -130,9 +130,9 @@ def _spread(release: Drawn) -> tuple[str, float, str]:
     return counts, release.rows_written * len(tables) / cells, "fewer declared values"
 
 
-def _tables(release: RecordRelease) -> list[Counted]:
+def _tables(release: RecordRelease) -> list[CountedTable]:
     """List the tables of most columns that were counted: the model is as fine as they are."""
-    tables: tuple[Counted, ...] = release.details["counted"]
+    tables: tuple[CountedTable, ...] = release.details["counted"]
     most = max(len(table.names) for table in tables)
     return [table for table in tables if len(table.names) == most]
 

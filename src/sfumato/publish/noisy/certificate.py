@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.anonymizers import Mechanism
-from sfumato.anonymizers.dp.synthesis.private_records import Counted
+from sfumato.anonymizers.dp.synthesis.private_records import CountedTable
 from sfumato.measures import MEASURES
 from sfumato.phrases import counted, listed
 from sfumato.publish.cautions import Caution
@@ -70,7 +70,7 @@ def drawn_from(release: Drawn) -> dict[str, Any]:
     """Say what the rows were drawn from: boxes, or a model of tables that were counted with noise."""
     if isinstance(release, NoisyRelease):
         return {"boxes": release.groups, "drawn_from": f"the noisy counts of {counted(release.groups, 'box', 'boxes')}"}
-    tables: Sequence[Counted] = release.details["counted"]
+    tables: Sequence[CountedTable] = release.details["counted"]
     pairs = [" x ".join(table.names) for table in tables if len(table.names) > 1]
     of_pairs = f" and of {listed(dict.fromkeys(pairs))}" if pairs else ""
     return {

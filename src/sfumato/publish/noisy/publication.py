@@ -122,8 +122,8 @@ def check_draft(release: Drawn, draft: Path, escape_formulas: bool = False) -> N
             raise AssertionError(f"the written file has {sorted(strange)[0]!r} in {name}, which is not declared")
     for name, wanted in _drawn_counts(release).items():
         values = written.distinct(name)
-        found = {value or "": number for value, number in zip(values.values, values.counts.tolist(), strict=True)}
-        if any(found.get(value, 0) != number for value, number in zip(domains[name], wanted.tolist(), strict=True)):
+        numbers = {value or "": number for value, number in zip(values.values, values.counts.tolist(), strict=True)}
+        if any(numbers.get(value, 0) != number for value, number in zip(domains[name], wanted.tolist(), strict=True)):
             raise AssertionError(f"the written file has other numbers of {name} than were drawn")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from sfumato.anonymizers import RecordMaker
 from sfumato.publish.cautions import Caution, found_first
 from sfumato.publish.certificate import ALONE, DROPPED, Origin, certificate_files, foot, head, public_maker, warning
-from sfumato.publish.check_command import Columns, argument, public_check, publisher_check, seen_from
+from sfumato.publish.check_command import ReleasedColumns, argument, public_check, publisher_check, seen_from
 from sfumato.publish.file_alone import FileAlone
 from sfumato.publish.noisy.certificate import for_the_publisher
 from sfumato.release import RecordRelease
@@ -35,7 +35,7 @@ EYES = (
 
 def public_record_certificate(
     candidate: Candidate,
-    columns: Columns,
+    columns: ReleasedColumns,
     missing: str,
     path: Path,
     draft: Path,

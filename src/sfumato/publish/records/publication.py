@@ -18,7 +18,7 @@ from sfumato.errors import BadInputError
 from sfumato.phrases import counted, wrapped
 from sfumato.publish.audit.audit import audit
 from sfumato.publish.certificate import Origin
-from sfumato.publish.check_command import Columns
+from sfumato.publish.check_command import ReleasedColumns
 from sfumato.publish.file_alone import FileAlone, read_alone
 from sfumato.publish.formulas import written_formulas
 from sfumato.publish.leaving import Leaving
@@ -71,10 +71,10 @@ class LeavingRecords(Leaving):
         return inputs_of(self.release)
 
     @property
-    def columns(self) -> Columns:
+    def columns(self) -> ReleasedColumns:
         """The columns of the file."""
         roles = self.release.table.roles
-        return Columns(roles.quasi, roles.sensitive if self.release.shows_sensitive else (), ())
+        return ReleasedColumns(roles.quasi, roles.sensitive if self.release.shows_sensitive else (), ())
 
     def mapping(self) -> str:
         """Refuse: no value is recoded by a rule."""
@@ -166,6 +166,6 @@ def record_lines(release: RecordRelease, maker: RecordMaker, path: Path, audited
     lines += map(wrapped, maker.account(release))
     for caution in record_cautions(release, maker):
         if caution.count or caution.about == "how it was made":
-            found = f" Found here (for your eyes only): {caution.count}." if caution.count else ""
-            lines.append(wrapped(f"WARNING: {caution.text}{found}").lstrip())
+            remark = f" Found here (for your eyes only): {caution.count}." if caution.count else ""
+            lines.append(wrapped(f"WARNING: {caution.text}{remark}").lstrip())
     return lines

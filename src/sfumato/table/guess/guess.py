@@ -27,7 +27,7 @@ from sfumato.engines import ColumnFacts, DistinctValues, Engine
 from sfumato.errors import BadInputError
 from sfumato.quiet import Quiet
 from sfumato.table.guess.likeness import Likeness, likeness_of, vocabulary_of
-from sfumato.table.guess.names import NAME, Meaning, Role, is_counted, meaning_of
+from sfumato.table.guess.names import NAME, ColumnMeaning, Role, is_counted, meaning_of
 from sfumato.table.hierarchies.automatic import (
     FEW,
     FINEST,
@@ -180,7 +180,7 @@ class Column(Quiet):
         return self.values[:: -(-len(self.values) // EXAMINED) or 1]
 
     @cached_property
-    def meaning(self) -> Meaning | None:
+    def meaning(self) -> ColumnMeaning | None:
         """What its name says."""
         return meaning_of(self.name)
 
@@ -323,8 +323,8 @@ def _among_words(texts: Sequence[str]) -> list[str]:
     words = [text for text, word in plain.items() if word not in NOT_AVAILABLE | MARKS]
     if len(words) < 2 or any(POSITIVE.match(word) or not any(map(str.isalnum, word)) for word in words):
         return []
-    told = NOT_AVAILABLE - {"none"} if median(map(len, words)) > LONGER else MARKS
-    return [text for text, word in plain.items() if word in told | MARKS]
+    marks = NOT_AVAILABLE - {"none"} if median(map(len, words)) > LONGER else MARKS
+    return [text for text, word in plain.items() if word in marks | MARKS]
 
 
 def look(engine: Engine, name: str, sample: int) -> Column:

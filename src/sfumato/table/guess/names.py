@@ -20,7 +20,7 @@ WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True)
-class Meaning:
+class ColumnMeaning:
     """Something columns are about: what it is, the role it suggests, and the words by which it is named."""
 
     what: str
@@ -83,7 +83,7 @@ PERSONS = (
 """Words for somebody, beside which a name or a number is that of a person."""
 
 MEANINGS = (
-    Meaning(
+    ColumnMeaning(
         HOUSEHOLD,
         "identifier",
         "household_id householdid household_no household_nr household_number household_key hh_id hhid hh_no hh_nr "
@@ -91,7 +91,7 @@ MEANINGS = (
         "haushaltsid haushaltsnummer haushaltsnr haushalts_nr familien_id familiennummer menage_id id_menage "
         "numero_menage hogar_id id_hogar nucleo_id id_famiglia huishouden_id huishoudnummer hushall_id husstand_id",
     ),
-    Meaning(
+    ColumnMeaning(
         "a person's number",
         "identifier",
         "ssn nin nino nir nss bsn pesel dni nie nif cpf cpr hetu ahv mrn nhc ipp kvnr svnr personnummer fodselsnummer "
@@ -109,8 +109,8 @@ MEANINGS = (
         "*personalnummer personalnr personal_nr *kundennummer kundennr dossier_patient numero_dossier "
         "numero_de_dossier dossiernummer historia_clinica numero_historia cartella_clinica numero_cartella uuid guid",
     ),
-    Meaning("a person's number", "identifier", "id nr no number nummer numero key code kennung", beside=PERSONS),
-    Meaning(
+    ColumnMeaning("a person's number", "identifier", "id nr no number nummer numero key code kennung", beside=PERSONS),
+    ColumnMeaning(
         NAME,
         "identifier",
         "surname surnames lastname last_name family_name firstname first_name forename forenames given_name "
@@ -121,8 +121,8 @@ MEANINGS = (
         "voornaam voornamen achternaam familienaam roepnaam tussenvoegsel fornamn efternamn fornavn etternavn "
         "efternavn imie nazwisko sobrenome username login initials",
     ),
-    Meaning(NAME, "identifier", "name names namen nom noms nombre nome naam namn navn", beside=PERSONS),
-    Meaning(
+    ColumnMeaning(NAME, "identifier", "name names namen nom noms nombre nome naam namn navn", beside=PERSONS),
+    ColumnMeaning(
         "a way to reach a person",
         "identifier",
         "email e_mail mail *mailadresse correo_electronico correo courriel phone telephone *telefon* telefono "
@@ -132,26 +132,26 @@ MEANINGS = (
         "adress endereco ip ip_address ipaddress mac_address device_id imei url website homepage facebook twitter "
         "instagram linkedin",
     ),
-    Meaning(
+    ColumnMeaning(
         "an age",
         "quasi",
         "age ages alter edad eta leeftijd alder wiek idade lebensalter altersjahre age_group *altersgruppe",
         nominal=False,
     ),
-    Meaning(
+    ColumnMeaning(
         "a birth",
         "quasi",
         "dob yob birth birthdate birthday birthyear birthplace born geburt* geboren geboorte* naissance ne_le nee_le "
         "nacimiento nascita nato_il nascimento fodsels* fodelse* urodzenia urodzenie",
         nominal=False,
     ),
-    Meaning(
+    ColumnMeaning(
         "a postal code",
         "quasi",
         "zip zipcode postcode postal postalcode plz postleitzahl code_postal codigo_postal codice_postale "
         "codice_avviamento_postale ^cap$ ^cp$ npa postnummer postnr kod_pocztowy cep psc",
     ),
-    Meaning(
+    ColumnMeaning(
         "health",
         "sensitive",
         "*diagnos* icd10 disease* illness* sickness condition* icd symptom* comorbid* medication* medicine* drug* "
@@ -162,7 +162,7 @@ MEANINGS = (
         "farmac* terapia trattamento gravidanza ziekte* behandeling medicijn* sykdom* sygdom* sjukdom* choroba "
         "doenca* alergi* allerg*",
     ),
-    Meaning(
+    ColumnMeaning(
         "an admission or a discharge",
         "quasi",
         "admission* admitted discharge* discharged *aufnahme* *entlass* einweisung* date_entree date_d_entree "
@@ -170,7 +170,7 @@ MEANINGS = (
         "hospitalizacion ricovero dimissione dimissioni opname* ontslag* ontslagdatum",
         nominal=False,
     ),
-    Meaning(
+    ColumnMeaning(
         "money",
         "sensitive",
         "salary salaries salaryclass income incomes wage wages earnings pay payroll bonus debt debts loan loans "
@@ -180,19 +180,19 @@ MEANINGS = (
         "rendimento benefits",
         nominal=False,
     ),
-    Meaning(
+    ColumnMeaning(
         "a belief or conviction",
         "sensitive",
         "religio* relig faith confession denomination church *konfession* glaube* culto godsdienst geloof kerk* "
         "politic* party partei parti partito partido vote voted votes voting ballot wahl* union gewerkschaft* "
         "syndicat sindacato sindicato ideology",
     ),
-    Meaning(
+    ColumnMeaning(
         "sexual life",
         "sensitive",
         "sexual sexuality sexual_orientation orientation sexuelle* orientierung partners",
     ),
-    Meaning(
+    ColumnMeaning(
         "crime",
         "sensitive",
         "crime* criminal* convict* offence* offense* offender* arrest* sentence* prison* jail* custody felon* fel "
@@ -200,29 +200,29 @@ MEANINGS = (
         "charged straf* vorstrafe* ruckfall* delit* recidive condamnation* antecedentes reincidencia reato reati "
         "recidiva misdrijf*",
     ),
-    Meaning("a score about a person", "sensitive", "score scores scoring decile* rating", nominal=False),
-    Meaning(
+    ColumnMeaning("a score about a person", "sensitive", "score scores scoring decile* rating", nominal=False),
+    ColumnMeaning(
         "a sex or gender", "quasi", "sex gender geschlecht sexe sexo sesso geslacht kon kjonn plec genre genero genere"
     ),
-    Meaning(
+    ColumnMeaning(
         "a race or ethnicity",
         "quasi",
         "race races ethnic* ethnie rasse raza razza etnia etnic* herkunft skin_color tribe caste hispanic",
     ),
-    Meaning(
+    ColumnMeaning(
         "a nationality or language",
         "quasi",
         "national* nazional* nacional* citizen* country countries nation land pays pais paese kraj origin "
         "staatsangehor* staatsangehoer* *burgerschaft cittadinanza ciudadania migration* language langue sprache "
         "muttersprache idioma lingua taal mother_tongue",
     ),
-    Meaning(
+    ColumnMeaning(
         "a marital status",
         "quasi",
         "marital maritalstatus marriage civil_status civilstatus familienstand etat_civil situation_familiale "
         "estado_civil stato_civile burgerlijke_staat sivilstand civilstand stan_cywilny",
     ),
-    Meaning(
+    ColumnMeaning(
         "a place",
         "quasi",
         "city town village municipality county state province region district suburb borough parish precinct "
@@ -232,49 +232,51 @@ MEANINGS = (
         "gmina kommune kommun fylke cidade estado hospital clinic ward krankenhaus klinik hopital ospedale ziekenhuis "
         "school university",
     ),
-    Meaning(
+    ColumnMeaning(
         "a position on the map",
         "quasi",
         "lat latitude lon lng long longitude geo gps coordinates x_coord y_coord",
         nominal=False,
     ),
-    Meaning(
+    ColumnMeaning(
         "an education",
         "quasi",
         "education* schooling edu degree qualification* *bildung* ausbildung* schulabschluss abschluss diplom* etudes "
         "niveau_etude* educacion nivel_educativo estudios istruzione titolo_di_studio opleiding* utdanning uddannelse "
         "utbildning wyksztalcenie escolaridade",
     ),
-    Meaning(
+    ColumnMeaning(
         "work",
         "quasi",
         "occupation* job jobs profession* employ* unemploy* work* labor labour industry rank *beruf* *arbeit* metier "
         "emploi profesion ocupacion empleo oficio puesto professione occupazione lavoro mestiere beroep functie yrke "
         "erhverv zawod profissao military",
     ),
-    Meaning(
+    ColumnMeaning(
         "a family or household",
         "quasi",
         "household* hogar menage huishouden relationship family family_size famille familia famiglia gezin children "
         "kids siblings dependents dependants haushalt* kinder enfants hijos figli kinderen housing tenure",
         nominal=False,
     ),
-    Meaning(
+    ColumnMeaning(
         "what can be seen",
         "quasi",
         "height body_height weight_kg bmi eye_color hair_color eye_colour hair_colour",
         nominal=False,
     ),
-    Meaning(
+    ColumnMeaning(
         "a date",
         "quasi",
         "date dates *datum fecha data_di ^year year$ year_of ^jahr jahr$ annee$ ^anno ^ano$ jaar$ hired death "
         "deceased timestamp tag_der dia_de data_del",
         nominal=False,
     ),
-    Meaning(NAME, "identifier", "name names nom nombre nome naam navn namn", weak=True),
-    Meaning("a number of something", "identifier", "id ids nr no number nummer numero num key code guid", weak=True),
-    Meaning(
+    ColumnMeaning(NAME, "identifier", "name names nom nombre nome naam navn namn", weak=True),
+    ColumnMeaning(
+        "a number of something", "identifier", "id ids nr no number nummer numero num key code guid", weak=True
+    ),
+    ColumnMeaning(
         "remarks",
         "identifier",
         "comment* note notes remark* bemerkung* kommentar* anmerkung* remarque* observaciones freetext",
@@ -299,7 +301,7 @@ def words_of(name: str) -> tuple[str, ...]:
     return tuple(WORD.findall(letters.casefold()))
 
 
-def meaning_of(name: str) -> Meaning | None:
+def meaning_of(name: str) -> ColumnMeaning | None:
     """Find what a column's name says it is about; None where it says nothing that is known."""
     words = words_of(name)
     return next((meaning for meaning in MEANINGS if meaning.is_meant(words)), None)

@@ -159,10 +159,10 @@ def prefixes(values: Iterable[object], keep: Sequence[int] | None = None, observ
     keep = list(range(longest - 1, 0, -1)) if keep is None else list(keep)
     if any(not 0 < length < longest for length in keep) or any(a <= b for a, b in pairwise(keep)):
         raise BadInputError(f"keep must fall from below {longest} (the longest code) to at least 1, not {keep}")
-    shown = mode(map(len, codes)) if observed else longest  # one longer code would show in all the others' labels
-    rows = [[code, *(_masked(code, length, shown) for length in keep), ROOT] for code in codes]
+    width = mode(map(len, codes)) if observed else longest  # one longer code would show in all the others' labels
+    rows = [[code, *(_masked(code, length, width) for length in keep), ROOT] for code in codes]
     return from_level_table(rows, observed=observed, numbers=False)
 
 
-def _masked(code: str, length: int, shown: int) -> str:
-    return code if len(code) <= length else code[:length] + "*" * max(shown - length, 1)
+def _masked(code: str, length: int, width: int) -> str:
+    return code if len(code) <= length else code[:length] + "*" * max(width - length, 1)

@@ -370,8 +370,8 @@ def renamed(hierarchy: Hierarchy, labels: Mapping[str, str] | None) -> Hierarchy
     strange = next((label for label in labels if not any(label in level.labels for level in inner)), None)
     if strange is not None:
         raise BadInputError(f"labels: there is no stretch {strange!r} between the leaves and the root")
-    own = [Level(level.starts, tuple(labels.get(label, label) for label in level.labels)) for level in inner]
-    return replace(hierarchy, levels=(hierarchy.levels[0], *own, hierarchy.levels[-1]))
+    levels = [Level(level.starts, tuple(labels.get(label, label) for label in level.labels)) for level in inner]
+    return replace(hierarchy, levels=(hierarchy.levels[0], *levels, hierarchy.levels[-1]))
 
 
 def _stretch_hierarchy(

@@ -79,10 +79,10 @@ def _with_cuts(entry: Entry, levels: str, hierarchy: Hierarchy) -> Iterator[Entr
             continue
         pairs = [
             pair
-            for level, own in zip(named, inner, strict=False)
-            for pair in zip(level.labels, own.labels, strict=False)
+            for level, node in zip(named, inner, strict=False)
+            for pair in zip(level.labels, node.labels, strict=False)
         ]
-        labels = {label: own for label, own in pairs if label != own}
+        labels = {label: node for label, node in pairs if label != node}
         yield bare | ({"labels": labels} if labels else {})
 
 

@@ -94,8 +94,8 @@ def _words(text: str) -> list[str]:
     bare = unicodedata.normalize("NFKD", text.casefold().replace(".", ""))
     letters = "".join(letter for letter in bare if not unicodedata.combining(letter))
     words = re.findall(r"\w+", re.sub("([aou])e", r"\1", letters))
-    told = [word for word in words if word not in SMALL] or words  # AND is Andorra
-    return ["saint" if word in ("st", "sankt") and len(told) > 1 else word for word in told]
+    telling = [word for word in words if word not in SMALL] or words  # AND is Andorra
+    return ["saint" if word in ("st", "sankt") and len(telling) > 1 else word for word in telling]
 
 
 def _keys(words: Sequence[str]) -> list[str]:

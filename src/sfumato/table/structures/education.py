@@ -60,7 +60,7 @@ def education(values: Iterable[object], observed: bool = False) -> Hierarchy:
 def looks_like_education(column: str, values: Sequence[str]) -> bool:
     """Say whether values are levels of education: by keywords, fewer where the name of the column says so as well."""
     known, share = share_known(values, _place)
-    levels = {found[1][0] for value in values if (found := _place(value)) is not None}
+    levels = {place[1][0] for value in values if (place := _place(value)) is not None}
     named = NAMED.search(column) is not None
     return len(levels) >= 3 and (share >= MOST if named else known >= 5 and share >= NEARLY_ALL)
 

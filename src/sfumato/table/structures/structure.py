@@ -17,7 +17,7 @@ def grouped(values: Iterable[object], place: Callable[[str], Place | None], obse
     """Build the hierarchy of values by their places; a level that joins nothing more than the one below is left out."""
     taken = {value_text(value) for value in listed("values", values)}
     texts = sorted(taken)
-    places = {text: found for text in texts if (found := place(text)) is not None}
+    places = {text: spot for text in texts if (spot := place(text)) is not None}
     levels = max((len(labels) for _, labels in places.values()), default=0)
     known = sorted(places, key=lambda text: (places[text][0], text))
     alone = [text for text in texts if text not in places]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from sfumato.phrases import counted, listed, percent
 from sfumato.tradeoff.choice.bounds import Bound
 from sfumato.tradeoff.choice.exposure import shows_exact
-from sfumato.tradeoff.choice.robust import Judge
+from sfumato.tradeoff.choice.robust import Resampler
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map
@@ -23,7 +23,7 @@ EVEN = 1e-9
 """Counts that follow from measures are whole up to this share of them."""
 
 
-def impossible(map_: Map, bound: Bound, judge: Judge | None = None) -> str:
+def impossible(map_: Map, bound: Bound, judge: Resampler | None = None) -> str:
     """Say why no release of the table keeps within a bound, and what to do then; nothing where one may."""
     if bound.measure not in WHY:
         return ""
@@ -33,7 +33,7 @@ def impossible(map_: Map, bound: Bound, judge: Judge | None = None) -> str:
     return WHY[bound.measure](map_, bound, most[bound.measure])
 
 
-def _most(map_: Map, judge: Judge | None) -> Mapping[str, float]:
+def _most(map_: Map, judge: Resampler | None) -> Mapping[str, float]:
     """Return what all records in one group have of k and l: by the map, or by who has the table at hand."""
     records = map_.about.get("records")
     sizes = {} if records is None else {"k": records, "smallest_group": records}

@@ -30,7 +30,7 @@ from sfumato.tradeoff.choice.curve import Curve, Step, Stretch, rank
 from sfumato.tradeoff.choice.exposure import refusal, shows_exact, warnings
 from sfumato.tradeoff.choice.hull import Kept, Scale
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
-from sfumato.tradeoff.choice.robust import Judge, Resampled, near_equal
+from sfumato.tradeoff.choice.robust import Resampled, Resampler, near_equal
 from sfumato.tradeoff.dominance import cost
 
 if TYPE_CHECKING:
@@ -103,8 +103,8 @@ class Choice(Quiet):
         content = asdict(self)
         point = {name: getattr(self.point, name) for name in ("id", "anonymizer", "form", "requirement", "measures")}
         stretches = [asdict(stretch) | {"said": reasons.stretch(stretch, self.axes)} for stretch in self.stretches]
-        told = None if self.resampled is None else self.resampled.to_dict()
-        return content | {"point": point, "stretches": stretches, "resampled": told}
+        resampled = None if self.resampled is None else self.resampled.to_dict()
+        return content | {"point": point, "stretches": stretches, "resampled": resampled}
 
 
 class NothingFitsError(InfeasibleError):
@@ -146,7 +146,7 @@ def choose(
     recipient: str | None = None,
     axes: Sequence[str] | None = None,
     sensitivity: float | None = None,
-    judge: Judge | None = None,
+    judge: Resampler | None = None,
 ) -> Choice:
     """Recommend one point: the knee, or where bounds, a recipient or a preference are given, the best within.
 
@@ -246,7 +246,7 @@ class _Answer(Quiet):
 
     map_: Map
     question: _Question
-    judge: Judge | None
+    judge: Resampler | None
 
     def choice(self) -> Choice:
         """Find the point and say why."""
@@ -258,7 +258,7 @@ class _Answer(Quiet):
         scale = Scale.of(self.map_.points, curve)
         ways = self._ways(curve, scale, inside)
         point, why = self._best(inside) if asked.by == "best" else self._on(curve, scale, inside, ways)
-        told, point, why = self._robust(curve, scale, inside, point, why)
+        resampled, point, why = self._robust(curve, scale, inside, point, why)
         why += [] if asked.by == "best" else reasons.other_ways(ways, asked.by, point, asked.axes)
         if asked.recipient:
             left_out = [] if asked.exact_allowed else [reasons.left_out(asked.recipient)]
@@ -279,7 +279,7 @@ class _Answer(Quiet):
             quadrant=self._quadrant(inside),
             landmarks={by: points[0].id if points else None for by, points in ways.items()},
             kept=self._kept(scale, point),
-            resampled=told,
+            resampled=resampled,
         )
 
     # -- which points count
@@ -356,14 +356,14 @@ class _Answer(Quiet):
             return None, point, why
         knees = scale.knees(curve) if scale and self.question.by == "knee" else []
         rivals = [rival for rival in near_equal(knees, scale) if rival in inside] if scale and knees else []
-        told = self.judge.resampled(rivals or [point], self.question.axes)
+        resampled = self.judge.resampled(rivals or [point], self.question.axes)
         if scale is None or len(rivals) < 2:
-            return told, point, why
-        left = {rival.id: told.advantage(rival, scale) for rival in rivals}
+            return resampled, point, why
+        left = {rival.id: resampled.advantage(rival, scale) for rival in rivals}
         firm = max(rivals, key=lambda rival: -inf if (worth := left[rival.id]) is None else round(worth, 9))
         if firm is point or left[point.id] is None:
-            return told, point, why
-        return told, firm, [reasons.firm(scale, firm, point, left), *why[1:]]
+            return resampled, point, why
+        return resampled, firm, [reasons.firm(scale, firm, point, left), *why[1:]]
 
     def _knees(self, curve: Curve, scale: Scale | None) -> dict[str, list[Point]]:
         """List the knees of the frontier by each way to find them, the strongest first."""
@@ -390,13 +390,13 @@ class _Answer(Quiet):
 
     def _exposure(self, scale: Scale | None, point: Point, inside: list[Point]) -> list[str]:
         """Say first where a point is no better than publishing nothing or no safer than the original."""
-        kept, shown = self._kept(scale, point), warnings(point)
+        kept, cautions = self._kept(scale, point), warnings(point)
         if kept is None or not kept.is_trivial:
-            return shown
+            return cautions
         places = {other.id: self._kept(scale, other) for other in inside}
         better = {id: place for id, place in places.items() if place and not place.is_trivial}
         hardly = reasons.trivial(kept, self.question.axes, len(inside), better)
-        return [*shown, hardly] if point.is_baseline else [hardly, *shown]
+        return [*cautions, hardly] if point.is_baseline else [hardly, *cautions]
 
     def _place(self, curve: Curve, point: Point) -> list[str]:
         """Say so where the chosen point is not on the frontier of the axes."""
@@ -425,8 +425,8 @@ class _Answer(Quiet):
             if point.has([name]) and other.has([name]) and point.measures[name] != other.measures[name]
         }
         broken = [bound for bound in asked.bounds if not bound.admits(other)]
-        said = reasons.neighbour(other, changes, broken)
-        return Neighbour(side, other.id, changes, not broken, other.candidate.anonymizer.is_release, said)
+        sentence = reasons.neighbour(other, changes, broken)
+        return Neighbour(side, other.id, changes, not broken, other.candidate.anonymizer.is_release, sentence)
 
     def _quadrant(self, inside: list[Point]) -> Quadrant:
         asked = self.question

@@ -117,18 +117,18 @@ def hardly_changed(release: RecordRelease) -> str:
 
     Nothing where they are others, or nobody among them is alone.
     """
-    found = standing(release)
-    if not found.hardly_changed:
+    kept = standing(release)
+    if not kept.hardly_changed:
         return ""
-    alone = f"{found.bare:,} of the {counted(found.alone, 'person', 'people')} who are like nobody else among them"
-    same = "as it is" if found.standing == found.of else "nearly as it is"
-    if found.standing == found.of and release.people:
-        records = f"not one of {counted(found.of, 'record')} is changed"
+    alone = f"{kept.bare:,} of the {counted(kept.alone, 'person', 'people')} who are like nobody else among them"
+    same = "as it is" if kept.standing == kept.of else "nearly as it is"
+    if kept.standing == kept.of and release.people:
+        records = f"not one of {counted(kept.of, 'record')} is changed"
     elif release.people:
-        records = f"{found.standing:,} of {counted(found.of, 'record')} stand in it just as they were recorded"
+        records = f"{kept.standing:,} of {counted(kept.of, 'record')} stand in it just as they were recorded"
     else:
-        distinct = counted(found.of, "distinct record")
-        records = f"{found.standing:,} of {distinct} stand in it just as often as in the table"
+        distinct = counted(kept.of, "distinct record")
+        records = f"{kept.standing:,} of {distinct} stand in it just as often as in the table"
     return f"shows the table {same}: {records}, {alone}, so it is not a release to publish; take one that changes more"
 
 

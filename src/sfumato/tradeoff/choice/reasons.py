@@ -112,9 +112,9 @@ def firm(scale: Scale, point: Point, first: Point, left: Mapping[str, float | No
     )
 
 
-def interval(told: Resampled, point: Point) -> list[str]:
+def interval(resampled: Resampled, point: Point) -> list[str]:
     """Say what a point measures on resampled tables, and what is not known of it."""
-    intervals = told.intervals.get(point.id, {})
+    intervals = resampled.intervals.get(point.id, {})
     parts = [
         f"{name} between {' and '.join(both(*ends)) if ends[0] != ends[1] else number(ends[0])} "
         f"(here {number(point.measures[name])})"
@@ -126,10 +126,10 @@ def interval(told: Resampled, point: Point) -> list[str]:
         "stretches are, not where they lie."
     )
     text = (
-        f"In {percent(MIDDLE, 3)} of {told.resamples:,} resampled tables (as many records, drawn with replacement and "
-        f"recoded in the same way; seed {told.seed}) it has {listed(parts)}.{beside if outside else ''}"
+        f"In {percent(MIDDLE, 3)} of {resampled.resamples:,} resampled tables (as many records, drawn with replacement "
+        f"and recoded in the same way; seed {resampled.seed}) it has {listed(parts)}.{beside if outside else ''}"
     )
-    return [*([text] if parts else []), *([told.note] if told.note else [])]
+    return [*([text] if parts else []), *([resampled.note] if resampled.note else [])]
 
 
 def other_ways(ways: Mapping[str, Sequence[Point]], by: str, point: Point, axes: tuple[str, str]) -> list[str]:

@@ -68,7 +68,7 @@ class Resampled(Quiet):
         return low([scale.kept(each).advantage for each in moved])
 
 
-class Judge(Protocol):
+class Resampler(Protocol):
     """Who has the table at hand, or says that it is not."""
 
     def resampled(self, points: Sequence[Point], measures: Sequence[str]) -> Resampled:

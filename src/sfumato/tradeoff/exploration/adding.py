@@ -17,11 +17,11 @@ from sfumato.tradeoff.map import Map
 from sfumato.tradeoff.study.study import NOTHING, Candidate, Study, of_table
 
 
-def added(map_: Map, given: Any, said: Mapping[str, Any]) -> Map:
+def added(map_: Map, given: Any, declared: Mapping[str, Any]) -> Map:
     """Measure what was made elsewhere on the scales of a map, and put it there; what is there already is replaced."""
     study = of_table(map_.study)
     table = opened_again(map_)
-    maker = brought(given, said).pinned
+    maker = brought(given, declared).pinned
     maker.check_readable(table)
     candidate = Candidate(maker, NOTHING, maker.form)
     grown = with_candidate(study, candidate.anonymizer)
@@ -37,9 +37,9 @@ def with_candidate(study: Study, maker: Any) -> Study:
     return study if bare in known else study.grown([Candidate(bare, NOTHING, bare.form)])
 
 
-def brought(given: Any, said: Mapping[str, Any]) -> Brought:
+def brought(given: Any, declared: Mapping[str, Any]) -> Brought:
     """Make a maker of what is given, with what is said of it; what is not said is as usual."""
-    words = {key: value for key, value in said.items() if value is not None}
+    words = {key: value for key, value in declared.items() if value is not None}
     if words.get("records") is not None:
         check_choice("records", words["records"], ("people", "synthetic"))
     if isinstance(given, Brought):

@@ -67,10 +67,10 @@ def _sensitive(release: Published) -> list[dict[str, Any]]:
 
 def _distances(hierarchy: Hierarchy, before: Counts | Numbers, after: Numbers) -> dict[str, Any]:
     """Say how far the column is from the table's, with the digits that a sentence needs."""
-    found = column_distances(hierarchy, before, after)
+    distances = column_distances(hierarchy, before, after)
     return {
         name: [round(v, 4) for v in value] if isinstance(value, list) else round(value, 4)
-        for name, value in found.items()
+        for name, value in distances.items()
     }
 
 

@@ -259,24 +259,24 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
         worth = measured.worth
         again = None if not maker.remakes else lambda table, turn: [made(table, turn)]
         attacks = partial(with_attacks, prepared=prepared, releases=[release], again=again)
-        found: dict[str, Any] = {
+        values: dict[str, Any] = {
             "measures": dict(measured.values),
             "worth": None if worth is None else {**asdict(worth), "verdict": worth.verdict},
         }
         assert isinstance(release, Release | RecordRelease)
         if maker.foreign:
-            found["brought"] = release.details["brought"]
+            values["brought"] = release.details["brought"]
         if isinstance(release, RecordRelease):
-            found["refused"] = hardly_changed(release)
-            return attacks({**found, "details": record_details(release) | pictured(measured)})
-        found["least"] = release.details.get("least")
+            values["refused"] = hardly_changed(release)
+            return attacks({**values, "details": record_details(release) | pictured(measured)})
+        values["least"] = release.details.get("least")
         bounds = {} if maker.foreign else published_risks(release, candidate.requirement, candidate.suppress)
-        found |= {
+        values |= {
             "published": bounds,
             "details": details(release, measured.losses) | pictured(measured),
             "changes": column_changes(release),
         }
-        return attacks(found)
+        return attacks(values)
 
     return attempted(Point(candidate.id, candidate, "measured"), measurement)
 
@@ -310,7 +310,7 @@ def over_draws(mechanism: Mechanism, candidate: Candidate, prepared: Prepared) -
         releases.append(mechanism.draw(prepared.table, UnsafeSeededNoise(int(seed))))
         measured.append(prepared.measure(releases[-1]))
     values = {name: [draw[name] for draw in measured] for name in measured[0].values}
-    found = {
+    combined = {
         "measures": {name: float(np.median(draws)) for name, draws in values.items()},
         "intervals": {name: (min(draws), max(draws)) for name, draws in values.items()},
         "details": noisy_details(releases[0]) | pictured(measured[0]),
@@ -320,22 +320,22 @@ def over_draws(mechanism: Mechanism, candidate: Candidate, prepared: Prepared) -
         drawn = np.random.default_rng([int(candidate.id, 16), turn]).integers(2**63, size=len(seeds)) if turn else seeds
         return (mechanism.draw(table, UnsafeSeededNoise(int(seed))) for seed in drawn)
 
-    return with_attacks(found, prepared, releases, again)
+    return with_attacks(combined, prepared, releases, again)
 
 
 def with_attacks(
-    found: dict[str, Any], prepared: Prepared, releases: Sequence[Published], again: Remake | None
+    values: dict[str, Any], prepared: Prepared, releases: Sequence[Published], again: Remake | None
 ) -> dict[str, Any]:
     """Add to what is found of a candidate what attacks on it find, where there are any; `again` makes it once more."""
     if prepared.attacks is None:
-        return found
+        return values
     outcome = prepared.attacks.attacked(releases, again)
     tables = attack_tables(outcome.details, prepared.attacks.options.made_of)
-    tables = [*found["details"].get("tables", []), *tables]
-    return found | {
-        "measures": {**found["measures"], **outcome.measures},
-        "intervals": {**found.get("intervals", {}), **outcome.intervals},
-        "details": {**found["details"], "attacks": outcome.details, "tables": tables},
+    tables = [*values["details"].get("tables", []), *tables]
+    return values | {
+        "measures": {**values["measures"], **outcome.measures},
+        "intervals": {**values.get("intervals", {}), **outcome.intervals},
+        "details": {**values["details"], "attacks": outcome.details, "tables": tables},
     }
 
 

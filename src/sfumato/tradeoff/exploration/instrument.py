@@ -42,7 +42,7 @@ def unseen(what: str) -> AbstractContextManager[Progress]:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ExplorationOutcome:
     """What exploring a study led to."""
 
     map_: Map | None
@@ -61,7 +61,7 @@ def explored(
     tell: Callable[[str], None] = lambda sentence: None,
     question: Question | None = None,
     earlier: Collection[Candidate] = (),
-) -> Outcome:
+) -> ExplorationOutcome:
     """Explore a study as its plan says; a question says what further candidates are looked for.
 
     `folder` keeps what was measured and searched; `seconds` come before the budget of the plan. Of `earlier`
@@ -74,10 +74,10 @@ def explored(
         return _cuts_alone(of_table(study), plan, folder, seconds, workers, shown, tell, question, earlier)
     with shown("releases" if seconds is None else "seconds") as report:
         if seconds is None:
-            return Outcome(explore(study, cache, workers, report))
+            return ExplorationOutcome(explore(study, cache, workers, report))
         best = () if question is None else _aims(study, question)
         bounds = () if question is None else question.bounds
-        return Outcome(tune(study, seconds, cache, workers, report, best=best, bounds=bounds))
+        return ExplorationOutcome(tune(study, seconds, cache, workers, report, best=best, bounds=bounds))
 
 
 def _aims(study: Explorable, question: Question) -> tuple[str, ...]:
@@ -96,7 +96,7 @@ def _cuts_alone(
     tell: Callable[[str], None],
     question: Question | None,
     earlier: Collection[Candidate],
-) -> Outcome:
+) -> ExplorationOutcome:
     """Search the cuts of a table for the frontier of a problem, and put it on a map."""
     table: Table = Crew(workers).do(study.table.open)
     wanted = plan.wanted(study.scales)
@@ -110,13 +110,13 @@ def _cuts_alone(
     if frontier.stopped and not len(frontier):
         raise StoppedError("stopped before the first generation was done, so there is nothing to show or to go on from")
     if frontier.stopped == "interrupted" or not wanted.publishable or not len(frontier):
-        return Outcome(None, frontier)  # whoever presses Ctrl-C wants it to end
+        return ExplorationOutcome(None, frontier)  # whoever presses Ctrl-C wants it to end
     grown = with_frontier(study, plan, frontier, question, earlier)
     cache = None if folder is None else folder / "cache.jsonl"
     with shown("releases") as report:
         exploration: Exploration[Candidate] = Exploration(grown, cache, workers, table)
         exploration.decide(search.decided)
-        return Outcome(exploration.explored(report), frontier)
+        return ExplorationOutcome(exploration.explored(report), frontier)
 
 
 def with_frontier(

@@ -32,7 +32,7 @@ NOTHING = 1e-9
 
 
 @dataclass(frozen=True)
-class Frame:
+class ScoreBox:
     """The box in which a staircase runs, in costs (lower is better): it starts at the upper left corner."""
 
     x: tuple[float, float]
@@ -90,7 +90,7 @@ class Scores(Quiet):
     parts: tuple[Part, ...]
 
 
-def frame_of(map_: Map, axes: Sequence[str]) -> Frame:
+def frame_of(map_: Map, axes: Sequence[str]) -> ScoreBox:
     """Return the box of two measures: for P_loss and U_loss that of the table, for others what the map spans."""
     x, y = axes
     if (x, y) == AXES:
@@ -108,7 +108,7 @@ def frame_of(map_: Map, axes: Sequence[str]) -> Frame:
                 "there is no score on p_loss and u_loss: every large population has the sensitive values of the whole "
                 "table, so the release without quasi-identifiers loses nothing either"
             )
-        return Frame((0.0, map_.limit.revealed), (0.0, map_.limit.trivial))
+        return ScoreBox((0.0, map_.limit.revealed), (0.0, map_.limit.trivial))
     places = [place(point, axes) for point in map_.points if drawable(point, axes)]
     ends = [(min(values), max(values)) for values in zip(*places, strict=True)] or [(0.0, 0.0)] * 2
     for name, (least, most) in zip(axes, ends, strict=True):
@@ -116,7 +116,7 @@ def frame_of(map_: Map, axes: Sequence[str]) -> Frame:
             raise BadInputError(
                 f"there is no score on {x} and {y}: all points of the map have the same {name}, or none"
             )
-    return Frame(ends[0], ends[1])
+    return ScoreBox(ends[0], ends[1])
 
 
 def score(map_: Map, points: Iterable[Point] | None = None, axes: Sequence[str] | None = None) -> float:
@@ -143,7 +143,7 @@ def scores(map_: Map, axes: Sequence[str] | None = None) -> Scores:
     )
 
 
-def _part(map_: Map, axes: Sequence[str], frame: Frame, releases: list[Point], kind: tuple[str, str]) -> Part:
+def _part(map_: Map, axes: Sequence[str], frame: ScoreBox, releases: list[Point], kind: tuple[str, str]) -> Part:
     """Say what one kind of releases gives: alone, missing, and where on the frontier."""
     members = [point for point in releases if (maker_name(point), point.form) == kind]
     others = [point for point in releases if (maker_name(point), point.form) != kind]

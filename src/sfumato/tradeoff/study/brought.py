@@ -69,9 +69,9 @@ def found_again(maker: AnyMaker, known: Iterable[Maker]) -> AnyMaker:
     """Take the files of a maker, as a map names them, from the study, which says where they are now."""
     if not isinstance(maker, BroughtFile | BroughtCommand):
         return maker
-    own = replace(maker.identity, digest="")
+    identity = replace(maker.identity, digest="")
     for other in known:
-        if isinstance(other, BroughtFile | BroughtCommand) and replace(other.identity, digest="") == own:
+        if isinstance(other, BroughtFile | BroughtCommand) and replace(other.identity, digest="") == identity:
             return replace(other, digest=maker.digest)  # type: ignore[return-value]
     return maker
 

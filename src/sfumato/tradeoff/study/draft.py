@@ -156,7 +156,9 @@ class Draft(Quiet):
         if isinstance(declared.source, Frame):
             _comment(table, ["A frame in memory: write it to a file, and name that here, before this study is read."])
         if self.notices:
-            _comment(table, ["How it was read, where that is not plain:", *(f"    {said}" for said in self.notices)])
+            _comment(
+                table, ["How it was read, where that is not plain:", *(f"    {notice}" for notice in self.notices)]
+            )
         for name in READING:
             value = getattr(declared, name)
             if value not in (None, ()):

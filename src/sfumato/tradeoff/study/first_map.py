@@ -85,8 +85,11 @@ def first_map(records: int, quasi: Sequence[Guess], sensitive: Sequence[Guess], 
         return usual
     plan = usual.timed(cells)
     if plan.effort is not None and plan.effort.gigabytes > MOST_GIGABYTES:
-        told = (*plan.left_out, "the table as it is, at one end of the map, for it takes too much memory to be read")
-        plan = replace(plan, ends=ENDS[:1], left_out=told).timed(cells)
+        left_out = (
+            *plan.left_out,
+            "the table as it is, at one end of the map, for it takes too much memory to be read",
+        )
+        plan = replace(plan, ends=ENDS[:1], left_out=left_out).timed(cells)
     for thinner in _thinner(plan, wanted):
         if plan.effort is None or plan.effort.seconds <= LONGEST:
             break

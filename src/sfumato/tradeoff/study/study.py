@@ -258,14 +258,14 @@ class Study:
         )
         return replace(self, grids=(*self.grids, *grids))
 
-    def with_candidate(self, given: Any, name: str | None = None, **said: Any) -> Study:
+    def with_candidate(self, given: Any, name: str | None = None, **declared: Any) -> Study:
         """Return the same study with a release that was made elsewhere: a file, a frame, a function or a maker's text.
 
-        `said` is what `map.add` takes: claim, epsilon, records, aligned, ...
+        `declared` is what `map.add` takes: claim, epsilon, records, aligned, ...
         """
         from sfumato.tradeoff.exploration.adding import brought, with_candidate  # it is about studies: not before them
 
-        words = {"label": name, **said}
+        words = {"label": name, **declared}
         if isinstance(words.get("aligned"), bool):
             words["aligned"] = "yes" if words["aligned"] else "no"
         return with_candidate(self, brought(given, words))
@@ -484,10 +484,10 @@ def table_entries(declared: TableDeclaration, folder: Path | None) -> dict[str, 
 
 def _blocks(grid: Grid, folder: Path | None) -> Iterator[dict[str, Any]]:
     """Write a grid as blocks of a study: one of all that is made here, and one for everything made elsewhere."""
-    own = tuple(maker for maker in grid.anonymizers if not isinstance(maker, Brought))
-    if own:
+    makers = tuple(maker for maker in grid.anonymizers if not isinstance(maker, Brought))
+    if makers:
         yield {
-            "anonymizers": written_texts(own),
+            "anonymizers": written_texts(makers),
             "requirements": written_texts(grid.requirements),
             "forms": list(grid.forms),
             "suppress": list(grid.suppress),

@@ -27,7 +27,7 @@ from sfumato.transactions.anonymizers.division import descend, division
 from sfumato.transactions.anonymizers.item_tree import NONE, Nodes, cut_recoding, nodes_of
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.policy import BasketRequirement, CompleteKAnonymity
-from sfumato.transactions.recoding import BasketRelease, PieceRecodings, Published, Recoding
+from sfumato.transactions.recoding import BasketRelease, PieceRecodings, PublishedLabels, Recoding
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,7 @@ class CutPieces(PieceRecodings):
             cut[items] = _children(nodes, node, items)
         return cut_recoding(self.tree, nodes, cut)
 
-    def published(self, baskets: Baskets) -> Published:
+    def published(self, baskets: Baskets) -> PublishedLabels:
         """Say what stands in the file: what every item of a basket was left at."""
         nodes = self.nodes
         used, codes = np.unique(self.shown, return_inverse=True)
@@ -131,7 +131,7 @@ class CutPieces(PieceRecodings):
         bounds = np.cumsum(np.array([0, *map(len, members)], np.int64))
         items = np.concatenate([np.zeros(0, np.int32), *members]).astype(np.int32)
         leaves = nodes.width[used].astype(np.int64)
-        return Published(labels, leaves, self.tree.size, bounds, items, codes.ravel().astype(np.int32))
+        return PublishedLabels(labels, leaves, self.tree.size, bounds, items, codes.ravel().astype(np.int32))
 
 
 def _children(nodes: Nodes, node: int, items: Codes) -> Codes:

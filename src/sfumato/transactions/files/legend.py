@@ -61,7 +61,7 @@ class Names(Quiet):
     """By the text in the file; empty where every text says itself what it stands for."""
 
 
-def names_of(shown: Mapping[str, Behind], domain: int, mode: str = "auto", taken: Collection[str] = ()) -> Names:
+def names_of(sets_behind: Mapping[str, Behind], domain: int, mode: str = "auto", taken: Collection[str] = ()) -> Names:
     """Decide what a file calls the labels that it shows; `domain` is the number of all items.
 
     `taken` are further texts that readers may know, such as the nodes of a tree.
@@ -71,18 +71,20 @@ def names_of(shown: Mapping[str, Behind], domain: int, mode: str = "auto", taken
     ('g1', 'c', {'g1': ('a', 'b')})
     """
     check_choice("legend", mode, MODES)
-    sets = dict.fromkeys(label for label, behind in shown.items() if is_spelled(label, behind, taken))
-    opaque = [label for label in shown if label not in sets and not _says_itself(label, shown[label], domain)]
+    sets = dict.fromkeys(label for label, behind in sets_behind.items() if is_spelled(label, behind, taken))
+    opaque = [
+        label for label in sets_behind if label not in sets and not _says_itself(label, sets_behind[label], domain)
+    ]
     if mode == "never":
-        return Names({label: label for label in shown} | _spelled(opaque, shown), {})
-    named = _class_names(sets, shown, taken)
-    if mode == "auto" and not _is_worth_names(named, shown):
+        return Names({label: label for label in sets_behind} | _spelled(opaque, sets_behind), {})
+    named = _class_names(sets, sets_behind, taken)
+    if mode == "auto" and not _is_worth_names(named, sets_behind):
         named = {}
     if mode == "always":
-        opaque = [label for label in shown if label not in sets and shown[label].items != (label,)]
-    legend = {text: shown[label].items for label, text in named.items()}
-    legend |= {label: shown[label].items for label in opaque}
-    return Names({label: named.get(label, label) for label in shown}, dict(sorted(legend.items())))
+        opaque = [label for label in sets_behind if label not in sets and sets_behind[label].items != (label,)]
+    legend = {text: sets_behind[label].items for label, text in named.items()}
+    legend |= {label: sets_behind[label].items for label in opaque}
+    return Names({label: named.get(label, label) for label in sets_behind}, dict(sorted(legend.items())))
 
 
 def is_spelled(label: str, behind: Behind, taken: Collection[str]) -> bool:
@@ -97,14 +99,18 @@ def _says_itself(label: str, behind: Behind, domain: int) -> bool:
     return behind.is_known or behind.items == (label,) or everything
 
 
-def _spelled(labels: Sequence[str], shown: Mapping[str, Behind]) -> dict[str, str]:
-    known = frozenset(item for behind in shown.values() for item in behind.items)
-    return {label: set_label(list(shown[label].items), known) for label in labels}
+def _spelled(labels: Sequence[str], sets_behind: Mapping[str, Behind]) -> dict[str, str]:
+    known = frozenset(item for behind in sets_behind.values() for item in behind.items)
+    return {label: set_label(list(sets_behind[label].items), known) for label in labels}
 
 
-def _class_names(sets: Collection[str], shown: Mapping[str, Behind], taken: Collection[str]) -> dict[str, str]:
+def _class_names(sets: Collection[str], sets_behind: Mapping[str, Behind], taken: Collection[str]) -> dict[str, str]:
     """Number sets in the order in which they come, by a prefix that begins no number among the texts of readers."""
-    texts = {*taken, *(set(shown) - set(sets)), *(item for behind in shown.values() for item in behind.items)}
+    texts = {
+        *taken,
+        *(set(sets_behind) - set(sets)),
+        *(item for behind in sets_behind.values() for item in behind.items),
+    }
     prefix = "g"
     while any(re.fullmatch(prefix + r"\d+", text) for text in texts):
         prefix += "g"
@@ -112,10 +118,10 @@ def _class_names(sets: Collection[str], shown: Mapping[str, Behind], taken: Coll
     return {label: f"{prefix}{number:0{width}}" for number, label in enumerate(sets, start=1)}
 
 
-def _is_worth_names(named: Mapping[str, str], shown: Mapping[str, Behind]) -> bool:
+def _is_worth_names(named: Mapping[str, str], behind: Mapping[str, Behind]) -> bool:
     """Say whether spelling sets out takes much more than names and legend do."""
-    spelled = sum(len(label) * shown[label].records for label in named)
-    short = sum(len(name) * shown[label].records + len(name) + len(label) for label, name in named.items())
+    spelled = sum(len(label) * behind[label].records for label in named)
+    short = sum(len(name) * behind[label].records + len(name) + len(label) for label, name in named.items())
     return spelled > max(SMALL, WORTH_A_NAME * short)
 
 
@@ -135,12 +141,12 @@ def behind_labels(release: BasketRelease) -> dict[str, Behind]:
     leaves = {} if tree is None else {name: tree.leaves[lo : hi + 1] for (lo, hi), name in tree.nodes.items()}
     members = {release.labels[number]: codes.tolist() for number, (_, codes) in release.behind.items()}
     supports = dict(zip(release.labels, release.part_supports.tolist(), strict=True))
-    shown = {}
+    sets_behind = {}
     for label in sorted(members, key=members.__getitem__):  # not in the order of pieces, which could tell of records
         behind = tuple(items[code] for code in members[label])
         is_node = label in leaves and set(behind) == release.baskets.places.keys() & set(leaves[label])
-        shown[label] = Behind(leaves[label] if is_node else behind, supports[label], is_node)
-    return shown
+        sets_behind[label] = Behind(leaves[label] if is_node else behind, supports[label], is_node)
+    return sets_behind
 
 
 # -- the file --------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ import numpy as np
 from sfumato.errors import BadInputError
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.policy.item_lists import lines_of, named_items, names_in, spans_of
-from sfumato.transactions.recoding import SUPPRESSED, BasketRelease, Published
+from sfumato.transactions.recoding import SUPPRESSED, BasketRelease, PublishedLabels
 
 COLON = ":"
 
@@ -42,7 +42,7 @@ class ItemStudy:
         return all(items <= self.labels or items.isdisjoint(self.labels) for items in behind)
 
 
-def stands_for(baskets: Baskets, published: Published, label: int) -> frozenset[str]:
+def stands_for(baskets: Baskets, published: PublishedLabels, label: int) -> frozenset[str]:
     """Return the items that a label stands for: those that occur, and the others under its node of the tree."""
     members = frozenset(baskets.items[item] for item in published.members(label).tolist())
     if published.leaves[label] == len(members) or baskets.tree is None:

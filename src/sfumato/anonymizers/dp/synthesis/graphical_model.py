@@ -21,7 +21,7 @@ from math import prod
 
 import numpy as np
 
-from sfumato.anonymizers.dp.synthesis.model import Model, Step
+from sfumato.anonymizers.dp.synthesis.model import Model, ModelStep
 from sfumato.anonymizers.dp.synthesis.private_records import Places, RecordDomain
 from sfumato.arrays import Numbers
 
@@ -194,13 +194,13 @@ class Estimate:
         return gaps, sum(self.precisions[places] * float((gap**2).sum()) / 2 for places, gap in gaps.items())
 
 
-def _steps(tree: JunctionTree, beliefs: list[Numbers]) -> Iterable[Step]:
+def _steps(tree: JunctionTree, beliefs: list[Numbers]) -> Iterable[ModelStep]:
     """Walk the tree: the columns of a clique that are new, one after the other, given those before them in it."""
     known: set[int] = set()
     for clique, belief in zip(tree.cliques, beliefs, strict=True):
         before = tuple(place for place in clique if place in known)
         for column in (place for place in clique if place not in known):
             joint = table_of(belief, clique, tuple(sorted((*before, column))))
-            yield Step.of(column, before, np.moveaxis(joint, sorted((*before, column)).index(column), -1))
+            yield ModelStep.of(column, before, np.moveaxis(joint, sorted((*before, column)).index(column), -1))
             before = tuple(sorted((*before, column)))
             known.add(column)

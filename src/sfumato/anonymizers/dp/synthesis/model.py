@@ -28,7 +28,7 @@ Table = tuple[Places, Numbers]
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class ModelStep:
     """How a column depends on columns before it: one axis per parent, then the column's, along which it sums to 1."""
 
     column: int
@@ -36,14 +36,14 @@ class Step:
     conditional: Numbers
 
     @staticmethod
-    def of(column: int, parents: Places, joint: Numbers) -> Step:
+    def of(column: int, parents: Places, joint: Numbers) -> ModelStep:
         """Take it from joint counts, the column's axis last; where no record has the parents' values, from all."""
         given = joint.sum(axis=-1, keepdims=True)
         whole = joint.sum(axis=tuple(range(joint.ndim - 1)))
         usual = whole / whole.sum() if whole.sum() > 0 else np.full(len(whole), 1 / len(whole))
         filled = np.broadcast_to(usual, joint.shape).copy()
         np.divide(joint, given, out=filled, where=given > 0)
-        return Step(column, parents, filled)
+        return ModelStep(column, parents, filled)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Model:
     total: float
     """How many records there seem to be."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ModelStep, ...]
     """One per column, parents before their children."""
 
     def marginal(self, *names: str) -> Numbers:
@@ -100,13 +100,13 @@ class Model:
 
 def _product(factors: Sequence[Table], wanted: Places) -> Numbers:
     """Multiply factors and sum over all axes but the wanted ones."""
-    axes = {place: i for i, place in enumerate(dict.fromkeys(place for own, _ in factors for place in own))}
-    operands: list[Any] = [part for own, numbers in factors for part in (numbers, [axes[place] for place in own])]
+    axes = {place: i for i, place in enumerate(dict.fromkeys(place for places, _ in factors for place in places))}
+    operands: list[Any] = [part for places, numbers in factors for part in (numbers, [axes[place] for place in places])]
     product: Numbers = np.einsum(*operands, [axes[place] for place in wanted], optimize="greedy")
     return product
 
 
-def _drawn(step: Step, codes: Codes, generator: np.random.Generator) -> Counts:
+def _drawn(step: ModelStep, codes: Codes, generator: np.random.Generator) -> Counts:
     """Draw a column: in every group of records with the same parents, ranks in a random order are cut by the shares."""
     size, rows = step.conditional.shape[-1], len(codes)
     parents = tuple(codes[:, parent].astype(np.int64) for parent in step.parents)
@@ -119,6 +119,6 @@ def _drawn(step: Step, codes: Codes, generator: np.random.Generator) -> Counts:
     place = (rank + generator.random(len(present))[group]) / counts[group]
     ends = np.cumsum(step.conditional.reshape(-1, size)[present], axis=1)
     ends /= ends[:, -1:]
-    found = np.searchsorted((ends + np.arange(len(present))[:, None]).ravel(), group + place, side="right")
-    drawn: Counts = np.clip(found - group * size, 0, size - 1)
+    positions = np.searchsorted((ends + np.arange(len(present))[:, None]).ravel(), group + place, side="right")
+    drawn: Counts = np.clip(positions - group * size, 0, size - 1)
     return drawn

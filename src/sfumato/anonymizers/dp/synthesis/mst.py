@@ -114,7 +114,7 @@ def spanning_tree(private: PrivateRecords, predicted: Mapping[Places, Numbers], 
         a, b = private.worst(joining, *CHOICE, amount)
         tree.append((a, b))
         joined, other = part[a], part[b]
-        part = {place: joined if own == other else own for place, own in part.items()}
+        part = {place: joined if number == other else number for place, number in part.items()}
     return tree
 
 
@@ -130,7 +130,7 @@ def edges_of_spanning(pairs: list[Places], columns: int) -> int:
     part = list(range(columns))
     for a, b in pairs:
         joined, other = part[a], part[b]
-        part = [joined if own == other else own for own in part]
+        part = [joined if number == other else number for number in part]
     return columns - len(set(part))
 
 

@@ -65,7 +65,7 @@ def record_domain(table: Table) -> RecordDomain:
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedTable:
     """A table that was counted: its columns, and the noise in every count (one standard deviation)."""
 
     names: tuple[str, ...]
@@ -79,7 +79,7 @@ class PrivateRecords:
         self._codes, self._counts = cell_codes(cells).astype(np.int64), cells.counts
         self._domain, self._noise, self.account = domain, noise, Account(budget)
         self._exact: dict[Places, Counts] = {}
-        self.counted: list[Counted] = []
+        self.counted: list[CountedTable] = []
 
     @property
     def unit(self) -> Unit:
@@ -90,7 +90,7 @@ class PrivateRecords:
         """Count the records by their values in some columns, noisy: an array with one axis per column."""
         self.account.spend(what, level, amount)
         deviation = math.sqrt(variance(amount, self.unit))
-        self.counted.append(Counted(tuple(self._domain.names[place] for place in places), deviation))
+        self.counted.append(CountedTable(tuple(self._domain.names[place] for place in places), deviation))
         return self._noise.add(self._marginal(places), amount, self.unit).astype(np.float64)
 
     def worst(

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from sfumato.anonymizers.dp.synthesis.model import Model, Step
+from sfumato.anonymizers.dp.synthesis.model import Model, ModelStep
 from sfumato.anonymizers.dp.synthesis.private_records import Places, RecordDomain
 from sfumato.arrays import Numbers
 
@@ -105,19 +105,19 @@ def _ratio(wanted: Numbers, sums: Numbers) -> Numbers:
     return np.divide(wanted, sums, out=np.zeros_like(sums), where=sums > 0)
 
 
-def _steps(margins: Sequence[Numbers], joints: Mapping[Places, Numbers]) -> list[Step]:
+def _steps(margins: Sequence[Numbers], joints: Mapping[Places, Numbers]) -> list[ModelStep]:
     """Walk every tree from its first column down."""
-    steps: list[Step] = []
+    steps: list[ModelStep] = []
     reached: set[int] = set()
     for root in range(len(margins)):
-        waiting = [] if root in reached else [Step.of(root, (), margins[root])]
+        waiting = [] if root in reached else [ModelStep.of(root, (), margins[root])]
         while waiting:
             step = waiting.pop()
             reached.add(step.column)
             steps.append(step)
             for (a, b), joint in joints.items():
                 if step.column == a and b not in reached:
-                    waiting.append(Step.of(b, (a,), joint))
+                    waiting.append(ModelStep.of(b, (a,), joint))
                 elif step.column == b and a not in reached:
-                    waiting.append(Step.of(a, (b,), joint.T))
+                    waiting.append(ModelStep.of(a, (b,), joint.T))
     return steps
