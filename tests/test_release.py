@@ -6,7 +6,6 @@ import csv
 import hashlib
 import json
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -220,8 +219,11 @@ def test_bad_requests_are_refused_in_one_sentence(explored, tmp_path):
     assert run("release", explored / "map", "--point", point.id, "--to", out, "--force").returncode == 0
 
 
-def test_a_table_that_has_changed_is_noticed(explored, tmp_path):
-    shutil.copytree(explored, tmp_path, dirs_exist_ok=True)
+def test_a_table_that_has_changed_is_noticed(tmp_path):
+    write_patients(tmp_path / "patients.csv", patients())
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    (tmp_path / "map").mkdir()
+    save_map(sfumato.explore(str(tmp_path / "study.toml")), tmp_path / "map")
     point = points(tmp_path, anonymizer="mondrian")[0]
     write_patients(tmp_path / "patients.csv", patients(59))
     with pytest.raises(sfumato.BadInputError, match="has changed since the map"):
