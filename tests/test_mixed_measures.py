@@ -20,6 +20,7 @@ from sfumato.transactions.measures.attacks import Linking
 from sfumato.transactions.measures.queries import ItemQueries
 from test_mixed import made, opened
 
+SETS = "what sets tell of a group"
 COVERING = by_notation([True, False], [None, None])
 PEOPLE = st.lists(
     st.tuples(st.integers(20, 30), st.sampled_from("mf"), st.frozensets(st.sampled_from("abcde"), max_size=3)),
@@ -111,6 +112,8 @@ merging = ["none", "rt-merge bound=0.5"]
 requirements = ["k-km-anonymity k=4 m=2 & l-diversity l=2 variant=distinct on=outcome"]
 [[candidates]]
 requirements = ["k-km-anonymity k=4 m=2 & l-diversity l=2 variant=distinct on=code"]
+sets = ["group", "common"]
+limits = ["suppression share=0.5 of=occurrences"]
 [[candidates]]
 anonymizers = ["original"]
 item_anonymizers = ["original"]
@@ -135,6 +138,12 @@ def test_the_walk_from_two_files_to_map_release_certificate_and_audit(study, tmp
         assert len(records) == 80 and least_candidates(records, 2) >= 4
         public = json.loads((tmp_path / f"{target.name}.certificate-public.json").read_text())
         inside = json.loads((tmp_path / f"{target.name}.certificate.json").read_text())
+        said = [next(one for one in each["warnings"] if one["about"] == SETS) for each in (public, inside)]
+        common = point["parameters"].get("sets") == "common"
+        assert public["promise"]["sets"] == ("common" if common else "group")
+        assert "count" not in said[0] and ("somebody in the group has each" in said[0]["text"]) is not common
+        sets = any(text.startswith("{") for _, shown in records for text in shown)
+        assert ("the longest list has" in said[1].get("found", "")) is (sets and not common)
         assert "for_your_eyes" not in public and inside["for_your_eyes"]["input"]["records"] == 80
         parts = {part["requirement"]: part["confirmed_by_the_file"] for part in public["promise"]["parts"]}
         assert parts == {text: not text.endswith("on=code") for text in point["requirement"].split(" & ")}

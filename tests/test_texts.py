@@ -204,7 +204,7 @@ def test_no_sentence_names_an_option_on_a_page_that_one_cannot_click() -> None:
 
 
 def test_what_a_setting_is_called_on_a_page_stands_there() -> None:
-    labels = {text.strip(" …") for text in texts().values()} | {"forms"}
+    labels = {text.strip(" …") for text in texts().values()} | {"forms", "suppress"}
     named = {name: text for name, text in texts().items() if name.startswith(("settings.", "commands."))}
     quoted = {label for text in named.values() for label in re.findall("“([^”]+)”", text)}
     assert quoted - labels == set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,13 @@ from starlette.testclient import TestClient
 
 from sfumato.mixed.study import MixedStudy
 from sfumato.tradeoff import read_map, read_study
+from sfumato.workbench.app import House
 from sfumato.workbench.desk import Desk
+from sfumato.workbench.runs import Runs
+from test_workbench_before_looks import changed
+from test_workbench_pages import readable
 from workbench_maps import ids, made
-from workbenches import client_of, make_desk
+from workbenches import client_of, make_desk, served
 
 STUDY = """name = "patients"
 [table]
@@ -113,6 +118,11 @@ def test_roles_and_hierarchies_are_corrected_by_clicking(client: TestClient, cli
     posted(client, "hierarchies", column="age", do="remove-level", level=1)
     posted(client, "hierarchies", column="sex", do="merge", paths=["0", "1"], label="all")
     assert study_in(clinic).data.open().cells.quasi[1].hierarchy.height == 2
+    for column in ("age", "sex"):
+        posted(client, "roles", column=column, role="none")
+    for step, said in (("columns", "No column is a quasi-identifier yet"), ("hierarchies", "nothing to make coarser")):
+        assert said in client.get(f"/projects/clinic/{step}").text.split('id="texts"')[0]
+    assert "This cannot be read" in client.get("/projects/clinic/risk").text.split('id="texts"')[0]
 
 
 def test_its_items_get_a_tree_and_sensitive_ones(client: TestClient, clinic: Path) -> None:
@@ -216,3 +226,37 @@ def test_its_files_may_lie_nowhere_else(desk: Desk, tmp_path: Path) -> None:
     (folder / "study.toml").write_text(STUDY.replace("patients.csv", "/etc/passwd"), encoding="utf-8")
     with client_of(desk) as client:
         assert client.get("/projects/foreign/run").status_code == 403
+
+
+def test_its_pages_are_clicked_in_a_browser(browser: Any, desk: Desk, clinic: Path) -> None:
+    with served(House(lambda name: desk, Runs())) as (origin, gate):
+        page = browser.new_context(base_url=origin, viewport={"width": 1280, "height": 900}).new_page()
+        page.set_default_timeout(120_000)
+        page.problems = []
+        page.on("pageerror", lambda error: page.problems.append(str(error)))
+        page.goto(f"/?token={gate.token}")
+        page.goto("/projects/clinic/columns")
+        changed(page, lambda: page.check('fieldset[data-column="sex"] input[value="sensitive"]'))
+        form = page.locator("#items-settings")
+        form.locator(".field", has_text="tree").locator("input").fill("nowhere.csv")
+        form.get_by_role("button", name="Save").click()
+        form.locator(".field", has_text="tree").locator(".wrong:visible").wait_for()
+        form.locator(".field", has_text="tree").locator("input").fill("tree.csv")
+        changed(page, lambda: form.get_by_role("button", name="Save").click())
+        readable(page)
+        page.goto("/projects/clinic/hierarchies?column=codes")
+        assert "vowel" in page.inner_text(".tree")
+        readable(page)
+        page.goto("/projects/clinic/risk")
+        readable(page)
+        page.goto("/projects/clinic/wishes")
+        before = study_in(clinic).candidates
+        page.click("#any summary")
+        page.locator("#options .block").first.wait_for()
+        page.locator("#options .block").first.locator("textarea").first.fill("0.02")
+        changed(page, lambda: page.click("button:text-is('Save these options')"))
+        readable(page)
+        after = study_in(clinic).candidates
+        assert len(after) == len(before) and after[0] == replace(before[0], suppress=0.02)
+        assert after[1:] == before[1:] and page.problems == []
+        page.context.close()

@@ -90,6 +90,9 @@ def test_a_file_is_audited_by_dropping_it(page: Any, tmp_path: Path) -> None:
     page.locator("#roles tr").nth(2).wait_for()
     shown = page.locator("#roles td:first-child").all_inner_texts()
     assert shown == ["=HYPERLINK(1)", HOSTILE, "ill"]
+    assert page.locator("#group option").all_inner_texts()[1:] == shown, "a bucketized file names its groups"
+    page.click("#go")
+    page.locator("#roles-error").wait_for()  # nobody said what may be known
     for number, role in enumerate(("quasi", "quasi", "sensitive")):
         page.check(f"input[name=role-{number}][value={role}]")
     page.fill("#require", "k-anonymity k=two")

@@ -97,7 +97,7 @@ def published(page: Any, here: str, folder: Path) -> Path:
     page.click('button[data-for="partner"]')
     page.wait_for_selector("#recommendation a, #recommendation button")
     with page.expect_navigation():
-        page.locator("#recommendation").get_by_text("Publish it").click()
+        page.locator("#recommendation").get_by_role("link", name="Publish it").click()
     page.check('input[name="recipient"][value="partner"]')
     page.click("#do")
     page.wait_for_selector("#result a", timeout=MINUTES)

@@ -17,7 +17,7 @@ from sfumato.arrays import Counts
 from sfumato.engines import Reading, column_pairs, open_rows
 from sfumato.errors import BadInputError
 from sfumato.mixed.item_texts import Split, splitter
-from sfumato.mixed.mixed_table import MixedTable, Pairs, mixed_table
+from sfumato.mixed.mixed_table import MixedTable, Named, Pairs, mixed_table
 from sfumato.phrases import counted
 from sfumato.quiet import Quiet
 from sfumato.table import Table
@@ -160,9 +160,7 @@ def _check_named(table: Table, owner: str, names: Sequence[str | None], value: C
         )
 
 
-def tied(
-    table: Table, held: HeldItems, column: str, named: str, tree: Any = None, sensitive: Sequence[str] = ()
-) -> MixedTable:
+def tied(table: Table, held: HeldItems, column: str, named: str, tree: Any = None, sensitive: Named = ()) -> MixedTable:
     """Give the items codes and tie the baskets to the cells of the table."""
     items = tuple(in_order(sorted({item for record in held.lists for item in record})))
     if not items:

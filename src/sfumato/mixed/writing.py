@@ -34,6 +34,13 @@ class Sheet(Quiet):
 
 def mixed_names(release: MixedRelease, mode: str = "auto") -> Names:
     """Decide what the file of a release calls the parts that it shows."""
+    baskets = release.data.baskets
+    nodes = () if baskets.tree is None else tuple(baskets.tree.nodes.values())
+    return names_of(behind_parts(release), len(baskets.items), mode, nodes)
+
+
+def behind_parts(release: MixedRelease) -> dict[str, Behind]:
+    """Say what stands behind every part that some record shows; behind a node of a declared tree are all its leaves."""
     baskets, parts = release.data.baskets, release.parts
     supports = release.part_supports.tolist()
     nodes = {} if baskets.tree is None else {label: ends for ends, label in baskets.tree.nodes.items()}
@@ -45,7 +52,7 @@ def mixed_names(release: MixedRelease, mode: str = "auto") -> Names:
         if is_node and baskets.tree is not None:
             items = tuple(baskets.tree.leaves[nodes[label][0] : nodes[label][1] + 1])
         shown[label] = Behind(items, supports[part], is_node)
-    return names_of(shown, len(baskets.items), mode, nodes)
+    return shown
 
 
 def published_sheet(release: MixedRelease, names: Names) -> Sheet:

@@ -229,10 +229,10 @@ def apply(mapping: Mapping, path: str | Path | Any, rest: Rest = "refuse", **rea
     na = tuple(dict.fromkeys((*mapping.na, *reading.get("na", ()))))
     rows = open_rows(path, Reading(**{**reading, "na": na, "usual": mapping.notations}))
     table = with_roles(rows, mapping.roles, mapping.hierarchies, mapping.missing, "count")
-    fitting = _Fitting(table, mapping)
+    fitting = Fitting(table, mapping)
     left_out = fitting.left_out
     if rest == "refuse" and left_out.records > left_out.missing:
-        raise _refusal(rows.origin, left_out)
+        raise refusal(rows.origin, left_out)
     if not fitting.admitted.any():
         reasons = "; ".join(left_out.reasons())
         raise InfeasibleError(
@@ -245,7 +245,7 @@ def apply(mapping: Mapping, path: str | Path | Any, rest: Rest = "refuse", **rea
     return Applied(release, mapping, left_out)
 
 
-def _refusal(origin: str, left_out: LeftOut) -> BadInputError | InfeasibleError:
+def refusal(origin: str, left_out: LeftOut) -> BadInputError | InfeasibleError:
     """Say everything that does not fit, and what to do; values that nobody knows are bad input."""
     error = BadInputError if left_out.unknown else InfeasibleError
     reasons = "; ".join(left_out.reasons())
@@ -256,7 +256,7 @@ def _refusal(origin: str, left_out: LeftOut) -> BadInputError | InfeasibleError:
 
 
 @dataclass(frozen=True, eq=False)
-class _Fitting:
+class Fitting:
     """Which cells of a new table a mapping fits, and the groups that they form."""
 
     table: Table
@@ -264,6 +264,7 @@ class _Fitting:
 
     @property
     def cells(self) -> Cells:
+        """The cells of the new table."""
         return self.table.cells
 
     @cached_property
@@ -313,7 +314,7 @@ class _Fitting:
         return LeftOut(
             missing=self.table.dropped,
             unknown=unknown,
-            unknown_by_column=tuple(self._described(name) for name, cell in self.unknown_in.items() if cell.any()),
+            unknown_by_column=tuple(self.described(name) for name, cell in self.unknown_in.items() if cell.any()),
             outside=cells.records - unknown - assignment.records,
             failing=int(assignment.count[~self.admitted[assignment.group]].sum()),
             failing_groups=int((~self.admitted).sum()),
@@ -321,7 +322,8 @@ class _Fitting:
             requirement=str(self.mapping.requirement),
         )
 
-    def _described(self, name: str) -> UnknownValues:
+    def described(self, name: str) -> UnknownValues:
+        """Say how many records have a value of a column that the mapping does not know, and name one."""
         values = self._unknown_values(name)
         records = int(self.cells.counts[self.unknown_in[name]].sum())
         return UnknownValues(name, records, next((value for value in values if value is not None), None))

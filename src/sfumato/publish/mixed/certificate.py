@@ -93,6 +93,7 @@ def _promised(candidate: MixedCandidate, data: MixedTable) -> dict[str, Any]:
         "suppress_at_most": candidate.suppress,
         "utility": None if candidate.utility is None else str(candidate.utility),
         "limit": str(candidate.limit),
+        "sets": candidate.sets,
         "checked_on_the_file": True,
     }
 
@@ -138,6 +139,13 @@ def mixed_certificate(
     }
 
 
+def _sets_in_words(sets: str) -> list[str]:
+    """Say what a set tells of its group, where it tells more than it stands for."""
+    if sets == "common":
+        return []
+    return ["What stands for several items lists items of its group: somebody in the group has each of them."]
+
+
 def mixed_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
     """Say of a table with items what it is, what it protects and what it does not."""
     columns, promise = certificate["columns"], certificate["promise"]
@@ -164,6 +172,7 @@ def mixed_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
             f"It promises nothing against somebody who knows more of a person than {named(quasi)} and so many items, "
             "or items that the person does not have.",
             "All records that fit may have further items in common: these are then known of the person too.",
+            *_sets_in_words(promise["sets"]),
             "It does not hide whether somebody is in it at all, nor what another file about the same people adds.",
         ],
     }

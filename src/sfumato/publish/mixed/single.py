@@ -46,6 +46,7 @@ def single_mixed(data: MixedTable, recipe: Recipe, target: Target, clock: Clock)
         "anonymizer": str(recipe.anonymizer),
         "items_with": str(recipe.item_anonymizer),
         "merging": str(recipe.merging),
+        "sets": recipe.sets,
         "requirement": str(recipe.requirement),
         "groups": release.relational.groups,
         "changes": mixed_changes(release),

@@ -16,7 +16,7 @@ from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.kernels import kernel
 from sfumato.table import weighted_counts
 from sfumato.transactions.baskets import Baskets, rows_once
-from sfumato.transactions.measures.itemset_counts import holders
+from sfumato.transactions.measures.set_walk import holders
 
 NONE = -1
 ALIVE, TICK, TOUCHED, CHANGES = 0, 1, 2, 3

@@ -32,9 +32,9 @@ from sfumato.kernel_helpers import room
 from sfumato.kernels import kernel
 from sfumato.measures.of_baskets import ESTIMATORS
 from sfumato.transactions.baskets import Baskets
-from sfumato.transactions.measures.itemset_counts import holders
 from sfumato.transactions.measures.itemsets import Rows
 from sfumato.transactions.measures.reader import member_odds
+from sfumato.transactions.measures.set_walk import holders
 from sfumato.transactions.recoding import BasketRelease
 
 HALF = 0.5 - 1e-12

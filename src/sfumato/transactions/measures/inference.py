@@ -18,7 +18,15 @@ from sfumato.arrays import Codes, Counts
 from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
 from sfumato.transactions.baskets import Baskets, rows_once
-from sfumato.transactions.measures.itemset_counts import holders
+from sfumato.transactions.measures.set_walk import (
+    Walk,
+    begin_walk,
+    forget,
+    go_down,
+    holders,
+    tally_behind,
+    write_prefix,
+)
 from sfumato.transactions.policy.inference import (
     TOLERANCE,
     Coherence,
@@ -108,12 +116,10 @@ def broken_rules(rows: CodedRows, requirement: InferenceRequirement, size: int, 
         return BrokenRules(np.zeros((len(sure), 0), np.int32), sure, records, rows.supports[sure])
     starts, codes = rows.only(False) if isinstance(requirement, Coherence) else (rows.starts, rows.codes)
     _check_sets(np.diff(starts), size, requirement)
-    begins, holding, places = holders(starts, codes, len(rows.sensitive))
-    room, items = 1 << 12, len(rows.sensitive)
+    room = 1 << 12
     while True:
-        known, concluded, records, showing, number = _broken(
-            starts, codes, rows.weights, begins, holding, places, *rows.only(True), items, size, k, share, room
-        )
+        walk = begin_walk(starts, codes, rows.weights, len(rows.sensitive), size)
+        known, concluded, records, showing, number = _broken(walk, *rows.only(True), size, k, share, room)
         if number <= room or room >= most:
             kept = min(number, most)
             return BrokenRules(known[:kept], concluded[:kept], records[:kept], showing[:kept])
@@ -132,103 +138,75 @@ def _check_sets(lengths: Counts, size: int, requirement: InferenceRequirement) -
 
 @kernel
 def _broken(
-    starts: Counts,
-    codes: Codes,
-    weights: Counts,
-    begins: Counts,
-    holding: Codes,
-    places: Codes,
-    secret_starts: Counts,
-    secret_codes: Codes,
-    items: int,
-    size: int,
-    k: int,
-    share: float,
-    room: int,
+    walk: Walk, secret_starts: Counts, secret_codes: Codes, size: int, k: int, share: float, room: int
 ) -> tuple[Codes, Codes, Counts, Counts, int]:
-    """Walk all sets of `size` codes that occur, depth first; list the first `room` broken rules and count all of them.
+    """Walk all sets of `size` codes that occur; list the first `room` broken rules and count all of them.
 
-    Depth d has the rows that hold a prefix of d + 1 codes, a stretch of `prefix_rows[d]` for each of its last codes.
     Where k is 1, prefixes whose rows show nothing sensitive are passed over.
     """
     known, concluded = np.empty((room, size), np.int32), np.empty(room, np.int32)
     records, showing = np.empty(room, np.int64), np.empty(room, np.int64)
-    number = 0
-    prefix_rows, prefix_places = np.empty((size, len(holding)), np.int32), np.empty((size, len(holding)), np.int32)
-    prefix_rows[0], prefix_places[0] = holding, places
-    last, ends = np.empty((size, items), np.int32), np.zeros((size, items + 1), np.int64)
-    tally, slots, seen = np.zeros(items, np.int64), np.zeros(items, np.int64), np.empty(items, np.int32)
-    count, turn = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    for item in range(items):
-        last[0, item], ends[0, item + 1] = item, begins[item + 1]
-    count[0] = items
-    depth = 0
+    secrets, secret_tally = np.empty(len(walk.tally), np.int32), np.zeros(len(walk.tally), np.int64)
+    number = depth = 0
     while depth >= 0:
-        if turn[depth] == count[depth]:
+        if walk.turn[depth] == walk.branches[depth]:
             depth -= 1
             continue
-        branch = turn[depth]
-        turn[depth] += 1
-        lo, hi = ends[depth, branch], ends[depth, branch + 1]
-        total, secrets = 0, 0
-        for at in range(lo, hi):
-            row = prefix_rows[depth, at]
-            total += weights[row]
-            for place in range(secret_starts[row], secret_starts[row + 1]):
-                code = secret_codes[place]
-                if tally[code] == 0:
-                    seen[secrets] = code
-                    secrets += 1
-                tally[code] += weights[row]
-        if depth == size - 1:
-            if 0 < total < k:
-                if number < room:
-                    for d in range(size):
-                        known[number, d] = last[d, turn[d] - 1]
-                    concluded[number], records[number], showing[number] = -1, total, 0
-                number += 1
-            for i in range(secrets):
-                code = seen[i]
-                among = False
-                for d in range(size):
-                    among = among or last[d, turn[d] - 1] == code
-                if total >= k and not among and tally[code] > share * total:
-                    if number < room:
-                        for d in range(size):
-                            known[number, d] = last[d, turn[d] - 1]
-                        concluded[number], records[number], showing[number] = code, total, tally[code]
-                    number += 1
-        for i in range(secrets):
-            tally[seen[i]] = 0
-        if depth == size - 1 or (k <= 1 and secrets == 0):
-            continue
-        below, following = depth + 1, 0
-        for at in range(lo, hi):
-            row = prefix_rows[depth, at]
-            for place in range(starts[row] + prefix_places[depth, at] + 1, starts[row + 1]):
-                code = codes[place]
-                if slots[code] == 0:
-                    seen[following] = code
-                    following += 1
-                slots[code] += 1
-        count[below], turn[below] = following, 0
-        filled = 0
-        for i in range(following):
-            code = seen[i]
-            last[below, i], ends[below, i] = code, filled
-            filled, slots[code] = filled + slots[code], filled
-        ends[below, following] = filled
-        for at in range(lo, hi):
-            row = prefix_rows[depth, at]
-            for place in range(starts[row] + prefix_places[depth, at] + 1, starts[row + 1]):
-                code = codes[place]
-                prefix_rows[below, slots[code]] = row
-                prefix_places[below, slots[code]] = place - starts[row]
-                slots[code] += 1
-        for i in range(following):
-            slots[seen[i]] = 0
-        depth = below
+        branch = walk.turn[depth]
+        walk.turn[depth] += 1
+        total, different = _tally_secrets(walk, depth, branch, secret_starts, secret_codes, secrets, secret_tally)
+        for i in range(-1, different if depth == size - 1 else -1):  # -1: how many records fit, whatever they show
+            code = NONE if i < 0 else secrets[i]
+            if i < 0:
+                broken = 0 < total < k
+            else:
+                broken = total >= k and secret_tally[code] > share * total and not _in_prefix(walk, size, code)
+            if broken and number < room:
+                write_prefix(walk, size, known[number])
+                concluded[number], records[number] = code, total
+                showing[number] = 0 if i < 0 else secret_tally[code]
+            number += broken
+        for i in range(different):
+            secret_tally[secrets[i]] = 0
+        if depth < size - 1 and (k > 1 or different > 0):
+            following = tally_behind(walk, depth, branch)
+            go_down(walk, depth, branch, following)
+            forget(walk, following)
+            depth += 1
     return known, concluded, records, showing, number
+
+
+@kernel
+def _tally_secrets(
+    walk: Walk,
+    depth: int,
+    branch: int,
+    secret_starts: Counts,
+    secret_codes: Codes,
+    secrets: Codes,
+    secret_tally: Counts,
+) -> tuple[int, int]:
+    """Count the records that hold a prefix, and tally their sensitive codes; return also how many these are."""
+    total, different = 0, 0
+    for at in range(walk.ends[depth, branch], walk.ends[depth, branch + 1]):
+        row = walk.rows[depth, at]
+        total += walk.weights[row]
+        for place in range(secret_starts[row], secret_starts[row + 1]):
+            code = secret_codes[place]
+            if secret_tally[code] == 0:
+                secrets[different] = code
+                different += 1
+            secret_tally[code] += walk.weights[row]
+    return total, different
+
+
+@kernel
+def _in_prefix(walk: Walk, size: int, code: int) -> bool:
+    """Say whether a code is among those that are known."""
+    known = False
+    for depth in range(size):
+        known = known or walk.last[depth, walk.turn[depth] - 1] == code
+    return known
 
 
 def broken_listed(

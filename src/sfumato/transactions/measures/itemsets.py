@@ -15,7 +15,8 @@ from sfumato.kernel_helpers import has_number
 from sfumato.kernels import kernel
 from sfumato.table import weighted_counts
 from sfumato.transactions.baskets import Baskets, equal_rows, taken_rows
-from sfumato.transactions.measures.itemset_counts import holders, least_support_of_sets, support_histogram
+from sfumato.transactions.measures.itemset_counts import least_support_of_sets, support_histogram
+from sfumato.transactions.measures.set_walk import holders
 from sfumato.transactions.recoding import BasketRelease
 
 MOST_SETS = 1_000_000_000

@@ -28,6 +28,7 @@ async function look() {
     const found = await call("POST", "/api/audit/columns", { file: chosen.source, escaped_formulas: at("escaped").checked });
     at("roles").replaceChildren(...found.columns.map((column, number) => element("tr", { "data-column": column },
       element("td", {}, column), ["none", "quasi", "sensitive", "items"].map((value) => role(column, number, value)))));
+    at("group").replaceChildren(element("option", { value: "" }, t("audit.no_group")), ...found.columns.map((column) => element("option", {}, column)));
     at("roles-part").classList.toggle("items", kind() === "items");
     at("roles-part").hidden = false;
   } catch (error) { say("file-error", error.message); }
@@ -80,6 +81,8 @@ at("audit").addEventListener("submit", async (event) => {
   const given = at("original").files[0];
   if (kind() !== "table" && at("known").value) body.known = Number(at("known").value);
   if (kind() !== "baskets") Object.assign(body, { quasi: marked("quasi"), sensitive: marked("sensitive") });
+  if (kind() !== "baskets" && at("suppressed").value) body.suppressed = at("suppressed").value;
+  if (kind() === "table" && at("group").value) body.group = at("group").value;
   if (kind() === "items") body.items = marked("items")[0] ?? null;
   at("working").textContent = t("audit.working");
   at("go").disabled = true;
@@ -89,7 +92,7 @@ at("audit").addEventListener("submit", async (event) => {
   }
   catch (error) {
     at("found").hidden = true;
-    const places = { file: "file", quasi: "roles", sensitive: "roles", items: "roles", project: "original", original: "original" };
+    const places = { file: "file", quasi: "roles", sensitive: "roles", items: "roles", group: "roles", suppressed: "roles", project: "original", original: "original" };
     say(`${places[error.field] ?? "require"}-error`, error.message);
   } finally {
     at("working").textContent = "";

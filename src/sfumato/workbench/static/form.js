@@ -101,7 +101,7 @@ function severalOf(id, property, value, around) {
   const read = () => {
     const lines = control.value.split(numbers ? /[\n,]/ : "\n").map((line) => (numbers ? line.trim() : line)).filter((line) => line !== "");
     if (!lines.length && value === undefined) return undefined;
-    return numbers ? lines.map(Number) : lines;
+    return numbers ? lines.map((line) => (Number.isNaN(Number(line)) ? line : Number(line))) : lines;
   };
   return { control, read };
 }

@@ -39,8 +39,8 @@ function offeredFor(key, section, catalogue) {
   return Object.fromEntries(entries.filter(([name]) => (POLICIES[key] ? name === POLICIES[key] : !policies.includes(name))));
 }
 
-const FORMS = ["generalization", "bucketization"];
-
+// Who makes releases where a block does not say.
+const MAKERS = ["anonymizers", "item_anonymizers"];
 // A study may have a single text where a list is meant.
 const listed = (given) => [].concat(given ?? []);
 
@@ -68,24 +68,29 @@ export function optionsOf(place, known, wishes) {
   const sections = catalogue[kind.sections];
   const plain = { columns: wishes.columns, sensitive: wishes.sensitive, quasi: wishes.quasi };
   const around = { ...plain, compose: composing(catalogue, kind, plain) };
-  const block = (given) => blockOf(given, catalogue, wishes.kind, around);
+  const block = (given) => blockOf(given, catalogue, wishes.kind, sections["[[candidates]]"].properties, around);
   const blocks = element("div", { class: "blocks" }, wishes.study.candidates.map(block));
   const axes = axesOf(wishes, catalogue.measures);
   const scales = sectionOf(sections["[scales]"], wishes.study.scales, around);
   const search = sections["[search]"] ? sectionOf(sections["[search]"], wishes.study.search, around) : null;
-  const sentence = element("p", { class: "wrong", role: "alert", hidden: "" });
-  const add = element("button", { type: "button", onclick: () => blocks.append(block({ anonymizers: [], requirements: [] })) }, t("wishes.add_block"));
+  const places = Object.fromEntries(["axes", "candidates", "scales", "search"].map((part) => [part, element("p", { class: "wrong", role: "alert", hidden: "" })]));
+  const placeOf = (part) => {
+    const sentence = places[part] ?? places.candidates;
+    sentence.closest("details:not(#any)")?.setAttribute("open", "");
+    return sentence;
+  };
+  const add = element("button", { type: "button", onclick: () => blocks.append(block({})) }, t("wishes.add_block"));
   const save = element("button", { type: "button", class: "main", onclick: () => {
     const body = { axes: axes.read(), scales: scales.values(), candidates: [...blocks.children].map((each) => each.read()), version: version() };
     if (search) body.search = search.values();
-    attempt(async () => { await call("PUT", api("study"), body); await renew(); }, () => sentence);
+    attempt(async () => { await call("PUT", api("study"), body); await renew(); }, placeOf);
   } }, t("wishes.save_options"));
   place.replaceChildren(
-    element("h3", {}, t("wishes.axes")), axes.element,
-    element("h3", {}, t("wishes.candidates")), blocks, add,
-    element("details", {}, element("summary", {}, t("wishes.scales")), scales.element),
-    ...(search ? [element("details", {}, element("summary", {}, t("wishes.search")), search.element)] : []),
-    sentence, element("p", {}, save));
+    element("h3", {}, t("wishes.axes")), axes.element, places.axes,
+    element("h3", {}, t("wishes.candidates")), places.candidates, blocks, add,
+    element("details", {}, element("summary", {}, t("wishes.scales")), places.scales, scales.element),
+    ...(search ? [element("details", {}, element("summary", {}, t("wishes.search")), places.search, search.element)] : []),
+    element("p", {}, save));
 }
 
 function sectionOf(schema, values, around) {
@@ -102,22 +107,23 @@ function axesOf(wishes, measures) {
 }
 
 // One block of candidates: a list of texts for each part that has options of its own, a form for what else there is.
-function blockOf(block, catalogue, kind, around) {
-  const lists = Object.entries(KINDS[kind].lists).map(([key, section]) => [key, textsOf(t(`wishes.${key}`), section, { [section]: offeredFor(key, section, catalogue) }, listed(block[key]), around)]);
-  const properties = kind === "baskets" ? {} : { suppress: { type: "array", items: { type: "number" }, description: t("wishes.suppress") } };
-  if (kind === "table") properties.forms = { type: "array", items: { enum: FORMS }, description: t("wishes.forms") };
-  const usual = { forms: FORMS.slice(0, 1), suppress: [0] };
-  const given = Object.fromEntries(Object.keys(properties).map((key) => [key, block[key] === undefined ? usual[key] : listed(block[key])]));
-  const form = schemaForm({ properties }, given, around);
-  const known = [...lists.map(([key]) => key), ...Object.keys(properties)];
-  const kept = Object.fromEntries(Object.entries(block).filter(([key]) => !known.includes(key)));
+function blockOf(block, catalogue, kind, known, around) {
   const brought = "file" in block || "command" in block;
+  const given = (key) => listed(block[key] ?? (brought || !MAKERS.includes(key) ? [] : known[key].default));
+  const lists = Object.entries(KINDS[kind].lists).map(([key, section]) => [key, textsOf(t(`wishes.${key}`), section, { [section]: offeredFor(key, section, catalogue) }, given(key), around)]);
+  const others = Object.entries(known).filter(([key]) => !brought && !(key in KINDS[kind].lists));
+  const properties = Object.fromEntries(others);
+  const value = (key, property) => (property.type !== "array" ? block[key] : listed(block[key] ?? property.default));
+  const values = Object.fromEntries(others.map(([key, property]) => [key, value(key, property)]));
+  const form = schemaForm({ properties }, values, around);
+  const edited = [...lists.map(([key]) => key), ...Object.keys(properties)];
+  const kept = Object.fromEntries(Object.entries(block).filter(([key]) => !edited.includes(key)));
   const made = element("div", { class: "block" }, lists.map(([, list]) => list.element), form.element,
     element("button", { type: "button", class: "link", onclick: () => made.remove() }, t("wishes.remove_block")));
   made.read = () => {
-    const texts = Object.fromEntries(lists.map(([key, list]) => [key, list.read()]).filter(([key, given]) => given.length || (key === "anonymizers" && !brought)));
-    const others = Object.fromEntries(Object.entries(form.values()).filter(([, value]) => value.length));
-    return { ...kept, ...texts, ...others };
+    const texts = Object.fromEntries(lists.map(([key, list]) => [key, list.read()]).filter(([, chosen]) => chosen.length));
+    const set = Object.fromEntries(Object.entries(form.values()).filter(([, given]) => given.length !== 0));
+    return { ...kept, ...texts, ...set };
   };
   return made;
 }

@@ -160,6 +160,8 @@ def _of_table(desk: Desk, asked: AuditOptions, path: Path) -> Audit:
     if asked.items is not None:
         raise FieldError("items", t("audit.about_items"))
     _required(desk, asked.require, requirement)
+    if not asked.quasi and asked.project is None:
+        raise FieldError("quasi", t("audit.no_quasi"))
     original: str | None = None
     if asked.project is not None:
         project = desk.project(asked.project)
@@ -201,6 +203,8 @@ def _of_items(desk: Desk, asked: AuditOptions, path: Path) -> MixedAudit:
         raise FieldError("group", t("audit.no_buckets"))
     if asked.items is None:
         raise FieldError("items", t("audit.which_items"))
+    if not asked.quasi:
+        raise FieldError("quasi", t("audit.no_quasi"))
     _required(desk, asked.require, mixed_requirement)
     original: Any = None if asked.original is None else str(_data(desk, asked.original))
     more: dict[str, Any] = {}

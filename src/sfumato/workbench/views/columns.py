@@ -21,6 +21,7 @@ from sfumato.table.table import check_columns
 from sfumato.tradeoff import of_table
 from sfumato.workbench.data.masking import shown
 from sfumato.workbench.data.opened import of_mixed, of_rows, rows_of
+from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import FieldError, MissingError
@@ -92,6 +93,15 @@ def declared(project: Project) -> TableDeclaration:
     return of_table(project.study).table if both is None else both.table_as_read
 
 
+def columns_by_role(table: TableDeclaration) -> dict[str, list[str]]:
+    """List the columns of every role, also where there is no quasi-identifier yet, with which nothing can be done."""
+    try:
+        given: Any = table.roles
+    except BadInputError:
+        given = table
+    return {role: list(getattr(given, role)) for role in ROLES}
+
+
 # -- the page --------------------------------------------------------------------------------------------------------
 
 
@@ -106,7 +116,7 @@ def shown_columns(project: Project, plainly: bool = False) -> dict[str, Any]:
     table, notes = declared(project), project.notes()
     guesses = {guess["column"]: guess for guess in notes.get("guesses", [])}
     values = of_rows(table, "few-values", _few_values)
-    by_column = {name: role for role in ROLES for name in getattr(table.roles, role)}
+    by_column = {name: role for role, columns in columns_by_role(table).items() for name in columns}
     both = mixed(project)
     held = None if both is None else both.items.column
     roles: tuple[str, ...] = (*ROLES, UNPUBLISHED) if both is None else BESIDE_ITEMS
@@ -135,7 +145,7 @@ def shown_columns(project: Project, plainly: bool = False) -> dict[str, Any]:
     return {
         "columns": entries,
         "roles": roles,
-        "items": None if both is None else shown_items(project, plainly),
+        "items": None if both is None else _items_of(project, plainly),
         "owner": None if both is None else both.items.id,
         "counts": count,
         "records": records,
@@ -151,6 +161,14 @@ def shown_columns(project: Project, plainly: bool = False) -> dict[str, Any]:
             "items": None if both is None else items_form(project),
         },
     }
+
+
+def _items_of(project: Project, plainly: bool) -> dict[str, Any]:
+    """Say what the items are; where the table cannot be opened as it is declared, why, so that it can be corrected."""
+    try:
+        return {**shown_items(project, plainly), "wrong": None}
+    except BadInputError as error:
+        return {"wrong": in_forms(project.locally(str(error)))}
 
 
 def _few_values(rows: Engine) -> dict[str, list[tuple[str | None, int]]]:
@@ -193,7 +211,7 @@ def give_role(call: Call) -> dict[str, Any]:
         if wanted.column in rows.nested and wanted.role in ("quasi", "sensitive"):
             raise FieldError("role", t("columns.nested", column=wanted.column))
     _check_items(mixed(project), wanted)
-    before = {role: list(getattr(table.roles, role)) for role in ROLES}
+    before = columns_by_role(table)
     after = {role: [name for name in names if name != wanted.column] for role, names in before.items()}
     if wanted.role in after:
         after[wanted.role].append(wanted.column)

@@ -148,7 +148,7 @@ function tellAnswer() {
     return;
   }
   if (!set.length) {
-    fill("answer", element("p", { class: "hint" }, t("map.unbounded", { all: shown(found.counted.length) })), more);
+    fill("answer", element("p", { class: "hint" }, found.counted.length === 1 ? t("map.unbounded_one") : t("map.unbounded", { all: shown(found.counted.length) })), more);
     return;
   }
   const { best } = found;

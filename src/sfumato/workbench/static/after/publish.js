@@ -96,7 +96,7 @@ function tell(done) {
   const address = (name) => `${here}/releases/${encodeURIComponent(name)}`;
   const file = ({ name, kind }) => element("li", {}, element("a", { href: address(name) }, name), " ", kept(kind));
   byName("result").replaceChildren(
-    element("h2", {}, t("publish.done")), element("p", {}, done.lines.join(" ")),
+    element("h2", {}, t("publish.done")), ...done.lines.map((line) => element("p", {}, line.trim())),
     ...done.notices.map((text) => element("p", { class: "note" }, text)),
     element("ul", { class: "files" }, done.files.map(file)),
     element("p", {}, element("a", { class: "button", href: `${address(done.file)}/again.sh`, download: "" }, t("publish.commands")), " ",

@@ -30,7 +30,7 @@ from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import FieldError, MissingError
 from sfumato.workbench.views.changes import VERSION, changed, state
-from sfumato.workbench.views.columns import declared
+from sfumato.workbench.views.columns import columns_by_role, declared
 from sfumato.workbench.views.hierarchies import intervals
 from sfumato.workbench.views.hierarchies.branches import Branch, branches_of, dissolved, merged, moved, renamed
 from sfumato.workbench.views.hierarchies.shown import shown
@@ -87,7 +87,7 @@ def hierarchies(call: Call) -> Response:
 
 
 def _content(project: Project, column: str | None) -> dict[str, Any]:
-    quasi = list(declared(project).roles.quasi)
+    quasi = columns_by_role(declared(project))["quasi"]
     items = project.study.data.items.name if isinstance(project.study, MixedStudy) else None
     about = {"quasi": quasi, "items": items, "item_tree": None}
     if items is not None and column == items:

@@ -199,7 +199,8 @@ def check_study(project: Project, document: tomlkit.TOMLDocument) -> None:
     try:
         study_from_toml(tomlkit.dumps(document), str(project.file))
     except SfumatoError as error:
-        raise FieldError(_part_in(str(error)), str(error)) from None
+        sentence = str(error).removeprefix(f"{project.file}: ")
+        raise FieldError(_part_in(sentence), sentence) from None
 
 
 def _part_in(sentence: str) -> str:
