@@ -12,8 +12,8 @@ import pytest
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # many tests start processes, and each would compile all of the package
 SHARED = Path(__file__).resolve().parents[2] / "shared"
-NOT_TABLES = ("basket", "diagnoses", "expectation", "inference", "legend", "loukides", "mixed", "overlap", "patients")
-"""What files are called whose tests compile kernels of baskets and of patients, and few or none of those of tables."""
+NOT_TABLES = ("basket", "diagnoses", "expectation", "inference", "legend", "loukides", "overlap", "patients")
+"""What files are called whose tests compile kernels of baskets, and few or none of those of tables."""
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 FLAGS += ["--disable-component-update", "--disable-sync"]

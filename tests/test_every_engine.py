@@ -33,8 +33,12 @@ from sfumato.engines.duckdb import DuckDBEngine
 from sfumato.engines.postgresql import PostgreSQLEngine
 from sfumato.engines.spark import SparkEngine, sources
 from sfumato.errors import BadInputError
+from sfumato.mixed.anonymizers.making import anonymize_mixed
+from sfumato.mixed.declaration import ItemsDeclaration, MixedDeclaration
+from sfumato.mixed.writing import write_mixed
 from sfumato.publish import publish_point
 from sfumato.report.folder import save_map
+from sfumato.table import TableDeclaration
 from spark_sessions import connect_port, sessions
 
 NUMBER = 60
@@ -253,6 +257,52 @@ def test_placed_rows_are_those_of_the_plain_engine(opened, case):
 
     expected = placed(PlainEngine.open(content, READING))
     assert placed(opened(content)) == expected and expected.total() <= NUMBER
+
+
+# -- patients: a table with items ----------------------------------------------------------------------------
+
+
+def patients(text=True):
+    """Rows with a set of items each, as one text or as a list."""
+    codes = [["a", "b"], ["b", "a;c"], [], ["c"], ["a", "d", "é"], ["b"]]
+    listed = [codes[i * i % 6] for i in range(NUMBER)]
+    texts = [";".join(f'"{code}"' if ";" in code else code for code in row) for row in listed]
+    return pa.table(
+        {
+            "id": [f"p{i}" for i in range(NUMBER)],
+            "age": pa.array([20 + i * 7 % 9 for i in range(NUMBER)], pa.int32()),
+            "sex": ["mf"[i % 2] for i in range(NUMBER)],
+            "ill": [["flu", "gout", "none"][i % 3] for i in range(NUMBER)],
+            "codes": texts if text else pa.array(listed, pa.list_(pa.string())),
+        }
+    )
+
+
+def published_patients(rows, items, path):
+    """Open patients in an engine, publish them, and say what was counted and written."""
+    table = TableDeclaration("rows", quasi=("age", "sex"), sensitive=("ill",))
+    data = MixedDeclaration(table, items).open(rows)
+    asked = "k-km-anonymity k=4 m=2 & l-diversity l=2 variant=distinct on=ill"
+    write_mixed(anonymize_mixed(data, asked, limit="suppression share=1 of=occurrences"), path, force=True)
+    return data.digest, path.read_bytes()
+
+
+def test_patients_are_counted_and_published_alike_wherever_rows_are(opened, tmp_path):
+    content = patients()
+    second = tmp_path / "codes.csv"
+    second.write_text("id,code\n" + "".join(f"p{i},{'abc'[i % 3]}\n" for i in range(0, NUMBER, 2)))
+    for items in (ItemsDeclaration(column="codes"), ItemsDeclaration(source=str(second), id="id", item="code")):
+        reading = Reading(origin="rows", notations=False, as_written=("codes", "id"))
+        rows, plain = opened(content, reading), PlainEngine.open(content, reading)
+        found = published_patients(rows, items, tmp_path / "out.csv")
+        assert found == published_patients(plain, items, tmp_path / "plain.csv")
+    rows = opened(patients(text=False), Reading(origin="rows", notations=False))
+    column = ItemsDeclaration(column="codes")
+    if isinstance(rows, DuckDBEngine):
+        assert published_patients(rows, column, tmp_path / "out.csv")[1].count(b"\n") == NUMBER + 1
+    else:  # one sentence that says what to do
+        with pytest.raises(BadInputError, match=r"rows: a column of lists \('codes'\).*a separator.*--items-file"):
+            published_patients(rows, column, tmp_path / "out.csv")
 
 
 # -- the whole walk ------------------------------------------------------------------------------------------

@@ -195,7 +195,7 @@ def test_two_releases_stand_side_by_side(ward: tuple[Path, Map], browser: Any, t
         said = "the same" if left == right else "first is better" if is_first else "second is better"
         assert said in rows[name], name
     marked = [row.inner_text().split("\t")[0] for row in page.query_selector_all("#compared tr.differs")]
-    assert marked[-2:] == ["≠ in words", "≠ required"] and all(text.startswith("≠ ") for text in marked)
+    assert marked[-2:] == ["≠ In words", "≠ Required"] and all(text.startswith("≠ ") for text in marked)
     for each in (*headlines(ward[1], first), *headlines(ward[1], second)):
         assert each.said in page.inner_text("#compared")
     text = page.inner_text("#compared")

@@ -16,6 +16,7 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.mixed.anonymizers.making import Recipe
 from sfumato.mixed.anonymizers.merging import merging
 from sfumato.mixed.declaration import ItemsDeclaration, MixedDeclaration
+from sfumato.mixed.measures.listed_items import listed_items
 from sfumato.mixed.policy import mixed_requirement
 from sfumato.mixed.writing import write_mixed
 from sfumato.table import TableDeclaration
@@ -37,7 +38,7 @@ def opened(people, **items):
     ).open()
 
 
-def made(data, require, maker="mondrian", items="coat", merge="none", suppress=0.0, limit=1.0):
+def made(data, require, maker="mondrian", items="coat", merge="none", suppress=0.0, limit=1.0, sets="group"):
     recipe = Recipe(
         anonymizer(maker),
         mixed_requirement(require),
@@ -46,6 +47,7 @@ def made(data, require, maker="mondrian", items="coat", merge="none", suppress=0
         suppress,
         None,
         SuppressionLimit(limit, "occurrences"),
+        sets,
     )
     return recipe.make(data)
 
@@ -97,23 +99,29 @@ MERGING = ("none", "r-merge bound=0.8", "t-merge bound=0.8", "rt-merge bound=0.8
     items=st.sampled_from(ITEM_MAKERS),
     merge=st.sampled_from(MERGING),
     suppress=st.sampled_from([0.0, 0.2]),
+    sets=st.sampled_from(["group", "common"]),
 )
 def test_every_file_holds_what_was_promised_counted_again(
-    people, k, m, maker, items, merge, suppress, tmp_path_factory
+    people, k, m, maker, items, merge, suppress, sets, tmp_path_factory
 ):
     if maker in ("local-recoding", "hilbert", "without-quasi"):
         suppress = 0.0
     path = tmp_path_factory.mktemp("release") / "out.csv"
-    release = made(opened(people), f"k-km-anonymity k={k} m={m}", maker, items, merge, suppress)
+    release = made(opened(people), f"k-km-anonymity k={k} m={m}", maker, items, merge, suppress, sets=sets)
     write_mixed(release, path)
     records = rows_of(path)
     assert len(records) == release.records >= len(people) * (1 - suppress)
     assert least(records, m) >= k
     occurring = {code for _, _, codes in people for code in codes}
     everything = occurring if items == "one-item" else set()
+    letters = sorted(occurring)
+    steps = range(2, len(letters) + 1)  # whatever the fan-out of a maker's tree
+    nodes = [set(letters[first : first + step]) for step in steps for first in range(0, len(letters), step)]
     for _, parts in records:
         for part in parts:
             assert (part == "*" and everything) or stands_for(part) <= occurring
+            if sets == "common" and part.startswith("{"):
+                assert stands_for(part) in nodes  # of a tree over all letters, whatever the group has
 
 
 @pytest.mark.parametrize("maker", MAKERS)
@@ -174,6 +182,12 @@ def test_what_is_not_right_with_the_items_is_a_sentence(tmp_path):
         MixedDeclaration(
             TableDeclaration(table.source, quasi=("age",), neutral=("id",)), ItemsDeclaration(column="codes")
         )
+    (tmp_path / "people.csv").write_text("id,age,codes\n1,*,*;a\n2,x,b\n")
+    with pytest.raises(BadInputError, match=r"people.csv: column 'age': the label '\*' names two different nodes"):
+        MixedDeclaration(table, ItemsDeclaration(column="codes")).open()
+    of_items = TableDeclaration(table.source, quasi=("id",))
+    with pytest.raises(BadInputError, match=r"sensitive items of column 'codes': the label '\*' names two"):
+        MixedDeclaration(of_items, ItemsDeclaration(column="codes", sensitive=("*",))).open()
     (tmp_path / "people.csv").write_text("id,age\n1,30\n2,31\n")
     with pytest.raises(BadInputError, match="both files must name a person alike"):
         MixedDeclaration(table, ItemsDeclaration(**second)).open()
@@ -227,3 +241,48 @@ def test_merging_lets_items_lose_less_and_keeps_its_bound():
         after = losses(made(data, "k-km-anonymity k=3 m=2", merge=f"{method} bound=0.5"))
         assert after[0] <= 0.5 + 1e-9 and after[1] < before[1]
         assert losses(made(data, "k-km-anonymity k=3 m=2", merge=f"{method} bound=0")) == before
+
+
+TREE = "a,ab,*\nb,ab,*\nc,cd,*\nd,cd,*\ne,ef,*\nf,ef,*\ng,gh,*\nh,gh,*\n"
+"""A level table in which g and h are had by nobody."""
+
+
+@pytest.mark.parametrize("items", ["coat", "pcta", "aa", "partition"])
+def test_common_sets_are_nodes_of_the_tree_and_what_a_group_shows_does_not_say_which_of_them_it_has(items, tmp_path):
+    (tmp_path / "tree.csv").write_text(TREE)
+    nodes = {"ab": "ab", "cd": "cd", "ef": "ef", "*": "abcdefgh"}
+    people = [(20 + i % 13, "mf"[i % 2], "abcdef"[i % 5 :][:3]) for i in range(60)]
+    data = opened(people, tree=str(tmp_path / "tree.csv"))
+    write_mixed(made(data, "k-km-anonymity k=4 m=2", items=items, sets="common"), tmp_path / "out.csv")
+    records = rows_of(tmp_path / "out.csv")
+    assert least(records, 2) >= 4
+    assert {part for _, parts in records for part in parts} <= {*"abcdef", *nodes}
+
+
+@pytest.mark.parametrize("items", ["coat", "pcta", "aa"])
+def test_which_of_a_sets_items_a_group_has_shows_in_its_own_sets_and_not_in_common_ones(items, tmp_path):
+    (tmp_path / "tree.csv").write_text("a,abc,*\nb,abc,*\nc,abc,*\nd,d,*\n")
+    files = {}
+    for sets in ("group", "common"):
+        for other in "bc":  # what two of the young have beside two who have a
+            young = [(20 + i, "m", code) for i, code in enumerate(["a", "a", other, other])]
+            old = [(60 + i % 5, "f", code) for i, code in enumerate("aaaabbbbccccdddd")]
+            data = opened(young + old, tree=str(tmp_path / "tree.csv"))
+            path = tmp_path / f"{sets}-{other}.csv"
+            write_mixed(made(data, "k-km-anonymity k=4 m=2", items=items, sets=sets), path)
+            assert least(rows_of(path), 2) >= 4
+            files[sets, other] = path.read_text()
+    assert "abc" in files["common", "b"] and files["common", "b"] == files["common", "c"]
+    if items != "aa":  # which publishes nodes of a declared tree anyway
+        assert "{a, b}" in files["group", "b"] and "{a, c}" in files["group", "c"]
+
+
+def test_what_sets_list_of_their_group_is_counted():
+    young = [(20 + i, "m", code) for i, code in enumerate(["a", "a", "b", "x"])]
+    old = [(60, "f", code) for code in "aaaabbbbccccdddd"]
+    data = opened(young + old)
+    listed = listed_items(made(data, "k-km-anonymity k=4 m=2"), 4)
+    # the young show {a, b, x}, all of which they have; x is had by nobody else. The old show every item by itself
+    assert (listed.groups, listed.of_groups, listed.most, listed.records, listed.of_items) == (1, 2, 3, 4, 5)
+    assert listed.rare == 1
+    assert listed_items(made(data, "k-km-anonymity k=4 m=0"), 4).groups == 0

@@ -213,3 +213,19 @@ def test_what_separates_items_of_an_original_can_be_said(tmp_path: Path) -> None
     mixed = ["audit", str(published), "--quasi", "age", "--items", "codes", "--original", str(table)]
     assert run(*mixed).returncode == 1
     assert run(*mixed, "--original-separator", ",").returncode == 0
+
+
+def test_the_items_of_an_original_may_stand_in_a_second_file(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("id,age,sex\n007,20,f\n8,25,f\n9,30,m\n")
+    (tmp_path / "codes.csv").write_text("id,code\n007,a\n007,b\n8,a\n")
+    path = write(tmp_path / "p.csv", [(("20-29", "f"), ["{a, b}"]), (("20-29", "f"), ["{a, b}"]), (("30", "m"), [])])
+    asked = ["audit", str(path), "--quasi", "age,sex", "--items", "codes", "--original", str(tmp_path / "people.csv")]
+    second = [*asked, "--items-file", str(tmp_path / "codes.csv"), "--id", "id", "--item", "code"]
+    found = run(*second, "--json")
+    assert found.returncode == 0, found.stdout + found.stderr
+    content = json.loads(found.stdout)
+    assert content["holds"] and content["measures"]["ncp"] == 1  # each for both items that there are
+    (tmp_path / "codes.csv").write_text("id,code\n007,a\n007,b\n9,a\n")
+    assert run(*second).returncode == 1  # two records with an item, but not of these people
+    refused = run(*asked, "--items-file", str(tmp_path / "codes.csv"), "--id", "id")
+    assert refused.returncode == 2 and "--item" in refused.stderr

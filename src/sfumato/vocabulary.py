@@ -76,3 +76,7 @@ UTILITY = Option("Of baskets: which items may go together.", takes="utility")
 LIMIT = Option("Of baskets: what may be left out.", takes="limit")
 ITEM_ANONYMIZERS = Option("Of a table with items: who makes the items of every group anonymous.", takes="anonymizer")
 MERGING = Option("Of a table with items: how groups are merged so that their items lose less.", takes="merging")
+SETS = Option(
+    "Of a table with items: whether a published set lists items of its group (group: a reader learns that somebody in "
+    "the group has each) or is a node of one tree over all items (common: it says nothing more of the group)."
+)

@@ -24,7 +24,7 @@ from sfumato.commands.groups import (
     refuse,
 )
 from sfumato.errors import BadInputError
-from sfumato.vocabulary import IN_FORMS, ITEM_ANONYMIZERS, LIMIT, MERGING, SOURCE, SUPPRESS, UTILITY
+from sfumato.vocabulary import IN_FORMS, ITEM_ANONYMIZERS, LIMIT, MERGING, SETS, SOURCE, SUPPRESS, UTILITY
 
 if TYPE_CHECKING:
     from sfumato.publish.single import Single, Target
@@ -59,6 +59,12 @@ class Recipe(OptionGroup):
     limit: Annotated[str | None, option(LIMIT, ': "suppression share=0.05 of=items"')] = None
     items_with: Annotated[str | None, option(ITEM_ANONYMIZERS, ': "coat", "aa", ...')] = None
     merging: Annotated[str | None, option(MERGING, ': "rt-merge bound=0.3"')] = None
+    sets: Annotated[str | None, option(SETS)] = None
+
+    def refuse_items(self) -> None:
+        """Refuse what is about the items of a table."""
+        given = {"--items-with": self.items_with, "--merging": self.merging, "--sets": self.sets}
+        refuse(given, OF_ITEMS)
 
 
 def anonymize(
@@ -87,13 +93,13 @@ def anonymize(
         single = _mixed(table, recipe, roles, about, reading, baskets, items, target)
     elif baskets.are_meant(table):
         items.refuse_alone()
-        refuse({"--items-with": recipe.items_with, "--merging": recipe.merging}, OF_ITEMS)
+        recipe.refuse_items()
         given = {**roles.given(), **about.given(), "--na": reading.na, "--lattice": lattice}
         refuse({**given, "--suppress": recipe.suppress}, ABOUT_TABLES)
         single = _baskets(table, recipe, baskets, reading, target)
     else:
         items.refuse_alone()
-        refuse({"--items-with": recipe.items_with, "--merging": recipe.merging}, OF_ITEMS)
+        recipe.refuse_items()
         baskets.refuse_for_table(utility=recipe.utility, limit=recipe.limit, legend=legend != "auto")
         single = _table(table, recipe, roles, about, reading, target)
     tell(single.notices)
@@ -176,6 +182,7 @@ def _mixed(
         recipe.suppress,
         None if recipe.utility is None else utility_constraints(recipe.utility),
         SuppressionLimit() if recipe.limit is None else suppression_limit(recipe.limit),
+        recipe.sets or "group",  # type: ignore[arg-type]  # checked by the recipe
     )
     made.check()
     declared = items.declaration(about.declaration(source, roles, reading), baskets)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -120,6 +120,24 @@ class AboutItems(OptionGroup):
         list[str],
         typer.Option(help="Of --items: items, or nodes of their tree, that a requirement on this column is about."),
     ] = field(default_factory=list)
+    items_file: Annotated[
+        str | None,
+        typer.Option(
+            help="Of --items with --original: the file with the original's items, one per row, where they stand in a "
+            "second one (--id says whose an item is, in both; --item is its column of items)."
+        ),
+    ] = None
+
+    def second(self, original: str | None, sets: OfBaskets) -> tuple[str, str, str] | None:
+        """Say where the items of the original stand, where that is a second file."""
+        if self.items_file is None:
+            return None
+        if original is None or sets.id is None or sets.item is None:
+            raise BadInputError(
+                f"--items-file {self.items_file}: the original's items need the original (--original), the column that "
+                "both files name a person by (--id) and the column of items (--item)"
+            )
+        return self.items_file, sets.id, sets.item
 
 
 def audit(
@@ -251,7 +269,9 @@ def _of_items(
     from sfumato.transactions.files.trees import read_tree
 
     options = {**about.given(), **baskets.given()}
-    kept = ("--hierarchies", "--weight", "--suppressed", "--na", "--separator", "--tree")
+    second = items.second(original.original, baskets)
+    kept: tuple[str, ...] = ("--hierarchies", "--weight", "--suppressed", "--na", "--separator", "--tree")
+    kept += () if second is None else ("--id", "--item")
     refuse({"--with" if name == "--earlier" else name: v for name, v in options.items() if name not in kept}, NO_ITEMS)
     declared = text.declared()
     laid_out = {name: declared.pop(name) for name in LAID_OUT}
@@ -264,7 +284,7 @@ def _of_items(
         columns(roles.quasi, names),
         str(items.items),
         wanted,
-        original.original,
+        original.original if second is None else _with_items(original, about, second, names, str(items.items)),
         columns(roles.sensitive, names),
         columns(items.sensitive_items, ()),
         legend,
@@ -281,6 +301,20 @@ def _of_items(
         **{name: laid_out[name] for name in ("memory", "spill")},
         **declared,
     )
+
+
+def _with_items(
+    original: Original, about: AboutTable, second: tuple[str, str, str], names: Sequence[str], column: str
+) -> Any:
+    """Read the original with its items, which stand in a second file, in one column."""
+    from sfumato.engines import Reading, open_rows
+    from sfumato.mixed.reading import rows_with_items
+
+    source, owner, item = second
+    reading = Reading(encoding=original.original_encoding, na=tuple(about.na), as_written=(owner,))
+    rows = open_rows(original.original, reading)
+    shared = [name for name in names if name in rows.columns and name not in (owner, column)]
+    return rows_with_items(rows, shared, source, owner, item, column)
 
 
 def _certified(file: Path, certificate: Path, wanted: str | None, as_json: bool) -> bool:

@@ -21,6 +21,7 @@ HINTS = """\
 # - [table] quasi: what others may know of a person; sensitive: what nobody should learn, published as it is;
 # - [items] tree = "codes.csv": a level table of the items lets AA generalize to groups that mean something;
 #   sensitive = ["..."]: items, or nodes of the tree, that a requirement on this column is about;
+# - [[candidates]] sets: with "group" a published set tells which items somebody in its group has, with "common" not;
 # - [scales] known: how many items of a person an attacker may know beside the quasi-identifiers;
 # - [[candidates]] merging: groups are merged as long as the table loses at most `bound`, so that items lose less.
 """

@@ -12,13 +12,14 @@ cells are divided by it here, so that every requirement and measure of tables ca
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from sfumato.arrays import Counts
+from sfumato.documents import named
 from sfumato.errors import BadInputError
 from sfumato.quiet import Quiet
 from sfumato.table import Table, weighted_counts
@@ -31,6 +32,10 @@ NONE = "none"
 
 TOGETHER = " + "
 """What stands between the sensitive items of a record that has several."""
+
+
+Named = Sequence[str] | Mapping[str, Sequence[str]]
+"""Sensitive items, or nodes of the tree, by their labels; or with the items that each is."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,16 +110,21 @@ class MixedTable(Quiet):
         return made.hexdigest()
 
 
-def derived_values(baskets: Baskets, sensitive: Sequence[str]) -> list[str]:
+def derived_values(baskets: Baskets, sensitive: Named) -> list[str]:
     """Say for every distinct basket which of the sensitive items, or nodes, it has: the derived attribute."""
-    having = [_has_any(baskets, _items_of(baskets, label)) for label in sensitive]
+    if isinstance(sensitive, Mapping):
+        places = baskets.places
+        held = [[places[item] for item in items if item in places] for items in sensitive.values()]
+        having = [_has_any(baskets, np.array(items, np.int64)) for items in held]
+    else:
+        having = [_has_any(baskets, sensitive_places(baskets, label)) for label in sensitive]
     return [
         TOGETHER.join(label for label, has in zip(sensitive, row, strict=True) if has) or NONE
         for row in np.stack(having, axis=1).tolist()
     ]
 
 
-def _items_of(baskets: Baskets, label: str) -> Counts:
+def sensitive_places(baskets: Baskets, label: str) -> Counts:
     """Return the items that a sensitive item or node of the tree stands for."""
     if label in baskets.places:
         return np.array([baskets.places[label]], np.int64)
@@ -138,7 +148,7 @@ def mixed_table(
     baskets: Baskets,
     pairs: Pairs,
     column: str,
-    sensitive: Sequence[str] = (),
+    sensitive: Named = (),
     notices: Sequence[str] = (),
 ) -> MixedTable:
     """Tie a table and the baskets of its records; with sensitive items their attribute is one of the table's."""
@@ -149,12 +159,11 @@ def mixed_table(
     return MixedTable(table, declared, baskets, pairs, column, tuple(sensitive), tuple(notices))
 
 
-def _with_derived(
-    table: Table, baskets: Baskets, pairs: Pairs, column: str, sensitive: Sequence[str]
-) -> tuple[Table, Pairs]:
+def _with_derived(table: Table, baskets: Baskets, pairs: Pairs, column: str, sensitive: Named) -> tuple[Table, Pairs]:
     """Divide the cells by the derived attribute, which is then the table's last sensitive one by name."""
     cells, values = table.cells, derived_values(baskets, sensitive)
-    hierarchy = flat(sorted(set(values)), observed=True)
+    with named(f"{baskets.origin}: the sensitive items of column {column!r}"):
+        hierarchy = flat(sorted(set(values)), observed=True)
     codes = hierarchy.encode(values)[pairs.basket]
     attribute, value = sensitive_attribute(column, hierarchy, codes, pairs.count)
     names = [each.name for each in cells.sensitive]

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Counts
-from sfumato.engines import Reading, column_pairs, open_rows
+from sfumato.engines import Engine, Reading, column_pairs, open_rows
 from sfumato.errors import BadInputError
 from sfumato.mixed.item_texts import Split, splitter
-from sfumato.mixed.mixed_table import MixedTable, Pairs, mixed_table
+from sfumato.mixed.mixed_table import MixedTable, Named, Pairs, mixed_table
 from sfumato.phrases import counted
 from sfumato.quiet import Quiet
 from sfumato.table import Table
@@ -112,15 +112,24 @@ def items_by_owner(source: Any, owner: str, item: str) -> tuple[dict[str, list[s
 
 def with_items_of_file(table: Table, source: Any, owner: str, item: str) -> Table:
     """Return a table whose rows have their items in a column of lists: what an audit compares a file with."""
-    by_owner, _ = items_by_owner(source, owner, item)
-    names = [*table.roles.quasi, *table.roles.sensitive, owner]
-    rows: list[tuple[str | None, ...]] = []
-    for batch in table.engine.count_texts(names):  # persons are named once, so these are all rows
-        rows += zip(*(column.to_pylist() for column in batch.columns[:-1]), strict=True)
-    columns = {name: pa.array([row[place] for row in rows], pa.string()) for place, name in enumerate(names[:-1])}
-    held = [by_owner.get((row[-1] or "").strip(), []) for row in rows]
-    frame = pa.table({**columns, item: pa.array(held, pa.list_(pa.string()))})
+    frame = rows_with_items(table.engine, [*table.roles.quasi, *table.roles.sensitive], source, owner, item, item)
     return replace(table, engine=open_rows(frame, Reading(origin=table.engine.origin, notations=False)))
+
+
+def rows_with_items(rows: Engine, names: Sequence[str], source: Any, owner: str, item: str, column: str) -> pa.Table:
+    """Put the items of a second source beside some columns of rows, in a column of lists that is called so."""
+    if owner not in rows.columns:
+        known = ", ".join(map(repr, rows.columns[:30]))
+        raise BadInputError(f"{rows.origin}: there is no column {owner!r} (--id); the columns are {known}")
+    by_owner, _ = items_by_owner(source, owner, item)
+    texts: list[tuple[str | None, ...]] = []
+    for batch in rows.count_texts([*names, owner]):
+        values = [column.to_pylist() for column in batch.columns]
+        for *row, number in zip(*values, strict=True):
+            texts += [tuple(row)] * number  # persons are named once; who is not gets a row for each
+    columns = {name: pa.array([row[place] for row in texts], pa.string()) for place, name in enumerate(names)}
+    held = [by_owner.get((row[-1] or "").strip(), []) for row in texts]
+    return pa.table({**columns, column: pa.array(held, pa.list_(pa.string()))})
 
 
 def items_of_file(table: Table, source: Any, owner: str, item: str) -> HeldItems:
@@ -160,9 +169,7 @@ def _check_named(table: Table, owner: str, names: Sequence[str | None], value: C
         )
 
 
-def tied(
-    table: Table, held: HeldItems, column: str, named: str, tree: Any = None, sensitive: Sequence[str] = ()
-) -> MixedTable:
+def tied(table: Table, held: HeldItems, column: str, named: str, tree: Any = None, sensitive: Named = ()) -> MixedTable:
     """Give the items codes and tie the baskets to the cells of the table."""
     items = tuple(in_order(sorted({item for record in held.lists for item in record})))
     if not items:

@@ -187,6 +187,13 @@ class MixedRelease(Quiet):
         return np.unique(self.items[self.part == SUPPRESSED])
 
     @cached_property
+    def is_one_way(self) -> bool:
+        """Whether every item is published in one way within each group, or left out of all its records."""
+        keys = self.group[self.row_of_item] * max(len(self.data.baskets.items), 1) + self.items
+        ways = np.unique(np.stack([keys, self.part], axis=1), axis=0)
+        return len(ways) == len(np.unique(keys))
+
+    @cached_property
     def rows_of_placed(self) -> Counts:
         """For every entry of `placed` its row."""
         width = self.data.baskets.distinct

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from sfumato.anonymizers import Brought, Maker, anonymizer
-from sfumato.configuration import check_number, described, value_text
+from sfumato.configuration import check_choice, check_number, described, value_text
 from sfumato.errors import BadInputError
 from sfumato.kernels import source_digest
 from sfumato.measures import MEASURES, Classification, Queries
+from sfumato.mixed.anonymizers.grouped_items import SETS, Sets
 from sfumato.mixed.anonymizers.making import FORM, Recipe
 from sfumato.mixed.anonymizers.merging import Merging, NoMerging, merging
 from sfumato.mixed.declaration import ItemsDeclaration, MixedDeclaration
@@ -63,6 +64,7 @@ from sfumato.vocabulary import (
     SUPPRESS,
     UTILITY,
 )
+from sfumato.vocabulary import SETS as ITEM_SETS
 
 NOTHING = mixed_requirement("k-km-anonymity k=1 m=1")
 AXES = ("itemset_risk", "joint_query_error")
@@ -109,6 +111,8 @@ class MixedCandidate(Recipe):
         texts: dict[str, Any] = {"items_with": str(self.item_anonymizer)}
         if not isinstance(self.merging, NoMerging):
             texts["merging"] = str(self.merging)
+        if self.sets != "group":
+            texts["sets"] = self.sets
         if self.utility is not None:
             texts["utility"] = str(self.utility)
         if self.limit != SuppressionLimit():
@@ -123,6 +127,8 @@ class MixedCandidate(Recipe):
         parts = [f"groups by {self.anonymizer.in_words()}, items by {self.item_anonymizer.in_words()}"]
         if not isinstance(self.merging, NoMerging):
             parts.append(f"groups merged by {self.merging.in_words()}")
+        if self.sets == "common":
+            parts.append("sets of items are nodes of one tree for all groups")
         parts.append(self.requirement.rule_in_words())
         if self.utility is not None:
             where = f"a line of {self.utility.file}" if self.utility.file else f"a node of level {self.utility.level}"
@@ -137,7 +143,8 @@ class MixedCandidate(Recipe):
         if self.anonymizer.baseline:
             return ""
         merged = "" if isinstance(self.merging, NoMerging) else f", {self.merging.title or self.merging.name}"
-        return f"{self.anonymizer.in_words()} with {self.item_anonymizer.in_words()}{merged}"
+        common = ", common sets" if self.sets == "common" else ""
+        return f"{self.anonymizer.in_words()} with {self.item_anonymizer.in_words()}{merged}{common}"
 
     @property
     def public(self) -> MixedCandidate:
@@ -169,8 +176,11 @@ class MixedGrid:
     suppress: Annotated[tuple[float, ...], SUPPRESS] = (0.0,)
     utility: Annotated[tuple[UtilityConstraints | None, ...], UTILITY] = (None,)
     limits: Annotated[tuple[SuppressionLimit, ...], LIMIT] = (SuppressionLimit(),)
+    sets: Annotated[tuple[Sets, ...], ITEM_SETS] = ("group",)
 
     def __post_init__(self) -> None:
+        for kind in self.sets:
+            check_choice("sets", kind, SETS)
         for share in self.suppress:
             check_number("suppress", share, least=0, most=1)
 
@@ -178,7 +188,7 @@ class MixedGrid:
     def candidates(self) -> list[MixedCandidate]:
         """All combinations, in order."""
         parts = (self.anonymizers, self.requirements, self.item_anonymizers, self.merging)
-        return [MixedCandidate(*each) for each in product(*parts, self.suppress, self.utility, self.limits)]
+        return [MixedCandidate(*each) for each in product(*parts, self.suppress, self.utility, self.limits, self.sets)]
 
 
 def ends() -> tuple[MixedGrid, MixedGrid]:
@@ -239,7 +249,7 @@ class MixedStudy:
         """Return the same study with further candidates, in as few blocks as there are makers and policies."""
         blocks: dict[tuple[object, ...], list[MixedCandidate]] = {}
         for one in candidates:
-            key = (one.anonymizer, one.item_anonymizer, one.merging, one.suppress, one.utility, one.limit)
+            key = (one.anonymizer, one.item_anonymizer, one.merging, one.suppress, one.utility, one.limit, one.sets)
             blocks.setdefault(key, []).append(one)
         grids = (
             MixedGrid(
@@ -250,6 +260,7 @@ class MixedStudy:
                 (one.suppress,),
                 (one.utility,),
                 (one.limit,),
+                (one.sets,),
             )
             for block in blocks.values()
             for one in block[:1]
@@ -281,6 +292,7 @@ class MixedStudy:
             float(given.get("suppress", 0.0)),
             None if utility is None else utility_constraints(utility),
             SuppressionLimit() if limit is None else suppression_limit(limit),
+            given.get("sets", "group"),
         )
 
     def to_toml(self, folder: Path | None = None) -> str:
@@ -301,6 +313,8 @@ def _block(grid: MixedGrid) -> dict[str, Any]:
         options["utility"] = written_texts(tuple("none" if utility is None else utility for utility in grid.utility))
     if grid.limits != (SuppressionLimit(),):
         options["limits"] = written_texts(grid.limits)
+    if grid.sets != ("group",):
+        options["sets"] = written_texts(grid.sets)
     return options
 
 
@@ -401,13 +415,15 @@ USUAL_KS = (2, 3, 5, 10, 20, 50)
 
 
 def usual_study(name: str, declared: MixedDeclaration, ks: Iterable[int], m: int = 2) -> MixedStudy:
-    """Return a first study: two makers of items over some k, with and without merging, and both ends of the map."""
+    """Return a first study: two makers of items over some k, merged or not, both kinds of sets, ends of the map."""
     asked = tuple(mixed_requirement(f"k-km-anonymity k={k} m={m}") for k in ks)
     makers = tuple(map(candidate_maker, (DEFAULT_MAKER, "aa")))
     merged = (NoMerging(), merging("rt-merge bound=0.3"))
     limit = (suppression_limit("suppression share=0.05 of=occurrences"),)
     grid = MixedGrid(item_anonymizers=makers, merging=merged, requirements=asked, limits=limit)
-    return MixedStudy(name, declared, (grid, *ends()), MixedScales(known=m))
+    much = (suppression_limit("suppression share=0.6 of=occurrences"),)  # common sets leave out what has no company
+    common = MixedGrid(item_anonymizers=makers, requirements=asked, limits=much, sets=("common",))
+    return MixedStudy(name, declared, (grid, common, *ends()), MixedScales(known=m))
 
 
 # -- reading -----------------------------------------------------------------------------------------------
@@ -443,4 +459,5 @@ def _grid(block: Mapping[str, Any]) -> MixedGrid:
         tuple(list_of(block.get("suppress", [0.0]))),
         tuple(utility),
         tuple(map(suppression_limit, texts_of(block, "limits", str(SuppressionLimit())))),
+        tuple(texts_of(block, "sets", "group")),  # type: ignore[arg-type]  # checked by the grid
     )

@@ -19,7 +19,8 @@ from sfumato.engines.item_files import write_rows_with_items
 from sfumato.mixed.release import MixedRelease
 from sfumato.quiet import Quiet
 from sfumato.release import check_targets, format_of, staged
-from sfumato.transactions.files.legend import Behind, Names, legend_file, names_of, write_legend
+from sfumato.transactions.files.legend import Behind, Names, names_of, write_legend
+from sfumato.transactions.files.writing import files_of
 
 Row = tuple[tuple[str, ...], tuple[str, ...]]
 """The texts of a record's columns, and what is published of its items."""
@@ -34,6 +35,13 @@ class Sheet(Quiet):
 
 def mixed_names(release: MixedRelease, mode: str = "auto") -> Names:
     """Decide what the file of a release calls the parts that it shows."""
+    baskets = release.data.baskets
+    nodes = () if baskets.tree is None else tuple(baskets.tree.nodes.values())
+    return names_of(behind_parts(release), len(baskets.items), mode, nodes)
+
+
+def behind_parts(release: MixedRelease) -> dict[str, Behind]:
+    """Say what stands behind every part that some record shows; behind a node of a declared tree are all its leaves."""
     baskets, parts = release.data.baskets, release.parts
     supports = release.part_supports.tolist()
     nodes = {} if baskets.tree is None else {label: ends for ends, label in baskets.tree.nodes.items()}
@@ -45,7 +53,7 @@ def mixed_names(release: MixedRelease, mode: str = "auto") -> Names:
         if is_node and baskets.tree is not None:
             items = tuple(baskets.tree.leaves[nodes[label][0] : nodes[label][1] + 1])
         shown[label] = Behind(items, supports[part], is_node)
-    return names_of(shown, len(baskets.items), mode, nodes)
+    return shown
 
 
 def published_sheet(release: MixedRelease, names: Names) -> Sheet:
@@ -90,11 +98,6 @@ def _items_of_rows(release: MixedRelease, names: Names) -> list[tuple[str, ...]]
 def _digest(row: Row) -> bytes:
     framed = "\x01".join(("\x00".join(row[0]), "\x00".join(row[1])))
     return sha256(framed.encode()).digest()
-
-
-def files_of(path: Path, names: Names) -> list[Path]:
-    """Name the files of a release: the records, and the legend where they need one."""
-    return [path, legend_file(path)] if names.legend else [path]
 
 
 def write_drafts(sheet: Sheet, names: Names, drafts: Sequence[Path], path: Path, escape_formulas: bool = False) -> None:

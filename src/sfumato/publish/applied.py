@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping as Entries
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
@@ -30,7 +30,7 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.phrases import counted
 from sfumato.publish.audit.audit import Audit, audit
 from sfumato.publish.formulas import written_formulas
-from sfumato.publish.ledger import Ledger, LedgerEntry, file_digest, now, publishing
+from sfumato.publish.ledger import Ledger, LedgerEntry, file_digest, kept_in, now
 from sfumato.publish.mapping import Mapping, find_boxes
 from sfumato.release import Release, check_targets, format_of, generalization, staged
 from sfumato.release.writing import inputs_of, write_drafts
@@ -155,11 +155,9 @@ class Applied:
         if ledger is None:
             return self._written(target, force, escape_formulas, given)[0]
         check_targets([target], force, [*given, Path(ledger)])
-        with publishing(Path(ledger)) as book:
-            same = book.earlier(self._source_digest)
-            written, number = self._written(target, force, escape_formulas, [*given, book.path], book)
-            book.done(number)
-        again = [] if same is None else [_published_before(same)]
+        kept = [*given, Path(ledger)]
+        how = partial(self._written, target, force, escape_formulas, kept)
+        written, again = kept_in(Path(ledger), self._source_digest, how)
         return replace(written, notices=(*written.notices, *again))
 
     def _written(
@@ -213,10 +211,6 @@ class Applied:
         )
 
 
-def _published_before(entry: LedgerEntry) -> str:
-    return f"the very same records were published under this mapping before: {entry.file}, on {entry.when}"
-
-
 def apply(mapping: Mapping, path: str | Path | Any, rest: Rest = "refuse", **reading: Any) -> Applied:
     """Recode a new file, or whatever else an engine opens, as an earlier release was.
 
@@ -229,10 +223,10 @@ def apply(mapping: Mapping, path: str | Path | Any, rest: Rest = "refuse", **rea
     na = tuple(dict.fromkeys((*mapping.na, *reading.get("na", ()))))
     rows = open_rows(path, Reading(**{**reading, "na": na, "usual": mapping.notations}))
     table = with_roles(rows, mapping.roles, mapping.hierarchies, mapping.missing, "count")
-    fitting = _Fitting(table, mapping)
+    fitting = Fitting(table, mapping)
     left_out = fitting.left_out
     if rest == "refuse" and left_out.records > left_out.missing:
-        raise _refusal(rows.origin, left_out)
+        raise refusal(rows.origin, left_out)
     if not fitting.admitted.any():
         reasons = "; ".join(left_out.reasons())
         raise InfeasibleError(
@@ -245,7 +239,7 @@ def apply(mapping: Mapping, path: str | Path | Any, rest: Rest = "refuse", **rea
     return Applied(release, mapping, left_out)
 
 
-def _refusal(origin: str, left_out: LeftOut) -> BadInputError | InfeasibleError:
+def refusal(origin: str, left_out: LeftOut) -> BadInputError | InfeasibleError:
     """Say everything that does not fit, and what to do; values that nobody knows are bad input."""
     error = BadInputError if left_out.unknown else InfeasibleError
     reasons = "; ".join(left_out.reasons())
@@ -256,7 +250,7 @@ def _refusal(origin: str, left_out: LeftOut) -> BadInputError | InfeasibleError:
 
 
 @dataclass(frozen=True, eq=False)
-class _Fitting:
+class Fitting:
     """Which cells of a new table a mapping fits, and the groups that they form."""
 
     table: Table
@@ -264,6 +258,7 @@ class _Fitting:
 
     @property
     def cells(self) -> Cells:
+        """The cells of the new table."""
         return self.table.cells
 
     @cached_property
@@ -313,7 +308,7 @@ class _Fitting:
         return LeftOut(
             missing=self.table.dropped,
             unknown=unknown,
-            unknown_by_column=tuple(self._described(name) for name, cell in self.unknown_in.items() if cell.any()),
+            unknown_by_column=tuple(self.described(name) for name, cell in self.unknown_in.items() if cell.any()),
             outside=cells.records - unknown - assignment.records,
             failing=int(assignment.count[~self.admitted[assignment.group]].sum()),
             failing_groups=int((~self.admitted).sum()),
@@ -321,7 +316,8 @@ class _Fitting:
             requirement=str(self.mapping.requirement),
         )
 
-    def _described(self, name: str) -> UnknownValues:
+    def described(self, name: str) -> UnknownValues:
+        """Say how many records have a value of a column that the mapping does not know, and name one."""
         values = self._unknown_values(name)
         records = int(self.cells.counts[self.unknown_in[name]].sum())
         return UnknownValues(name, records, next((value for value in values if value is not None), None))

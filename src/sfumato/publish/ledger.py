@@ -13,12 +13,12 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from sfumato.documents import fields, flag, mapped, number, one_of, parse_json, text, whole
 from sfumato.errors import BadInputError
@@ -188,6 +188,25 @@ def publishing(path: Path) -> Iterator[Ledger]:
             lines, end = _lines(path, stream.read())
             stream.truncate(end)  # what a crash cut short
             yield Ledger(path, stream, lines)
+
+
+Written = TypeVar("Written")
+
+
+def kept_in(
+    path: Path, source_digest: str, write: Callable[[Ledger], tuple[Written, int]], what: str = "records"
+) -> tuple[Written, tuple[str, ...]]:
+    """Publish what was recoded and keep it in a ledger; say where the very same records were published before.
+
+    `write` writes, audits and names the files, and returns what it has to say with the number of its line.
+    """
+    with publishing(path) as book:
+        same = book.earlier(source_digest)
+        written, number = write(book)
+        book.done(number)
+    if same is None:
+        return written, ()
+    return written, (f"the very same {what} were published under this mapping before: {same.file}, on {same.when}",)
 
 
 class Ledger:

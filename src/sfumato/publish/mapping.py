@@ -97,10 +97,9 @@ class Mapping(Quiet):
     notations: Entries[str, str] = field(default_factory=dict)
     """How columns were written whose texts were read as numbers or dates."""
 
-    def to_text(self) -> str:
-        """Return the mapping as it is written to a file; it holds values that were suppressed."""
-        content = {
-            "kind": KIND,
+    def content(self) -> dict[str, Any]:
+        """Return the mapping as plain values."""
+        return {
             "requirement": str(self.requirement),
             "roles": {role: columns for role, columns in asdict(self.roles).items() if role != "weights"}
             | ({"weights": dict(self.roles.weights)} if self.roles.weights else {}),
@@ -112,7 +111,10 @@ class Mapping(Quiet):
             "hi": self.hi.tolist(),
             "hierarchies": {name: asdict(hierarchy) for name, hierarchy in self.hierarchies.items()},
         }
-        return json_text(content, SCHEMA)
+
+    def to_text(self) -> str:
+        """Return the mapping as it is written to a file; it holds values that were suppressed."""
+        return json_text({"kind": KIND, **self.content()}, SCHEMA)
 
     def digest(self) -> str:
         """Return a digest by which a ledger tells mappings apart."""
@@ -157,8 +159,13 @@ def read_mapping(path: str | Path) -> Mapping:
             f"{path}: not a mapping that this version of sfumato can read; an earlier version's does not say what was "
             "read as missing: write it anew (`sfumato release --mapping`)"
         )
-    in_shape(content, str(path), WHAT, MAPPING)
-    with named(str(path)):
+    return mapping_from(content, str(path))
+
+
+def mapping_from(content: Any, origin: str) -> Mapping:
+    """Read a mapping from plain values; what is wrong with them is said of their origin."""
+    in_shape(content, origin, WHAT, MAPPING)
+    with named(origin):
         columns = content["roles"]
         quasi, sensitive, neutral, identifier = (tuple(columns[role]) for role in COLUMN_ROLES)
         roles = Roles(
@@ -167,7 +174,7 @@ def read_mapping(path: str | Path) -> Mapping:
         hierarchies = {name: _hierarchy(name, entry) for name, entry in content["hierarchies"].items()}
         wanted = requirement(content["requirement"])
         width = len(roles.quasi)
-        in_shape(content, str(path), WHAT, fields(dict.fromkeys(("lo", "hi"), listed(listed(CODE, width)))))
+        in_shape(content, origin, WHAT, fields(dict.fromkeys(("lo", "hi"), listed(listed(CODE, width)))))
         lo, hi = (np.array(content[end], np.int32).reshape(-1, width) for end in ("lo", "hi"))
         reading = (wanted, roles, content["missing"], tuple(content["na"]), hierarchies)
         mapping = Mapping(*reading, tuple(content["levels"]), lo, hi, content.get("notations", {}))

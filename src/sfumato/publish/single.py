@@ -17,7 +17,7 @@ from sfumato.configuration import check_choice
 from sfumato.engines.formulas import check_escaping, formula_items, formula_notice
 from sfumato.measures import Measured, measure
 from sfumato.phrases import counted, wrapped
-from sfumato.publish.baskets.publication import legend_line
+from sfumato.publish.baskets.leaving_items import legend_line
 from sfumato.publish.formulas import written_formulas
 from sfumato.publish.noisy.publication import drawn_lines, drawn_values
 from sfumato.publish.records.publication import record_lines, record_values

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -494,9 +495,19 @@ def _hierarchy(engine: Engine, name: str, quasi: bool, given: Declared | None, d
         counts = [int(n) for v, n in zip(distinct.values, distinct.counts, strict=True) if v is not None]
         if given is not None:
             return declared(name, given, lambda: (present, counts))
-        if quasi:
-            return automatic(name, present, counts)
-        return _flat_sensitive(name, present)
+        with _of_column(name):
+            return automatic(name, present, counts) if quasi else _flat_sensitive(name, present)
+
+
+@contextmanager
+def _of_column(name: str) -> Iterator[None]:
+    """Say of what is wrong with a hierarchy which column it is about, where that is not said."""
+    try:
+        yield
+    except BadInputError as error:
+        if repr(name) in str(error):
+            raise
+        raise BadInputError(f"column {name!r}: {error}") from None
 
 
 def _check_finite(engine: Engine, name: str, present: Sequence[str], distinct: DistinctValues) -> None:

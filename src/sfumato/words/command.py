@@ -33,6 +33,7 @@ OPTIONS = {
     "limit": "--limit",
     "item_anonymizer": "--items-with",
     "merging": "--merging",
+    "sets": "--sets",
 }
 """The option for every field of a candidate."""
 

@@ -146,7 +146,7 @@ def _typed(point: Point) -> str:
     is_alone = point.is_baseline or not point.is_grouped
     maker = f"{point.anonymizer} (warm)" if getattr(point.candidate, "warm", ()) else point.anonymizer
     parts = [maker] if is_alone else [maker, point.requirement, point.form]
-    more = {"items_with": "items with", "merging": "", "suppress": "suppress"}
+    more = {"items_with": "items with", "merging": "", "sets": "sets", "suppress": "suppress"}
     given = {word: point.parameters.get(name) for name, word in more.items()}
     return ", ".join([*parts, *(f"{word} {value}".strip() for word, value in given.items() if value)])
 

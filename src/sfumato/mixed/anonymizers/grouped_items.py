@@ -6,16 +6,21 @@ becomes parts of the whole release. Two things follow from groups being small:
   group are left out; how much may be left out is limited over the whole release, not group by group;
 - a tree that a maker makes up for itself (AA without a tree) would be another one in every group. There is one over all
   items, and its nodes, which mean nothing, are published as the sets of the group's items under them.
+
+A set that is made of a group's items tells which items the group has; `sets=common` (`common_sets`) tells less.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
 from sfumato.arrays import Codes, Counts
 from sfumato.errors import InfeasibleError
+from sfumato.mixed.anonymizers.common_sets import CommonSets
 from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.release import SUPPRESSED, PartsInUse
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer, Task
@@ -25,6 +30,10 @@ from sfumato.transactions.baskets import Baskets, taken_rows
 from sfumato.transactions.policy import CompleteKAnonymity, KMAnonymity, SuppressionLimit, UtilityConstraints
 from sfumato.transactions.policy.weights import read_weights
 from sfumato.transactions.recoding import BasketRelease
+
+Sets = Literal["group", "common"]
+SETS: tuple[Sets, ...] = ("group", "common")
+"""Whether a set of several items lists items of its group, or is one that all groups may publish."""
 
 ALL = SuppressionLimit(1.0)
 """What may be left out of a group: the limit is that of the whole release."""
@@ -56,7 +65,9 @@ class GroupedItems:
     """None where nobody is taken to know an item: items then stay as they are."""
 
     utility: UtilityConstraints | None = None
+    sets: Sets = "group"
     parts: PartsInUse = field(init=False)
+    common: CommonSets | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         baskets = self.data.baskets
@@ -74,6 +85,8 @@ class GroupedItems:
         if tree is None and hasattr(self.maker, "fanout"):
             tree = balanced_tree(baskets.items, self.maker.fanout)
         object.__setattr__(self, "_tree", tree)
+        if self.sets == "common":
+            object.__setattr__(self, "common", CommonSets.of(baskets, tree))
         weights = getattr(self.maker, "weights", None)
         object.__setattr__(self, "_worth", None if weights is None else read_weights(baskets, weights))
 
@@ -91,9 +104,29 @@ class GroupedItems:
         used, small = np.unique(codes, return_inverse=True)
         labels = tuple(baskets.items[code] for code in used.tolist())
         local = Baskets(labels, starts, small.ravel().astype(np.int32), count, self._tree, baskets.origin)  # type: ignore[attr-defined]
+        records = np.repeat(count, local.lengths)
+        made = (
+            self._parts_of(one, used)[np.repeat(one.piece, local.lengths), small.ravel()]
+            for one in self._made(local, used)
+        )
+        return min(made, key=lambda parts: self.loss(parts, records))
+
+    def _made(self, local: Baskets, used: Codes) -> Iterator[BasketRelease]:
+        """Make what can be published of a group: once, or with items kept within every level of the common sets."""
+        assert self.requirement is not None
+        kept: list[UtilityConstraints | None] = [self.utility]
+        if self.common is not None and self.utility is None and self.maker.keeps_utility_constraints:
+            kept = [FixedBlocks(by_label=blocks) for blocks in self.common.blocks]
         worth = None if self._worth is None else self._worth.of_some(used)  # type: ignore[attr-defined]
-        made = self.maker.release(Task(local, self.requirement, self.utility, ALL, worth))
-        return self._parts_of(made, used)[np.repeat(made.piece, local.lengths), small.ravel()]
+        for utility in kept:
+            yield self.maker.release(Task(local, self.requirement, utility, ALL, worth))
+
+    def loss(self, parts: Codes, records: Counts) -> float:
+        """Say what items lose that are published as these parts: NCP times the records of each; left out costs 1."""
+        domain = self.parts.domain
+        sizes = np.array([*self.parts.sizes, domain], np.int64)[parts]
+        cost = np.where(parts < 0, 1.0, np.where(sizes == 1, 0.0, sizes / domain))
+        return float((cost * records).sum())
 
     def _parts_of(self, made: BasketRelease, used: Codes) -> Codes:
         """Give the parts of a group's recodings their numbers in the whole release: pieces x items of the group."""
@@ -104,6 +137,8 @@ class GroupedItems:
                 first, last = self.parts.nodes.get(label, (0, -1))
                 if isinstance(self.maker, OneItem):
                     numbers.append(self.parts.of_all())
+                elif self.common is not None:
+                    numbers.append(self.common.part(self.parts, label, size, used[list(members)]))
                 elif size > 1 and last - first + 1 == size:
                     numbers.append(self.parts.of_node(label))
                 else:

@@ -18,8 +18,9 @@ import numpy as np
 from sfumato.anonymizers import Anonymizer, Maker, anonymizer
 from sfumato.anonymizers.anonymizer import checked
 from sfumato.arrays import Counts
+from sfumato.configuration import check_choice
 from sfumato.errors import BadInputError
-from sfumato.mixed.anonymizers.grouped_items import GroupedItems, check_limit
+from sfumato.mixed.anonymizers.grouped_items import SETS, GroupedItems, Sets, check_limit
 from sfumato.mixed.anonymizers.merging import Bounded, Merger, Merging, NoMerging, merging
 from sfumato.mixed.anonymizers.placing import Placed, placed
 from sfumato.mixed.mixed_table import MixedTable
@@ -46,6 +47,15 @@ class Recipe:
     suppress: float = 0.0
     utility: UtilityConstraints | None = None
     limit: SuppressionLimit = field(default_factory=SuppressionLimit)
+    sets: Sets = "group"
+
+    def __post_init__(self) -> None:
+        check_choice("sets", self.sets, SETS)
+        if self.sets == "common" and self.utility is not None and self.utility.file is not None:
+            raise BadInputError(
+                f"{self.utility}: common sets are nodes of a tree, which the lines of a file know nothing of; take a "
+                'level of the tree (--utility "utility-constraints level=1"), or leave out --sets common'
+            )
 
     def check(self, data: MixedTable | None = None) -> None:
         """Refuse what cannot be promised, before anything is made."""
@@ -55,14 +65,14 @@ class Recipe:
                 "use mondrian, full-domain or another that does (--with)"
             )
         if data is not None:
-            GroupedItems(data, self.item_anonymizer, self.requirement.of_items, self.utility)
+            GroupedItems(data, self.item_anonymizer, self.requirement.of_items, self.utility, self.sets)
             self.requirement.of_groups.compile(data.cells.sensitive)
 
     def make(self, data: MixedTable) -> MixedRelease:
         """Make the release and verify it."""
         self.check()
         assert isinstance(self.anonymizer, Anonymizer)
-        items = GroupedItems(data, self.item_anonymizer, self.requirement.of_items, self.utility)
+        items = GroupedItems(data, self.item_anonymizer, self.requirement.of_items, self.utility, self.sets)
         wanted = self.requirement.of_groups
         relational = self.anonymizer.anonymize(data.table, wanted, FORM, self.suppress)
         if relational.histograms is None and data.cells.sensitive:
@@ -80,7 +90,8 @@ class Recipe:
 
     def __str__(self) -> str:
         merging = "" if isinstance(self.merging, NoMerging) else f", {self.merging}"
-        return f"{self.anonymizer} with {self.item_anonymizer}{merging}"
+        sets = f", {self.sets} sets" if self.sets != "group" else ""
+        return f"{self.anonymizer} with {self.item_anonymizer}{merging}{sets}"
 
 
 def _merged(relational: Release, entries: Placed, merged: Counts) -> tuple[Release, Placed]:
@@ -122,6 +133,7 @@ def anonymize_mixed(
     suppress: float = 0.0,
     utility: UtilityConstraints | str | None = None,
     limit: SuppressionLimit | str | None = None,
+    sets: Sets = "group",
 ) -> MixedRelease:
     """Make one release of a table with items that satisfies a requirement, verified; everything may be given as text.
 
@@ -140,6 +152,7 @@ def anonymize_mixed(
         suppress,
         utility_constraints(utility) if isinstance(utility, str) else utility,
         suppression_limit(limit) if isinstance(limit, str) else limit or SuppressionLimit(),
+        sets,
     )
     recipe.check(data)
     return recipe.make(data)

@@ -190,11 +190,7 @@ class Merger:
     def _loss(self, basket: Counts, count: Counts) -> float:
         """Make the items of a group anonymous; return what they lose: NCP times the occurrences."""
         parts = self.items.published(basket, count)
-        domain = self.items.parts.domain
-        sizes = np.array([*self.items.parts.sizes, domain], np.int64)[parts]
-        cost = np.where(parts < 0, 1.0, np.where(sizes == 1, 0.0, sizes / domain))
-        records = np.repeat(count, self.items.data.baskets.lengths[basket])
-        return float((cost * records).sum())
+        return self.items.loss(parts, np.repeat(count, self.items.data.baskets.lengths[basket]))
 
     def run(self) -> Counts:
         """Merge until every seed has been through."""

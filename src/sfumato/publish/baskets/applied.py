@@ -12,6 +12,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
@@ -26,7 +27,7 @@ from sfumato.phrases import counted
 from sfumato.publish.baskets.audit import BasketAudit, audit_baskets
 from sfumato.publish.baskets.mapping import KIND, SCHEMA, WORDS
 from sfumato.publish.baskets.publication import columns_of
-from sfumato.publish.ledger import Ledger, LedgerEntry, file_digest, now, publishing
+from sfumato.publish.ledger import Ledger, LedgerEntry, file_digest, kept_in, now
 from sfumato.quiet import Quiet
 from sfumato.release import check_targets, format_of, staged
 from sfumato.transactions import BasketRelease, BasketRequirement, Baskets, basket_requirement, global_release
@@ -135,14 +136,9 @@ class AppliedBaskets(Quiet):
         check_targets(files_of(target, self.names), force, given)
         if ledger is None:
             return self._written(target, layout, escape_formulas, None)[0]
-        with publishing(ledger) as book:
-            same = book.earlier(self.source_digest)
-            (verdict, notices), number = self._written(target, layout, escape_formulas, book)
-            book.done(number)
-        if same is not None:
-            again = f"the very same baskets were published under this mapping before: {same.file}, on {same.when}"
-            notices = (*notices, again)
-        return verdict, notices
+        how = partial(self._written, target, layout, escape_formulas)
+        (verdict, notices), again = kept_in(ledger, self.source_digest, how, "baskets")
+        return verdict, (*notices, *again)
 
     def _written(
         self, target: Path, layout: str, escape_formulas: bool, book: Ledger | None

@@ -20,16 +20,17 @@ from sfumato.publish.baskets.certificate import (
     confirmed_alone,
     public_basket_certificate,
 )
+from sfumato.publish.baskets.leaving_items import LeavingItems
 from sfumato.publish.baskets.legend import read_legend
 from sfumato.publish.baskets.mapping import SCHEMA, basket_mapping
 from sfumato.publish.certificate import Origin
-from sfumato.publish.leaving import Leaving, check_confirmed, check_unchanged
+from sfumato.publish.leaving import check_confirmed, check_unchanged
 from sfumato.publish.plain_words import PlainWords, baskets_in_plain_words
 from sfumato.release import format_of
 from sfumato.tradeoff import Map, Point
 from sfumato.transactions import BasketRelease, KMAnonymity
 from sfumato.transactions.files.legend import Names, release_names
-from sfumato.transactions.files.writing import check_layout, files_of, published_rows, write_drafts
+from sfumato.transactions.files.writing import check_layout, published_rows, write_drafts
 from sfumato.transactions.measures.itemsets import Rows, itemset_spread
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.scales import BasketScales, protected_risk
@@ -63,11 +64,10 @@ def leaving_baskets(
 
 
 @dataclass(frozen=True)
-class LeavingBaskets(Leaving):
+class LeavingBaskets(LeavingItems):
     """A release of baskets on its way out."""
 
     template: ClassVar[str] = "certificate-baskets.html"
-    only_yours: ClassVar[str] = "it tells what was left out"
     use_of_mapping: ClassVar[str] = (
         "To recode new baskets: sfumato apply {} NEW.txt --to FILE (keep the mapping to yourself)"
     )
@@ -85,11 +85,6 @@ class LeavingBaskets(Leaving):
     def names(self) -> Names:
         """What the file calls what is published."""
         return release_names(self.release, self.legend)
-
-    @property
-    def data(self) -> Sequence[Path]:
-        """The records, and the legend where they need one."""
-        return files_of(self.path, self.names)
 
     @property
     def inputs(self) -> Sequence[Path]:
@@ -149,15 +144,9 @@ class LeavingBaskets(Leaving):
             "measures": dict(verdict.measures),
         }
 
-    def lines(self, verdict: BasketAudit) -> Sequence[str]:
-        """Say how much was published, and what was re-checked."""
-        rows, items = counted(verdict.records, "record"), counted(verdict.published_items, "published item")
-        return [
-            f"Published {self.path}: {rows} with {items}.",
-            f"Re-checked on the written file: {self.candidate.requirement}",
-            f"  That is: {self.candidate.requirement.rule_in_words()}.",
-            *(legend_line(file, len(self.names.legend)) for file in self.data[1:]),
-        ]
+    def published(self, verdict: BasketAudit) -> str:
+        """Say how many records were published."""
+        return counted(verdict.records, "record")
 
 
 def certified_scales(scales: BasketScales, candidate: BasketCandidate) -> BasketScales:
@@ -183,12 +172,6 @@ def audited(
     )
     check_confirmed(verdict, protected_risk(release, wanted) | maker_numbers(release, verdict.known))
     return verdict
-
-
-def legend_line(file: Path, entries: int) -> str:
-    """Say what a legend is for."""
-    stand = "1 published item stands" if entries == 1 else f"{entries:,} published items stand"
-    return f"What {stand} for: {file} (part of the release: hand it out with the data)"
 
 
 def columns_of(layout: str) -> dict[str, str]:

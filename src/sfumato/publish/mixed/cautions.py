@@ -13,11 +13,12 @@ import numpy as np
 
 from sfumato.anonymizers import Anonymizer
 from sfumato.mixed.measures.attacks import Persons
+from sfumato.mixed.measures.listed_items import listed_items, set_parts
 from sfumato.mixed.measures.reader import MixedReader
 from sfumato.mixed.policy import MixedRequirement
 from sfumato.mixed.release import MixedRelease
 from sfumato.mixed.study import MixedCandidate
-from sfumato.phrases import counted
+from sfumato.phrases import counted, percent
 from sfumato.publish.cautions import Caution, cautions
 from sfumato.transactions.measures.attacks import Linking
 
@@ -26,7 +27,44 @@ def mixed_cautions(release: MixedRelease, candidate: MixedCandidate) -> list[Cau
     """List what this release does not protect against."""
     assert isinstance(candidate.anonymizer, Anonymizer)
     relational = cautions(release.relational, candidate.requirement.of_groups, candidate.anonymizer)
-    return [*_more_known(release, candidate.requirement), *_same_rest(), *_sensitive(release, candidate), *relational]
+    return [
+        *_listed(release, candidate),
+        *_more_known(release, candidate.requirement),
+        *_same_rest(),
+        *_sensitive(release, candidate),
+        *relational,
+    ]
+
+
+def lists_items_of_groups(release: MixedRelease, candidate: MixedCandidate) -> bool:
+    """Say whether the file shows sets of items that were made of a group's: a setting, and what the file shows."""
+    return candidate.sets == "group" and bool(set_parts(release).any())
+
+
+def _listed(release: MixedRelease, candidate: MixedCandidate) -> Iterator[Caution]:
+    """Say what a group's sets tell of it beyond what they stand for."""
+    if not lists_items_of_groups(release, candidate):
+        yield Caution(
+            "what sets tell of a group",
+            "What stands for several items is the same for all groups, so it does not tell which of them somebody in a "
+            "group has. What no published item of a group stands for nobody in it has, or it was left out.",
+        )
+        return
+    listed = listed_items(release, candidate.requirement.k)
+    share = percent(listed.most / max(listed.of_items, 1), 3)
+    yield Caution(
+        "what sets tell of a group",
+        "A published item that stands for several lists items of its group: somebody in the group has each of them. "
+        "How many records fit a person says nothing of that, so who knows in which group somebody is learns a list of "
+        "items of which each is had by one of few. What no published item of a group stands for nobody in it has, or "
+        "it was left out.",
+        f"{listed.groups:,} of {counted(listed.of_groups, 'group')} list every item that their sets stand for; the "
+        f"longest list has {counted(listed.most, 'item')} ({share} of all) of {counted(listed.records, 'record')}; "
+        f"{counted(listed.rare, 'listed item')} fewer than {counted(candidate.requirement.k, 'record')} of the whole "
+        "table have. `--sets common` lists nothing of the kind"
+        if listed.groups
+        else "",
+    )
 
 
 def _more_known(release: MixedRelease, wanted: MixedRequirement) -> Iterator[Caution]:

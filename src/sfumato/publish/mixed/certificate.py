@@ -21,6 +21,7 @@ from sfumato.publish.cautions import Caution, found_first
 from sfumato.publish.certificate import ALONE, EYES, RESTS, Origin, foot, head, warning
 from sfumato.publish.check_command import argument
 from sfumato.publish.mixed.audit import MixedAudit
+from sfumato.publish.mixed.cautions import lists_items_of_groups
 from sfumato.publish.plain_words import PlainWords, named
 from sfumato.words.columns import changes_sentence
 
@@ -52,7 +53,12 @@ def public_mixed_certificate(
         **head(files, alone.records),
         "promise": _promised(candidate.public, data),
         "columns": {"quasi": [quasi.name for quasi in data.cells.quasi], "sensitive": sensitive, "items": data.column},
-        "items": {"published_items": alone.published_items, "empty": alone.empty, "groups": alone.groups},
+        "items": {
+            "published_items": alone.published_items,
+            "empty": alone.empty,
+            "groups": alone.groups,
+            "sets_list_items_of_groups": lists_items_of_groups(release, candidate),
+        },
         **({"legend": {"file": legends[0], "entries": entries}} if legends else {}),
         "relative_to": "the file",
         "measures": {name: value for name, value in alone.measures.items() if name in MEASURES},
@@ -93,6 +99,7 @@ def _promised(candidate: MixedCandidate, data: MixedTable) -> dict[str, Any]:
         "suppress_at_most": candidate.suppress,
         "utility": None if candidate.utility is None else str(candidate.utility),
         "limit": str(candidate.limit),
+        "sets": candidate.sets,
         "checked_on_the_file": True,
     }
 
@@ -138,6 +145,12 @@ def mixed_certificate(
     }
 
 
+def _sets_in_words(listed: bool) -> list[str]:
+    """Say what a set tells of its group, where it tells more than it stands for."""
+    told = "What stands for several items lists items of its group: somebody in the group has each of them."
+    return [told] if listed else []
+
+
 def mixed_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
     """Say of a table with items what it is, what it protects and what it does not."""
     columns, promise = certificate["columns"], certificate["promise"]
@@ -164,6 +177,7 @@ def mixed_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
             f"It promises nothing against somebody who knows more of a person than {named(quasi)} and so many items, "
             "or items that the person does not have.",
             "All records that fit may have further items in common: these are then known of the person too.",
+            *_sets_in_words(certificate["items"]["sets_list_items_of_groups"]),
             "It does not hide whether somebody is in it at all, nor what another file about the same people adds.",
         ],
     }

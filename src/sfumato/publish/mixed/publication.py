@@ -13,16 +13,16 @@ from sfumato.measures import measure
 from sfumato.mixed.declaration import MixedDeclaration
 from sfumato.mixed.measures.scales import MixedScales, item_losses, known_within_groups
 from sfumato.mixed.mixed_table import MixedTable
+from sfumato.mixed.policy import MixedRequirement
 from sfumato.mixed.reading import with_items_of_file
 from sfumato.mixed.release import MixedRelease
 from sfumato.mixed.study import MixedCandidate, MixedStudy
-from sfumato.mixed.writing import Sheet, files_of, formulas_in, mixed_names, published_sheet, write_drafts
+from sfumato.mixed.writing import Sheet, formulas_in, mixed_names, published_sheet, write_drafts
 from sfumato.phrases import counted
-from sfumato.plain import json_text
+from sfumato.publish.baskets.leaving_items import LeavingItems
 from sfumato.publish.baskets.legend import read_legend
-from sfumato.publish.baskets.publication import legend_line
 from sfumato.publish.certificate import Origin
-from sfumato.publish.leaving import Leaving, check_confirmed, check_unchanged
+from sfumato.publish.leaving import check_confirmed, check_unchanged
 from sfumato.publish.mixed.audit import MixedAudit, audit_mixed
 from sfumato.publish.mixed.cautions import mixed_cautions
 from sfumato.publish.mixed.certificate import (
@@ -31,6 +31,7 @@ from sfumato.publish.mixed.certificate import (
     mixed_in_plain_words,
     public_mixed_certificate,
 )
+from sfumato.publish.mixed.mapping import mixed_mapping
 from sfumato.publish.plain_words import PlainWords
 from sfumato.release import format_of
 from sfumato.table import Table
@@ -38,8 +39,6 @@ from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.choice.exposure import check_shown
 from sfumato.transactions.files.legend import Names
 from sfumato.words.mixed.meanings import mixed_meanings
-
-KIND = "sfumato mapping of a table with items"
 
 
 def leaving_mixed(
@@ -67,12 +66,11 @@ def leaving_mixed(
 
 
 @dataclass(frozen=True)
-class LeavingMixed(Leaving):
+class LeavingMixed(LeavingItems):
     """A release of a table with items on its way out."""
 
     template: ClassVar[str] = "certificate-mixed.html"
-    only_yours: ClassVar[str] = "it tells what was left out"
-    use_of_mapping: ClassVar[str] = "What stands for what: {} (keep it to yourself)"
+    use_of_mapping: ClassVar[str] = "New data can be recoded with: sfumato apply {} NEW --to FILE"
 
     release: MixedRelease
     candidate: MixedCandidate
@@ -93,11 +91,6 @@ class LeavingMixed(Leaving):
         return published_sheet(self.release, self.names)
 
     @property
-    def data(self) -> Sequence[Path]:
-        """The records, and the legend where they need one."""
-        return files_of(self.path, self.names)
-
-    @property
     def inputs(self) -> Sequence[Path]:
         """The files of the table and of its items."""
         return self.study.data.files
@@ -108,14 +101,8 @@ class LeavingMixed(Leaving):
         return replace(self.study.scales, known=self.candidate.requirement.m)
 
     def mapping(self) -> str:
-        """Write what every part of every group stands for."""
-        release, parts = self.release, self.release.parts
-        items = release.data.baskets.items
-        stands = {
-            self.names.texts[parts.labels[part]]: [items[code] for code in parts.members(part)]
-            for part in release.part_supports.nonzero()[0].tolist()
-        }
-        return json_text({"kind": KIND, "requirement": str(self.candidate.requirement), "published": stands})
+        """Write how values and the items of every group were recoded."""
+        return mixed_mapping(self.release, self.candidate.requirement, self.study.data.items, self.names)
 
     def write(self, drafts: Sequence[Path]) -> Mapping[str, int]:
         """Write every record with what is published of its items."""
@@ -131,7 +118,7 @@ class LeavingMixed(Leaving):
         release, candidate = self.release, self.candidate
         meanings, warnings = mixed_meanings(self.scales), mixed_cautions(release, candidate)
         files = dict(zip((target.name for target in self.data), drafts, strict=True))
-        alone = audit_of(release, candidate, drafts, self.escape_formulas)
+        alone = audit_of(release, candidate.requirement, drafts, self.escape_formulas)
         entries = len(self.names.legend)
         outside = public_mixed_certificate(candidate, release, files, entries, alone, warnings, meanings)
         measures = self.scales.prepare(release.data).measure(release).values
@@ -149,6 +136,7 @@ class LeavingMixed(Leaving):
             "anonymizer": str(self.candidate.anonymizer),
             "items_with": str(self.candidate.item_anonymizer),
             "merging": str(self.candidate.merging),
+            "sets": self.candidate.sets,
             "groups": verdict.groups,
             "published_items": verdict.published_items,
             "suppressed": self.release.data.records - self.release.records,
@@ -156,15 +144,9 @@ class LeavingMixed(Leaving):
             "measures": dict(verdict.measures),
         }
 
-    def lines(self, verdict: MixedAudit) -> Sequence[str]:
-        """Say how much was published, and what was re-checked."""
-        rows, items = counted(verdict.records, "record"), counted(verdict.published_items, "published item")
-        return [
-            f"Published {self.path}: {rows} in {counted(verdict.groups, 'group')} with {items}.",
-            f"Re-checked on the written file: {self.candidate.requirement}",
-            f"  That is: {self.candidate.requirement.rule_in_words()}.",
-            *(legend_line(file, len(self.names.legend)) for file in self.data[1:]),
-        ]
+    def published(self, verdict: MixedAudit) -> str:
+        """Say how many records were published, in how many groups."""
+        return f"{counted(verdict.records, 'record')} in {counted(verdict.groups, 'group')}"
 
 
 def audited(
@@ -178,7 +160,8 @@ def audited(
 
     What is promised of sensitive items is about what people have, which no file shows: it was proved on the groups.
     """
-    verdict = audit_of(release, candidate, drafts, escape_formulas, declared)
+    wanted, source, separator = candidate.requirement, original_of(release.data, declared), declared.items.separator
+    verdict = audit_of(release, wanted, drafts, escape_formulas, source, separator=separator)
     if verdict.rare:
         raise AssertionError(f"the audit of the written file failed: {verdict.rare[0]}")
     check_confirmed(verdict, maker_numbers(release, verdict.known))
@@ -187,26 +170,30 @@ def audited(
 
 def audit_of(
     release: MixedRelease,
-    candidate: MixedCandidate,
+    wanted: MixedRequirement,
     drafts: Sequence[Path],
     escape_formulas: bool,
-    declared: MixedDeclaration | None = None,
+    original: Table | None = None,
+    legend: Mapping[str, Sequence[str]] | None = None,
+    separator: str | None = None,
 ) -> MixedAudit:
-    """Audit written drafts by themselves, or against the original as it is declared."""
+    """Audit written drafts by themselves, or against the original, whose items stand in one column."""
     data, roles = release.data, release.data.declared.roles
     written: dict[str, Any] = {"delimiter": ",", "encoding": "utf-8", "header": True}
+    if legend is None and len(drafts) > 1:
+        legend = read_legend(drafts[1])
     return audit_mixed(
         drafts[0],
         roles.quasi,
         data.column,
-        str(confirmed_alone(candidate.requirement, data)),
-        None if declared is None else original_of(data, declared),
+        str(confirmed_alone(wanted, data)),
+        original,
         roles.sensitive,
-        legend=read_legend(drafts[1]) if len(drafts) > 1 else None,
-        tree=data.baskets.tree if declared is not None else None,
-        known=candidate.requirement.m,
-        local=True,
-        original_separator=None if declared is None else declared.items.separator,
+        legend=legend,
+        tree=data.baskets.tree if original is not None else None,
+        known=wanted.m,
+        local=not release.is_one_way,
+        original_separator=separator,
         suppressed="keep",
         escaped_formulas=escape_formulas,
         **(written if format_of(drafts[0]) == "csv" else {}),

@@ -11,11 +11,12 @@ from sfumato.mixed.details import mixed_changes
 from sfumato.mixed.measures.scales import MixedMeasures, MixedScales
 from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.release import MixedRelease
-from sfumato.mixed.writing import Sheet, files_of, formulas_in, mixed_names, published_sheet, write_drafts
+from sfumato.mixed.writing import Sheet, formulas_in, mixed_names, published_sheet, write_drafts
 from sfumato.phrases import counted, wrapped
-from sfumato.publish.baskets.publication import legend_line
+from sfumato.publish.baskets.leaving_items import legend_line
 from sfumato.publish.single import Clock, Single, Target
 from sfumato.release import check_targets, format_of, staged
+from sfumato.transactions.files.writing import files_of
 from sfumato.transactions.measures.queries import fitting_queries
 from sfumato.transactions.policy import known_in_words
 from sfumato.words.columns import changes_sentence
@@ -46,6 +47,7 @@ def single_mixed(data: MixedTable, recipe: Recipe, target: Target, clock: Clock)
         "anonymizer": str(recipe.anonymizer),
         "items_with": str(recipe.item_anonymizer),
         "merging": str(recipe.merging),
+        "sets": recipe.sets,
         "requirement": str(recipe.requirement),
         "groups": release.relational.groups,
         "changes": mixed_changes(release),

@@ -1,0 +1,328 @@
+"""Recoding new records with items as an earlier release was, by the same rules as tables (`publish.applied`).
+
+A record goes to the box that covers it and loses least; its items are published as that group publishes them. Records
+with a value or an item that the mapping does not know there, outside of all boxes, or in groups that fail in the new
+data, are counted by their reason: nothing is published (`rest="refuse"`), or they are left out (`rest="drop"`). A group
+fails where fewer than k of its records, or of those that show up to m published items, are left, or where another part
+of the promise does not hold against the Q of the whole new table. What was left out of a group is left out again.
+The audit of the written draft, with the new records as its original, decides whether the file gets its name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.arrays import Codes, Counts, Flags
+from sfumato.configuration import check_choice
+from sfumato.documents import fields, read_json, text
+from sfumato.engines import Reading, open_rows
+from sfumato.engines.formulas import check_escaping, formula_notice
+from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.mixed.anonymizers.placing import Placed
+from sfumato.mixed.mixed_table import MixedTable
+from sfumato.mixed.reading import items_of_column, items_of_file, tied, with_items_of_file
+from sfumato.mixed.release import SUPPRESSED, MixedRelease, Parts
+from sfumato.mixed.verification import verify
+from sfumato.mixed.writing import formulas_in, published_sheet, write_drafts
+from sfumato.publish.applied import Fitting, LeftOut, Rest, UnknownValues, refusal
+from sfumato.publish.ledger import Ledger, LedgerEntry, file_digest, kept_in, now
+from sfumato.publish.mixed.audit import MixedAudit
+from sfumato.publish.mixed.mapping import KIND, MixedMapping
+from sfumato.publish.mixed.publication import audit_of
+from sfumato.quiet import Quiet
+from sfumato.release import check_targets, format_of, generalization, staged
+from sfumato.table import Assignment, distinct_rows, weighted_counts
+from sfumato.table.table import with_roles
+from sfumato.transactions.baskets import rows_once, taken_rows
+from sfumato.transactions.files.legend import EVERYTHING, Behind, Names, is_spelled
+from sfumato.transactions.files.writing import files_of
+from sfumato.transactions.measures.itemset_counts import rare_itemsets
+
+UNKNOWN = -2
+"""What an item is published as that the mapping does not know in its group."""
+
+
+def is_mixed_mapping(path: Path) -> bool:
+    """Say whether a file is a mapping of a table with items."""
+    return bool(read_json(path, "a mapping of sfumato", fields({"kind": text}))["kind"] == KIND)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AppliedMixed(Quiet):
+    """New records recoded, and what was left out of them."""
+
+    release: MixedRelease
+    mapping: MixedMapping
+    left_out: LeftOut
+    items_file: str | None = None
+
+    @property
+    def names(self) -> Names:
+        """What the file calls what it shows, as the release did, and the legend of what does not say it itself."""
+        shown = [self.release.parts.labels[part] for part in np.flatnonzero(self.release.part_supports).tolist()]
+        legend = {
+            name: self.mapping.stands_for[name]
+            for name in sorted(shown)
+            if name != EVERYTHING
+            and self.mapping.stands_for[name] != (name,)
+            and not is_spelled(name, Behind(self.mapping.stands_for[name], 1), ())
+        }
+        return Names({name: name for name in shown}, legend)
+
+    def write(
+        self,
+        path: str | Path,
+        force: bool = False,
+        escape_formulas: bool = False,
+        inputs: Sequence[Path] = (),
+        ledger: Path | None = None,
+    ) -> tuple[MixedAudit, tuple[str, ...]]:
+        """Write the file and its legend; they get their names only if the audit of what was written finds no fault.
+
+        `inputs` are files that may not be replaced. In a `ledger` it is said what was published. Returns the audit, and
+        what who opens the file should know.
+        """
+        target = Path(path)
+        check_escaping(escape_formulas, target, format_of(target))
+        own = [Path(self.release.data.origin), *([] if self.items_file is None else [Path(self.items_file)])]
+        check_targets(files_of(target, self.names), force, [*own, *inputs, *([] if ledger is None else [ledger])])
+        if ledger is None:
+            return self._written(target, escape_formulas, None)[0]
+        how = partial(self._written, target, escape_formulas)
+        (verdict, notices), again = kept_in(ledger, self.release.data.digest, how)
+        return verdict, (*notices, *again)
+
+    def _written(
+        self, target: Path, escape_formulas: bool, book: Ledger | None
+    ) -> tuple[tuple[MixedAudit, tuple[str, ...]], int]:
+        """Write, audit and name the files; where there is a ledger, its line comes right before the names."""
+        release, names, wanted, number = self.release, self.names, self.mapping.requirement, 0
+        sheet = published_sheet(release, names)
+        with staged(files_of(target, names)) as drafts:
+            write_drafts(sheet, names, drafts, target, escape_formulas)
+            verdict = audit_of(release, wanted, drafts, escape_formulas, self._original(), self.mapping.stands_for)
+            if not verdict.holds:
+                raise InfeasibleError(
+                    f"{target}: the audit of what would be written does not confirm {wanted} against the new records; "
+                    "nothing was written: make a new release"
+                )
+            if book is not None:
+                number = book.begin(self._entry(book.path, target, drafts[0], verdict, escape_formulas))
+        cells = formulas_in(sheet, escape_formulas) if format_of(target) == "csv" else {}
+        return (verdict, (*release.data.notices, *formula_notice(cells, escape_formulas))), number
+
+    def _original(self) -> Any:
+        """Return the new records with their items in one column, as the audit reads them."""
+        data, items = self.release.data, self.mapping.items
+        if self.items_file is None:
+            return data.declared
+        return with_items_of_file(data.declared, self.items_file, str(items["id"]), str(items["item"]))
+
+    def _entry(self, ledger: Path, target: Path, draft: Path, verdict: MixedAudit, escaped: bool) -> LedgerEntry:
+        """Say what is published, of what, and what was confirmed."""
+        left_out = self.left_out
+        return LedgerEntry(
+            when=now(),
+            file=os.path.relpath(target, ledger.parent),
+            file_digest=file_digest(draft),
+            source=self.release.data.origin,
+            source_digest=self.release.data.digest,
+            mapping_digest=self.mapping.digest,
+            records=left_out.of,
+            published=verdict.records,
+            left_out={name: getattr(left_out, name) for name in ("missing", "unknown", "outside", "failing")},
+            promised=str(self.mapping.requirement),
+            confirmed={name: value for name, value in verdict.measures.items() if isfinite(value)},
+            escaped=escaped,
+        )
+
+
+def apply_mixed(
+    mapping: MixedMapping, source: Any, rest: Rest = "refuse", items_file: str | None = None, **reading: Any
+) -> AppliedMixed:
+    """Recode new records with items as an earlier release was; `items_file` is the second file, where there was one."""
+    check_choice("rest", rest, ("refuse", "drop"))
+    data = _opened(mapping, source, items_file, reading)
+    fitting = MixedFitting(data, mapping)
+    left_out = fitting.left_out
+    if rest == "refuse" and left_out.records > left_out.missing:
+        raise refusal(data.origin, left_out)
+    if not fitting.admitted.any():
+        raise InfeasibleError(
+            f"{data.origin}: no group of the mapping satisfies {mapping.requirement} in this data "
+            f"({'; '.join(left_out.reasons())}); make a new release"
+        )
+    release = fitting.release()
+    verify(release, mapping.requirement)
+    return AppliedMixed(release, mapping, left_out, items_file)
+
+
+def _opened(mapping: MixedMapping, source: Any, items_file: str | None, reading: dict[str, Any]) -> MixedTable:
+    """Open the new records as the old were: values, and where their items stand."""
+    items, known = mapping.items, mapping.table
+    if (items["column"] is None) != (items_file is not None):
+        where = (
+            f"in a column, {items['column']!r}; leave out" if items_file else "in a second file; name the new one with"
+        )
+        raise BadInputError(f"{source}: the mapping has the items of records {where} --items-file")
+    owner = items["column"] or items["id"] or ""
+    na = tuple(dict.fromkeys((*known.na, *reading.get("na", ()))))
+    written = tuple(dict.fromkeys((*reading.get("as_written", ()), owner)))
+    rows = open_rows(source, Reading(**{**reading, "na": na, "usual": known.notations, "as_written": written}))
+    if owner not in rows.columns:
+        raise BadInputError(f"{rows.origin}: there is no column {owner!r}, which the mapping has; give it that name")
+    table = with_roles(rows, known.roles, known.hierarchies, known.missing, "count")
+    if items_file is None:
+        held = items_of_column(table, owner, items["separator"])
+    else:
+        held = items_of_file(table, items_file, owner, items["item"] or "")
+    return tied(table, held, mapping.column, owner, None, mapping.sensitive)
+
+
+@dataclass(frozen=True, eq=False)
+class MixedFitting:
+    """Which new records a mapping fits, the groups that they form, and what their items are published as."""
+
+    data: MixedTable
+    mapping: MixedMapping
+
+    @cached_property
+    def of_table(self) -> Fitting:
+        """The same of the quasi-identifiers and sensitive columns."""
+        return Fitting(self.data.table, self.mapping.table)
+
+    @cached_property
+    def pairs(self) -> tuple[Counts, Counts]:
+        """The pairs of a cell and a basket that some box covers, and the group of each."""
+        assignment, _, _ = self.of_table.boxes
+        group_of = np.full(self.data.cells.size, -1, np.int64)
+        group_of[assignment.cell] = assignment.group
+        group = group_of[self.data.pairs.cell]
+        inside = np.flatnonzero(group >= 0)
+        return inside, group[inside]
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """Everything that items may be published as."""
+        return tuple(self.mapping.stands_for)
+
+    @cached_property
+    def published(self) -> tuple[Counts, Codes]:
+        """For every item of every pair that is covered the place of its pair, and its text, left out or unknown."""
+        baskets, (pair, group) = self.data.baskets, self.pairs
+        starts, codes = taken_rows(baskets.starts, baskets.codes, self.data.pairs.basket[pair])
+        row = np.repeat(np.arange(len(pair)), np.diff(starts))
+        _, lo, hi = self.of_table.boxes
+        boxes = zip(self.mapping.table.lo.tolist(), self.mapping.table.hi.tolist(), strict=True)
+        place = {(*low, *high): box for box, (low, high) in enumerate(boxes)}
+        ways = [self.mapping.groups[place[(*low, *high)]] for low, high in zip(lo.tolist(), hi.tolist(), strict=True)]
+        number = {name: code for code, name in enumerate(self.texts)} | {None: SUPPRESSED}
+        keys, which = np.unique(group[row] * len(baskets.items) + codes, return_inverse=True)
+        called = [
+            number[ways[key // len(baskets.items)][label]] if label in ways[key // len(baskets.items)] else UNKNOWN
+            for key in keys.tolist()
+            for label in (baskets.items[key % len(baskets.items)],)
+        ]
+        return row, np.array(called, np.int32)[which.ravel()]
+
+    @cached_property
+    def fits(self) -> Flags:
+        """The pairs that are covered and of which the mapping knows every item."""
+        row, text = self.published
+        fits = np.ones(len(self.pairs[0]), np.bool_)
+        fits[row[text == UNKNOWN]] = False
+        return fits
+
+    @cached_property
+    def assignment(self) -> Assignment:
+        """The groups of the records that fit, admitted or not."""
+        (pair, group), pairs = self.pairs, self.data.pairs
+        kept = pair[self.fits]
+        return Assignment.gathered(pairs.cell[kept], group[self.fits], pairs.count[kept])
+
+    @cached_property
+    def admitted(self) -> Flags:
+        """The groups that keep the promise, in their sensitive values and in every set of up to m published items."""
+        wanted, (pair, group) = self.mapping.requirement, self.pairs
+        groups = len(self.of_table.boxes[1])
+        admitted = wanted.of_groups.admits(self.data.cells.histograms(self.assignment, groups))
+        row, text = self.published
+        kept = self.fits[row] & (text != SUPPRESSED)
+        starts, codes = rows_once(row[kept], text[kept], len(pair))
+        width = max(len(self.texts), 1)
+        used, tagged = np.unique(np.repeat(group, np.diff(starts)) * width + codes, return_inverse=True)
+        count = np.where(self.fits, self.data.pairs.count[pair], 0)
+        for size in range(1, wanted.m + 1):
+            rows = (starts, tagged.ravel().astype(np.int32), count)
+            sets, _, _ = rare_itemsets(*rows, len(used), size, wanted.k)
+            admitted[used[sets[:, 0]] // width] = False
+        return admitted
+
+    @cached_property
+    def left_out(self) -> LeftOut:
+        """Everything that does not fit, by its reason."""
+        table, (pair, _), assignment = self.of_table, self.pairs, self.assignment
+        _, text = self.published
+        unknown = int(self.data.pairs.count[pair[~self.fits]].sum())
+        by_column = [table.described(name) for name, cell in table.unknown_in.items() if cell.any()]
+        if unknown:
+            codes = taken_rows(self.data.baskets.starts, self.data.baskets.codes, self.data.pairs.basket[pair])[1]
+            example = self.data.baskets.items[int(codes[text == UNKNOWN][0])]
+            by_column.append(UnknownValues(self.data.column, unknown, example))
+        in_table = int(self.data.cells.counts[~table.known].sum())
+        return LeftOut(
+            missing=self.data.table.dropped,
+            unknown=in_table + unknown,
+            unknown_by_column=tuple(by_column),
+            outside=self.data.records - in_table - table.boxes[0].records,
+            failing=int(assignment.count[~self.admitted[assignment.group]].sum()),
+            failing_groups=int((~self.admitted[np.unique(assignment.group)]).sum()),
+            of=self.data.records + self.data.table.dropped,
+            requirement=str(self.mapping.requirement),
+        )
+
+    def release(self) -> MixedRelease:
+        """Publish the groups that are admitted."""
+        data, (pair, group), (_, lo, hi) = self.data, self.pairs, self.of_table.boxes
+        number = np.full(len(lo), -1, np.int64)
+        number[self.admitted] = distinct_rows(np.concatenate([lo, hi], axis=1)[self.admitted])[1]
+        assignment = self.assignment.only(self.admitted)
+        relational = generalization(data.table, assignment, lo[self.admitted], hi[self.admitted], whole=True)
+        kept = self.fits & (number[group] >= 0)
+        entries = Placed(pair[kept], number[group[kept]], data.pairs.count[pair[kept]])
+        rows, first = self._rows(entries)
+        row, text = self.published
+        part = _by_rows(row, text, np.flatnonzero(kept)[first])
+        return MixedRelease(data, relational, entries, *rows, self._parts(), part, "mapping")
+
+    def _rows(self, entries: Placed) -> tuple[tuple[Counts, Counts, Counts], Counts]:
+        """Gather entries to rows, the distinct pairs of a group and a basket; and an entry of each."""
+        width = self.data.baskets.distinct
+        keys = entries.group * width + self.data.pairs.basket[entries.pair]
+        distinct, first, which = np.unique(keys, return_index=True, return_inverse=True)
+        count = weighted_counts(which.ravel(), entries.count, len(distinct))
+        return (distinct // width, distinct % width, count), first
+
+    def _parts(self) -> Parts:
+        """Return everything that items are published as; of the items each stands for those that occur."""
+        places, stands = self.data.baskets.places, self.mapping.stands_for
+        members = [[places[item] for item in stands[name] if item in places] for name in self.texts]
+        starts = np.concatenate([[0], np.cumsum([len(one) for one in members])]).astype(np.int64)
+        items = np.array([code for one in members for code in sorted(one)], np.int32)
+        sizes = np.array([len(stands[name]) for name in self.texts], np.int64)
+        known = {item for one in (*stands.values(), *self.mapping.groups) for item in one}
+        return Parts(self.texts, sizes, starts, items, len(known))
+
+
+def _by_rows(row: Counts, text: Codes, wanted: Counts) -> Codes:
+    """Return the texts of some rows, one after the other."""
+    starts = np.searchsorted(row, np.arange(int(wanted.max(initial=-1)) + 2))
+    return taken_rows(starts, text, wanted)[1]
