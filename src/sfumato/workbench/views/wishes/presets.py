@@ -137,11 +137,11 @@ def mixed_parts_for(study: MixedStudy, table: Table, wishes: Wishes) -> dict[str
     asked = [_beside_items(text, table, wishes.known) for text in requirements(table, wishes)]
     sizes = [k for k in SIZES[wishes.recipient] if k <= table.cells.records] or [1]
     content = tomlkit.parse(usual_mixed(study.name, study.data, sizes, wishes.known).to_toml()).unwrap()
-    made, *ends = content["candidates"]
+    of_groups, common, *ends = content["candidates"]  # sets of a group's items, and those of one tree
     return {
         "axes": list(study.axes),
         "scales": {"known": wishes.known},
-        "candidates": [{**made, "requirements": asked}, *ends],
+        "candidates": [*({**made, "requirements": asked} for made in (of_groups, common)), *ends],
     }
 
 
