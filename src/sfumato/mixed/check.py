@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,16 +12,15 @@ from sfumato.errors import SfumatoError
 from sfumato.mixed.measures.attacks import Persons
 from sfumato.mixed.measures.reader import MixedReader, Questions
 from sfumato.mixed.mixed_table import MixedTable
-from sfumato.mixed.study import MixedStudy
-from sfumato.quiet import Quiet
-from sfumato.transactions.check import BasketProblem
+from sfumato.mixed.study import MixedCandidate, MixedStudy
+from sfumato.transactions.check import BasketProblem, ItemsCheck, lengths_of, problems_of
 from sfumato.transactions.measures.attacks import Linking
 
 MOST_KNOWN = 3
 
 
 @dataclass(frozen=True, repr=False)
-class MixedCheck(Quiet):
+class MixedCheck(ItemsCheck):
     """What is said of a table with items as it stands."""
 
     table: str
@@ -54,15 +53,6 @@ class MixedCheck(Quiet):
     candidates: int = 0
     problems: tuple[BasketProblem, ...] = ()
 
-    @property
-    def valid(self) -> bool:
-        """Whether every candidate of the study can be made, as far as that is known beforehand."""
-        return not self.problems
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values."""
-        return asdict(self)
-
 
 def check_mixed(data: MixedTable, study: MixedStudy | None = None) -> MixedCheck:
     """Say how risky a table with items is as it stands, and which candidates of a study cannot be made."""
@@ -77,7 +67,6 @@ def check_mixed(data: MixedTable, study: MixedStudy | None = None) -> MixedCheck
         by_items[known] = reader.fitting(Questions.of_items(data, asked)) if kept else np.zeros(0, np.int64)
         by_both[known] = reader.fitting(persons.questions(data, range(len(persons.items)), persons.items, True))
     points = data.cells.points.counts
-    lengths = np.repeat(data.baskets.lengths, data.baskets.weights)
     return MixedCheck(
         table=data.origin,
         records=data.records,
@@ -86,11 +75,7 @@ def check_mixed(data: MixedTable, study: MixedStudy | None = None) -> MixedCheck
         items=len(data.baskets.items),
         tree=data.baskets.tree is not None,
         empty=data.baskets.size - data.baskets.filled,
-        lengths={
-            "mean": float(lengths.mean()),
-            "median": float(np.median(lengths)),
-            "most": float(lengths.max()),
-        },
+        lengths=lengths_of(data.baskets),
         below=linking.below,
         alone_by_quasi=float(points[points == 1].sum() / data.records),
         few_by_quasi=float(points[points < linking.below].sum() / data.records),
@@ -101,7 +86,7 @@ def check_mixed(data: MixedTable, study: MixedStudy | None = None) -> MixedCheck
         notices=data.notices,
         study=None if study is None else study.name,
         candidates=0 if study is None else len(study.candidates),
-        problems=() if study is None else tuple(_problems(study, data)),
+        problems=() if study is None else _problems(study, data),
     )
 
 
@@ -109,19 +94,17 @@ def _share(fits: Any, below: int) -> float:
     return float((fits < below).mean()) if len(fits) else 0.0
 
 
-def _problems(study: MixedStudy, data: MixedTable) -> list[BasketProblem]:
-    problems = []
+def _problems(study: MixedStudy, data: MixedTable) -> tuple[BasketProblem, ...]:
+    ready = study.scales.prepare(data).ready
+    return problems_of(study.candidates, ready, lambda candidate: _reason(candidate, data))
+
+
+def _reason(candidate: MixedCandidate, data: MixedTable) -> str | None:
+    """Say why a candidate cannot be made, where that is known without making it."""
     try:
-        study.scales.prepare(data).ready()
+        candidate.check(data)
     except SfumatoError as error:
-        problems.append(BasketProblem("[scales]", str(error)))
-    for candidate in study.candidates:
-        try:
-            candidate.check(data)
-        except SfumatoError as error:
-            problems.append(BasketProblem(str(candidate), str(error)))
-            continue
-        if data.records < candidate.requirement.k:
-            reason = f"there are only {data.records:,} records, so k can be at most {data.records:,}"
-            problems.append(BasketProblem(str(candidate), reason))
-    return problems
+        return str(error)
+    if data.records < candidate.requirement.k:
+        return f"there are only {data.records:,} records, so k can be at most {data.records:,}"
+    return None

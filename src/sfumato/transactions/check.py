@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -30,8 +30,29 @@ class BasketProblem:
     reason: str
 
 
+class ItemsCheck(Quiet):
+    """What is said of records with items as they stand, and of a study of them."""
+
+    study: str | None
+    candidates: int
+    problems: tuple[BasketProblem, ...]
+    items: int
+    tree: bool
+    empty: int
+    lengths: Mapping[str, float]
+
+    @property
+    def valid(self) -> bool:
+        """Whether every candidate of the study can be made, as far as that is known beforehand."""
+        return not self.problems
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return asdict(self)  # type: ignore[call-overload, no-any-return]
+
+
 @dataclass(frozen=True, repr=False)
-class BasketCheck(Quiet):
+class BasketCheck(ItemsCheck):
     """What is said of baskets as they stand."""
 
     baskets: str
@@ -61,15 +82,6 @@ class BasketCheck(Quiet):
     candidates: int = 0
     problems: tuple[BasketProblem, ...] = ()
 
-    @property
-    def valid(self) -> bool:
-        """Whether every candidate of the study can be made, as far as that is known beforehand."""
-        return not self.problems
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values."""
-        return asdict(self)
-
 
 def check_baskets(baskets: Baskets, known: int = 2, study: BasketStudy | None = None) -> BasketCheck:
     """Say how risky baskets are as they stand, and which candidates of a study cannot be made."""
@@ -77,7 +89,6 @@ def check_baskets(baskets: Baskets, known: int = 2, study: BasketStudy | None = 
     spread = itemset_spread(rows, known)
     reader, linking = BasketReader.of_baskets(baskets), Linking()
     fits = {n: reader.matches(linking.draw(baskets, n)) for n in range(1, MOST_KNOWN + 1)}
-    lengths = np.repeat(baskets.lengths, baskets.weights)
     rarest = weakest(rows, SHOWN) if known > 1 else [entry for entry in weakest(rows, SHOWN) if len(entry[1]) == 1]
     return BasketCheck(
         baskets=baskets.origin,
@@ -85,11 +96,7 @@ def check_baskets(baskets: Baskets, known: int = 2, study: BasketStudy | None = 
         empty=baskets.size - baskets.filled,
         items=len(baskets.items),
         tree=baskets.tree is not None,
-        lengths={
-            "mean": float(lengths.mean()),
-            "median": float(np.median(lengths)),
-            "most": float(lengths.max()),
-        },
+        lengths=lengths_of(baskets),
         known=known,
         rare_items={k: int((baskets.supports < k).sum()) for k in THRESHOLDS},
         rare_sets={k: _below(spread, k) for k in THRESHOLDS},
@@ -99,7 +106,7 @@ def check_baskets(baskets: Baskets, known: int = 2, study: BasketStudy | None = 
         notices=baskets.notices,
         study=None if study is None else study.name,
         candidates=0 if study is None else len(study.candidates),
-        problems=() if study is None else tuple(_problems(study, baskets)),
+        problems=() if study is None else _problems(study, baskets),
     )
 
 
@@ -108,17 +115,31 @@ def _below(spread: Spread, k: int) -> float:
     return int(spread.numbers[spread.supports < k].sum()) / total if total else 0.0
 
 
-def _problems(study: BasketStudy, baskets: Baskets) -> list[BasketProblem]:
+def lengths_of(baskets: Baskets) -> dict[str, float]:
+    """Say how many items records have: the mean, the median and the most."""
+    lengths = np.repeat(baskets.lengths, baskets.weights)
+    return {"mean": float(lengths.mean()), "median": float(np.median(lengths)), "most": float(lengths.max())}
+
+
+def problems_of(
+    candidates: Iterable[Any], prepared: Callable[[], object], reason: Callable[[Any], str | None]
+) -> tuple[BasketProblem, ...]:
+    """List what of a study cannot be: its scales, where preparing them fails, and candidates, by the reason of each."""
     problems = []
     try:
-        study.scales.prepare(baskets).ready()
+        prepared()
     except SfumatoError as error:
         problems.append(BasketProblem("[scales]", str(error)))
-    for candidate in study.candidates:
-        reason = _reason(candidate, baskets)
-        if reason is not None:
-            problems.append(BasketProblem(str(candidate), reason))
-    return problems
+    for candidate in candidates:
+        why = reason(candidate)
+        if why is not None:
+            problems.append(BasketProblem(str(candidate), why))
+    return tuple(problems)
+
+
+def _problems(study: BasketStudy, baskets: Baskets) -> tuple[BasketProblem, ...]:
+    ready = study.scales.prepare(baskets).ready
+    return problems_of(study.candidates, ready, lambda candidate: _reason(candidate, baskets))
 
 
 def _reason(candidate: BasketCandidate, baskets: Baskets) -> str | None:

@@ -11,7 +11,7 @@ from sfumato.phrases import counted, listed, percent
 from sfumato.tradeoff.check import Check, RepeatedPersons
 from sfumato.transactions.check import BasketCheck
 from sfumato.transactions.policy import known_in_words
-from sfumato.words.mixed.check import mixed_check_parts
+from sfumato.words.mixed.check import items_lines, lengths_in_words, mixed_check_parts, study_lines
 
 KNOWN_FOR = {11: ", the threshold of EMA policy 0070 and Health Canada"}
 SENTENCE = 5
@@ -39,7 +39,7 @@ def check_parts(check: Check | BasketCheck | MixedCheck) -> dict[str, list[str]]
         parts = mixed_check_parts(check)
     elif isinstance(check, BasketCheck):
         parts = {
-            "study": _basket_study(check),
+            "study": study_lines(check),
             "baskets": _baskets(check),
             "known": _known_items(check),
             "sets": _sets(check),
@@ -249,28 +249,12 @@ def _expected(number: float) -> str:
 # -- baskets
 
 
-def _basket_study(check: BasketCheck) -> Iterator[str]:
-    if check.study is None:
-        return
-    many = counted(check.candidates, "candidate")
-    if not check.problems:
-        yield f"The study {check.study!r} can be explored: nothing speaks against its {many}."
-        return
-    yield f"Of the study {check.study!r} with {many} this cannot be made:"
-    for problem in check.problems:
-        yield f"  {problem.candidate}: {problem.reason}"
-
-
 def _baskets(check: BasketCheck) -> Iterator[str]:
-    lengths = check.lengths
     yield (
         f"{check.baskets}: {counted(check.records, 'record')}, each a set of some of {counted(check.items, 'item')}; "
-        f"{lengths['mean']:.3g} items on average, {lengths['median']:.3g} in the middle, {lengths['most']:.0f} at most."
+        f"{lengths_in_words(check)}."
     )
-    if check.empty:
-        yield f"{counted(check.empty, 'record')} without any item."
-    if not check.tree:
-        yield "There is no tree of items (--tree), so items can be generalized to sets or by their order only."
+    yield from items_lines(check)
 
 
 def _known_items(check: BasketCheck) -> Iterator[str]:

@@ -6,15 +6,17 @@ from collections.abc import Iterator
 
 from sfumato.mixed.check import MixedCheck
 from sfumato.phrases import counted, listed, percent
+from sfumato.transactions.check import ItemsCheck
 from sfumato.transactions.policy import known_in_words
 
 
 def mixed_check_parts(check: MixedCheck) -> dict[str, Iterator[str]]:
     """Write the paragraphs of a check by what they are about."""
-    return {"study": _study(check), "table": _table(check), "known": _known(check)}
+    return {"study": study_lines(check), "table": _table(check), "known": _known(check)}
 
 
-def _study(check: MixedCheck) -> Iterator[str]:
+def study_lines(check: ItemsCheck) -> Iterator[str]:
+    """Say what of a study cannot be made."""
     if check.study is None:
         return
     many = counted(check.candidates, "candidate")
@@ -26,17 +28,28 @@ def _study(check: MixedCheck) -> Iterator[str]:
         yield f"  {problem.candidate}: {problem.reason}"
 
 
-def _table(check: MixedCheck) -> Iterator[str]:
+def lengths_in_words(check: ItemsCheck) -> str:
+    """Say how many items records have."""
     lengths = check.lengths
-    yield (
-        f"{check.table}: {counted(check.records, 'record')}, each with {listed(check.quasi)} and a set of some of "
-        f"{counted(check.items, 'item')} ({check.column}); {lengths['mean']:.3g} items on average, "
-        f"{lengths['median']:.3g} in the middle, {lengths['most']:.0f} at most."
+    return (
+        f"{lengths['mean']:.3g} items on average, {lengths['median']:.3g} in the middle, {lengths['most']:.0f} at most"
     )
+
+
+def items_lines(check: ItemsCheck) -> Iterator[str]:
+    """Say what is unusual about the items."""
     if check.empty:
         yield f"{counted(check.empty, 'record')} without any item."
     if not check.tree:
         yield "There is no tree of items (--tree), so items can be generalized to sets or by their order only."
+
+
+def _table(check: MixedCheck) -> Iterator[str]:
+    yield (
+        f"{check.table}: {counted(check.records, 'record')}, each with {listed(check.quasi)} and a set of some of "
+        f"{counted(check.items, 'item')} ({check.column}); {lengths_in_words(check)}."
+    )
+    yield from items_lines(check)
 
 
 def _known(check: MixedCheck) -> Iterator[str]:
