@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # many tests start processes, and each would compile all of the package
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")  # Spark Connect's threads, woken in a fork, can end it
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 NOT_TABLES = ("basket", "diagnoses", "expectation", "inference", "legend", "loukides", "overlap", "patients")
 """What files are called whose tests compile kernels of baskets, and few or none of those of tables."""

@@ -61,7 +61,7 @@ def _listed(release: MixedRelease, candidate: MixedCandidate) -> Iterator[Cautio
         f"{listed.groups:,} of {counted(listed.of_groups, 'group')} list every item that their sets stand for; the "
         f"longest list has {counted(listed.most, 'item')} ({share} of all) of {counted(listed.records, 'record')}; "
         f"{counted(listed.rare, 'listed item')} fewer than {counted(candidate.requirement.k, 'record')} of the whole "
-        "table have. `--sets common` lists nothing of the kind"
+        "table have. Sets that all groups have in common (sets = common) list nothing of the kind"
         if listed.groups
         else "",
     )
