@@ -264,3 +264,36 @@ def test_a_loss_that_is_too_small_to_be_written_is_not_written_as_none(tmp_path:
     assert found["ul_log2"] == pytest.approx(mine["ul_log2"]) and -420 < found["ul_log2"] < -400
     whole = global_release(baskets, set_recoding(baskets.items, np.zeros(420, int)))
     assert audit_baskets(write_baskets(whole, tmp_path / "w.csv"), original=baskets)["ul"] == 1
+
+
+OWNERS = {
+    "baskets": (
+        '[baskets]\nsource = "rows.txt"',
+        "a b\na c\nb c\na b c\na\n",
+        'anonymizers = ["coat weights={file}"]',
+        "",
+    ),
+    "patients": (
+        '[table]\nsource = "rows.csv"\nquasi = ["age"]\n[items]\ncolumn = "codes"',
+        "age,codes\n" + "20,a;b\n20,a;c\n20,b;c\n" * 2,
+        'anonymizers = ["mondrian"]\nitem_anonymizers = ["coat weights={file}"]',
+        "k-",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", OWNERS)
+def test_nobody_learns_what_the_owners_file_of_weights_is_called(kind: str, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    data, rows, makers, more = OWNERS[kind]
+    Path("rows.txt" if kind == "baskets" else "rows.csv").write_text(rows)
+    Path("hush.txt").write_text("a: 3 10\n")
+    required = f'requirements = ["{more}km-anonymity k=2 m=1"]'
+    Path("s.toml").write_text(f'name = "s"\n{data}\n[[candidates]]\n{makers.format(file="hush.txt")}\n{required}\n')
+    assert run("explore", "s.toml", "--out", "m")[0] == 0
+    point = json.loads(Path("m/points.json").read_text())["points"][0]
+    assert run("release", "m", "--point", point["id"], "--to", "r.csv")[0] == 0
+    public = [*Path().glob("r.csv.certificate-public.*"), Path("m/report-public.html")]
+    assert len(public) == 3 and "hush" in Path("r.csv.certificate.json").read_text()
+    assert [path.name for path in public if "hush" in path.read_text()] == []
+    assert "a file" in json.loads(Path("r.csv.certificate-public.json").read_text())["anonymizer"]

@@ -15,7 +15,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sfumato.configuration import without_seed
 from sfumato.documents import fields, in_shape, listed, number, one_of, plain, read_json, text
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES
@@ -123,9 +122,9 @@ def public_certificate(
 
 
 def public_maker(candidate: Candidate) -> str:
-    """Name who made a release: without a seed, and without what a search found by looking at all records."""
+    """Name who made a release as everybody may know it, and without what a search found by looking at all records."""
     maker = candidate.anonymizer
-    return maker.name if maker.is_found else str(without_seed(maker))
+    return maker.name if maker.is_found else str(maker.public)
 
 
 def certificate(

@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.configuration import without_seed
 from sfumato.engines.item_files import LONG
 from sfumato.measures import MEASURES
 from sfumato.publish.baskets.audit import BasketAudit
@@ -57,7 +56,7 @@ def public_basket_certificate(
         "relative_to": "the file",
         "measures": dict(alone.measures),
         "meaning": {name: MEASURES[name].meaning for name in alone.measures},
-        "anonymizer": str(without_seed(candidate.anonymizer)),
+        "anonymizer": str(candidate.public.anonymizer),
         **foot([meaning for meaning in meanings if meaning[0] in PUBLIC_MEANINGS], cautions, name),
         "verify": [*_verify(name, layout, candidate.requirement, alone.known), *_required(asked)],
     }

@@ -63,7 +63,7 @@ def public_mixed_certificate(
         "relative_to": "the file",
         "measures": {name: value for name, value in alone.measures.items() if name in MEASURES},
         "meaning": {name: MEASURES[name].meaning for name in alone.measures if name in MEASURES},
-        "anonymizer": f"{candidate.public.anonymizer} with {candidate.item_anonymizer}",
+        "anonymizer": f"{candidate.public.anonymizer} with {candidate.public.item_anonymizer}",
         **foot([meaning for meaning in meanings if meaning[0] in PUBLIC_MEANINGS], cautions, name),
         "verify": verify_words(name, release, confirmed_alone(candidate.requirement, data)),
     }
