@@ -158,10 +158,10 @@ class Run:
             else:
                 self._heard(kind, event)
         code = process.wait()
+        if code == 0:  # also where it was cancelled in the moment in which its map was there
+            return {"state": "done", "sentence": said}
         if self._cancelled.is_set() or code == EXIT_CODE:
             return {"state": "stopped", "sentence": t("run.stopped")}
-        if code == 0:
-            return {"state": "done", "sentence": said}
         return {"state": "failed", "sentence": said or t("run.died")}
 
     def _begun(self) -> subprocess.Popen[str]:

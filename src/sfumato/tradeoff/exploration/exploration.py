@@ -19,7 +19,7 @@ from sfumato.configuration import without_seed
 from sfumato.errors import InfeasibleError, SfumatoError, StoppedError, lacks_memory
 from sfumato.kernels import source_digest
 from sfumato.measures import Prepared, Remake, published_risks
-from sfumato.process.interrupts import Cancel, look
+from sfumato.process.interrupts import Cancel, look, pressed
 from sfumato.release import Published, RecordRelease, Release
 from sfumato.release.changes import column_changes
 from sfumato.rooms import up_to
@@ -126,7 +126,7 @@ class Exploration(Generic[Own]):
         if not wanted:
             return
         for candidate, point in self.crew.each(self._measure, wanted, ends):
-            if point.reason != NO_MEMORY:
+            if _says_something(point):
                 self.cache.add_point(self.key(candidate), point)
             yield candidate, point
 
@@ -279,6 +279,11 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
         return attacks(values)
 
     return attempted(Point(candidate.id, candidate, "measured"), measurement)
+
+
+def _says_something(point: Point) -> bool:
+    """Say whether a point tells of its candidate: not where memory lacked, or Ctrl-C ended its program or its query."""
+    return point.reason != NO_MEMORY and not (point.status == "failed" and pressed())
 
 
 def attempted(point: Point, measurement: Callable[[], Mapping[str, Any]]) -> Point:
