@@ -24,7 +24,7 @@ from sfumato.publish.plain_words import table_in_plain_words
 from sfumato.report import save_map
 from sfumato.report.page import page
 from sfumato.rooms import up_to
-from sfumato.words.command import DECLARED
+from sfumato.words.kinds.table import DECLARED
 
 pytestmark = pytest.mark.quick
 

@@ -24,7 +24,7 @@ from sfumato.release.changes import column_changes
 from sfumato.table import Table
 from sfumato.tradeoff.choice.exposure import hardly_changed
 from sfumato.tradeoff.choice.optimum import Decided
-from sfumato.tradeoff.exploration.cache import Cache, mend_cache
+from sfumato.tradeoff.exploration.cache import Cache
 from sfumato.tradeoff.exploration.details import attack_tables, details, noisy_details, pictured, record_details
 from sfumato.tradeoff.limit.limit import AXES, Limit, limit
 from sfumato.tradeoff.map import Map, Point
@@ -86,9 +86,9 @@ class Exploration(Generic[Own]):
         self.crew = Crew(workers, cancel)
         self.work = self.crew.do(lambda: study.opened(data))
         self.study = self.work.study
-        if sentence := mend_cache(cache):
-            warnings.warn(sentence, stacklevel=2)
         self.cache = Cache(cache)
+        if self.cache.mended:
+            warnings.warn(self.cache.mended, stacklevel=2)
 
     def explored(self, report: Progress) -> Map:
         """Measure all candidates that are not known yet, and return the map."""
