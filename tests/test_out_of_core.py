@@ -24,6 +24,7 @@ import pytest
 import sfumato
 from plain_engine import PlainEngine
 from sfumato.engines import Coding, Layout, Placement, Reading, Texts, open_rows
+from sfumato.engines.duckdb import published_rows
 from sfumato.engines.duckdb.coding import CodedColumn, Packing
 from sfumato.errors import BadInputError
 from sfumato.process.spill import spill_folder
