@@ -36,6 +36,7 @@ from sfumato.publish.foreign.certificate import (
 from sfumato.publish.formulas import written_formulas
 from sfumato.publish.leaving import AGREE, Leaving
 from sfumato.publish.plain_words import PlainWords
+from sfumato.publish.written_table import delimiter_of
 from sfumato.release import RecordRelease, Release, counts_people, format_of
 from sfumato.release.writing import GROUP
 from sfumato.requirements import requirement
@@ -132,7 +133,7 @@ class LeavingForeign(Leaving):
             require=self.maker.claim if holds else None,
             suppressed="keep",
             missing=self.maker.missing,
-            delimiter=_delimiter(self.path),
+            delimiter=delimiter_of(self.path),
             header=True,
             escaped_formulas=self.escape_formulas,
         )
@@ -156,7 +157,7 @@ class LeavingForeign(Leaving):
         if maker.people and columns.quasi:
             parts = () if maker.claim is None else requirement(maker.claim).parts
             applicable = tuple(part for part in parts if columns.sensitive or not part.about_sensitive)
-            reading = _delimiter(self.path)
+            reading = delimiter_of(self.path)
             alone = read_alone(drafts[0], columns, maker.form, applicable, reading, self.escape_formulas)
         warnings = foreign_cautions(maker, columns)
         file = ForeignFile(maker, columns, self.path, drafts[0], self.rows.num_rows, alone)
@@ -208,7 +209,3 @@ def verdict_words(findings: Mapping[str, Any]) -> str:
     """Say what became of a claim."""
     words = {"holds": "Confirmed on the file", "fails": "It does not hold", "unchecked": "It could not be checked"}
     return f"{words[findings['verdict']]}: {findings['why']}"
-
-
-def _delimiter(path: Path) -> str | None:
-    return "," if format_of(path) == "csv" else None

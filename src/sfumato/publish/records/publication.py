@@ -26,6 +26,7 @@ from sfumato.publish.noisy.cautions import columns_left_out
 from sfumato.publish.plain_words import PlainWords, records_in_plain_words
 from sfumato.publish.records.cautions import record_cautions
 from sfumato.publish.records.certificate import public_record_certificate, record_certificate
+from sfumato.publish.written_table import delimiter_of
 from sfumato.release import RecordRelease, format_of
 from sfumato.release.records import unchanged_values
 from sfumato.release.writing import inputs_of
@@ -88,7 +89,7 @@ class LeavingRecords(Leaving):
     def verify(self, drafts: Sequence[Path]) -> FileAlone:
         """Read the file back: just the records that were made, and what is promised of them holds."""
         check_records(self.release, drafts[0], self.escape_formulas)
-        delimiter = "," if format_of(self.path) == "csv" else None
+        delimiter = delimiter_of(self.path)
         parts = self.maker.promises
         if parts:
             verdict = audit(
