@@ -353,6 +353,18 @@ def test_a_program_is_ended_when_the_work_is_cancelled(tmp_path):
     assert time.monotonic() - started < 10
 
 
+def test_a_program_that_ctrl_c_has_ended_is_run_again(tmp_path):
+    """That it failed then says nothing of it, so the cache does not keep it; what fails by itself is kept."""
+    (tmp_path / "make.py").write_text("raise SystemExit(9)", encoding="utf-8")
+    folder_with(tmp_path, f'[[candidates]]\ncommand = "{sys.executable} make.py {{table}} {{out}}"\n')
+    cache = tmp_path / "map" / "cache.jsonl"
+    for is_pressed, kept in ((True, ["measured"]), (False, ["measured", "failed"])):
+        with mock.patch("sfumato.tradeoff.exploration.exploration.pressed", return_value=is_pressed):
+            explore(tmp_path)
+        entries = [json.loads(line) for line in cache.read_text(encoding="ascii").splitlines()]
+        assert [entry["point"]["status"] for entry in entries if "point" in entry] == kept
+
+
 def test_rows_of_a_program_that_keeps_the_order_are_linked_to_people(tmp_path):
     table, _ = people()
     copied = command(tmp_path, "import shutil, sys; shutil.copy(*sys.argv[1:3])", aligned="yes").anonymize(

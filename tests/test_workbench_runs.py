@@ -8,9 +8,8 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Semaphore
@@ -20,25 +19,53 @@ import pytest
 from starlette.testclient import TestClient
 
 from sfumato.pages.texts import t
+from sfumato.process.interrupts import EXIT_CODE
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.runs import Progress, Run, Runs
 from workbenches import STUDY, client_of, make_desk, make_project, people
 
-SLOW = STUDY.replace('["k-anonymity k=2", "k-anonymity k=5", "k-anonymity k=10"]', "REQUIREMENTS").replace(
-    "REQUIREMENTS", str([f"k-anonymity k={k}" for k in range(2, 42)]).replace("'", '"')
-)
 RUN = "/api/projects/{}/run"
+KS = range(11, 42)
+HELD = f"""
+[[candidates]]
+command = "sh held.sh {{table}} {{out}}"
+[[candidates]]
+requirements = {json.dumps([f"k-anonymity k={k}" for k in KS])}
+"""
+"""Candidates after those of `STUDY`: a program that does not end before it may, and many more."""
+
+ALL = 3 + 1 + len(KS)
+PROGRAM = """n=0
+until [ -e '{gate}' ]; do
+  n=$((n + 1)); [ $n -lt 6000 ] || exit 1
+  sleep 0.05
+done
+cp "$1" "$2"
+"""
 
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
-    return make_desk(tmp_path)
+    return make_desk(tmp_path, programs=True)
 
 
 @pytest.fixture
-def client(desk: Desk) -> Iterator[TestClient]:
-    with client_of(desk) as client:
+def runs() -> Runs:
+    return Runs(at_once=2)
+
+
+@pytest.fixture
+def client(desk: Desk, runs: Runs) -> Iterator[TestClient]:
+    with client_of(desk, runs=runs) as client:
         yield client
+
+
+def make_held_project(desk: Desk, name: str) -> tuple[Path, Path]:
+    """Make a project whose run cannot end before a file is there: return its folder, and that file."""
+    folder = make_project(desk.folder / name, STUDY + HELD)
+    gate = desk.uploads / f"{name} may end"
+    (folder / "held.sh").write_text(PROGRAM.format(gate=gate), encoding="utf-8")
+    return folder, gate
 
 
 def heard(client: TestClient, name: str, told: str = "") -> list[tuple[str, str, dict[str, Any]]]:
@@ -58,6 +85,18 @@ def heard(client: TestClient, name: str, told: str = "") -> list[tuple[str, str,
     return events
 
 
+def heard_before(
+    let_go_on: Callable[[], object], client: TestClient, runs: Runs, *names: str
+) -> dict[str, list[tuple[str, str, dict[str, Any]]]]:
+    """Listen to runs that cannot end, and let them go on once all are listened to; the events of each."""
+    with ThreadPoolExecutor() as pool:
+        listening = {name: pool.submit(heard, client, name) for name in names}
+        while not all(run._waiting for run in runs._runs.values()) and not any(f.done() for f in listening.values()):
+            time.sleep(0.01)
+        let_go_on()
+        return {name: future.result() for name, future in listening.items()}
+
+
 def wait(client: TestClient, name: str, until: Any) -> dict[str, Any]:
     for _ in range(6000):
         run: dict[str, Any] = client.get(RUN.format(name)).json()
@@ -67,13 +106,17 @@ def wait(client: TestClient, name: str, until: Any) -> dict[str, Any]:
     raise AssertionError(run)
 
 
-def test_a_run_is_told_as_it_goes_and_leaves_what_explore_leaves(desk: Desk, client: TestClient) -> None:
+def test_a_run_is_told_as_it_goes_and_leaves_what_explore_leaves(desk: Desk) -> None:
     folder = make_project(desk.folder / "people")
-    assert client.get(RUN.format("people")).json()["state"] == "idle"
-    begun = client.post(RUN.format("people"), json={})
-    assert begun.status_code == 200 and begun.json()["state"] in ("waiting", "running")
-    assert client.post(RUN.format("people"), json={}).status_code == 409
-    events = heard(client, "people")
+    runs = Runs(at_once=1)
+    runs._slots.acquire()  # so that it waits, and cannot end before it is begun again and listened to
+    with client_of(desk, runs=runs) as client:
+        assert client.get(RUN.format("people")).json()["state"] == "idle"
+        begun = client.post(RUN.format("people"), json={})
+        assert begun.status_code == 200 and begun.json()["state"] == "waiting"
+        assert client.post(RUN.format("people"), json={}).status_code == 409
+        events = heard_before(runs._slots.release, client, runs, "people")["people"]
+        told_later = heard(client, "people")
     kinds = [kind for kind, _, _ in events]
     assert kinds[-1] == "end" and kinds.count("end") == 1 and "progress" in kinds
     points = [(number, values) for kind, number, values in events if kind == "point"]
@@ -88,38 +131,39 @@ def test_a_run_is_told_as_it_goes_and_leaves_what_explore_leaves(desk: Desk, cli
         assert {"words", "form", "family", "baseline", "anonymizer", "requirement", "intervals"} <= point.keys()
     assert (folder / "study.toml").read_text(encoding="utf-8") == STUDY
     assert {"report.html", "report-public.html", "cache.jsonl"} <= {path.name for path in folder.iterdir()}
-    told_later = heard(client, "people")
     assert [(kind, values["state"]) for kind, _, values in told_later] == [("end", "done")]
 
 
-def test_a_run_is_cancelled_and_goes_on_from_there(desk: Desk, client: TestClient) -> None:
-    folder = make_project(desk.folder / "slow", SLOW)
-    client.post(RUN.format("slow"))
-    wait(client, "slow", lambda run: run["done"] >= 3)
-    changed = client.delete(RUN.format("slow"))
+def test_a_run_is_cancelled_and_goes_on_from_there(desk: Desk, client: TestClient, runs: Runs) -> None:
+    folder, gate = make_held_project(desk, "held")
+    client.post(RUN.format("held"))
+    wait(client, "held", lambda run: run["done"] >= 3)
+    changed = client.delete(RUN.format("held"))
     assert changed.status_code == 200
-    stopped = wait(client, "slow", lambda run: run["state"] not in ("waiting", "running"))
+    stopped = wait(client, "held", lambda run: run["state"] not in ("waiting", "running"))
     assert stopped["state"] == "stopped" and stopped["sentence"] == t("run.stopped")
     measured = len((folder / "cache.jsonl").read_text().splitlines())
-    assert 3 <= measured < 40 and not (folder / "points.json").exists()
-    assert client.delete(RUN.format("slow")).status_code == 409
-    client.post(RUN.format("slow"))
-    again = wait(client, "slow", lambda run: run["total"] > 0)
+    assert 3 <= measured < ALL and not (folder / "points.json").exists()
+    assert client.delete(RUN.format("held")).status_code == 409
+    client.post(RUN.format("held"))
+    again = wait(client, "held", lambda run: run["total"] > 0)
     assert again["done"] >= measured
-    events = heard(client, "slow")
+    events = heard_before(gate.touch, client, runs, "held")["held"]
     assert events[-1][2]["state"] == "done"
-    assert sum(kind == "point" for kind, _, _ in events) == 40 - measured
-    assert len(json.loads((folder / "points.json").read_text())["points"]) == 40
+    assert sum(kind == "point" for kind, _, _ in events) == ALL - measured
+    points = json.loads((folder / "points.json").read_text())["points"]
+    assert [point["status"] for point in points] == ["measured"] * ALL
 
 
-def test_two_runs_at_once_do_not_mix(desk: Desk, client: TestClient) -> None:
+def test_two_runs_at_once_do_not_mix(desk: Desk, client: TestClient, runs: Runs) -> None:
     make_project(desk.folder / "one")
     make_project(desk.folder / "other", STUDY.replace("k=10", "k=20"), people(300))
+    for _ in range(2):
+        runs._slots.acquire()  # both wait, and cannot end before they are listened to
     for name in ("one", "other"):
         assert client.post(RUN.format(name), json={}).status_code == 200
     ids = {}
-    with ThreadPoolExecutor() as pool:
-        told = dict(zip(("one", "other"), pool.map(lambda name: heard(client, name), ("one", "other")), strict=True))
+    told = heard_before(lambda: runs._slots.release(2), client, runs, "one", "other")
     for name, events in told.items():
         assert events[-1][2]["state"] == "done"
         ids[name] = {values["id"] for kind, _, values in events if kind == "point"}
@@ -150,11 +194,11 @@ def test_whoever_listens_again_is_told_what_they_have_not_heard(desk: Desk) -> N
 
 
 def test_what_is_more_than_the_places_waits_and_can_be_cancelled_there(desk: Desk) -> None:
-    make_project(desk.folder / "slow", SLOW)
+    make_held_project(desk, "held")
     make_project(desk.folder / "waits")
     with client_of(desk, runs=Runs(at_once=1)) as client:
-        client.post(RUN.format("slow"))
-        wait(client, "slow", lambda run: run["state"] == "running")
+        client.post(RUN.format("held"))
+        wait(client, "held", lambda run: run["state"] == "running")
         client.post(RUN.format("waits"))
         assert client.get(RUN.format("waits")).json()["state"] == "waiting"
         client.delete(RUN.format("waits"))
@@ -162,24 +206,44 @@ def test_what_is_more_than_the_places_waits_and_can_be_cancelled_there(desk: Des
 
 
 def test_a_study_that_is_run_cannot_change_meanwhile(desk: Desk, client: TestClient) -> None:
-    make_project(desk.folder / "slow", SLOW)
-    client.post(RUN.format("slow"))
-    project = desk.project("slow")
+    make_held_project(desk, "held")
+    client.post(RUN.format("held"))
+    project = desk.project("held")
     with pytest.raises(Exception, match="cannot change meanwhile"):
         project.change("another name", lambda document: document.update(name="other"))
-    client.delete(RUN.format("slow"))
-    wait(client, "slow", lambda run: run["state"] == "stopped")
+    client.delete(RUN.format("held"))
+    wait(client, "held", lambda run: run["state"] == "stopped")
     project.change("another name", lambda document: document.update(name="other"))
     assert project.study.name == "other"
 
 
+@pytest.mark.parametrize(("code", "state"), [(0, "done"), (EXIT_CODE, "stopped"), (-9, "stopped")])
+def test_a_run_that_is_cancelled_when_its_map_is_there_is_done(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, code: int, state: str
+) -> None:
+    """As Ctrl-C is too late for a command whose files are there; else no page would know of which study the map is."""
+    folder = make_project(desk.folder / "people")
+    end = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)" if code < 0 else f"raise SystemExit({code})"
+    worker = ["-c", f"import sys; sys.stdin.read(); {end}"]
+    started = subprocess.Popen
+    monkeypatch.setattr("sfumato.workbench.runs.GRACE_SECONDS", 600)  # on a slow machine it is not killed meanwhile
+    monkeypatch.setattr(subprocess, "Popen", lambda words, **options: started([words[0], *worker], **options))
+    run = Run(desk.project("people"), None, None, Semaphore(1))
+    run.listen(lambda: run.cancel() if run.progress.state == "running" else None)
+    (folder / "points.json").touch()
+    run.thread.start()
+    run.thread.join()
+    assert run.progress.state == state
+    assert ("mapped" in run.project.notes()) == (state == "done")
+
+
 def test_a_run_that_is_cancelled_before_it_knows_its_task_is_stopped(desk: Desk) -> None:
     make_project(desk.folder / "people")
-    run = Run(desk.project("people"), None, None, threading.Semaphore(1))
+    run = Run(desk.project("people"), None, None, Semaphore(1))
     run.listen(lambda: run.cancel() if run.progress.state == "running" else None)  # told before the task is written
     run.thread.start()
-    run.thread.join(60)
-    assert run.progress.state == "stopped" and not run.thread.is_alive()
+    run.thread.join()
+    assert run.progress.state == "stopped"
 
 
 @pytest.mark.parametrize(
@@ -214,11 +278,12 @@ def test_how_the_last_run_ended_is_read_from_disk(desk: Desk) -> None:
 
 def test_a_worker_ends_with_the_workbench_that_started_it(desk: Desk) -> None:
     """Also where that is killed, and can do nothing any more: its end of the pipe is closed."""
-    folder = make_project(desk.folder / "slow", SLOW)
+    folder, _ = make_held_project(desk, "held")
     code = (
         "import sys, time; from pathlib import Path; from sfumato.workbench.desk import Desk\n"
         "from sfumato.workbench.runs import Runs\n"
-        "desk = Desk(Path(sys.argv[1]), Path(sys.argv[2])); runs = Runs(); runs.start(desk.project('slow'))\n"
+        "desk = Desk(Path(sys.argv[1]), Path(sys.argv[2]), programs=True)\n"
+        "runs = Runs(); runs.start(desk.project('held'))\n"
         "run = next(iter(runs._runs.values()))\n"
         "while run.progress.done < 3: time.sleep(.05)\n"
         "print(run._process.pid, flush=True); time.sleep(60)\n"

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from dataclasses import field as dataclass_field
 from functools import cache
@@ -58,11 +58,17 @@ class Option:
     `values`, `hierarchies` and `weights` are no texts but objects.
     """
 
+    rare: bool = False
+    """Whether a file that is written says it only where it is not as usual."""
+
     words: Mapping[str, str] = dataclass_field(default_factory=dict)
     """How single values are put to people; `""` has the way of all others, with `{}` for the value."""
 
     def __hash__(self) -> int:
         return hash((self.meaning, self.when))
+
+
+Kinds = tuple["type[Configured]", ...]
 
 
 @dataclass(frozen=True)
@@ -89,6 +95,12 @@ class Described:
     """`MISSING` where it must be given."""
 
     option: Option
+
+    kinds: Kinds = ()
+    """What its text can be, where it is a configuration of its own."""
+
+    of_text: Callable[[str], Any] | None = None
+    """Who reads one of its values from a text, where the field says so beside its option."""
 
     def check(self, value: Any) -> None:
         """Raise unless the value is one that this field takes."""
@@ -168,7 +180,8 @@ def _described(kind: Any) -> Mapping[str, Described]:
         if option is not None:
             key = each.name.replace("_", "-") if issubclass(kind, Configured) else each.name
             default = each.default if each.default_factory is MISSING else each.default_factory()
-            known[each.name] = Described(each.name, key, *_shape(inner), default, option)
+            reads = next((note for note in notes if callable(note)), None)
+            known[each.name] = Described(each.name, key, *_shape(inner), default, option, _kinds(inner), reads)
     return known
 
 
@@ -195,6 +208,11 @@ def files_named(*values: Any) -> list[Path]:
         for name, each in described(type(value)).items()
         if each.option.takes == "file" and isinstance(file := getattr(value, name), str)
     ]
+
+
+def _kinds(hint: Any) -> Kinds:
+    """List the configurations among the alternatives of a hint."""
+    return tuple(kind for kind in get_args(hint) or (hint,) if isinstance(kind, type) and issubclass(kind, Configured))
 
 
 def check_options(value: Any) -> None:

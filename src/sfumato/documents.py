@@ -111,7 +111,7 @@ def _check_plain(content: Any) -> None:
         if depth > DEEPEST:
             raise ShapeError(f"it is nested more than {DEEPEST} levels deep")
         if isinstance(container, dict):
-            for key in container:
+            for key in (key for key in container if not key.isascii()):
                 _check_value(key, f"a key of {place or 'the document'}")
         for key, value in container.items() if isinstance(container, dict) else enumerate(container):
             if isinstance(value, dict | list):

@@ -71,12 +71,15 @@ ANONYMIZERS = Option("Who makes the release: names with their options.", takes="
 REQUIREMENTS = Option("What every group must satisfy, parts joined by &.", takes="requirement")
 IN_FORMS = Option("Generalization (boxes), or bucketization (exact quasi-identifiers, dealt-out values).")
 SUPPRESS = Option("The largest share of records that may be left out.", least=0, most=1)
-LATTICE = Option("Of full-domain alone: whether every feasible transformation is a candidate, not the optimum alone.")
-UTILITY = Option("Of baskets: which items may go together.", takes="utility")
-LIMIT = Option("Of baskets: what may be left out.", takes="limit")
+LATTICE = Option(
+    "Of full-domain alone: whether every feasible transformation is a candidate, not the optimum alone.", rare=True
+)
+UTILITY = Option("Of baskets: which items may go together.", takes="utility", rare=True)
+LIMIT = Option("Of baskets: what may be left out.", takes="limit", rare=True)
 ITEM_ANONYMIZERS = Option("Of a table with items: who makes the items of every group anonymous.", takes="anonymizer")
 MERGING = Option("Of a table with items: how groups are merged so that their items lose less.", takes="merging")
 SETS = Option(
     "Of a table with items: whether a published set lists items of its group (group: a reader learns that somebody in "
-    "the group has each) or is a node of one tree over all items (common: it says nothing more of the group)."
+    "the group has each) or is a node of one tree over all items (common: it says nothing more of the group).",
+    rare=True,
 )

@@ -72,8 +72,7 @@ def explore(
     from sfumato.measures import Classification
     from sfumato.report import PUBLIC_FILES
     from sfumato.tradeoff import of_table, read_map, read_study
-    from sfumato.tradeoff.exploration.adding import named, with_candidate
-    from sfumato.tradeoff.exploration.cache import mend_cache
+    from sfumato.tradeoff.exploration.added import named, with_candidate
     from sfumato.tradeoff.exploration.merge import add_cache, with_added
     from sfumato.tradeoff.search.tuner import read_budget
     from sfumato.tradeoff.study.presets import left_out, with_preset
@@ -103,8 +102,6 @@ def explore(
         given = with_added(given, read_map(other).study)
     for file in (other for other in add if not Path(other).is_dir()):
         given = with_candidate(of_table(given), named(file))
-    if sentence := mend_cache(folder / "cache.jsonl"):
-        tell([sentence])
     for other in maps:
         add_cache(folder / "cache.jsonl", other / "cache.jsonl")
     outcome, files = explored_into(folder, given, seconds, workers)

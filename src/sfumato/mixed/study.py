@@ -6,118 +6,65 @@ release) is the same as for tables and for baskets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, partial
-from hashlib import sha256
-from itertools import product
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from sfumato.anonymizers import Brought, Maker, anonymizer
-from sfumato.configuration import check_choice, check_number, described, value_text
 from sfumato.errors import BadInputError
-from sfumato.kernels import source_digest
-from sfumato.measures import MEASURES, Classification, Queries
-from sfumato.mixed.anonymizers.grouped_items import SETS, Sets
+from sfumato.mixed.anonymizers.grouped_items import Sets
 from sfumato.mixed.anonymizers.making import FORM, Recipe
 from sfumato.mixed.anonymizers.merging import Merging, NoMerging, merging
 from sfumato.mixed.declaration import ItemsDeclaration, MixedDeclaration
 from sfumato.mixed.details import mixed_changes, mixed_details
-from sfumato.mixed.measures.queries import JointQueries
 from sfumato.mixed.measures.scales import MixedScales, PreparedMixed
 from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.policy import MixedRequirement, mixed_requirement
-from sfumato.phrases import percent
-from sfumato.rooms import up_to
 from sfumato.tradeoff.exploration.exploration import attempted
 from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.search.aims import Aim
 from sfumato.tradeoff.search.families import Proposals
+from sfumato.tradeoff.study.explorable import Opened, Settings
+from sfumato.tradeoff.study.grids import CandidateGrid, GridStudy
 from sfumato.tradeoff.study.study import table_declaration, table_entries
-from sfumato.tradeoff.study.texts import (
-    check_axes,
-    known_keys,
-    list_of,
-    section_values,
-    study_content,
-    study_text,
-    texts_of,
-    written_texts,
-)
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer
 from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER, candidate_maker
-from sfumato.transactions.measures.attacks import Linking
-from sfumato.transactions.measures.queries import ItemQueries
 from sfumato.transactions.policy import (
     SuppressionLimit,
     UtilityConstraints,
+    policy_texts,
     suppression_limit,
     utility_constraints,
 )
-from sfumato.vocabulary import (
-    ANONYMIZERS,
-    ITEM_ANONYMIZERS,
-    LIMIT,
-    MERGING,
-    REQUIREMENTS,
-    SUPPRESS,
-    UTILITY,
-)
+from sfumato.vocabulary import ANONYMIZERS, ITEM_ANONYMIZERS, LIMIT, MERGING, REQUIREMENTS, SUPPRESS, UTILITY
 from sfumato.vocabulary import SETS as ITEM_SETS
 
 NOTHING = mixed_requirement("k-km-anonymity k=1 m=1")
 AXES = ("itemset_risk", "joint_query_error")
-SCALES = {
-    "queries": (Queries,),
-    "item_queries": (ItemQueries,),
-    "joint_queries": (JointQueries,),
-    "linking": (Linking,),
-}
-"""The kinds of every scale that is a configuration of its own."""
-
-FILE = "a file"
-"""What a file is called where its name may not be told."""
-
 USUAL_ITEMS = candidate_maker(DEFAULT_MAKER)
 
 
 @dataclass(frozen=True)
-class MixedCandidate(Recipe):
+class MixedCandidate(Recipe, Settings):
     """One release that could be made: who makes its groups and its items, what it must satisfy, what it may do."""
 
     form: ClassVar[str] = FORM
+    mark: ClassVar[str] = "items: "
 
     def __str__(self) -> str:
-        extra = [str(part) for part in (self.utility, self.limit) if part not in (None, SuppressionLimit())]
-        extra += [f"suppress {self.suppress!r}"] if self.suppress else []
-        return ", ".join([super().__str__(), str(self.requirement), *extra])
+        policy = policy_texts(self.utility, self.limit).values()
+        extra = [f"suppress {self.suppress!r}"] if self.suppress else []
+        return ", ".join([super().__str__(), str(self.requirement), *policy, *extra])
 
     @property
-    def id(self) -> str:
-        """A short name that depends on the configuration alone."""
-        return sha256(f"items: {self}".encode()).hexdigest()[:8]
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The numbers and choices of the configuration, by name."""
-        options: dict[str, Any] = {}
-        for part in (self.anonymizer, *self.requirement.parts):
-            for setting in fields(part):  # type: ignore[arg-type]
-                value = getattr(part, setting.name)
-                value = value_text(value) if isinstance(value, tuple) else value
-                if value not in (None, "") and setting.name not in part.unwritten:
-                    options.setdefault(setting.name, value)
-        texts: dict[str, Any] = {"items_with": str(self.item_anonymizer)}
-        if not isinstance(self.merging, NoMerging):
-            texts["merging"] = str(self.merging)
-        if self.sets != "group":
-            texts["sets"] = self.sets
-        if self.utility is not None:
-            texts["utility"] = str(self.utility)
-        if self.limit != SuppressionLimit():
-            texts["limit"] = str(self.limit)
-        return options | texts | ({"suppress": self.suppress} if self.suppress else {})
+    def further_parameters(self) -> dict[str, Any]:
+        """Who makes the items, and what is not as usual."""
+        merged = {} if isinstance(self.merging, NoMerging) else {"merging": str(self.merging)}
+        sets = {} if self.sets == "group" else {"sets": self.sets}
+        policy = policy_texts(self.utility, self.limit)
+        return {"items_with": str(self.item_anonymizer), **merged, **sets, **policy, **super().further_parameters}
 
     @property
     def in_words(self) -> str:
@@ -134,7 +81,7 @@ class MixedCandidate(Recipe):
             where = f"a line of {self.utility.file}" if self.utility.file else f"a node of level {self.utility.level}"
             parts.append(f"items published together only within {where}")
         if self.limit.share:
-            parts.append(f"at most {percent(self.limit.share, 3)} of the {self.limit.of} left out")
+            parts.append(self.limit.rule_in_words())
         return "; ".join(parts)
 
     @property
@@ -149,46 +96,35 @@ class MixedCandidate(Recipe):
     @property
     def public(self) -> MixedCandidate:
         """The candidate as everybody may know it: without a seed, and files are not called by their names."""
-        utility = self.utility
-        if utility is not None and utility.file is not None:
-            utility = replace(utility, file=FILE)
-        makers = {"anonymizer": self.anonymizer.public, "item_anonymizer": self.item_anonymizer.public}
-        return replace(self, **makers, utility=utility)  # type: ignore[arg-type]
+        utility = None if self.utility is None else self.utility.public
+        return replace(super().public, item_anonymizer=self.item_anonymizer.public, utility=utility)
 
     @property
     def repeatable(self) -> MixedCandidate:
         """The candidate with a seed where its maker draws at random and has none: a map comes out the same twice."""
         return replace(self, anonymizer=self.anonymizer.with_seed(int(self.id, 16)))
 
-    def point(self) -> Point:
-        """Return the point of this candidate, before it is measured."""
-        return Point(self.id, self, "measured")
-
 
 @dataclass(frozen=True)
-class MixedGrid:
+class MixedGrid(CandidateGrid[MixedCandidate]):
     """Candidates as all combinations of makers of groups and of items, merging, requirements and what may be lost."""
 
-    anonymizers: Annotated[tuple[Maker, ...], ANONYMIZERS] = (anonymizer("mondrian"),)
-    item_anonymizers: Annotated[tuple[BasketAnonymizer, ...], ITEM_ANONYMIZERS] = (USUAL_ITEMS,)
-    merging: Annotated[tuple[Merging, ...], MERGING] = (NoMerging(),)
-    requirements: Annotated[tuple[MixedRequirement, ...], REQUIREMENTS] = (NOTHING,)
+    anonymizers: Annotated[tuple[Maker, ...], ANONYMIZERS, anonymizer] = (anonymizer("mondrian"),)
+    item_anonymizers: Annotated[tuple[BasketAnonymizer, ...], ITEM_ANONYMIZERS, candidate_maker] = (USUAL_ITEMS,)
+    merging: Annotated[tuple[Merging, ...], MERGING, merging] = (NoMerging(),)
+    requirements: Annotated[tuple[MixedRequirement, ...], REQUIREMENTS, mixed_requirement] = (NOTHING,)
     suppress: Annotated[tuple[float, ...], SUPPRESS] = (0.0,)
-    utility: Annotated[tuple[UtilityConstraints | None, ...], UTILITY] = (None,)
-    limits: Annotated[tuple[SuppressionLimit, ...], LIMIT] = (SuppressionLimit(),)
-    sets: Annotated[tuple[Sets, ...], ITEM_SETS] = ("group",)
+    utility: Annotated[tuple[UtilityConstraints | None, ...], UTILITY, utility_constraints] = (None,)
+    limits: Annotated[tuple[SuppressionLimit, ...], LIMIT, suppression_limit] = (SuppressionLimit(),)
+    sets: Annotated[tuple[Sets, ...], ITEM_SETS, str] = ("group",)
+
+    candidate: ClassVar[type[MixedCandidate]] = MixedCandidate
 
     def __post_init__(self) -> None:
-        for kind in self.sets:
-            check_choice("sets", kind, SETS)
-        for share in self.suppress:
-            check_number("suppress", share, least=0, most=1)
-
-    @property
-    def candidates(self) -> list[MixedCandidate]:
-        """All combinations, in order."""
-        parts = (self.anonymizers, self.requirements, self.item_anonymizers, self.merging)
-        return [MixedCandidate(*each) for each in product(*parts, self.suppress, self.utility, self.limits, self.sets)]
+        super().__post_init__()
+        brought = [maker for maker in self.anonymizers if isinstance(maker, Brought)]
+        if brought:
+            raise BadInputError(f"{brought[0].name} brings a release that was made elsewhere; that is for tables alone")
 
 
 def ends() -> tuple[MixedGrid, MixedGrid]:
@@ -200,7 +136,7 @@ def ends() -> tuple[MixedGrid, MixedGrid]:
 
 
 @dataclass(frozen=True)
-class MixedStudy:
+class MixedStudy(GridStudy[MixedCandidate]):
     """What to explore: a table with items, candidates, scales, and the measures that count."""
 
     name: str
@@ -210,6 +146,10 @@ class MixedStudy:
     axes: tuple[str, ...] = AXES
 
     section: ClassVar[str] = "items"
+    further: ClassVar[tuple[str, ...]] = ("table",)
+    grid: ClassVar[type[MixedGrid]] = MixedGrid
+    scales_kind: ClassVar[type[MixedScales]] = MixedScales
+    renamed: ClassVar[Mapping[str, str]] = {"item_anonymizer": "items_with"}
     forms: ClassVar[tuple[str, ...]] = (FORM,)
     facts: ClassVar[tuple[str, ...]] = (
         "digest",
@@ -225,122 +165,43 @@ class MixedStudy:
     )
 
     def __post_init__(self) -> None:
-        check_axes(self.axes, MEASURES)
-        if not self.candidates:
-            raise BadInputError(f"the study {self.name!r} has no candidate; give it [[candidates]]")
+        super().__post_init__()
         for candidate in self.candidates:
             candidate.check()
-
-    @cached_property
-    def candidates(self) -> Sequence[MixedCandidate]:
-        """All candidates, each once, in order."""
-        return tuple(dict.fromkeys(candidate for grid in self.grids for candidate in grid.candidates))
-
-    @property
-    def learned(self) -> Classification | None:
-        """Nothing: classifiers learn columns of tables."""
-        return None
 
     def opened(self, data: MixedTable | None = None) -> MixedWork:
         """Open the data, unless they are given, and list the candidates."""
         return MixedWork(self, data if data is not None else self.data.open())
 
-    def grown(self, candidates: Sequence[MixedCandidate]) -> MixedStudy:
-        """Return the same study with further candidates, in as few blocks as there are makers and policies."""
-        blocks: dict[tuple[object, ...], list[MixedCandidate]] = {}
-        for one in candidates:
-            key = (one.anonymizer, one.item_anonymizer, one.merging, one.suppress, one.utility, one.limit, one.sets)
-            blocks.setdefault(key, []).append(one)
-        grids = (
-            MixedGrid(
-                (one.anonymizer,),
-                (one.item_anonymizer,),
-                (one.merging,),
-                tuple(each.requirement for each in block),
-                (one.suppress,),
-                (one.utility,),
-                (one.limit,),
-                (one.sets,),
-            )
-            for block in blocks.values()
-            for one in block[:1]
-        )
-        return replace(self, grids=(*self.grids, *grids))
+    def sections(self, folder: Path | None) -> dict[str, Any]:
+        """Write the sections that say where the table and the items are."""
+        return {"table": table_entries(self.data.table, folder), "items": self.data.items.entries(folder)}
 
-    def with_seed(self, seed: int) -> MixedStudy:
-        """Return the same study with another seed of the random queries."""
-        scales = self.scales
-        return replace(
-            self,
-            scales=replace(
-                scales,
-                queries=replace(scales.queries, seed=seed),
-                item_queries=replace(scales.item_queries, seed=seed),
-                joint_queries=replace(scales.joint_queries, seed=seed),
-            ),
-        )
-
-    def candidate_of(self, entry: Mapping[str, Any]) -> MixedCandidate:
-        """Read a candidate from its texts."""
-        given = entry["parameters"]
-        utility, limit = (given.get(name) for name in ("utility", "limit"))
-        return MixedCandidate(
-            anonymizer(entry["anonymizer"]),
-            mixed_requirement(entry["requirement"]),
-            candidate_maker(given["items_with"]),
-            merging(given.get("merging", NoMerging.name)),
-            float(given.get("suppress", 0.0)),
-            None if utility is None else utility_constraints(utility),
-            SuppressionLimit() if limit is None else suppression_limit(limit),
-            given.get("sets", "group"),
-        )
-
-    def to_toml(self, folder: Path | None = None) -> str:
-        """Write the study with every default filled in; files named as seen from a folder, if one is given."""
-        before = {"table": table_entries(self.data.table, folder)}
-        return study_text(self, self.data.items.entries(folder), map(_block, self.grids), before)
+    @classmethod
+    def declared(cls, content: Mapping[str, Any], origin: str) -> dict[str, Any]:
+        """Read where the table and the items are."""
+        if not isinstance(content.get("table"), dict):
+            raise BadInputError("a study with [items] needs [table], too: the rows whose items these are")
+        items = ItemsDeclaration.of(content["items"], Path(origin).parent)
+        return {"data": MixedDeclaration(table_declaration(content["table"], origin), items)}
 
 
-def _block(grid: MixedGrid) -> dict[str, Any]:
-    options: dict[str, Any] = {
-        "anonymizers": written_texts(grid.anonymizers),
-        "item_anonymizers": written_texts(grid.item_anonymizers),
-        "merging": written_texts(grid.merging),
-        "requirements": written_texts(grid.requirements),
-        "suppress": list(grid.suppress),
-    }
-    if grid.utility != (None,):
-        options["utility"] = written_texts(tuple("none" if utility is None else utility for utility in grid.utility))
-    if grid.limits != (SuppressionLimit(),):
-        options["limits"] = written_texts(grid.limits)
-    if grid.sets != ("group",):
-        options["sets"] = written_texts(grid.sets)
-    return options
+study_of = MixedStudy.read
 
 
 @dataclass(frozen=True, eq=False)
-class MixedWork:
+class MixedWork(Opened):
     """A study of a table with items, and these at hand."""
 
     study: MixedStudy
     data: MixedTable
 
-    @cached_property
-    def key(self) -> str:
-        """A digest of everything a point depends on besides its candidate."""
-        named = [self.study.scales.item_queries.file]
-        named += [None if one.utility is None else one.utility.file for one in self.study.candidates]
-        named += [getattr(one.item_anonymizer, "weights", None) for one in self.study.candidates]
-        paths = sorted({Path(name) for name in named if name is not None})
-        files = [(str(path), sha256(path.read_bytes()).hexdigest() if path.is_file() else "") for path in paths]
-        parts = [self.data.digest, self.study.scales, files]
-        parts.append(source_digest(*up_to("measures"), "transactions", "mixed"))
-        return sha256("\n".join(map(repr, parts)).encode()).hexdigest()
+    sources: ClassVar[tuple[str, ...]] = ("transactions", "mixed")
 
     @property
-    def candidates(self) -> Sequence[MixedCandidate]:
-        """All candidates, each once, in order."""
-        return self.study.candidates
+    def dependencies(self) -> list[Any]:
+        """What a point depends on besides its candidate: the data, the scales, and files."""
+        return [self.data.digest, self.study.scales, self.files]
 
     @property
     def about(self) -> Mapping[str, Any]:
@@ -370,9 +231,6 @@ class MixedWork:
         from sfumato.mixed.families import mixed_proposals  # it proposes candidates: not before them
 
         return mixed_proposals(self.study, self.data)
-
-    def limit(self) -> None:
-        """Return nothing: for sets of items no limit is proved."""
 
 
 def promised_risk(candidate: MixedCandidate, scales: MixedScales) -> dict[str, float]:
@@ -424,40 +282,3 @@ def usual_study(name: str, declared: MixedDeclaration, ks: Iterable[int], m: int
     much = (suppression_limit("suppression share=0.6 of=occurrences"),)  # common sets leave out what has no company
     common = MixedGrid(item_anonymizers=makers, requirements=asked, limits=much, sets=("common",))
     return MixedStudy(name, declared, (grid, common, *ends()), MixedScales(known=m))
-
-
-# -- reading -----------------------------------------------------------------------------------------------
-
-
-def study_of(content: dict[str, Any], origin: str) -> MixedStudy:
-    """Read a study of a table with items from the content of its file."""
-    table = content.get("table")
-    if not isinstance(table, dict):
-        raise BadInputError("a study with [items] needs [table], too: the rows whose items these are")
-    content = study_content({key: value for key, value in content.items() if key != "table"}, "items", AXES)
-    return MixedStudy(
-        str(content.get("name", Path(origin).stem)),
-        MixedDeclaration(table_declaration(table, origin), ItemsDeclaration.of(content["items"], Path(origin).parent)),
-        tuple(map(_grid, content["candidates"])),
-        MixedScales(**section_values("[scales]", content["scales"], MixedScales, SCALES)),
-        tuple(content["axes"]),
-    )
-
-
-def _grid(block: Mapping[str, Any]) -> MixedGrid:
-    known_keys("[[candidates]]", block, described(MixedGrid))
-    utility = [None if text == "none" else utility_constraints(text) for text in texts_of(block, "utility", "none")]
-    makers = tuple(anonymizer(text) for text in texts_of(block, "anonymizers", "mondrian"))
-    brought = [maker for maker in makers if isinstance(maker, Brought)]
-    if brought:
-        raise BadInputError(f"{brought[0].name} brings a release that was made elsewhere; that is for tables alone")
-    return MixedGrid(
-        makers,
-        tuple(map(candidate_maker, texts_of(block, "item_anonymizers", DEFAULT_MAKER))),
-        tuple(map(merging, texts_of(block, "merging", NoMerging.name))),
-        tuple(map(mixed_requirement, texts_of(block, "requirements", str(NOTHING)))),
-        tuple(list_of(block.get("suppress", [0.0]))),
-        tuple(utility),
-        tuple(map(suppression_limit, texts_of(block, "limits", str(SuppressionLimit())))),
-        tuple(texts_of(block, "sets", "group")),  # type: ignore[arg-type]  # checked by the grid
-    )

@@ -15,7 +15,6 @@ from importlib.metadata import version
 from textwrap import wrap
 from typing import Any
 
-from sfumato.drawing import libraries
 from sfumato.errors import BadInputError
 from sfumato.kernels import cache_folder
 from sfumato.measures import MEASURES
@@ -43,10 +42,11 @@ from sfumato.tradeoff.limit.score import Scores
 from sfumato.tradeoff.public import PublicStudy
 from sfumato.tradeoff.verdicts import VERDICTS, Verdicts
 from sfumato.tradeoff.worth_chart import worth_chart
+from sfumato.vega import libraries
 from sfumato.words import disagreements as of_disagreements
 from sfumato.words import verdicts as of_verdicts
 from sfumato.words.columns import done_sentence
-from sfumato.words.command import DECLARED, anonymize_command, declares_hierarchies
+from sfumato.words.command import anonymize_command
 from sfumato.words.headlines import (
     PLAIN,
     headlines,
@@ -56,6 +56,8 @@ from sfumato.words.headlines import (
     plain_names,
     plain_values,
 )
+from sfumato.words.kinds import words_of
+from sfumato.words.kinds.table import DECLARED
 from sfumato.words.meanings import meanings
 from sfumato.words.points import settings, studied
 from sfumato.words.sentences import Subject, sentences
@@ -91,7 +93,7 @@ def page(map_: Map, public: bool, day: date) -> str:
         unmade=[point for point in map_.points if not (point.measures if public else point.status == "measured")],
         meanings=meanings(map_),
         risk=drawn_axes(map_)[0],
-        declared=DECLARED if declares_hierarchies(map_.study) else None,
+        declared=DECLARED if words_of(map_.study).declares_hierarchies(map_.study) else None,
         has_noisy=any(point.is_noisy for point in map_.points),
     )
 

@@ -6,33 +6,21 @@ It stands in a `study.toml` with a section `[baskets]` where a study of a table 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, partial
-from hashlib import sha256
-from itertools import product
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from sfumato.configuration import Option, described, value_text
+from sfumato.configuration import Option
 from sfumato.errors import BadInputError
-from sfumato.kernels import source_digest
-from sfumato.measures import MEASURES, Classification
-from sfumato.phrases import percent
-from sfumato.rooms import up_to
+from sfumato.measures import MEASURES
 from sfumato.tradeoff.exploration.exploration import attempted
 from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.search.aims import Aim
 from sfumato.tradeoff.search.families import Proposals
-from sfumato.tradeoff.study.texts import (
-    check_axes,
-    known_keys,
-    section_values,
-    study_content,
-    study_text,
-    texts_of,
-    written_texts,
-)
+from sfumato.tradeoff.study.explorable import Opened, Settings
+from sfumato.tradeoff.study.grids import CandidateGrid, GridStudy
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer, Task
 from sfumato.transactions.anonymizers.registry import candidate_maker, gone_on
 from sfumato.transactions.anonymizers.set_based import SetBased
@@ -40,12 +28,10 @@ from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.details import basket_details, item_changes
 from sfumato.transactions.files.bundled import BASKETS
 from sfumato.transactions.files.declaration import BasketsDeclaration
-from sfumato.transactions.measures.attacks import MOST_INFERRED_FROM, Linking
-from sfumato.transactions.measures.losses import ItemLosses
+from sfumato.transactions.measures.attacks import MOST_INFERRED_FROM
 from sfumato.transactions.measures.queries import ItemQueries
 from sfumato.transactions.measures.scales import BasketScales, PreparedBaskets, protected_risk
 from sfumato.transactions.policy import (
-    FILE,
     BasketRequirement,
     CompleteKAnonymity,
     KMAnonymity,
@@ -54,6 +40,7 @@ from sfumato.transactions.policy import (
     SuppressionLimit,
     UtilityConstraints,
     basket_requirement,
+    policy_texts,
     suppression_limit,
     utility_constraints,
 )
@@ -66,12 +53,10 @@ WARM = Once(kept=32)
 
 NOTHING = basket_requirement("km-anonymity k=1 m=1")
 AXES = ("itemset_risk", "query_utility")
-SCALES = {"queries": (ItemQueries,), "linking": (Linking,), "losses": (ItemLosses,)}
-"""The kinds of every scale that is a configuration of its own."""
 
 
 @dataclass(frozen=True)
-class BasketCandidate:
+class BasketCandidate(Settings):
     """One release that could be made: who makes it, what it must satisfy, what it may do."""
 
     anonymizer: BasketAnonymizer
@@ -85,31 +70,22 @@ class BasketCandidate:
     suppress: ClassVar[float] = 0.0
     """Every record is published: what may be left out are items."""
 
+    mark: ClassVar[str] = "baskets: "
+    empty: ClassVar[tuple[object, ...]] = (None, ())
+
     def __str__(self) -> str:
-        extra = [str(part) for part in (self.utility, self.limit) if part not in (None, SuppressionLimit())]
         begun = [f"warm k={self._chain}"] if self.warm else []
-        return ", ".join([str(self.anonymizer), str(self.requirement), *extra, *begun])
+        policy = policy_texts(self.utility, self.limit).values()
+        return ", ".join([str(self.anonymizer), str(self.requirement), *policy, *begun])
 
     @property
     def _chain(self) -> str:
         return ",".join(map(str, self.warm))
 
     @property
-    def id(self) -> str:
-        """A short name that depends on the configuration alone."""
-        return sha256(f"baskets: {self}".encode()).hexdigest()[:8]
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The numbers and choices of the configuration, by name."""
-        options: dict[str, Any] = {}
-        for part in (self.anonymizer, self.requirement):
-            options |= {option.name: getattr(part, option.name) for option in fields(part)}  # type: ignore[arg-type]
-        texts = {"utility": self.utility, "limit": None if self.limit == SuppressionLimit() else self.limit}
-        kept = {name: value for name, value in options.items() if value is not None and value != ()}
-        kept = {name: value_text(value) if isinstance(value, tuple) else value for name, value in kept.items()}
-        kept |= {"warm": self._chain} if self.warm else {}
-        return kept | {name: str(constraint) for name, constraint in texts.items() if constraint is not None}
+    def further_parameters(self) -> dict[str, Any]:
+        """The sweep, and the policy, where they are not as usual."""
+        return ({"warm": self._chain} if self.warm else {}) | policy_texts(self.utility, self.limit)
 
     @property
     def in_words(self) -> str:
@@ -120,7 +96,7 @@ class BasketCandidate:
         if self.utility is not None:
             parts.append(self.utility.in_words())
         if self.limit.share:
-            parts.append(f"at most {percent(self.limit.share, 3)} of the {self.limit.of} left out")
+            parts.append(self.limit.rule_in_words())
         if self.warm:
             parts.append(f"one pass over k = {self._chain.replace(',', ', ')}, each begun where the last ended (warm)")
         return "; ".join(parts)
@@ -133,10 +109,8 @@ class BasketCandidate:
     @property
     def public(self) -> BasketCandidate:
         """The candidate as everybody may know it: files are not called by their names."""
-        utility = self.utility
-        if utility is not None and utility.file is not None:
-            utility = replace(utility, file=FILE)
-        return replace(self, anonymizer=self.anonymizer.public, requirement=self.requirement.public, utility=utility)
+        utility = None if self.utility is None else self.utility.public
+        return replace(super().public, requirement=self.requirement.public, utility=utility)
 
     def make(self, baskets: Baskets) -> BasketRelease:
         """Make the release; of a warm sweep, what comes before it is made once, whoever asks for it first."""
@@ -154,28 +128,28 @@ class BasketCandidate:
         before = replace(self, requirement=replace(wanted, k=self.warm[-2]), warm=self.warm[:-1])
         return gone_on(self.anonymizer, task, before.make(baskets))
 
-    def point(self) -> Point:
-        """Return the point of this candidate, before it is measured."""
-        return Point(self.id, self, "measured")
-
 
 @dataclass(frozen=True)
-class BasketGrid:
+class BasketGrid(CandidateGrid[BasketCandidate]):
     """Candidates as all combinations of some anonymizers, requirements, utility constraints and limits."""
 
-    anonymizers: Annotated[tuple[BasketAnonymizer, ...], ANONYMIZERS] = (candidate_maker("coat"),)
-    requirements: Annotated[tuple[BasketRequirement, ...], REQUIREMENTS] = (NOTHING,)
-    utility: Annotated[tuple[UtilityConstraints | None, ...], UTILITY] = (None,)
-    limits: Annotated[tuple[SuppressionLimit, ...], LIMIT] = (SuppressionLimit(),)
+    anonymizers: Annotated[tuple[BasketAnonymizer, ...], ANONYMIZERS, candidate_maker] = (candidate_maker("coat"),)
+    requirements: Annotated[tuple[BasketRequirement, ...], REQUIREMENTS, basket_requirement] = (NOTHING,)
+    utility: Annotated[tuple[UtilityConstraints | None, ...], UTILITY, utility_constraints] = (None,)
+    limits: Annotated[tuple[SuppressionLimit, ...], LIMIT, suppression_limit] = (SuppressionLimit(),)
     warm: Annotated[
         bool,
         Option(
             "Whether requirements that differ in k are served in one pass, each k begun with the parts of the one "
-            "before: faster, and not what a k alone would give. Of coat, pcta and upcta."
+            "before: faster, and not what a k alone would give. Of coat, pcta and upcta.",
+            rare=True,
         ),
     ] = False
 
+    candidate: ClassVar[type[BasketCandidate]] = BasketCandidate
+
     def __post_init__(self) -> None:
+        super().__post_init__()
         cold = [str(maker) for maker in self.anonymizers if not isinstance(maker, SetBased)]
         if self.warm and cold:
             raise BadInputError(
@@ -190,11 +164,8 @@ class BasketGrid:
 
     @property
     def candidates(self) -> list[BasketCandidate]:
-        """All combinations, in order."""
-        every = [
-            BasketCandidate(*combination)
-            for combination in product(self.anonymizers, self.requirements, self.utility, self.limits)
-        ]
+        """All combinations, in order; of a warm sweep each with what comes before it."""
+        every = super().candidates
         return [replace(one, warm=self._chain(one.requirement)) for one in every] if self.warm else every
 
     def _chain(self, wanted: Any) -> tuple[int, ...]:
@@ -208,7 +179,7 @@ ENDS = BasketGrid((candidate_maker("one-item"), candidate_maker("original")), (N
 
 
 @dataclass(frozen=True)
-class BasketStudy:
+class BasketStudy(GridStudy[BasketCandidate]):
     """What to explore: baskets, candidates, scales, and the measures that count: the map is drawn on the first two."""
 
     name: str
@@ -218,101 +189,63 @@ class BasketStudy:
     axes: tuple[str, ...] = AXES
 
     section: ClassVar[str] = "baskets"
+    grid: ClassVar[type[BasketGrid]] = BasketGrid
+    scales_kind: ClassVar[type[BasketScales]] = BasketScales
     forms: ClassVar[tuple[str, ...]] = ("generalization",)
     facts: ClassVar[tuple[str, ...]] = ("digest", "records", "distinct", "items", "occurrences", "tree")
 
-    def __post_init__(self) -> None:
-        check_axes(self.axes, [name for name, measure in MEASURES.items() if measure.said_of == "baskets"])
-        if not self.candidates:
-            raise BadInputError(f"the study {self.name!r} has no candidate; give it [[candidates]]")
-
-    @cached_property
-    def candidates(self) -> Sequence[BasketCandidate]:
-        """All candidates, each once, in order."""
-        return tuple(dict.fromkeys(candidate for grid in self.grids for candidate in grid.candidates))
-
-    @property
-    def learned(self) -> Classification | None:
-        """Nothing: classifiers learn columns of tables."""
-        return None
+    @classmethod
+    def measures(cls) -> list[str]:
+        """Name the measures that can be axes."""
+        return [name for name, measure in MEASURES.items() if measure.said_of == "baskets"]
 
     def opened(self, data: Baskets | None = None) -> BasketWork:
         """Open the baskets, unless they are given, and list the candidates."""
         return BasketWork(self, data if data is not None else self.baskets.open())
 
-    def grown(self, candidates: Sequence[BasketCandidate]) -> BasketStudy:
-        """Return the same study with further candidates, in as few blocks as there are makers and policies."""
-        blocks: dict[tuple[object, ...], list[BasketCandidate]] = {}
-        for one in candidates:
-            blocks.setdefault((one.anonymizer, one.utility, one.limit), []).append(one)
-        grids = (
-            BasketGrid((maker,), tuple(one.requirement for one in block), (utility,), (limit,))  # type: ignore[arg-type]
-            for (maker, utility, limit), block in blocks.items()
-        )
-        return replace(self, grids=(*self.grids, *grids))
-
     def with_seed(self, seed: int) -> BasketStudy:
         """Return the same study with another seed of the random queries; the same where none are drawn."""
-        if self.scales.queries.is_exact:
-            return self
-        return replace(self, scales=replace(self.scales, queries=replace(self.scales.queries, seed=seed)))
+        return self if self.scales.queries.is_exact else super().with_seed(seed)
 
     def candidate_of(self, entry: Mapping[str, Any]) -> BasketCandidate:
         """Read a candidate from its texts."""
-        utility, limit, warm = (entry["parameters"].get(name) for name in ("utility", "limit", "warm"))
-        return BasketCandidate(
-            candidate_maker(entry["anonymizer"]),
-            basket_requirement(entry["requirement"]),
-            None if utility is None else utility_constraints(utility),
-            SuppressionLimit() if limit is None else suppression_limit(limit),
-            () if warm is None else _chain_of(warm),
-        )
+        warm = entry["parameters"].get("warm")
+        return replace(super().candidate_of(entry), warm=() if warm is None else _chain_of(warm))
 
-    def to_toml(self, folder: Path | None = None) -> str:
-        """Write the study with every default filled in; files named as seen from a folder, if one is given."""
-        blocks = []
-        for grid in self.grids:
-            options: dict[str, tuple[Any, ...]] = {"anonymizers": grid.anonymizers, "requirements": grid.requirements}
-            if grid.utility != (None,):
-                options["utility"] = tuple("none" if utility is None else utility for utility in grid.utility)
-            if grid.limits != (SuppressionLimit(),):
-                options["limits"] = grid.limits
-            begun = {"warm": True} if grid.warm else {}
-            blocks.append({name: written_texts(values) for name, values in options.items()} | begun)
-        return study_text(self, self.baskets.entries(folder), blocks)
+    def sections(self, folder: Path | None) -> dict[str, Any]:
+        """Write the section that says where the baskets are."""
+        return {"baskets": self.baskets.entries(folder)}
+
+    @classmethod
+    def declared(cls, content: Mapping[str, Any], origin: str) -> dict[str, Any]:
+        """Read where the baskets are."""
+        return {"baskets": BasketsDeclaration.of(content["baskets"], Path(origin).parent)}
+
+
+def _chain_of(text: object) -> tuple[int, ...]:
+    """Read the k of a warm sweep back; whatever else stands there is an error."""
+    parts = text.split(",") if isinstance(text, str) else [""]
+    if not all(part.isdecimal() and len(part) < 10 for part in parts):
+        raise BadInputError(f"warm must be numbers with commas between them, such as 2,5,10, not {text!r}")
+    return tuple(map(int, parts))
+
+
+study_of = BasketStudy.read
 
 
 @dataclass(frozen=True, eq=False)
-class BasketWork:
+class BasketWork(Opened):
     """A study of baskets with the baskets at hand."""
 
     study: BasketStudy
     baskets: Baskets
 
-    @cached_property
-    def key(self) -> str:
-        """A digest of everything a point depends on besides its candidate."""
-        parts = [self.baskets.digest, self.study.scales, self._files()]
-        parts.append(source_digest(*up_to("measures"), "transactions"))
-        return sha256("\n".join(map(repr, parts)).encode()).hexdigest()
-
-    def _files(self) -> list[tuple[str, str]]:
-        """Digest the files that scales and candidates read, so that a changed one is measured anew."""
-        scales = self.study.scales
-        named = [scales.constraints, scales.queries.file, scales.studies, scales.losses.file]
-        for candidate in self.study.candidates:
-            named += [
-                getattr(candidate.requirement, "file", None),
-                getattr(candidate.anonymizer, "weights", None),
-                None if candidate.utility is None else candidate.utility.file,
-            ]
-        paths = sorted({Path(name) for name in named if name is not None})
-        return [(str(path), sha256(path.read_bytes()).hexdigest() if path.is_file() else "") for path in paths]
+    sources: ClassVar[tuple[str, ...]] = ("transactions",)
 
     @property
-    def candidates(self) -> Sequence[BasketCandidate]:
-        """All candidates, each once, in order."""
-        return self.study.candidates
+    def dependencies(self) -> list[Any]:
+        """What a point depends on besides its candidate: the baskets, the scales, and files."""
+        return [self.baskets.digest, self.study.scales, self.files]
 
     @property
     def about(self) -> Mapping[str, Any]:
@@ -338,9 +271,6 @@ class BasketWork:
         from sfumato.transactions.families import basket_proposals  # it proposes candidates: not before them
 
         return basket_proposals(self.study, self.baskets)
-
-    def limit(self) -> None:
-        """Return nothing: for sets of items no limit is proved."""
 
 
 def promised_risk(candidate: BasketCandidate, scales: BasketScales) -> dict[str, float]:
@@ -401,42 +331,4 @@ def usual_study(
     makers = tuple(candidate_maker(text) for text in ("aa", "coat", "pcta"))
     return BasketStudy(
         name, declared, (BasketGrid(makers, asked), ENDS), BasketScales(known=m, queries=queries or ItemQueries())
-    )
-
-
-# -- reading -----------------------------------------------------------------------------------------------
-
-
-def study_of(content: dict[str, Any], origin: str) -> BasketStudy:
-    """Read a study of baskets from the content of its file."""
-    content = study_content(content, "baskets", AXES)
-    return BasketStudy(
-        str(content.get("name", Path(origin).stem)),
-        BasketsDeclaration.of(content["baskets"], Path(origin).parent),
-        tuple(map(_grid, content["candidates"])),
-        BasketScales(**section_values("[scales]", content["scales"], BasketScales, SCALES)),
-        tuple(content["axes"]),
-    )
-
-
-def _chain_of(text: object) -> tuple[int, ...]:
-    """Read the k of a warm sweep back; whatever else stands there is an error."""
-    parts = text.split(",") if isinstance(text, str) else [""]
-    if not all(part.isdecimal() and len(part) < 10 for part in parts):
-        raise BadInputError(f"warm must be numbers with commas between them, such as 2,5,10, not {text!r}")
-    return tuple(map(int, parts))
-
-
-def _grid(block: Mapping[str, Any]) -> BasketGrid:
-    known_keys("[[candidates]]", block, described(BasketGrid))
-    warm = block.get("warm", False)
-    if not isinstance(warm, bool):
-        raise BadInputError(f"[[candidates]] warm must be true or false, not {warm!r}")
-    utility = [None if text == "none" else utility_constraints(text) for text in texts_of(block, "utility", "none")]
-    return BasketGrid(
-        tuple(map(candidate_maker, texts_of(block, "anonymizers", "coat"))),
-        tuple(map(basket_requirement, texts_of(block, "requirements", str(NOTHING)))),
-        tuple(utility),
-        tuple(map(suppression_limit, texts_of(block, "limits", str(SuppressionLimit())))),
-        warm,
     )

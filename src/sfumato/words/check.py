@@ -11,7 +11,7 @@ from sfumato.phrases import counted, listed, percent
 from sfumato.tradeoff.check import Check, RepeatedPersons
 from sfumato.transactions.check import BasketCheck
 from sfumato.transactions.policy import known_in_words
-from sfumato.words.mixed.check import items_lines, lengths_in_words, mixed_check_parts, study_lines
+from sfumato.words.kinds.items_check import items_lines, lengths_in_words, mixed_check_parts, study_lines
 
 KNOWN_FOR = {11: ", the threshold of EMA policy 0070 and Health Canada"}
 SENTENCE = 5

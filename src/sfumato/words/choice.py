@@ -15,7 +15,7 @@ from sfumato.tradeoff.choice.reasons import interval, stretch
 from sfumato.words.columns import done_sentence
 from sfumato.words.disagreements import sentence
 from sfumato.words.headlines import headline_lines, headlines
-from sfumato.words.meanings import weights_sentences
+from sfumato.words.kinds.table import weights_sentences
 from sfumato.words.points import alike_sentences, settings
 from sfumato.words.verdicts import advice
 

@@ -17,7 +17,7 @@ from sfumato.tradeoff.choice.reply import in_numbers, within
 from sfumato.words.columns import done_sentence
 from sfumato.words.command import release_command
 from sfumato.words.headlines import headline_lines, headlines
-from sfumato.words.meanings import weights_sentences
+from sfumato.words.kinds.table import weights_sentences
 from sfumato.words.points import alike_sentences, settings
 
 

@@ -11,14 +11,10 @@ from math import ceil, exp, floor, inf, isfinite, isnan, log
 
 from sfumato.measures import MEASURES
 from sfumato.measures.of_baskets import ESTIMATORS
-from sfumato.mixed.study import MixedStudy
 from sfumato.phrases import counted, listed, number, percent
 from sfumato.tradeoff import Map
-from sfumato.tradeoff.public import PublicStudy
-from sfumato.tradeoff.study.study import Study
-from sfumato.transactions.policy import known_in_words
-from sfumato.transactions.study import BasketStudy
 from sfumato.words.chances import EVEN, at_most, beside, more_often, off_by, one_in, times
+from sfumato.words.kinds import words_of
 
 ROUNDED = "or better: rounded to the worse side"
 
@@ -50,20 +46,8 @@ class Subject:
     @staticmethod
     def of(map_: Map) -> Subject:
         """Read it from a map."""
-        sensitive, records = tuple(map_.about.get("sensitive", ())), map_.about.get("records")
-        match map_.study:
-            case PublicStudy():
-                return Subject(sensitive, are_bounds=True)
-            case BasketStudy(scales=scales):
-                known = "the items of a line of the file" if scales.constraints else known_in_words(scales.known)
-                return Subject(scales.sensitive, records=records, known=f"{known} of", below=scales.linking.below)
-            case MixedStudy(scales=scales):
-                known = f"the quasi-identifiers and {known_in_words(scales.known)} of" if scales.known else "the row of"
-                return Subject(sensitive, records=records, known=known, below=scales.linking.below)
-            case Study(scales=scales) as study:
-                target = "a column" if study.learned is None else study.learned.target
-                return Subject(sensitive, target, records, scales.min_support, surest=scales.attack.top)
-        return Subject(sensitive, records=records)
+        subject: Subject = words_of(map_.study).subject(map_)
+        return subject
 
     @property
     def column(self) -> str:

@@ -41,7 +41,8 @@ KEPT_DECIDED = fields({"decided of": text, "decided": DECIDED})
 class Cache:
     """Points, limits and what was decided, by their keys, in memory and, where there is a path, in a file that grows.
 
-    Whoever asks for a point has its candidate at hand, so no text of a kept one is read.
+    Whoever asks for a point has its candidate at hand, so no text of a kept one is read. `mended` says what had to be
+    taken out of the file, if anything.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -49,7 +50,8 @@ class Cache:
         self._points: dict[str, Mapping[str, Any]] = {}
         self.limits: dict[str, Limit | None] = {}
         self.decided: dict[str, tuple[Decided, ...]] = {}
-        for entry in _entries(path)[0]:
+        entries, self.mended = _mended(path)
+        for entry in entries:
             if "point" in entry:
                 self._points[entry["key"]] = entry["point"]
             elif "decided of" in entry:
@@ -94,15 +96,20 @@ def kept_points(path: Path) -> list[Mapping[str, Any]]:
 
 def mend_cache(path: Path | None) -> str:
     """Take lines that do not fit their check sum out of a cache; say in a sentence how many, nothing where all fit."""
+    return _mended(path)[1]
+
+
+def _mended(path: Path | None) -> tuple[list[dict[str, Any]], str]:
+    """Read a cache, take out what does not fit, and say so."""
     kept, unfit = _entries(path)
     if path is not None and path.is_file() and path.stat().st_mode & 0o077:
         path.chmod(PRIVATE)
     if path is None or not unfit:
-        return ""
+        return kept, ""
     with staged([path], private=[path]) as [draft]:
         draft.write_text("".join(map(_line, kept)), encoding="ascii")
     entries = "entry does not fit its" if unfit == 1 else "entries do not fit their"
-    return f"{path}: {unfit:,} {entries} check sum (changed, damaged, or of another version); measured anew"
+    return kept, f"{path}: {unfit:,} {entries} check sum (changed, damaged, or of another version); measured anew"
 
 
 def _entries(path: Path | None) -> tuple[list[dict[str, Any]], int]:
@@ -134,8 +141,9 @@ def _shape(entry: Mapping[str, Any]) -> Shape:
 
 
 def _line(entry: Mapping[str, Any]) -> str:
-    plain = json.loads(json.dumps(entry))  # as it will be read, so that the sum is the same then
-    return json.dumps({**plain, CHECK: _sum(plain)}) + "\n"
+    written = json.dumps(entry)
+    check = _sum(json.loads(written))  # of what will be read, so that the sum is the same then
+    return f'{written[:-1]}, "{CHECK}": "{check}"}}\n'
 
 
 def _sum(entry: Mapping[str, Any]) -> str:

@@ -10,28 +10,26 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from sfumato.anonymizers import Brought, Maker, Mechanism, UnsafeSeededNoise
 from sfumato.configuration import without_seed
 from sfumato.errors import InfeasibleError, SfumatoError, StoppedError, lacks_memory
-from sfumato.kernels import source_digest
 from sfumato.measures import Prepared, Remake, published_risks
-from sfumato.process.interrupts import Cancel, look
+from sfumato.process.interrupts import Cancel, look, pressed
 from sfumato.release import Published, RecordRelease, Release
 from sfumato.release.changes import column_changes
-from sfumato.rooms import up_to
 from sfumato.table import Table
 from sfumato.tradeoff.choice.exposure import hardly_changed
 from sfumato.tradeoff.choice.optimum import Decided
-from sfumato.tradeoff.exploration.cache import Cache, mend_cache
+from sfumato.tradeoff.exploration.cache import Cache
 from sfumato.tradeoff.exploration.details import attack_tables, details, noisy_details, pictured, record_details
 from sfumato.tradeoff.limit.limit import AXES, Limit, limit
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study.draft import as_study
-from sfumato.tradeoff.study.explorable import Explorable, Settings
+from sfumato.tradeoff.study.explorable import Explorable, Opened, Settings
 from sfumato.tradeoff.study.study import Candidate, Study
 from sfumato.workers import Crew
 
@@ -88,9 +86,9 @@ class Exploration(Generic[Own]):
         self.crew = Crew(workers, cancel)
         self.work = self.crew.do(lambda: study.opened(data))
         self.study = self.work.study
-        if sentence := mend_cache(cache):
-            warnings.warn(sentence, stacklevel=2)
         self.cache = Cache(cache)
+        if self.cache.mended:
+            warnings.warn(self.cache.mended, stacklevel=2)
 
     def explored(self, report: Progress) -> Map:
         """Measure all candidates that are not known yet, and return the map."""
@@ -126,7 +124,7 @@ class Exploration(Generic[Own]):
         if not wanted:
             return
         for candidate, point in self.crew.each(self._measure, wanted, ends):
-            if point.reason != NO_MEMORY:
+            if _says_something(point):
                 self.cache.add_point(self.key(candidate), point)
             yield candidate, point
 
@@ -168,28 +166,28 @@ class Exploration(Generic[Own]):
 
 
 @dataclass(frozen=True, eq=False)
-class TableWork:
+class TableWork(Opened):
     """A study of a table with the table at hand."""
 
     study: Study
     table: Table
     digest: str
 
+    sources: ClassVar[tuple[str, ...]] = ("tradeoff/exploration",)
+
     @staticmethod
     def of(study: Study, table: Table) -> TableWork:
         """Read the table through once, for its digest."""
         return TableWork(study, table, study.digest_of(table))
 
-    @cached_property
-    def key(self) -> str:
-        """A digest of everything a point depends on besides its candidate."""
+    @property
+    def dependencies(self) -> list[Any]:
+        """What a point depends on besides its candidate: the table and how it is read, the scales, a control."""
         table = self.table
         hierarchies = sorted((name, hierarchy.content) for name, hierarchy in table.hierarchies.items())
         attacks = self.study.scales.attacks
         control = [] if attacks is None else [attacks.digest]
-        parts = [self.digest, table.roles, table.missing, hierarchies, self.study.scales, *control]
-        sources = source_digest(*up_to("measures"), "tradeoff/exploration")
-        return sha256("\n".join(map(repr, [*parts, sources])).encode()).hexdigest()
+        return [self.digest, table.roles, table.missing, hierarchies, self.study.scales, *control]
 
     @cached_property
     def candidates(self) -> Sequence[Candidate]:
@@ -229,9 +227,7 @@ class TableWork:
 
     def proposals(self, aim: Aim, workers: int | None) -> Proposals:
         """Say what a tuner can try on the table beside the candidates."""
-        from sfumato.tradeoff.search.families import (
-            table_proposals,
-        )  # it is about studies: not before them
+        from sfumato.tradeoff.search.families import table_proposals  # it is about studies: not before them
 
         return table_proposals(self.study, self.table, aim, workers)
 
@@ -278,7 +274,12 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
         }
         return attacks(values)
 
-    return attempted(Point(candidate.id, candidate, "measured"), measurement)
+    return attempted(candidate.point(), measurement)
+
+
+def _says_something(point: Point) -> bool:
+    """Say whether a point tells of its candidate: not where memory lacked, or Ctrl-C ended its program or its query."""
+    return point.reason != NO_MEMORY and not (point.status == "failed" and pressed())
 
 
 def attempted(point: Point, measurement: Callable[[], Mapping[str, Any]]) -> Point:

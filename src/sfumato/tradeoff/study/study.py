@@ -6,50 +6,29 @@ The value is what stands in `study.toml`, so it can be read, written, compared a
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, partial
-from hashlib import sha256
-from itertools import count, product
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from sfumato.anonymizers import Anonymizer, Brought, Maker, anonymizer
-from sfumato.configuration import check_choice, check_options, described, parse, shortened, value_text
+from sfumato.configuration import described, parse, shortened
 from sfumato.documents import named, parse_toml, read_text
 from sfumato.engines import Frame
 from sfumato.engines.places import beside, seen_from
 from sfumato.errors import BadInputError
-from sfumato.measures import (
-    MEASURES,
-    READ_NOISY,
-    READERS,
-    Attack,
-    Attacks,
-    Classification,
-    Fidelity,
-    Queries,
-    Reader,
-    Scales,
-)
+from sfumato.measures import READ_NOISY, READERS, Classification, Reader, Scales
 from sfumato.release import FORMS, Form
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import DATASETS, Hierarchy, Table, TableDeclaration
 from sfumato.table.hierarchies.declared import Filed
 from sfumato.tradeoff.study.brought import BROUGHT_KEYS, beside_study, brought_block, brought_of, found_again
-from sfumato.tradeoff.study.explorable import Explorable
+from sfumato.tradeoff.study.explorable import Explorable, Settings
+from sfumato.tradeoff.study.grids import CandidateGrid, GridStudy
 from sfumato.tradeoff.study.kinds import KINDS, kind
 from sfumato.tradeoff.study.plan import SearchPlan
-from sfumato.tradeoff.study.texts import (
-    check_axes,
-    known_keys,
-    list_of,
-    section_values,
-    study_content,
-    study_text,
-    texts_of,
-    written_texts,
-)
+from sfumato.tradeoff.study.texts import known_keys, section_values
 from sfumato.vocabulary import ANONYMIZERS, IN_FORMS, LATTICE, REQUIREMENTS, SUPPRESS
 
 if TYPE_CHECKING:
@@ -60,7 +39,7 @@ NOTHING = requirement("k-anonymity k=1")
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Candidate(Settings):
     """One release that could be made: who makes it, what it must satisfy, in which form."""
 
     anonymizer: Maker
@@ -73,39 +52,10 @@ class Candidate:
         return f"{self.anonymizer}, {self.requirement}, {self.form}{extra}"
 
     @property
-    def id(self) -> str:
-        """A short name that depends on the configuration alone."""
+    def identity(self) -> str:
+        """What tells it from others: of what was made elsewhere not where it is."""
         maker = self.anonymizer
-        named = replace(self, anonymizer=maker.identity) if isinstance(maker, Brought) else self
-        return sha256(str(named).encode()).hexdigest()[:8]
-
-    @property
-    def in_words(self) -> str:
-        """How it is made, in a sentence, where its texts do not say it to everybody."""
-        return self.anonymizer.described_in_words
-
-    @property
-    def family(self) -> str:
-        """What it is drawn as, where that is not its requirement."""
-        return self.anonymizer.family
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The numbers and choices of the configuration, by name."""
-        parameters: dict[str, Any] = {}
-        for part in (self.anonymizer, *self.requirement.parts):
-            for setting in fields(part):  # type: ignore[arg-type]
-                value = getattr(part, setting.name)
-                value = value_text(value) if isinstance(value, tuple) else value
-                if value not in (None, "") and setting.name not in part.unwritten:
-                    keys = (setting.name if n == 1 else f"{setting.name} {n}" for n in count(1))
-                    parameters[next(key for key in keys if key not in parameters)] = value
-        return parameters | ({"suppress": self.suppress} if self.suppress else {})
-
-    @property
-    def public(self) -> Candidate:
-        """The same without a seed, with which the release could be made again, and without names of files."""
-        return replace(self, anonymizer=self.anonymizer.public)
+        return str(replace(self, anonymizer=maker.identity) if isinstance(maker, Brought) else self)
 
     @property
     def pinned(self) -> Candidate:
@@ -115,25 +65,37 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Grid:
+class Grid(CandidateGrid[Candidate]):
     """Candidates as all combinations of some anonymizers, requirements, forms and suppression limits."""
 
-    anonymizers: Annotated[tuple[Maker, ...], ANONYMIZERS] = (anonymizer("mondrian"),)
-    requirements: Annotated[tuple[Requirement, ...], REQUIREMENTS] = (NOTHING,)
+    anonymizers: Annotated[tuple[Maker, ...], ANONYMIZERS, anonymizer] = (anonymizer("mondrian"),)
+    requirements: Annotated[tuple[Requirement, ...], REQUIREMENTS, requirement] = (NOTHING,)
     forms: Annotated[tuple[Form, ...], IN_FORMS] = ("generalization",)
     suppress: Annotated[tuple[float, ...], SUPPRESS] = (0.0,)
     lattice: Annotated[bool, LATTICE] = False
 
+    candidate: ClassVar[type[Candidate]] = Candidate
+
     def __post_init__(self) -> None:
-        check_options(self)
+        super().__post_init__()
         other = [maker for maker in self.anonymizers if not maker.has_lattice]
         if self.lattice and other:
             raise BadInputError(f"lattice = true shows the lattice of full-domain; {other[0].name} has none")
 
-    @property
-    def candidates(self) -> list[Candidate]:
-        """All combinations, in order."""
-        return [Candidate(*each) for each in product(self.anonymizers, self.requirements, self.forms, self.suppress)]
+    @classmethod
+    def read(cls, block: Mapping[str, Any], folder: Path, others: Iterable[str] = BROUGHT_KEYS) -> Self:
+        """Read `[[candidates]]`, of releases that are made here or of one that was made elsewhere."""
+        if (maker := brought_of(block, folder)) is not None:
+            return cls((maker,), forms=(maker.form,))
+        grid = super().read(block, folder, others)
+        return replace(grid, anonymizers=tuple(beside_study(maker, folder) for maker in grid.anonymizers))
+
+    def blocks(self, folder: Path | None) -> list[dict[str, Any]]:
+        """Write it as blocks of a study: one of all that is made here, and one for everything made elsewhere."""
+        makers = tuple(maker for maker in self.anonymizers if not isinstance(maker, Brought))
+        made_here = replace(self, anonymizers=makers)
+        brought = [brought_block(maker, folder) for maker in self.anonymizers if isinstance(maker, Brought)]
+        return [*(super(Grid, made_here).blocks(folder) if makers else []), *brought]
 
     def candidates_of(self, table: Table) -> list[Candidate]:
         """All combinations for a table, with every feasible transformation of its lattice where that is asked for."""
@@ -154,7 +116,7 @@ def _transformations(candidate: Candidate, table: Table) -> list[Candidate]:
 
 
 @dataclass(frozen=True)
-class Study:
+class Study(GridStudy[Candidate]):
     """What to explore: a table, candidates, scales, and the measures that count: the map is drawn on the first two."""
 
     name: str
@@ -166,6 +128,9 @@ class Study:
     """How time is spent on candidates beside these; None: as `SearchPlan()` says, where a budget is given."""
 
     section: ClassVar[str] = "table"
+    instead: ClassVar[tuple[str, ...]] = ("search",)
+    grid: ClassVar[type[Grid]] = Grid
+    scales_kind: ClassVar[type[Scales]] = Scales
     forms: ClassVar[tuple[str, ...]] = FORMS
     facts: ClassVar[tuple[str, ...]] = (
         "digest",
@@ -179,11 +144,9 @@ class Study:
     )
 
     def __post_init__(self) -> None:
-        check_axes(self.axes, MEASURES)
+        super().__post_init__()
         bounded = () if self.search is None else tuple(bound.measure for bound in self.search.bounds)
         object.__setattr__(self, "scales", self.scales.having((*self.axes, *bounded)))  # what counts is measured
-        if not self.candidates:
-            raise BadInputError(f"the study {self.name!r} has no candidate; give it [[candidates]]")
         nobody = [str(candidate.anonymizer) for candidate in self.candidates if not candidate.anonymizer.people]
         lacking = [axis for axis in self.axes if axis not in READ_NOISY]
         if nobody and lacking:
@@ -200,11 +163,6 @@ class Study:
             return self
         readable = dict.fromkeys(name for name in measures if name in READ_NOISY)
         return replace(self, axes=tuple(readable if len(readable) > 1 else readable | {"query_error": None}))
-
-    @cached_property
-    def candidates(self) -> Sequence[Candidate]:
-        """All candidates, each once, in order; of a lattice only the search for its optimum."""
-        return tuple(dict.fromkeys(candidate for grid in self.grids for candidate in grid.candidates))
 
     def candidates_of(self, table: Table) -> list[Candidate]:
         """All candidates for a table, each once, in order."""
@@ -229,50 +187,33 @@ class Study:
         )
 
     def candidate_of(self, entry: Mapping[str, Any]) -> Candidate:
-        """Read a candidate from its texts."""
-        check_choice("form", entry["form"], FORMS)
-        suppress = float(entry["parameters"].get("suppress", 0.0))
-        maker = found_again(anonymizer(entry["anonymizer"]), [each.anonymizer for each in self.candidates])
-        return Candidate(maker, requirement(entry["requirement"]), entry["form"], suppress)
+        """Read a candidate from its texts; the study says where files are now."""
+        candidate = super().candidate_of(entry)
+        maker = found_again(candidate.anonymizer, [each.anonymizer for each in self.candidates])
+        return replace(candidate, anonymizer=maker)
 
     def digest_of(self, table: Table) -> str:
         """Return a digest of what the points of this study depend on: neutral columns only where a maker reads one."""
         read = {getattr(candidate.anonymizer, "target", None) for candidate in self.candidates}
         return table.digest(name for name in table.roles.neutral if name in read)
 
-    def grown(self, candidates: Sequence[Candidate]) -> Study:
-        """Return the same study with further candidates, in as few blocks as there are makers, forms and limits."""
-        blocks: dict[tuple[object, ...], list[Candidate]] = {}
-        for one in candidates:
-            several = not one.anonymizer.takes_requirements or one.anonymizer.is_found
-            maker: object = (one.anonymizer.name, one.requirement) if several else one.anonymizer
-            blocks.setdefault((maker, one.form, one.suppress), []).append(one)
-        grids = (
-            Grid(
-                tuple(dict.fromkeys(one.anonymizer for one in block)),
-                tuple(dict.fromkeys(one.requirement for one in block)),
-                (block[0].form,),
-                (block[0].suppress,),
-            )
-            for block in blocks.values()
-        )
-        return replace(self, grids=(*self.grids, *grids))
+    def block_key(self, candidate: Candidate) -> Hashable:
+        """Return what candidates of one block have in common; makers of one name where each has settings of its own."""
+        maker = candidate.anonymizer
+        several = not maker.takes_requirements or maker.is_found
+        return (maker.name, candidate.requirement) if several else maker, candidate.form, candidate.suppress
 
     def with_candidate(self, given: Any, name: str | None = None, **declared: Any) -> Study:
         """Return the same study with a release that was made elsewhere: a file, a frame, a function or a maker's text.
 
         `declared` is what `map.add` takes: claim, epsilon, records, aligned, ...
         """
-        from sfumato.tradeoff.exploration.adding import brought, with_candidate  # it is about studies: not before them
+        from sfumato.tradeoff.exploration.added import brought, with_candidate  # it is about studies: not before them
 
         words = {"label": name, **declared}
         if isinstance(words.get("aligned"), bool):
             words["aligned"] = "yes" if words["aligned"] else "no"
         return with_candidate(self, brought(given, words))
-
-    def with_seed(self, seed: int) -> Study:
-        """Return the same study with another seed of the random queries."""
-        return replace(self, scales=replace(self.scales, queries=replace(self.scales.queries, seed=seed)))
 
     def with_target(self, classification: Classification) -> Study:
         """Return the same study with a column to learn, which is then published as a neutral one if it has no role."""
@@ -287,9 +228,32 @@ class Study:
 
     def to_toml(self, folder: Path | None = None) -> str:
         """Write the study with every default filled in; files named as seen from a folder, if one is given."""
-        blocks = [block for grid in self.grids for block in _blocks(grid, folder)]
-        scales = self.scales if folder is None else _with_control(self.scales, partial(seen_from, folder))
-        return study_text(replace(self, scales=scales), table_entries(self.table, folder), blocks)
+        seen = self if folder is None else self._with_control(partial(seen_from, folder))
+        return super(Study, seen).to_toml(folder)
+
+    def _with_control(self, place: Callable[[str], str]) -> Study:
+        """Return the same study with the control file, where there is one, named as seen from somewhere else."""
+        attacks = self.scales.attacks
+        if attacks is None or attacks.file is None:
+            return self
+        return replace(self, scales=replace(self.scales, attacks=replace(attacks, file=place(attacks.file))))
+
+    def sections(self, folder: Path | None) -> dict[str, Any]:
+        """Write the section that says where the table is."""
+        return {"table": table_entries(self.table, folder)}
+
+    @classmethod
+    def declared(cls, content: Mapping[str, Any], origin: str) -> dict[str, Any]:
+        """Read where the table is, and how further candidates are searched for."""
+        plan = SearchPlan(**section_values("[search]", content["search"], SearchPlan)) if "search" in content else None
+        return {"table": table_declaration(content["table"], origin), "search": plan}
+
+    @classmethod
+    def read(cls, content: Mapping[str, Any], origin: str) -> Self:
+        """Read a study of a table; a search alone begins with the ends of the map."""
+        if "search" in content and content.get("candidates", []) == []:
+            content = {**content, "candidates": baselines().blocks(None)}
+        return super().read(content, origin)._with_control(partial(beside, Path(origin).parent))  # type: ignore[return-value]
 
     @staticmethod
     def from_toml(text: str, origin: str = "study.toml") -> Study:
@@ -342,16 +306,6 @@ def bundled_names() -> list[str]:
     return list(DATASETS)
 
 
-SCALES = {
-    "queries": (Queries,),
-    "classification": (Classification,),
-    "attack": (Attack,),
-    "reader": READERS,
-    "attacks": (Attacks,),
-    "fidelity": (Fidelity,),
-}
-"""The kinds of every scale that is a configuration of its own."""
-
 LI_LI_2009 = {
     "k-anonymity k={}": (10, 50, 100, 200, 500, 1000, 2000, 5000),
     "l-diversity l={} variant=frequency": (3, 3.5, 4, 4.25, 4.5, 4.75, 5, 5.5),
@@ -383,32 +337,7 @@ def bundled_study(name: str) -> Study:
 # -- reading -----------------------------------------------------------------------------------------------
 
 
-def study_of(content: dict[str, Any], origin: str) -> Study:
-    """Read a study of a table from the content of its file."""
-    content = study_content(content, "table", ("p_loss", "u_loss"), ("search",))
-    plan = section_values("[search]", content["search"], SearchPlan, {}) if "search" in content else None
-    only_ends = (baselines(),) if plan is not None else ()
-    return Study(
-        str(content.get("name", Path(origin).stem)),
-        table_declaration(content["table"], origin),
-        tuple(_grid(block, Path(origin).parent) for block in content["candidates"]) or only_ends,
-        _scales(content["scales"], Path(origin).parent),
-        tuple(content["axes"]),
-        None if plan is None else SearchPlan(**plan),
-    )
-
-
-def _scales(entries: Mapping[str, Any], folder: Path) -> Scales:
-    """Read the scales; a control file is named relative to the study's folder."""
-    return _with_control(Scales(**section_values("[scales]", entries, Scales, SCALES)), partial(beside, folder))
-
-
-def _with_control(scales: Scales, place: Callable[[str], str]) -> Scales:
-    """Return the same scales with the control file, where there is one, named as seen from somewhere else."""
-    attacks = scales.attacks
-    if attacks is None or attacks.file is None:
-        return scales
-    return replace(scales, attacks=replace(attacks, file=place(attacks.file)))
+study_of = Study.read
 
 
 def table_declaration(entries: Mapping[str, Any], origin: str) -> TableDeclaration:
@@ -433,19 +362,6 @@ def _beside(folder: Path, value: Any, bundled: bool = False) -> Any:
     if not isinstance(value, str) or (bundled and value in DATASETS and not (folder / value).is_file()):
         return value
     return beside(folder, value)
-
-
-def _grid(block: Mapping[str, Any], folder: Path) -> Grid:
-    if (maker := brought_of(block, folder)) is not None:
-        return Grid((maker,), forms=(maker.form,))
-    known_keys("[[candidates]]", block, (*described(Grid), *BROUGHT_KEYS))
-    return Grid(
-        tuple(beside_study(anonymizer(text), folder) for text in texts_of(block, "anonymizers", "mondrian")),
-        tuple(map(requirement, texts_of(block, "requirements", str(NOTHING)))),
-        tuple(texts_of(block, "forms", "generalization")),  # type: ignore[arg-type]
-        tuple(list_of(block.get("suppress", [0.0]))),
-        block.get("lattice", False),
-    )
 
 
 def read_reader(text: str) -> Reader:
@@ -480,22 +396,6 @@ def table_entries(declared: TableDeclaration, folder: Path | None) -> dict[str, 
         for column, hierarchy in entries.get("hierarchy", {}).items():
             entries["hierarchy"][column] = seen_from(folder, hierarchy) if isinstance(hierarchy, str) else hierarchy
     return entries
-
-
-def _blocks(grid: Grid, folder: Path | None) -> Iterator[dict[str, Any]]:
-    """Write a grid as blocks of a study: one of all that is made here, and one for everything made elsewhere."""
-    makers = tuple(maker for maker in grid.anonymizers if not isinstance(maker, Brought))
-    if makers:
-        yield {
-            "anonymizers": written_texts(makers),
-            "requirements": written_texts(grid.requirements),
-            "forms": list(grid.forms),
-            "suppress": list(grid.suppress),
-            **({"lattice": True} if grid.lattice else {}),
-        }
-    for maker in grid.anonymizers:
-        if isinstance(maker, Brought):
-            yield brought_block(maker, folder)
 
 
 def _hierarchy_entry(column: str, given: Any) -> Any:

@@ -14,19 +14,10 @@ from sfumato.errors import BadInputError
 SCHEMA = 1
 
 
-def study_text(
-    study: Any,
-    entries: Mapping[str, Any],
-    blocks: Iterable[Mapping[str, Any]],
-    before: Mapping[str, Mapping[str, Any]] | None = None,
-) -> str:
-    """Write a study: what it is about, and its blocks of candidates, beside what every study has.
-
-    `before` are sections that stand before the one that tells its kind.
-    """
+def study_text(study: Any, declared: Mapping[str, Any], blocks: Iterable[Mapping[str, Any]]) -> str:
+    """Write a study: the sections that declare its data, and its blocks of candidates, beside what every study has."""
     document = tomlkit.document()
-    sections = {"schema": SCHEMA, "name": study.name, "axes": list(study.axes), **(before or {})}
-    sections |= {study.section: entries}
+    sections = {"schema": SCHEMA, "name": study.name, "axes": list(study.axes), **declared}
     plan = getattr(study, "search", None)
     sections |= {"scales": section_entries(study.scales)} | ({} if plan is None else {"search": section_entries(plan)})
     for name, value in sections.items():
@@ -69,9 +60,9 @@ def check_axes(axes: Sequence[str], known: Iterable[str]) -> None:
         raise BadInputError(f"axes must name two or more measures, each once, not {list(axes)!r}")
 
 
-def texts_of(block: Mapping[str, Any], key: str, usual: str) -> list[str]:
-    """Read one text or a list of texts."""
-    texts = list_of(block.get(key, [usual]))
+def texts_of(key: str, given: Any) -> list[str]:
+    """Take one text or a list of texts."""
+    texts = list_of(given)
     bad = [text for text in texts if not isinstance(text, str)]
     if bad:
         raise BadInputError(f"{key} must be texts, not {bad[0]!r}")
@@ -90,20 +81,19 @@ def known_keys(what: str, entries: Mapping[str, Any], keys: Any) -> None:
         raise BadInputError(f"{what} has an unknown key {unknown[0]!r}; known are {', '.join(keys)}")
 
 
-def section_values(
-    what: str, entries: Mapping[str, Any], kind: type, kinds: Mapping[str, tuple[type[Configured], ...]]
-) -> dict[str, Any]:
-    """Read a section by the options of what it declares; where `kinds` has a key, its text is a configuration."""
+def section_values(what: str, entries: Mapping[str, Any], kind: type) -> dict[str, Any]:
+    """Read a section by the options of what it declares; of a configuration it has the text."""
     known = described(kind)
     known_keys(what, entries, known)
     values: dict[str, Any] = {}
     for key, value in entries.items():
-        if key not in kinds:
+        kinds = known[key].kinds
+        if not kinds:
             values[key] = tuple(list_of(value)) if known[key].several else value
         elif isinstance(value, str):
-            values[key] = parse(value, kinds[key], key)
+            values[key] = parse(value, kinds, key)
         else:
-            example = next((each.example for each in kinds[key] if each.example), None) or str(kinds[key][0]())
+            example = next((each.example for each in kinds if each.example), None) or str(kinds[0]())
             raise BadInputError(f"{key} must be a text such as {example!r}, not {value!r}")
     return values
 

@@ -44,3 +44,9 @@ BASKET_REQUIREMENTS: tuple[type[BasketRequirement], ...] = (
 def basket_requirement(text: str) -> BasketRequirement:
     """Read a requirement on baskets from its text form, such as `km-anonymity k=5 m=2`."""
     return parse(text, BASKET_REQUIREMENTS, "requirement")
+
+
+def policy_texts(utility: UtilityConstraints | None, limit: SuppressionLimit) -> dict[str, str]:
+    """Write what a release may do, by name, where it is not as usual."""
+    policy = {"utility": utility, "limit": limit if limit != SuppressionLimit() else None}
+    return {name: str(constraint) for name, constraint in policy.items() if constraint is not None}

@@ -10,6 +10,7 @@ import numpy as np
 
 from sfumato.arrays import Numbers
 from sfumato.configuration import Configured, Option, parse
+from sfumato.phrases import percent
 from sfumato.transactions.baskets import Baskets
 
 
@@ -39,6 +40,10 @@ class SuppressionLimit(Configured):
     def allows(self, share: float) -> bool:
         """Say whether a share is within the limit."""
         return share <= self.share + 1e-9
+
+    def rule_in_words(self) -> str:
+        """Say how much may be left out."""
+        return f"at most {percent(self.share, 3)} of the {self.of} left out"
 
 
 def suppression_limit(text: str) -> SuppressionLimit:

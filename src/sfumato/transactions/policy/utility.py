@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ from sfumato.configuration import Configured, Option, parse
 from sfumato.errors import BadInputError
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.policy.item_lists import itemsets_of
+from sfumato.transactions.policy.requirements import FILE
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,11 @@ class UtilityConstraints(Configured):
         others = np.zeros(len(unnamed)) if self.rest == "together" else np.arange(len(unnamed))
         blocks[unnamed] = int(blocks.max(initial=0)) + 1 + others
         return blocks
+
+    @property
+    def public(self) -> UtilityConstraints:
+        """The same without the name of a file."""
+        return self if self.file is None else replace(self, file=FILE)
 
     def in_words(self) -> str:
         """Say which items are published together only."""

@@ -1,10 +1,43 @@
-"""What must be known to read the numbers of a map of a table with items."""
+"""What is said of tables with items."""
 
 from __future__ import annotations
 
 from sfumato.mixed.measures.scales import MixedScales
+from sfumato.mixed.study import MixedStudy
 from sfumato.phrases import counted, percent
+from sfumato.tradeoff import Map, Point
 from sfumato.transactions.policy import known_in_words
+from sfumato.words.kinds.table import table_words
+from sfumato.words.sentences import Subject
+
+
+def _scales(map_: Map) -> MixedScales:
+    assert isinstance(map_.study, MixedStudy)
+    return map_.study.scales
+
+
+def meanings(map_: Map) -> list[tuple[str, str]]:
+    """List the meanings with the study's own values, each as a short name and one or two sentences."""
+    return mixed_meanings(_scales(map_))
+
+
+def subject(map_: Map) -> Subject:
+    """Say what sentences are about."""
+    scales, about = _scales(map_), map_.about
+    known = f"the quasi-identifiers and {known_in_words(scales.known)} of" if scales.known else "the row of"
+    sensitive = tuple(about.get("sensitive", ()))
+    return Subject(sensitive, records=about.get("records"), known=known, below=scales.linking.below)
+
+
+def data_words(study: MixedStudy, point: Point) -> tuple[str, list[str]] | None:
+    """Name table and items as a command line does, if a point's release is one that a command makes of them."""
+    named = table_words(study.data.table, point)
+    return None if named is None else (named[0], [*named[1], *study.data.items.options()])
+
+
+def declares_hierarchies(study: MixedStudy) -> bool:
+    """Say whether a study declares hierarchies itself, which have to be in a file before that command runs."""
+    return bool(study.data.table.hierarchy)
 
 
 def mixed_meanings(scales: MixedScales) -> list[tuple[str, str]]:

@@ -1,0 +1,48 @@
+"""What is said of a map that may leave the house."""
+
+from __future__ import annotations
+
+from sfumato.tradeoff import Map, Point
+from sfumato.tradeoff.study.explorable import Explorable
+from sfumato.words.sentences import Subject
+
+PUBLIC = [
+    ("One record is one person", "If a person can have several records, the risks here are too low."),
+    (
+        "Rounded to the worse side",
+        "A risk is never larger than shown, nor a utility loss. The more releases are compared, and the fewer records "
+        "there are, the coarser the steps. Releases at the same place need not be equal.",
+    ),
+    ("Promised", "k, itemset_risk and protected_risk are what the settings promise; a release may do better."),
+    (
+        "A bound",
+        "a_know compares the groups of a release with all records of its file, and allows for the share of records "
+        "that its settings let it leave out: against the whole table it is at most this large.",
+    ),
+    (
+        "What is not here",
+        "How many records there are and how many were left out; what is true of the worst group only, since a single "
+        "record can change it; releases with noise, whose measures no epsilon covers; cut vectors, which a "
+        "search found by looking at the records; the original table.",
+    ),
+]
+"""What must be known to read the public numbers."""
+
+
+def meanings(map_: Map) -> list[tuple[str, str]]:
+    """List what must be known to read the public numbers."""
+    return PUBLIC
+
+
+def subject(map_: Map) -> Subject:
+    """Say what sentences are about."""
+    return Subject(tuple(map_.about.get("sensitive", ())), are_bounds=True)
+
+
+def data_words(study: Explorable, point: Point) -> None:
+    """Name nothing: where the data are is nobody's business outside."""
+
+
+def declares_hierarchies(study: Explorable) -> bool:
+    """Say whether a study declares hierarchies itself, which have to be in a file before that command runs."""
+    return False

@@ -1,1 +1,0 @@
-"""What is said to people of tables with items."""

@@ -1,0 +1,126 @@
+"""Candidates in grids: every kind of study lists, reads, writes and keeps them by the fields of its grid."""
+
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+import tomlkit
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.anonymizers import anonymizer
+from sfumato.configuration import described
+from sfumato.errors import BadInputError
+from sfumato.mixed.anonymizers.merging import merging
+from sfumato.mixed.policy import mixed_requirement
+from sfumato.mixed.study import MixedGrid
+from sfumato.tradeoff.exploration.folder import point_values
+from sfumato.tradeoff.study.explorable import files_of
+from sfumato.tradeoff.study.study import Grid, study_from_toml
+from sfumato.transactions.anonymizers.registry import candidate_maker
+from sfumato.transactions.policy import suppression_limit, utility_constraints
+from sfumato.transactions.study import BasketGrid
+
+pytestmark = pytest.mark.quick
+
+PATIENTS = '[table]\nsource = "p.csv"\nquasi = ["age"]\n[items]\ncolumn = "codes"\n'
+BASKETS = '[baskets]\nsource = "b.txt"\n'
+
+
+@pytest.mark.parametrize("kind", [Grid, BasketGrid, MixedGrid])
+def test_a_candidate_takes_a_value_of_every_list(kind):
+    lists = {each.name for each in described(kind).values() if each.several}
+    assert {each.name for each in kind.lists().values()} == lists and {"anonymizers", "requirements"} <= lists
+    assert set(kind.lists()) <= {each.name for each in fields(kind.candidate)}
+
+
+def some(texts, read):
+    return st.lists(st.sampled_from(texts).map(read), min_size=1, max_size=2, unique=True).map(tuple)
+
+
+def read_none(text):
+    return None if text == "none" else utility_constraints(text)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.builds(
+        MixedGrid,
+        some(["mondrian", "full-domain", "without-quasi"], anonymizer),
+        some(["coat", "aa", "coat weights=w.txt"], candidate_maker),
+        some(["none", "rt-merge bound=0.3"], merging),
+        some(["k-km-anonymity k=2 m=1", "k-km-anonymity k=3 m=0 & k-anonymity k=4"], mixed_requirement),
+        some([0.0, 0.25], float),
+        some(["none", "utility-constraints level=1"], read_none),
+        some(["suppression", "suppression share=0.1 of=occurrences"], suppression_limit),
+        some(["group", "common"], str),
+    )
+)
+def test_a_block_of_patients_reads_back_as_it_was_written(grid):
+    [block] = grid.blocks(None)
+    again = tomlkit.parse(tomlkit.dumps({"candidates": [block]})).unwrap()["candidates"]
+    assert MixedGrid.read(again[0], Path()) == grid
+    size = 1
+    for each in fields(grid):
+        size *= len(getattr(grid, each.name))
+    assert len(set(grid.candidates)) == size
+    assert set(MixedGrid.of(grid.candidates).candidates) == set(grid.candidates)
+
+
+def test_what_is_rare_is_written_where_it_is_not_as_usual():
+    assert list(MixedGrid().blocks(None)[0]) == [
+        "anonymizers", "item_anonymizers", "merging", "requirements", "suppress",
+    ]  # fmt: skip
+    assert "utility" not in BasketGrid().blocks(None)[0] and "lattice" not in Grid().blocks(None)[0]
+    assert BasketGrid(utility=(None, utility_constraints("utility-constraints level=1"))).blocks(None)[0][
+        "utility"
+    ] == ["none", "utility-constraints level=1"]
+    assert BasketGrid(warm=True, requirements=BasketGrid().requirements).blocks(None)[0]["warm"] is True
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({}, "a point says nothing of items_with"),
+        ({"items_with": 3}, "items_with must be a text, not 3"),
+        ({"items_with": "aa", "sets": "all"}, "sets must be one of group, common, not 'all'"),
+        ({"items_with": "aa", "limit": 0.5}, "limit must be a text, not 0.5"),
+    ],
+)
+def test_a_damaged_point_is_refused_in_a_sentence(parameters, message):
+    study = study_from_toml(PATIENTS + "[[candidates]]\n", "study.toml")
+    entry = {**point_values(study.candidates[0].point()), "parameters": parameters}
+    with pytest.raises(BadInputError, match=message):
+        study.candidate_of(entry)
+
+
+def test_a_point_keeps_every_requirement_of_patients():
+    wanted = (
+        "k-km-anonymity k=2 m=1 & l-diversity l=2 variant=distinct on=out & t-closeness t=0.3 distance=equal on=codes"
+    )
+    study = study_from_toml(f'{PATIENTS}[[candidates]]\nrequirements = "{wanted}"\n', "study.toml")
+    [candidate] = study.candidates
+    assert candidate.parameters["on"] == "out" and candidate.parameters["on 2"] == "codes"
+    assert study.candidate_of(point_values(candidate.point())) == candidate
+
+
+def test_every_file_that_a_point_depends_on_is_named():
+    maker, asked = "coat weights=weights.txt", "privacy-constraints k=2 file=known.txt"
+    scales = (
+        'constraints = "sets.txt"\nstudies = "studies.txt"\nlosses = "item-losses weights=file file=worth.txt"\n'
+        'queries = "item-queries kind=file file=asked.txt"\n'
+    )
+    block = f'anonymizers = "{maker}"\nrequirements = "{asked}"\nutility = "utility-constraints file=groups.txt"\n'
+    study = study_from_toml(f"{BASKETS}[scales]\n{scales}[[candidates]]\n{block}", "study.toml")
+    files = ["sets", "studies", "worth", "asked", "weights", "known", "groups"]
+    assert sorted(files_of(study.scales, *study.candidates)) == sorted(f"{name}.txt" for name in files)
+
+
+def test_further_candidates_stand_in_one_block_by_what_they_share():
+    study = study_from_toml(PATIENTS + "[[candidates]]\n", "study.toml")
+    [first] = study.candidates
+    more = [replace(first, requirement=mixed_requirement(f"k-km-anonymity k={k} m=1"), sets=sets)
+            for k in (3, 4) for sets in ("group", "common")]  # fmt: skip
+    grown = study.grown(more)
+    assert [len(grid.candidates) for grid in grown.grids] == [1, 2, 2]
+    assert set(grown.candidates) == {first, *more}
