@@ -162,7 +162,8 @@ def test_a_bound_is_dragged_and_the_answer_told_at_once(page: Any, desk: Desk) -
     handle.focus()
     page.keyboard.press("ArrowLeft")
     assert float(handle.get_attribute("aria-valuenow")) < value
-    page.keyboard.press("Home")
+    page.keyboard.press("Home")  # the end of the frame, which reaches below the least value
+    assert float(handle.get_attribute("aria-valuenow")) == 0
     dragged(page, "#handle-y", (0, 60))
     assert page.locator("#answer .note").count() or page.locator("#answer b").count()
     page.click("#unbound")

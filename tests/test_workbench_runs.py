@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,8 +19,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+import sfumato
 from sfumato.pages.texts import t
 from sfumato.process.interrupts import EXIT_CODE
+from sfumato.report import save_map
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.runs import Progress, Run, Runs
 from workbenches import STUDY, client_of, make_desk, make_project, people
@@ -265,6 +268,14 @@ def test_a_budget_is_a_time(desk: Desk, client: TestClient) -> None:
     refused = client.post(RUN.format("people"), json={"budget": "soon"})
     assert refused.status_code == 422 and "60s" in refused.json()["error"]
     assert client.get(RUN.format("people")).json()["state"] == "idle"
+
+
+def test_a_map_that_was_made_outside_is_said_to_be_there(desk: Desk, client: TestClient) -> None:
+    folder = make_project(desk.folder / "people")
+    assert t("run.idle") in client.get("/projects/people/run").text
+    save_map(sfumato.explore(str(folder / "study.toml")), folder)
+    shown = client.get("/projects/people/run").text
+    assert t("run.elsewhere") in shown and t("run.idle") not in re.sub(r"<script.*?</script>", "", shown, flags=re.S)
 
 
 def test_how_the_last_run_ended_is_read_from_disk(desk: Desk) -> None:
