@@ -8,6 +8,7 @@ import random
 import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -353,9 +354,10 @@ class Told(Runs):
     async def events(self, project: Project, last: str = "") -> AsyncIterator[str]:
         told = int(last or 0)
         while not self.over:
-            kinds = [("progress", self.progress(project).values())]
-            kinds += [("point", each) for each in self.told(project)[told:]]
-            told = self.known
+            known = self.known  # which the test may change at any moment
+            kinds = [("progress", replace(self.progress(project), done=known).values())]
+            kinds += [("point", {"id": id}) for id in self.ids[told:known]]
+            told = known
             for kind, values in kinds:
                 yield f"id: {told}\nevent: {kind}\ndata: {json.dumps(values)}\n\n"
             await asyncio.sleep(0.1)
