@@ -22,7 +22,7 @@ from sfumato.mixed.details import mixed_changes, mixed_details
 from sfumato.mixed.measures.scales import MixedScales, PreparedMixed
 from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.policy import MixedRequirement, mixed_requirement
-from sfumato.tradeoff.exploration.exploration import attempted
+from sfumato.tradeoff.exploration.exploration import attempted, table_facts
 from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.search.aims import Aim
 from sfumato.tradeoff.search.families import Proposals
@@ -208,11 +208,7 @@ class MixedWork(Opened):
         """What is said of the data themselves."""
         data = self.data
         return {
-            "records": data.records,
-            "cells": data.cells.size,
-            "dropped": data.table.dropped,
-            "quasi": [quasi.name for quasi in data.cells.quasi],
-            "sensitive": [sensitive.name for sensitive in data.cells.sensitive],
+            **table_facts(data.table),
             "column": data.column,
             "items": len(data.baskets.items),
             "occurrences": data.baskets.occurrences,
