@@ -28,7 +28,7 @@ from sfumato.tradeoff.search.aims import Aim
 from sfumato.tradeoff.search.families import Proposals
 from sfumato.tradeoff.study.explorable import Opened, Settings
 from sfumato.tradeoff.study.grids import CandidateGrid, GridStudy
-from sfumato.tradeoff.study.study import table_declaration, table_entries
+from sfumato.tradeoff.study.study import TABLE_FACTS, table_declaration, table_entries
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer
 from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER, candidate_maker
 from sfumato.transactions.policy import (
@@ -151,18 +151,7 @@ class MixedStudy(GridStudy[MixedCandidate]):
     scales_kind: ClassVar[type[MixedScales]] = MixedScales
     renamed: ClassVar[Mapping[str, str]] = {"item_anonymizer": "items_with"}
     forms: ClassVar[tuple[str, ...]] = (FORM,)
-    facts: ClassVar[tuple[str, ...]] = (
-        "digest",
-        "records",
-        "cells",
-        "dropped",
-        "quasi",
-        "sensitive",
-        "items",
-        "occurrences",
-        "tree",
-        "column",
-    )
+    facts: ClassVar[tuple[str, ...]] = (*TABLE_FACTS, "items", "occurrences", "tree", "column")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 
 NOTHING = requirement("k-anonymity k=1")
+TABLE_FACTS = ("digest", "records", "cells", "dropped", "quasi", "sensitive")
+"""What `points.json` keeps of a table, whatever stands beside it."""
 
 
 @dataclass(frozen=True)
@@ -132,16 +134,7 @@ class Study(GridStudy[Candidate]):
     grid: ClassVar[type[Grid]] = Grid
     scales_kind: ClassVar[type[Scales]] = Scales
     forms: ClassVar[tuple[str, ...]] = FORMS
-    facts: ClassVar[tuple[str, ...]] = (
-        "digest",
-        "records",
-        "cells",
-        "dropped",
-        "quasi",
-        "sensitive",
-        "weights",
-        "coarsened",
-    )
+    facts: ClassVar[tuple[str, ...]] = (*TABLE_FACTS, "weights", "coarsened")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -189,7 +182,7 @@ class Study(GridStudy[Candidate]):
     def candidate_of(self, entry: Mapping[str, Any]) -> Candidate:
         """Read a candidate from its texts; the study says where files are now."""
         candidate = super().candidate_of(entry)
-        maker = found_again(candidate.anonymizer, [each.anonymizer for each in self.candidates])
+        maker = found_again(candidate.anonymizer, (each.anonymizer for each in self.candidates))
         return replace(candidate, anonymizer=maker)
 
     def digest_of(self, table: Table) -> str:
