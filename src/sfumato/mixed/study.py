@@ -241,18 +241,8 @@ def measured_mixed(candidate: MixedCandidate, prepared: PreparedMixed) -> Point:
     return attempted(candidate.point(), outcome)
 
 
-# -- bundled -----------------------------------------------------------------------------------------------
-
-
-def bundled_names() -> list[str]:
-    """Name the bundled tables with items: none."""
-    return []
-
-
-def bundled_study(name: str) -> MixedStudy:
-    """Raise: no table with items comes with sfumato."""
-    raise BadInputError(f"there is no bundled table with items {name!r}")
-
+BUNDLED: dict[str, Any] = {}
+"""No table with items comes with sfumato."""
 
 USUAL_KS = (2, 3, 5, 10, 20, 50)
 

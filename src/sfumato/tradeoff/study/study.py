@@ -269,9 +269,9 @@ def read_study(name: str) -> Explorable:
         return _written_study(path, name)
     if name in DATASETS:
         return bundled_study(name)
-    known = {bundled_name: section for section in KINDS for bundled_name in kind(section).bundled_names()}
+    known = {bundled_name: make for section in KINDS for bundled_name, make in kind(section).BUNDLED.items()}
     if name in known:
-        return kind(known[name]).bundled_study(name)  # type: ignore[no-any-return]
+        return known[name](name)  # type: ignore[no-any-return]
     raise BadInputError(f"{name}: there is no such file, and no bundled study (there are {', '.join(known)})")
 
 
@@ -292,11 +292,6 @@ def of_table(study: Explorable) -> Study:
     if not isinstance(study, Study):
         raise BadInputError(f"the study {study.name!r} is about {study.section}, and this is about tables")
     return study
-
-
-def bundled_names() -> list[str]:
-    """Name the bundled tables."""
-    return list(DATASETS)
 
 
 LI_LI_2009 = {
@@ -325,6 +320,9 @@ def bundled_study(name: str) -> Study:
             Grid(makers, (NOTHING,)),
         ),
     )
+
+
+BUNDLED = dict.fromkeys(DATASETS, bundled_study)
 
 
 # -- reading -----------------------------------------------------------------------------------------------
