@@ -49,7 +49,7 @@ def shared() -> Path:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let maps be saved without pages and pictures, as where there is no room to draw: for tests of everything else."""
-    from sfumato.drawing import NoRoomError
+    from sfumato.vega import NoRoomError
 
     def no_room(*_: Any, **__: Any) -> bytes:
         raise NoRoomError

@@ -192,8 +192,8 @@ def test_rules_make_of_texts_what_they_say(rule):
 
 
 def large(monkeypatch, listed=50):
-    monkeypatch.setattr("sfumato.table.ruling.MANY_RECORDS", 100)
-    monkeypatch.setattr("sfumato.table.ruling.MOST_LISTED", listed)
+    monkeypatch.setattr("sfumato.table.coarse_reading.MANY_RECORDS", 100)
+    monkeypatch.setattr("sfumato.table.coarse_reading.MOST_LISTED", listed)
 
 
 def test_days_and_stretches_are_the_same_by_a_rule(monkeypatch):

@@ -12,7 +12,7 @@ import sfumato
 from sfumato.anonymizers import CutVector, cut_space
 from sfumato.papers.charts import draw
 from sfumato.papers.dewri_2011 import front_claims, safe_claims, shape_claims, solver_claims
-from sfumato.papers.dewri_2011.convergence import Run, converge, hypervolume, mended
+from sfumato.papers.dewri_2011.convergence import SearchRun, converge, hypervolume, mended
 from sfumato.papers.dewri_2011.example import example_claims
 from sfumato.papers.dewri_2011.figures import fitted_curve
 from sfumato.papers.dewri_2011.question_claims import _reaches
@@ -191,7 +191,7 @@ def test_a_question_without_an_answer_is_not_tested():
 
 def run_of(area, *rows):
     own = points(("k", "loss"), *rows)
-    return Run("special", 1, (0.1, area), front(Problem2(0.1), own))
+    return SearchRun("special", 1, (0.1, area), front(Problem2(0.1), own))
 
 
 def test_seeds_matter_where_fronts_or_answers_differ():

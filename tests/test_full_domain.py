@@ -24,7 +24,7 @@ from sfumato.anonymizers.full_domain import search as searching
 from sfumato.anonymizers.full_domain.full_domain import fixed_levels
 from sfumato.anonymizers.full_domain.lattice import deficits_of, lattice_of
 from sfumato.anonymizers.full_domain.objectives import joined
-from sfumato.anonymizers.full_domain.roll_up import Grouping, merge_few, merge_many
+from sfumato.anonymizers.full_domain.roll_up import TransformationGroups, merge_few, merge_many
 from sfumato.anonymizers.full_domain.search import LatticeSearch, branch_and_bound, descend, evolve
 from sfumato.anonymizers.full_domain.sources import Sources
 from sfumato.requirements.deficits import ADMITTED, largest_distances
@@ -232,13 +232,17 @@ def test_a_transformation_is_rolled_up_beforehand_only_where_that_promises_fewer
 def sized(groups):
     """Stand in for so many groups of one record."""
     none = np.zeros(0, np.int64)
-    return Grouping(np.zeros((groups, 1), np.int64), np.ones(groups, np.int64), none, none.astype(np.int32), none)
+    return TransformationGroups(
+        np.zeros((groups, 1), np.int64), np.ones(groups, np.int64), none, none.astype(np.int32), none
+    )
 
 
 def group_deficit(rules, histogram, size):
     """Return the deficit of one group as a search computes it, 0 for one that is admitted."""
     columns = np.arange(len(histogram), dtype=np.int32)
-    group = Grouping(np.zeros((1, 1), np.int64), np.array([size]), np.array([0, len(columns)]), columns, histogram)
+    group = TransformationGroups(
+        np.zeros((1, 1), np.int64), np.array([size]), np.array([0, len(columns)]), columns, histogram
+    )
     (deficit,) = deficits_of(rules, largest_distances(rules), group)
     return 0 if deficit == ADMITTED else deficit
 
@@ -281,7 +285,9 @@ def test_a_search_admits_what_the_requirement_admits(data, attribute, one):
     every = np.array(data.draw(st.lists(group_counts(attribute.size), min_size=1, max_size=5)), np.int64)
     offsets = np.arange(len(every) + 1) * attribute.size
     columns = np.tile(np.arange(attribute.size, dtype=np.int32), len(every))
-    groups = Grouping(np.zeros((len(every), 1), np.int64), every.sum(axis=1), offsets, columns, every.ravel())
+    groups = TransformationGroups(
+        np.zeros((len(every), 1), np.int64), every.sum(axis=1), offsets, columns, every.ravel()
+    )
     rules = one.compile((attribute,))
     admitted = one.admits(Histograms((attribute,), every.sum(axis=1), every))
     assert ((deficits_of(rules, largest_distances(rules), groups) == ADMITTED) == admitted).all()

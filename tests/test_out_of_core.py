@@ -24,10 +24,10 @@ import pytest
 import sfumato
 from plain_engine import PlainEngine
 from sfumato.engines import Coding, Layout, Placement, Reading, Texts, open_rows
-from sfumato.engines.duckdb import publishing
+from sfumato.engines.duckdb import published_rows
 from sfumato.engines.duckdb.coding import CodedColumn, Packing
 from sfumato.errors import BadInputError
-from sfumato.process.spilling import spill_folder
+from sfumato.process.spill import spill_folder
 
 DRAWN = random.Random(7)
 PEOPLE = {
@@ -123,7 +123,7 @@ def read_back(path):
 @pytest.mark.parametrize("many", [1_000_000, 10], ids=["few", "many"])
 @pytest.mark.parametrize("case", ["plain", "neutral", "permuted", "both"])
 def test_what_is_written_is_what_the_plain_engine_writes(people, case, many, tmp_path, monkeypatch):
-    monkeypatch.setattr(publishing, "MANY_ROWS", many)
+    monkeypatch.setattr(published_rows, "MANY_ROWS", many)
     monkeypatch.setattr("sfumato.engines.duckdb.engine.MANY_ROWS", many)
     options = {
         "neutral": ("note",) if case in ("neutral", "both") else (),
@@ -148,7 +148,7 @@ def test_what_is_written_is_what_the_plain_engine_writes(people, case, many, tmp
 
 
 def test_the_order_of_many_rows_tells_nothing_of_the_input(tmp_path, monkeypatch):
-    monkeypatch.setattr(publishing, "MANY_ROWS", 10)
+    monkeypatch.setattr(published_rows, "MANY_ROWS", 10)
     monkeypatch.setattr("sfumato.engines.duckdb.engine.MANY_ROWS", 10)
     table = pa.table(PEOPLE)
     order = list(range(table.num_rows))

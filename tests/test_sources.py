@@ -18,7 +18,7 @@ from sfumato.engines import Reading, open_rows
 from sfumato.engines.places import beside, files_in, input_files, is_many, seen_from, shown_place, split_table
 from sfumato.errors import BadInputError
 from sfumato.process.memory import read_size
-from sfumato.process.spilling import PREFIX, spill_folder
+from sfumato.process.spill import PREFIX, spill_folder
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff import read_study
 
@@ -115,7 +115,7 @@ def started(tmp_path, ending):
     """Start a process that makes its private folder, says so, and ends in some way."""
     code = f"""
         import sys, time, pathlib
-        from sfumato.process.spilling import spill_folder
+        from sfumato.process.spill import spill_folder
         folder = spill_folder({str(tmp_path)!r})
         (folder / "rows").write_text("secret")
         print(folder, flush=True)

@@ -13,7 +13,7 @@ import pytest
 
 import sfumato
 from command_line import run
-from sfumato.measures.disclosure.standing import standing
+from sfumato.measures.disclosure.as_recorded import standing
 from sfumato.tradeoff import read_map
 from sfumato.words.columns import done_sentence
 from test_foreign import COLUMNS, brought, people, write

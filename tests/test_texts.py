@@ -170,7 +170,7 @@ def test_places_of_texts_are_names() -> None:
 
 # -- sentences that were written for the command line
 
-TERMINAL = ("commands", "cli.py", "papers", "workbench/serving.py", "workbench/teams.py")
+TERMINAL = ("commands", "cli.py", "papers", "workbench/server.py", "workbench/teams.py")
 """What speaks to a terminal alone."""
 
 

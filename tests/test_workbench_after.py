@@ -466,11 +466,11 @@ def test_a_search_for_an_answer_needs_time_and_a_question_that_can_be_read(clien
 def test_a_search_looks_for_what_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The worker is told the question and gives it to the search, which is not made here."""
     from sfumato.tradeoff.exploration import instrument
-    from sfumato.workbench.worker import Task, explored
+    from sfumato.workbench.worker import RunTask, explored
 
     desk = make_desk(tmp_path)
     folder = make_project(desk.folder / "people")
-    task = Task.of(Task("people", desk.trust, 5.0, "k within loss 0.5").line())
+    task = RunTask.of(RunTask("people", desk.trust, 5.0, "k within loss 0.5").line())
     asked: list[Any] = []
 
     def searched(*given: Any) -> Any:

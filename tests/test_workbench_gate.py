@@ -32,8 +32,8 @@ from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import RefusedError, SfumatoError
 from sfumato.workbench.gate import CSRF, HEADERS, Gate
 from sfumato.workbench.runs import Runs
-from sfumato.workbench.serving import Serving, Team, _listening
-from sfumato.workbench.teams import Members, Patience, TeamGate, digested, fits
+from sfumato.workbench.server import Serving, Team, _listening
+from sfumato.workbench.teams import MembersFile, Patience, TeamGate, digested, fits
 from sfumato.workbench.uploads import harmless
 from sfumato.workbench.views.after.point import PREVIEWS
 from workbenches import HOST, ORIGIN, STUDY, certificate, client_of, make_desk, make_project
@@ -398,7 +398,7 @@ def test_a_source_that_is_not_there_is_no_secret(desk: Desk) -> None:
 
 @pytest.fixture
 def team(tmp_path: Path) -> Iterator[tuple[TestClient, Path]]:
-    members = Members(tmp_path / "users")
+    members = MembersFile(tmp_path / "users")
     for name in ("ada", "bob"):
         members.add(name, f"{name}'s long password")
     (tmp_path / "work").mkdir()
@@ -475,7 +475,7 @@ def test_whoever_guesses_is_slowed_down(team: tuple[TestClient, Path], monkeypat
 
 
 def test_passwords_are_kept_as_digests_for_their_owner_alone(tmp_path: Path) -> None:
-    members = Members(tmp_path / "users")
+    members = MembersFile(tmp_path / "users")
     members.add("ada", "correct horse battery")
     assert "correct" not in members.file.read_text() and members.file.stat().st_mode & 0o077 == 0
     assert fits("correct horse battery", members.read()["ada"]) and not fits("Correct horse", members.read()["ada"])
@@ -503,7 +503,7 @@ def test_a_password_is_asked_for_twice_and_not_shown(tmp_path: Path) -> None:
         while piece := os.read(terminal, 1000):
             shown += piece
     assert os.waitpid(pid, 0)[1] == 0 and b"very long" not in shown and b"ada can log in" in shown
-    assert fits("a very long password", Members(tmp_path / "users").read()["ada"])
+    assert fits("a very long password", MembersFile(tmp_path / "users").read()["ada"])
 
 
 # -- starting and ending
@@ -609,7 +609,7 @@ def test_what_a_killed_workbench_left_is_removed_by_the_next(tmp_path: Path) -> 
 def test_a_team_is_let_in_by_tls_and_told_what_that_means(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     cert, key = certificate(tmp_path)
-    Members(tmp_path / "users").add("ada", "ada's long password")
+    MembersFile(tmp_path / "users").add("ada", "ada's long password")
     files = ["--certificate", cert, "--key", key, "--users", str(tmp_path / "users")]
     started, address = served(tmp_path / "work", "--host", "localhost", *files)
     try:

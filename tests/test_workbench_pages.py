@@ -14,7 +14,7 @@ from sfumato.pages.texts import t
 from sfumato.workbench.app import House
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.runs import Runs
-from sfumato.workbench.teams import Members, TeamGate
+from sfumato.workbench.teams import MembersFile, TeamGate
 from workbenches import STUDY, certificate, make_desk, make_project, served
 
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
@@ -117,7 +117,7 @@ def test_whoever_may_not_is_told_so_on_a_page(page: Any) -> None:
 
 def test_a_member_of_a_team_logs_in_and_out(browser: Any, desk: Desk, tmp_path: Path) -> None:
     """By forms, of which a browser says where they were sent from only where the policy lets it."""
-    members = Members(tmp_path / "users")
+    members = MembersFile(tmp_path / "users")
     members.add("ada", "ada's long password")
     cert, key = certificate(tmp_path)
     gate_of = partial(TeamGate, members=members)

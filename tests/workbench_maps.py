@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from sfumato.drawing import NoRoomError
 from sfumato.report import save_map
 from sfumato.tradeoff import Map, explore, read_study
+from sfumato.vega import NoRoomError
 from sfumato.workbench.desk import Desk
 
 TOWN = "town </script><script>window.pwned=1</script>"

@@ -23,7 +23,7 @@ NO_TABLE = "is about tables, and --baskets says that the file holds sets of item
 
 
 @dataclass(frozen=True)
-class Original(OptionGroup):
+class OriginalOptions(OptionGroup):
     """What the file was made of."""
 
     original: Annotated[
@@ -143,7 +143,7 @@ class AboutItems(OptionGroup):
 def audit(
     file: Annotated[str, typer.Argument(help="The published file (CSV, TSV, Parquet, ...), whoever made it.")],
     roles: Known,
-    original: Original,
+    original: OriginalOptions,
     about: AboutTable,
     text: Notations,
     baskets: OfBaskets,
@@ -197,7 +197,13 @@ def _say(audit: Audit | BasketAudit | MixedAudit, lines: Iterable[str], as_json:
 
 
 def _of_table(
-    file: str, wanted: str | None, roles: Known, original: Original, about: AboutTable, text: Notations, escaped: bool
+    file: str,
+    wanted: str | None,
+    roles: Known,
+    original: OriginalOptions,
+    about: AboutTable,
+    text: Notations,
+    escaped: bool,
 ) -> Audit:
     """Audit a published table."""
     from sfumato.engines import Reading
@@ -226,7 +232,7 @@ def _of_table(
 def _of_baskets(
     file: str,
     wanted: str | None,
-    original: Original,
+    original: OriginalOptions,
     baskets: OfBaskets,
     about: AboutBaskets,
     text: TextFile,
@@ -252,7 +258,7 @@ def _of_items(
     file: str,
     wanted: str | None,
     roles: Known,
-    original: Original,
+    original: OriginalOptions,
     about: AboutTable,
     text: Notations,
     baskets: OfBaskets,
@@ -304,7 +310,7 @@ def _of_items(
 
 
 def _with_items(
-    original: Original, about: AboutTable, second: tuple[str, str, str], names: Sequence[str], column: str
+    original: OriginalOptions, about: AboutTable, second: tuple[str, str, str], names: Sequence[str], column: str
 ) -> Any:
     """Read the original with its items, which stand in a second file, in one column."""
     from sfumato.engines import Reading, open_rows

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Sampled(OptionGroup):
+class SampledOptions(OptionGroup):
     """How the table came out of a population."""
 
     weight: Annotated[str | None, typer.Option(help="The column of sampling weights.")] = None
@@ -48,7 +48,7 @@ def check(
         str, typer.Argument(help="A study.toml, a bundled table such as adult, or with --quasi any table.")
     ],
     roles: Named,
-    sampled: Sampled,
+    sampled: SampledOptions,
     reading: TableReading,
     baskets: OfBaskets,
     items: OfItems,
@@ -123,7 +123,12 @@ def _baskets(name: str, baskets: OfBaskets, reading: TableReading, known: int) -
 
 
 def _table(
-    name: str, roles: Named, sampled: Sampled, reading: TableReading, hierarchies: Path | None, missing: str | None
+    name: str,
+    roles: Named,
+    sampled: SampledOptions,
+    reading: TableReading,
+    hierarchies: Path | None,
+    missing: str | None,
 ) -> Check:
     """Check a table, or a study of one."""
     from sfumato.configuration import check_choice

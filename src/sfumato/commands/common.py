@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sfumato.drawing import NO_ROOM
 from sfumato.errors import BadInputError, InfeasibleError, StoppedError
 from sfumato.process.interrupts import last_words
+from sfumato.vega import NO_ROOM
 
 if TYPE_CHECKING:
     from sfumato.tradeoff import Candidate, Question

@@ -72,7 +72,7 @@ def explore(
     from sfumato.measures import Classification
     from sfumato.report import PUBLIC_FILES
     from sfumato.tradeoff import of_table, read_map, read_study
-    from sfumato.tradeoff.exploration.adding import named, with_candidate
+    from sfumato.tradeoff.exploration.added import named, with_candidate
     from sfumato.tradeoff.exploration.merge import add_cache, with_added
     from sfumato.tradeoff.search.tuner import read_budget
     from sfumato.tradeoff.study.presets import left_out, with_preset

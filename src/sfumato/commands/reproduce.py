@@ -35,9 +35,9 @@ def reproduce(
     as_json: AsJson = False,
 ) -> None:
     """Reproduce a paper: its figures with our points, its claims with our numbers. Exit 1 if a required one fails."""
-    from sfumato.drawing import need_room
     from sfumato.papers import PAPERS
     from sfumato.papers import reproduce as reproduced
+    from sfumato.vega import need_room
 
     if paper not in PAPERS:
         raise BadInputError(f"unknown paper {paper!r}; there are {', '.join(PAPERS)}")

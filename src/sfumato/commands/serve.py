@@ -11,7 +11,7 @@ import typer
 from sfumato.errors import BadInputError
 
 if TYPE_CHECKING:
-    from sfumato.workbench.serving import Team
+    from sfumato.workbench.server import Team
 
 NEEDED = ("starlette", "uvicorn")
 TEAM = "For a team"
@@ -77,8 +77,8 @@ def serve(
         _add(add_user, users)
         return
     team = _team(host, certificate, key, users, tuple(name))
-    from sfumato.workbench.serving import Serving
-    from sfumato.workbench.serving import serve as served
+    from sfumato.workbench.server import Serving
+    from sfumato.workbench.server import serve as served
 
     def tell(address: str) -> None:
         if team is not None:
@@ -96,7 +96,7 @@ def _team(
     host: str | None, certificate: Path | None, key: Path | None, users: Path | None, names: tuple[str, ...]
 ) -> Team | None:
     """Read what it takes to let others in: all of it, or nothing."""
-    from sfumato.workbench.serving import Team
+    from sfumato.workbench.server import Team
 
     needed = {"--certificate": certificate, "--key": key, "--users": users}
     if host is None:
@@ -127,11 +127,11 @@ def _said(team: Team, folder: Path) -> str:
 
 def _add(name: str, users: Path | None) -> None:
     """Ask for a password twice, unseen, and keep what scrypt makes of it."""
-    from sfumato.workbench.teams import Members, check_name
+    from sfumato.workbench.teams import MembersFile, check_name
 
     if users is None:
         raise BadInputError("--add-user needs the file to add to: --users users.txt")
     check_name(name)
     password = typer.prompt(f"Password of {name}", hide_input=True, confirmation_prompt=True, err=True)
-    Members(users).add(name, password)
+    MembersFile(users).add(name, password)
     typer.echo(f"{name} can log in; {users} has a digest of the password, not the password.")

@@ -6,6 +6,7 @@ from sfumato.engines.frames import Frame as Frame
 from sfumato.engines.frames import FrameKind as FrameKind
 from sfumato.engines.frames import frame_kind as frame_kind
 from sfumato.engines.protocol import BYTES as BYTES
+from sfumato.engines.protocol import CellValues as CellValues
 from sfumato.engines.protocol import Coding as Coding
 from sfumato.engines.protocol import ColumnFacts as ColumnFacts
 from sfumato.engines.protocol import CountedCodes as CountedCodes
@@ -14,7 +15,6 @@ from sfumato.engines.protocol import DistinctValues as DistinctValues
 from sfumato.engines.protocol import Engine as Engine
 from sfumato.engines.protocol import KeepsOrder as KeepsOrder
 from sfumato.engines.protocol import Layout as Layout
-from sfumato.engines.protocol import Pairs as Pairs
 from sfumato.engines.protocol import Placement as Placement
 from sfumato.engines.protocol import Reading as Reading
 from sfumato.engines.protocol import Rule as Rule

@@ -35,7 +35,7 @@ class Token(str):
     """What stands in a file without quotes: a number, `true`, `false`, or a whole list or object."""
 
 
-class Pairs(list[tuple[str, Any]]):
+class KeyValues(list[tuple[str, Any]]):
     """The keys of an object with their values, in order, also where a key stands twice."""
 
 
@@ -66,7 +66,7 @@ def _are_lists(values: list[Any]) -> bool:
 
 
 def _is_list(value: Any) -> bool:
-    return isinstance(value, list) and not isinstance(value, Pairs)
+    return isinstance(value, list) and not isinstance(value, KeyValues)
 
 
 def _list_column(lists: list[list[Any] | None]) -> pa.Array:
@@ -75,15 +75,15 @@ def _list_column(lists: list[list[Any] | None]) -> pa.Array:
     return pa.array(column, pa.list_(pa.string()))
 
 
-def _columns(path: Path, of: Callable[[Pairs], list[tuple[str, Any]]], lists: bool = False) -> dict[str, list[Any]]:
+def _columns(path: Path, of: Callable[[KeyValues], list[tuple[str, Any]]], lists: bool = False) -> dict[str, list[Any]]:
     """Put the values of all objects below each other, by their keys; `of` says what is kept of an object's values."""
     columns: dict[str, list[Any]] = {}
     number = 0
     try:
         with opened_text(path, "utf-8") as stream:
             for number, record in enumerate(_records(stream, path, ARRAY[lists]), start=1):
-                pairs = Pairs([(LIST, record)]) if lists and _is_list(record) else record
-                if not isinstance(pairs, Pairs):
+                pairs = KeyValues([(LIST, record)]) if lists and _is_list(record) else record
+                if not isinstance(pairs, KeyValues):
                     raise BadInputError(
                         f"{path}, object {number}: this is no object; give objects with the columns as keys"
                     )
@@ -118,7 +118,7 @@ def _valid(path: Path) -> Iterator[None]:
 def _records(stream: IO[str], path: Path, array: re.Pattern[str]) -> Iterator[Any]:
     """Decode one record after the other; what is cut off at the end of a chunk is tried again with the next one."""
     decoder = json.JSONDecoder(
-        parse_float=Token, parse_int=Token, parse_constant=Token, object_pairs_hook=Pairs, strict=False
+        parse_float=Token, parse_int=Token, parse_constant=Token, object_pairs_hook=KeyValues, strict=False
     )
     text = stream.read(CHUNK).lstrip()
     in_array = array.match(text) is not None
@@ -160,7 +160,7 @@ def _token(value: Any) -> str:
     """Write a value that is no text: a number as it stood, a list or an object without blanks."""
     if isinstance(value, Token):
         return value
-    if isinstance(value, Pairs):
+    if isinstance(value, KeyValues):
         return "{" + ",".join(f"{_quoted(key)}:{_token(member)}" for key, member in value) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(_token, value)) + "]"

@@ -229,7 +229,7 @@ class CountedCodes(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class Pairs(Quiet):
+class CellValues(Quiet):
     """The distinct pairs of a cell and a value of one column, by cell and text, and the number of rows of each."""
 
     cell: NDArray[np.int64]
@@ -435,7 +435,7 @@ def content_digest(columns: Sequence[str], rows: int, total: int) -> str:
     return hashlib.sha256(repr((sorted(columns), rows, total)).encode()).hexdigest()
 
 
-def column_pairs(engine: Engine, column: str, link: str) -> Pairs:
+def column_pairs(engine: Engine, column: str, link: str) -> CellValues:
     """List which values of one column, whatever its role, the rows of every cell have."""
     tuples = engine.tuples((column,), link)
-    return Pairs(tuples.cell, tuples.values[:, 0], tuples.counts, tuples.texts[0])
+    return CellValues(tuples.cell, tuples.values[:, 0], tuples.counts, tuples.texts[0])

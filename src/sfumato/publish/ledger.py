@@ -23,7 +23,7 @@ from typing import IO, Any, TypeVar
 from sfumato.documents import fields, flag, mapped, number, one_of, parse_json, text, whole
 from sfumato.errors import BadInputError
 from sfumato.process.interrupts import look
-from sfumato.process.spilling import took_lock
+from sfumato.process.spill import took_lock
 from sfumato.release.staging import PRIVATE, parts_of, writable
 
 SUFFIX = ".ledger.jsonl"

@@ -53,7 +53,7 @@ from sfumato.requirements.predicates import SIZE
 from sfumato.tradeoff import Candidate, Map, read_map
 from sfumato.tradeoff.choice.exposure import check_published
 from sfumato.tradeoff.exploration.folder import map_files
-from sfumato.tradeoff.exploration.remaking import made
+from sfumato.tradeoff.exploration.remade import made
 from sfumato.tradeoff.study.study import of_table
 from sfumato.transactions.files.legend import MODES
 from sfumato.transactions.study import BasketStudy

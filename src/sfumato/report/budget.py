@@ -7,11 +7,11 @@ from typing import Any
 
 import altair as alt
 
-from sfumato.drawing import as_svg
 from sfumato.errors import BadInputError
 from sfumato.pages import drawing
 from sfumato.tradeoff import Map
 from sfumato.tradeoff.chart import LOOK, QUIET
+from sfumato.vega import as_svg
 
 Step = tuple[float, float]
 """Seconds since the start, and the score from then on."""

@@ -8,12 +8,12 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from sfumato.drawing import NoRoomError
 from sfumato.plain import json_text
 from sfumato.release import staged
 from sfumato.report.page import page, scores_of
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.exploration.folder import decided_values, limit_values, point_values
+from sfumato.vega import NoRoomError
 
 PUBLIC_FILES = ("report-public.html", "map.png")
 """What may leave the house of the files in the folder; all others are internal."""

@@ -15,7 +15,6 @@ from importlib.metadata import version
 from textwrap import wrap
 from typing import Any
 
-from sfumato.drawing import libraries
 from sfumato.errors import BadInputError
 from sfumato.kernels import cache_folder
 from sfumato.measures import MEASURES
@@ -43,6 +42,7 @@ from sfumato.tradeoff.limit.score import Scores
 from sfumato.tradeoff.public import PublicStudy
 from sfumato.tradeoff.verdicts import VERDICTS, Verdicts
 from sfumato.tradeoff.worth_chart import worth_chart
+from sfumato.vega import libraries
 from sfumato.words import disagreements as of_disagreements
 from sfumato.words import verdicts as of_verdicts
 from sfumato.words.columns import done_sentence

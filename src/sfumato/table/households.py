@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import Codes, Counts
-from sfumato.engines import Engine, Pairs, column_pairs
+from sfumato.engines import CellValues, Engine, column_pairs
 from sfumato.quiet import Quiet
 from sfumato.table.rows import distinct_rows, ranges, weighted_counts
 
@@ -59,7 +59,7 @@ def memberships_of(engine: Engine, column: str, link: str) -> Memberships:
     )
 
 
-def unnamed_pairs(pairs: Pairs) -> NDArray[np.bool_]:
+def unnamed_pairs(pairs: CellValues) -> NDArray[np.bool_]:
     """Say which pairs have no value."""
     missing = np.array([value is None for value in pairs.values])
     flags: NDArray[np.bool_] = missing[pairs.value]

@@ -31,6 +31,7 @@ from sfumato.errors import BadInputError
 from sfumato.phrases import counted
 from sfumato.table.budget import BudgetedColumn, coarsened, usual_most_cells
 from sfumato.table.cells import Cells, CountedValues, Quasi, counted_leaves, sorted_cells
+from sfumato.table.coarse_reading import MANY_RECORDS, is_built, prefix_hierarchy, rule_for
 from sfumato.table.hierarchies.automatic import FEW, MOST_CATEGORIES, automatic, looks_like_dates, looks_numeric
 from sfumato.table.hierarchies.categories import flat
 from sfumato.table.hierarchies.declared import Declared, Filed, declared, place_of, read_hierarchies
@@ -44,7 +45,6 @@ from sfumato.table.households import (
     shared_attributes,
 )
 from sfumato.table.rows import weighted_counts
-from sfumato.table.ruling import MANY_RECORDS, is_built, prefix_hierarchy, rule_for
 from sfumato.table.structures.structure import APART
 from sfumato.table.weights import Weights, weights_in_words, weights_of
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.arrays import Counts, Numbers
 from sfumato.configuration import check_choice, check_number, check_whole
-from sfumato.engines import Pairs, column_pairs
+from sfumato.engines import CellValues, column_pairs
 from sfumato.errors import BadInputError
 from sfumato.measures.disclosure.group_risk import THRESHOLDS, GroupRisk, group_risk
 from sfumato.measures.disclosure.households import HouseholdRisk, household_risk
@@ -363,7 +363,7 @@ def _weights(
     return weights, tuple(notices)
 
 
-def _bad_weight(table: Table, column: str, pairs: Pairs, numbers: Numbers) -> str:
+def _bad_weight(table: Table, column: str, pairs: CellValues, numbers: Numbers) -> str:
     """Name the first weight that is none, and its row."""
     distinct = table.engine.distinct(column)
     at = {value: i for i, value in enumerate(distinct.values)}

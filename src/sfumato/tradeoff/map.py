@@ -214,7 +214,7 @@ class Map:
         What may not be published is refused as `sfumato release` does. A
         maker that draws at random draws afresh, so a noisy release costs its budget at every call.
         """
-        from sfumato.tradeoff.exploration.remaking import remade  # it makes maps, so it cannot be imported before them
+        from sfumato.tradeoff.exploration.remade import remade  # it makes maps, so it cannot be imported before them
 
         return remade(self, self[point] if isinstance(point, str) else point)
 
@@ -244,7 +244,7 @@ class Map:
         the table's order; `id` names a column that says for whom they stand, `group` the one that tells the buckets of
         a bucketization (`sensitive_table`: a second file with their values).
         """
-        from sfumato.tradeoff.exploration.adding import added  # it makes maps, so it cannot be imported before them
+        from sfumato.tradeoff.exploration.added import added  # it makes maps, so it cannot be imported before them
 
         declared = {
             "label": name,

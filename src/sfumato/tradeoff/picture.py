@@ -7,10 +7,10 @@ from base64 import b64encode
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.drawing import as_png, as_svg
 from sfumato.quiet import Quiet
 from sfumato.tradeoff.chart import drawn_axes, map_chart, specification
 from sfumato.tradeoff.map import Map
+from sfumato.vega import as_png, as_svg
 
 SHARPNESS = 2
 """Pixels of the picture per point of the chart."""

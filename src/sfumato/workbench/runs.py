@@ -27,7 +27,7 @@ from sfumato.process.interrupts import EXIT_CODE
 from sfumato.workbench.data.sentences import all_in_forms
 from sfumato.workbench.desk import MAPPED, Project, hold, let_go
 from sfumato.workbench.errors import ConflictError
-from sfumato.workbench.worker import Task
+from sfumato.workbench.worker import RunTask
 
 State = Literal["idle", "waiting", "running", "done", "stopped", "failed"]
 STATES: tuple[State, ...] = get_args(State)
@@ -182,7 +182,7 @@ class Run:
         self._tell(state="running", sentence=t("run.running"))
         with suppress(OSError, ValueError):  # who cancels just now has closed it
             assert process.stdin is not None
-            process.stdin.write(Task(self.project.name, desk.trust, self.seconds, self.question).line())
+            process.stdin.write(RunTask(self.project.name, desk.trust, self.seconds, self.question).line())
             process.stdin.flush()
         if self._cancelled.is_set():
             self.cancel()

@@ -67,7 +67,7 @@ NOBODY = digested(token_urlsafe())
 
 
 @dataclass(frozen=True)
-class Members:
+class MembersFile:
     """The file of who belongs to a team: a line for each, `name:scrypt$salt$digest`."""
 
     file: Path
@@ -141,7 +141,7 @@ def _keys(address: str, name: str) -> dict[tuple[str, str], int]:
 
 
 @dataclass
-class Session:
+class Login:
     """Somebody who is logged in."""
 
     name: str
@@ -153,7 +153,7 @@ class Sessions:
     """Everybody who is logged in; the keys are what stands in their cookies, digested."""
 
     def __init__(self) -> None:
-        self._sessions: dict[bytes, Session] = {}
+        self._sessions: dict[bytes, Login] = {}
         self._lock = threading.Lock()
 
     def begin(self, name: str) -> str:
@@ -163,10 +163,10 @@ class Sessions:
             ended = [key for key, each in self._sessions.items() if each.used < now - SESSION_SECONDS]
             for key in ended:
                 del self._sessions[key]
-            self._sessions[_key(secret)] = Session(name, token_urlsafe(32), now)
+            self._sessions[_key(secret)] = Login(name, token_urlsafe(32), now)
         return secret
 
-    def of(self, secret: str) -> Session | None:
+    def of(self, secret: str) -> Login | None:
         """Return the session of a cookie, if there is one."""
         now = time.monotonic()
         with self._lock:
@@ -190,7 +190,7 @@ def _key(secret: str) -> bytes:
 class TeamGate(Gate):
     """The gate of a team: names and passwords instead of a secret in the address."""
 
-    members: Members = field(kw_only=True)
+    members: MembersFile = field(kw_only=True)
     sessions: Sessions = field(default_factory=Sessions, kw_only=True, repr=False)
     patience: Patience = field(default_factory=Patience, kw_only=True, repr=False)
     scheme: str = "https"

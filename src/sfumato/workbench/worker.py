@@ -31,7 +31,7 @@ Say = Callable[[str, dict[str, Any]], None]
 
 
 @dataclass(frozen=True)
-class Task:
+class RunTask:
     """What a worker is told to do."""
 
     folder: str
@@ -49,10 +49,10 @@ class Task:
         return json.dumps(asdict(self)) + "\n"
 
     @staticmethod
-    def of(line: str) -> Task:
+    def of(line: str) -> RunTask:
         """Read what `line` wrote."""
         given = json.loads(line)
-        return Task(given["folder"], Trust(**given["trust"]), given["seconds"], given["question"])
+        return RunTask(given["folder"], Trust(**given["trust"]), given["seconds"], given["question"])
 
 
 def main() -> None:
@@ -70,7 +70,7 @@ def main() -> None:
 
     with suppress(OSError, AttributeError):
         os.nice(NICE)
-    task = Task.of(sys.stdin.readline())
+    task = RunTask.of(sys.stdin.readline())
     threading.Thread(target=_end_with, args=(sys.stdin,), daemon=True).start()
     code = interrupts.run(lambda: _run(task, say))
     os._exit(code)
@@ -83,7 +83,7 @@ def _end_with(stream: IO[str]) -> None:
     _thread.interrupt_main()
 
 
-def _run(task: Task, say: Say) -> int:
+def _run(task: RunTask, say: Say) -> int:
     try:
         say("end", {"sentence": explored(Path(task.folder), task, say)})
         return 0
@@ -100,7 +100,7 @@ def _run(task: Task, say: Say) -> int:
         return SfumatoError.exit_code
 
 
-def explored(folder: Path, task: Task, say: Say) -> str:
+def explored(folder: Path, task: RunTask, say: Say) -> str:
     """Explore the study of a folder into that folder, as `sfumato explore STUDY --out FOLDER` does; say the outcome.
 
     The text of the study stays as it was written, comments and all, unless the search has added candidates to it.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.anonymizers.cut_vector.facts import weigh
-from sfumato.anonymizers.cut_vector.groups import Layout
+from sfumato.anonymizers.cut_vector.groups import SpaceLayout
 from sfumato.anonymizers.cut_vector.space import Bits, CutSpace
 from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.errors import BadInputError
@@ -26,7 +26,7 @@ class CutTable:
     """A table's cells as the kernels read them: joint codes of blocks, sensitive values, counts."""
 
     space: CutSpace
-    layout: Layout
+    layout: SpaceLayout
     codes: Codes
     """Blocks x cells."""
 
@@ -80,9 +80,9 @@ class CutTable:
         return np.split(rows, ends[:-1])
 
 
-def _layout(space: CutSpace, cells: Cells, order: list[int], starts: list[int]) -> Layout:
+def _layout(space: CutSpace, cells: Cells, order: list[int], starts: list[int]) -> SpaceLayout:
     losing = [attribute.losing(cells.codes[:, a]) for a, attribute in enumerate(space.attributes)]
-    return Layout(
+    return SpaceLayout(
         np.array(space.offsets, np.int64),
         np.array(starts, np.int64),
         np.array(order, np.int64),

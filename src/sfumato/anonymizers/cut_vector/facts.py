@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.anonymizers.cut_vector.groups import (
     MOST_PACKED,
-    Layout,
+    SpaceLayout,
     count_groups,
     fill_tables,
     largest_block,
@@ -40,7 +40,7 @@ CLOSE = 1e-9
 @kernel
 def weigh(
     vectors: Bits,
-    layout: Layout,
+    layout: SpaceLayout,
     codes: Codes,
     values: Codes,
     counts: Counts,

@@ -21,7 +21,7 @@ MOST_PACKED = 2**32 - 1
 """Keys and sizes up to here fit into half an entry of a hash table."""
 
 
-class Layout(NamedTuple):
+class SpaceLayout(NamedTuple):
     """Where attributes and blocks stand: what the kernel reads of a space."""
 
     offsets: Counts
@@ -51,7 +51,7 @@ class Layout(NamedTuple):
 
 
 @kernel
-def largest_block(layout: Layout) -> int:
+def largest_block(layout: SpaceLayout) -> int:
     """Find how many joint codes the largest block has."""
     most = 1
     for b in range(len(layout.block) - 1):
@@ -64,7 +64,7 @@ def largest_block(layout: Layout) -> int:
 
 
 @kernel
-def fill_tables(vector: Bits, layout: Layout, keys: Counts, losses: Numbers) -> int:
+def fill_tables(vector: Bits, layout: SpaceLayout, keys: Counts, losses: Numbers) -> int:
     """Fill for every block the keys and losses of its joint codes; return how many keys there can be."""
     stride = 1
     for b in range(len(layout.block) - 1):

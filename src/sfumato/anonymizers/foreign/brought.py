@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from sfumato.anonymizers.foreign.claims import Verdict, epsilon_text, epsilon_verdict, judged, people_alone
 from sfumato.anonymizers.foreign.columns import MissingMeans
-from sfumato.anonymizers.foreign.placing import PlacedRows, placed
+from sfumato.anonymizers.foreign.placed_rows import PlacedRows, placed
 from sfumato.anonymizers.foreign.rows import ReadRows, read_rows
 from sfumato.arrays import Counts
 from sfumato.configuration import Option, check_options

@@ -31,7 +31,7 @@ MissingMeans = Literal["value", "any"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Column(Quiet):
+class SharedColumn(Quiet):
     """A column of a file that the table has too."""
 
     spoken: ClassVar[tuple[str, ...]] = ("name",)
@@ -46,7 +46,7 @@ class Column(Quiet):
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class ReadColumn(Column):
+class ReadColumn(SharedColumn):
     """A quasi-identifier of a file: its texts, and of each the leaves that it covers."""
 
     lo: Codes
@@ -69,7 +69,7 @@ class ReadColumn(Column):
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class ReadValues(Column):
+class ReadValues(SharedColumn):
     """A sensitive column of a file: its texts, and of each the leaf that it is."""
 
     leaves: Codes

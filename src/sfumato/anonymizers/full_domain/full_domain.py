@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.anonymizer import Anonymizer, infeasible
-from sfumato.anonymizers.full_domain.lattice import Lattice, Node, lattice_of
+from sfumato.anonymizers.full_domain.lattice import Lattice, LatticeNode, lattice_of
 from sfumato.anonymizers.full_domain.objectives import objective
 from sfumato.anonymizers.full_domain.roll_up import Levels
 from sfumato.anonymizers.full_domain.search import LatticeSearch, branch_and_bound, decide_all, descend, evolve
@@ -184,7 +184,7 @@ class DecidedLattice:
     feasible: NDArray[np.bool_]
 
     @staticmethod
-    def of(table: Table, search: LatticeSearch, nodes: list[Node]) -> DecidedLattice:
+    def of(table: Table, search: LatticeSearch, nodes: list[LatticeNode]) -> DecidedLattice:
         """Lay the checked transformations out as columns."""
         known = [quasi.name for quasi in table.cells.quasi]
         names = column_order(table)

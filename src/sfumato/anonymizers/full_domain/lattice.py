@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.anonymizers.full_domain.roll_up import Grouping, Ladder, Levels, group_cells, roll_up
+from sfumato.anonymizers.full_domain.roll_up import Ladder, Levels, TransformationGroups, group_cells, roll_up
 from sfumato.anonymizers.mondrian.cut_kernels import only_sizes
 from sfumato.arrays import Counts, Numbers
 from sfumato.kernels import kernel
@@ -24,7 +24,7 @@ WORD = 63
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class LatticeNode:
     """What a transformation gives: computed once, from its groups."""
 
     levels: Levels
@@ -91,7 +91,7 @@ class Lattice:
         return losses
 
     @cached_property
-    def bottom(self) -> Grouping:
+    def bottom(self) -> TransformationGroups:
         """The groups of the finest transformation: records that agree in all quasi-identifiers."""
         columns = self.cells.columns if not only_sizes(self.rules) else self.cells.columns[:, :0]
         return group_cells(self.ladder, self.cells.codes, columns.astype(np.int32), self.cells.counts, self.width)
@@ -101,16 +101,16 @@ class Lattice:
         """The finest transformation."""
         return (0,) * len(self.cells.quasi)
 
-    def roll_up(self, groups: Grouping, before: Levels, after: Levels) -> Grouping:
+    def roll_up(self, groups: TransformationGroups, before: Levels, after: Levels) -> TransformationGroups:
         """Compute the groups of a transformation from those of a finer one."""
         return roll_up(self.ladder, groups, np.array(before), np.array(after), self.width)
 
-    def check(self, groups: Grouping, levels: Levels) -> Node:
+    def check(self, groups: TransformationGroups, levels: Levels) -> LatticeNode:
         """Say which groups of a transformation are admitted and what the others cost."""
         d = len(levels)
         numbers = check_groups(self.ladder, self.rules, self.most, groups, np.array(levels)).tolist()
         published, suppressed, deficit, squares, all_squares = numbers[:5]
-        return Node(
+        return LatticeNode(
             levels,
             int(published),
             len(groups.sizes),
@@ -166,7 +166,7 @@ def _bit_fields(sizes: list[int]) -> tuple[Counts, Counts, Counts]:
 
 
 @kernel
-def check_groups(ladder: Ladder, rules: Rules, most: Numbers, groups: Grouping, levels: Counts) -> Numbers:
+def check_groups(ladder: Ladder, rules: Rules, most: Numbers, groups: TransformationGroups, levels: Counts) -> Numbers:
     """Count what is published and what is not; see `Node` for the fields."""
     d = len(levels)
     out = np.zeros(5 + 2 * d)
@@ -194,7 +194,7 @@ def check_groups(ladder: Ladder, rules: Rules, most: Numbers, groups: Grouping, 
 
 
 @kernel
-def deficits_of(rules: Rules, most: Numbers, groups: Grouping) -> Counts:
+def deficits_of(rules: Rules, most: Numbers, groups: TransformationGroups) -> Counts:
     """Return the deficit of every group, or ADMITTED where all rules admit it.
 
     Most groups of a fine transformation are too small: they are told apart before another rule is asked.

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sfumato.anonymizers.full_domain.lattice import Lattice, Node
+from sfumato.anonymizers.full_domain.lattice import Lattice, LatticeNode
 from sfumato.anonymizers.full_domain.roll_up import Levels
 
 
@@ -28,11 +28,11 @@ class Objective(ABC):
     """Whether bounds get better when the finest transformation of a box is checked too."""
 
     @abstractmethod
-    def value(self, node: Node) -> float:
+    def value(self, node: LatticeNode) -> float:
         """Return the value of a transformation."""
 
     @abstractmethod
-    def bound(self, lo: Levels, low: Node | None, high: Node) -> float:
+    def bound(self, lo: Levels, low: LatticeNode | None, high: LatticeNode) -> float:
         """Return what no transformation between `lo` and `high` can fall below; `low` is known or not."""
 
 
@@ -43,11 +43,11 @@ class Loss(Objective):
     weights: tuple[float, ...]
     aggregate: str
 
-    def value(self, node: Node) -> float:
+    def value(self, node: LatticeNode) -> float:
         """Join the attributes' losses; a suppressed record counts 1 in each."""
         return self._joined(node.levels, node.suppressed_loss, node.suppressed)
 
-    def bound(self, lo: Levels, low: Node | None, high: Node) -> float:
+    def bound(self, lo: Levels, low: LatticeNode | None, high: LatticeNode) -> float:
         """Join what is lost at `lo` with what the deficit of `high` costs on top."""
         return self._joined(lo, high.deficit_loss, high.deficit)
 
@@ -75,11 +75,11 @@ def joined(losses: Sequence[float], weights: Sequence[float], aggregate: str) ->
 class GeneralizationLoss(Loss):
     """The part of `loss` that is due to generalization alone."""
 
-    def value(self, node: Node) -> float:
+    def value(self, node: LatticeNode) -> float:
         """Join the losses of what is published."""
         return self._joined(node.levels, node.suppressed_loss, 0)
 
-    def bound(self, lo: Levels, low: Node | None, high: Node) -> float:
+    def bound(self, lo: Levels, low: LatticeNode | None, high: LatticeNode) -> float:
         """Take everything off that the budget could hide."""
         return self._joined(lo, [0.0] * len(lo), -self.budget)
 
@@ -90,11 +90,11 @@ class Discernibility(Objective):
 
     reads_lowest: ClassVar[bool] = True
 
-    def value(self, node: Node) -> float:
+    def value(self, node: LatticeNode) -> float:
         """Sum the costs up."""
         return node.squares + float(node.suppressed) * self.lattice.records
 
-    def bound(self, lo: Levels, low: Node | None, high: Node) -> float:
+    def bound(self, lo: Levels, low: LatticeNode | None, high: LatticeNode) -> float:
         """Groups only grow above `lo`, whether published or not."""
         finest = 0.0 if low is None else low.all_squares
         return max(finest, float(high.deficit) * self.lattice.records)
@@ -106,11 +106,11 @@ class AverageGroup(Objective):
 
     reads_lowest: ClassVar[bool] = True
 
-    def value(self, node: Node) -> float:
+    def value(self, node: LatticeNode) -> float:
         """Divide."""
         return (self.lattice.records - node.suppressed) / node.groups
 
-    def bound(self, lo: Levels, low: Node | None, high: Node) -> float:
+    def bound(self, lo: Levels, low: LatticeNode | None, high: LatticeNode) -> float:
         """Count all groups of `lo`, and as few records as the budget allows."""
         return 1.0 if low is None else max(1.0, (self.lattice.records - self.budget) / low.all_groups)
 

@@ -38,7 +38,7 @@ class Ladder(NamedTuple):
     masks: Counts
 
 
-class Grouping(NamedTuple):
+class TransformationGroups(NamedTuple):
     """The groups of one transformation, and the sensitive values of each."""
 
     keys: Counts
@@ -53,7 +53,7 @@ class Grouping(NamedTuple):
 
 
 @kernel
-def group_cells(ladder: Ladder, codes: Columns, columns: Columns, counts: Counts, width: int) -> Grouping:
+def group_cells(ladder: Ladder, codes: Columns, columns: Columns, counts: Counts, width: int) -> TransformationGroups:
     """Group cells by their quasi-identifiers as they are."""
     n, d = codes.shape
     keys = np.zeros((n, ladder.words[d - 1] + 1), np.int64)
@@ -69,7 +69,9 @@ def group_cells(ladder: Ladder, codes: Columns, columns: Columns, counts: Counts
 
 
 @kernel
-def roll_up(ladder: Ladder, groups: Grouping, before: Counts, after: Counts, width: int) -> Grouping:
+def roll_up(
+    ladder: Ladder, groups: TransformationGroups, before: Counts, after: Counts, width: int
+) -> TransformationGroups:
     """Compute the groups of a transformation from those of a finer one; `width` is that of a histogram."""
     keys = raised(ladder, groups.keys, before, after)
     return merge(keys, groups.sizes, groups.offsets, groups.columns, groups.counts, width)
@@ -95,7 +97,9 @@ def raised(ladder: Ladder, keys: Counts, before: Counts, after: Counts) -> Count
 
 
 @kernel
-def merge(keys: Counts, sizes: Counts, offsets: Counts, columns: Columns, counts: Counts, width: int) -> Grouping:
+def merge(
+    keys: Counts, sizes: Counts, offsets: Counts, columns: Columns, counts: Counts, width: int
+) -> TransformationGroups:
     """Merge groups with equal keys, in the order of their first appearance."""
     first, number = number_numbers(keys[:, 0]) if keys.shape[1] == 1 else number_rows(keys)
     groups = len(first)
@@ -107,12 +111,12 @@ def merge(keys: Counts, sizes: Counts, offsets: Counts, columns: Columns, counts
     for g in range(len(sizes)):
         merged_sizes[number[g]] += sizes[g]
     if len(columns) == 0:
-        return Grouping(merged_keys, merged_sizes, np.zeros(groups + 1, np.int64), columns, counts)
+        return TransformationGroups(merged_keys, merged_sizes, np.zeros(groups + 1, np.int64), columns, counts)
     if groups * width <= len(columns):
         merged = merge_few(groups, number, offsets, columns, counts, width)
     else:
         merged = merge_many(groups, number, offsets, columns, counts, width)
-    return Grouping(merged_keys, merged_sizes, merged[0], merged[1], merged[2])
+    return TransformationGroups(merged_keys, merged_sizes, merged[0], merged[1], merged[2])
 
 
 @kernel

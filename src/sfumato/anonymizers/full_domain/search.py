@@ -21,9 +21,9 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from sfumato.anonymizers.full_domain.lattice import Lattice, Node
+from sfumato.anonymizers.full_domain.lattice import Lattice, LatticeNode
 from sfumato.anonymizers.full_domain.objectives import Loss, Objective
-from sfumato.anonymizers.full_domain.roll_up import Grouping, Levels
+from sfumato.anonymizers.full_domain.roll_up import Levels, TransformationGroups
 from sfumato.anonymizers.full_domain.sources import Sources
 from sfumato.process.interrupts import look
 from sfumato.workers import together
@@ -48,7 +48,7 @@ class Box(NamedTuple):
     bound: float
     lo: Levels
     hi: Levels
-    high: Node
+    high: LatticeNode
 
     @property
     def size(self) -> int:
@@ -65,7 +65,7 @@ class Job(NamedTuple):
     """A transformation that is to be rolled up, and from where."""
 
     levels: Levels
-    source: Grouping
+    source: TransformationGroups
     finer: Levels
     """The levels of the source."""
 
@@ -82,8 +82,8 @@ class LatticeSearch:
     budget: int
     lowest: Levels
     highest: Levels
-    nodes: dict[Levels, Node] = field(default_factory=dict)
-    best: Node | None = None
+    nodes: dict[Levels, LatticeNode] = field(default_factory=dict)
+    best: LatticeNode | None = None
     value: float = math.inf
     _prepared: set[Levels] = field(default_factory=set)
     bound: float = -math.inf
@@ -99,7 +99,7 @@ class LatticeSearch:
         """The number of transformations of the lattice."""
         return transformations(self.lowest, self.highest)
 
-    def check(self, several: Iterable[Levels]) -> list[Node]:
+    def check(self, several: Iterable[Levels]) -> list[LatticeNode]:
         """Check transformations, each once, by several threads; remember the best."""
         asked = list(several)
         jobs = self._jobs(levels for levels in dict.fromkeys(asked) if levels not in self.nodes)
@@ -119,7 +119,7 @@ class LatticeSearch:
         for job, groups in zip(jobs, self._spread(self._rolled_up, jobs), strict=True):
             self._sources.keep(groups, job.levels, job.source)
 
-    def feasible(self, node: Node) -> bool:
+    def feasible(self, node: LatticeNode) -> bool:
         """Say whether a transformation publishes something and suppresses no more than it may."""
         return node.groups > 0 and node.suppressed <= self.budget
 
@@ -132,10 +132,10 @@ class LatticeSearch:
         work = sum(len(job.source.sizes) + len(job.source.columns) for job in jobs)
         return [call(job) for job in jobs] if work < MUCH_WORK else together(call, jobs)
 
-    def _rolled_up(self, job: Job) -> Grouping:
+    def _rolled_up(self, job: Job) -> TransformationGroups:
         return self.lattice.roll_up(job.source, job.finer, job.levels)
 
-    def _checked(self, job: Job) -> tuple[Node, Grouping]:
+    def _checked(self, job: Job) -> tuple[LatticeNode, TransformationGroups]:
         groups = self._rolled_up(job)
         return self.lattice.check(groups, job.levels), groups
 
@@ -183,7 +183,7 @@ def _where(search: LatticeSearch, box: Box) -> tuple[int, int]:
     return a, box.hi[a] - 1
 
 
-def _box(search: LatticeSearch, above: float, lo: Levels, hi: Levels, high: Node) -> Box:
+def _box(search: LatticeSearch, above: float, lo: Levels, hi: Levels, high: LatticeNode) -> Box:
     bound = search.objective.bound(lo, search.nodes.get(lo), high)
     return Box(max(above, bound), lo, hi, high)
 
@@ -217,7 +217,7 @@ def descend(search: LatticeSearch, deadline: float) -> None:
         here = better
 
 
-def _fitness(search: LatticeSearch, node: Node) -> tuple[bool, float]:
+def _fitness(search: LatticeSearch, node: LatticeNode) -> tuple[bool, float]:
     """Order transformations: feasible ones by value, all others after them by what they would suppress."""
     feasible = search.feasible(node)
     return not feasible, search.objective.value(node) if feasible else float(node.suppressed)
@@ -247,18 +247,20 @@ def _tuples(rows: np.ndarray) -> list[Levels]:
     return [tuple(int(level) for level in row) for row in rows]
 
 
-def decide_all(search: LatticeSearch) -> list[Node]:
+def decide_all(search: LatticeSearch) -> list[LatticeNode]:
     """Check every transformation, each from a finer one at hand; only a few groupings are kept at a time."""
     lattice, highest = search.lattice, search.highest
     widest_first = sorted(range(len(highest)), key=lambda a: -lattice.ladder.sizes[a])
 
-    def raised(groups: Grouping, levels: Levels, attribute: int) -> Iterator[tuple[Grouping, Levels]]:
+    def raised(
+        groups: TransformationGroups, levels: Levels, attribute: int
+    ) -> Iterator[tuple[TransformationGroups, Levels]]:
         while levels[attribute] < highest[attribute]:
             above = _with(levels, attribute, levels[attribute] + 1)
             groups, levels = lattice.roll_up(groups, levels, above), above
             yield groups, levels
 
-    def visit(groups: Grouping, levels: Levels, rest: Sequence[int]) -> list[Node]:
+    def visit(groups: TransformationGroups, levels: Levels, rest: Sequence[int]) -> list[LatticeNode]:
         nodes = [lattice.check(groups, levels)]
         for i, a in enumerate(rest):
             for coarser, above in raised(groups, levels, a):

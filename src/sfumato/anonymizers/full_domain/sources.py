@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sfumato.anonymizers.full_domain.roll_up import Grouping, Levels
+from sfumato.anonymizers.full_domain.roll_up import Levels, TransformationGroups
 from sfumato.arrays import Counts
 from sfumato.kernels import kernel
 
@@ -23,19 +23,19 @@ NONE = -1
 class Sources:
     """The groupings at hand: that of the finest transformation, and coarser ones while there is room."""
 
-    def __init__(self, base: Grouping, levels: Levels, nodes: Sequence[Sequence[int]]):
+    def __init__(self, base: TransformationGroups, levels: Levels, nodes: Sequence[Sequence[int]]):
         self._groupings = [base]
         self._nodes = nodes
         self._levels = np.array([levels])
         self._sizes = np.array([len(base.sizes)])
         self._room = KEPT_GROUPS
 
-    def find(self, levels: Levels) -> tuple[Grouping, Levels]:
+    def find(self, levels: Levels) -> tuple[TransformationGroups, Levels]:
         """Find the fewest groups that are kept and not coarser than these levels, and their levels."""
         place = smallest_source(self._levels, self._sizes, len(self._groupings), np.array(levels))
         return self._groupings[place], tuple(self._levels[place].tolist())
 
-    def keep(self, groups: Grouping, levels: Levels, source: Grouping) -> None:
+    def keep(self, groups: TransformationGroups, levels: Levels, source: TransformationGroups) -> None:
         """Keep groups that are at most half as many as those they came from, while there is room."""
         count, size = len(self._groupings), len(groups.sizes)
         if 2 * size > len(source.sizes) or size > self._room:
@@ -47,7 +47,7 @@ class Sources:
         self._groupings.append(groups)
         self._room -= size
 
-    def promise_fewer(self, levels: Levels, source: Grouping) -> bool:
+    def promise_fewer(self, levels: Levels, source: TransformationGroups) -> bool:
         """Say whether these levels can be expected to have fewer groups than the source."""
         possible = math.prod(nodes[level] for nodes, level in zip(self._nodes, levels, strict=True))
         return possible * OCCUPIED < len(source.sizes)

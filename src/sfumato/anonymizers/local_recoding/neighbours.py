@@ -133,7 +133,7 @@ def part(codes: Codes, points: Counts, start: int, end: int, aside: Counts) -> i
     return middle
 
 
-class Nearest(NamedTuple):
+class NearestHeap(NamedTuple):
     """Room for the nearest found so far: a heap with the farthest on top, and a stack of branches still to open."""
 
     distances: Numbers
@@ -142,15 +142,15 @@ class Nearest(NamedTuple):
     bounds: Numbers
 
 
-def room_for_nearest(most: int, tree: Tree) -> Nearest:
+def room_for_nearest(most: int, tree: Tree) -> NearestHeap:
     """Make room for this many."""
-    return Nearest(
+    return NearestHeap(
         np.zeros(most), np.zeros(most, np.int64), np.zeros(tree.depth + 2, np.int64), np.zeros(tree.depth + 2)
     )
 
 
 @kernel
-def keep_nearest(nearest: Nearest, count: int, distance: float, number: int) -> int:
+def keep_nearest(nearest: NearestHeap, count: int, distance: float, number: int) -> int:
     """Offer one to the nearest; return how many they are. Of equally distant ones those that came first stay."""
     distances, numbers = nearest.distances, nearest.numbers
     if count < len(distances):

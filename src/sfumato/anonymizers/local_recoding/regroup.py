@@ -40,7 +40,7 @@ from sfumato.anonymizers.local_recoding.groups import (
 )
 from sfumato.anonymizers.local_recoding.neighbours import (
     FARTHEST,
-    Nearest,
+    NearestHeap,
     Tree,
     branch_distance,
     build_tree,
@@ -80,8 +80,8 @@ class Workshop(NamedTuple):
 
     tree: Tree
     journal: Journal
-    hosts: Nearest
-    companions: Nearest
+    hosts: NearestHeap
+    companions: NearestHeap
     fallbacks: Numbers
     """What every portion would pay per record if it did not go to a new group."""
 
@@ -251,7 +251,7 @@ def cheapest_host(
 
 @kernel
 def nearest_portions(
-    domain: PointDomain, grouping: Grouping, tree: Tree, nearest: Nearest, point: int, movable: bool
+    domain: PointDomain, grouping: Grouping, tree: Tree, nearest: NearestHeap, point: int, movable: bool
 ) -> int:
     """Find the portions nearest to a point, on request only those that their groups can spare by their size."""
     nearest.branches[0], nearest.bounds[0] = 0, 0.0

@@ -36,7 +36,7 @@ from sfumato.anonymizers.mondrian.cut_kernels import (
 )
 from sfumato.anonymizers.mondrian.score_data import RANGE, Scoring
 from sfumato.anonymizers.mondrian.scores import (
-    Node,
+    ScoredNode,
     Values,
     count_targets,
     middle_of_gap,
@@ -72,7 +72,7 @@ def scored_cut(
     best, code, best_score = -1, 0, -np.inf
     if sizes_admitted(problem.rules, size // 2):  # otherwise the smaller half of any cut is too small
         pairs, targets = count_targets(scoring, cells)
-        node = Node(cells, counts, size, histogram, pairs, targets)
+        node = ScoredNode(cells, counts, size, histogram, pairs, targets)
         for attribute in by_spread(problem, lo, hi):
             codes, weights = code_weights(problem, cells, counts, attribute, lo[attribute], hi[attribute])
             if not any_size_admitted(problem, weights, size):
@@ -125,7 +125,7 @@ def any_size_admitted(problem: CutProblem, weights: Counts, size: int) -> bool:
 @kernel
 def best_place(
     problem: CutProblem,
-    node: Node,
+    node: ScoredNode,
     values: Values,
     attribute: int,
     scores: Numbers,
@@ -165,7 +165,7 @@ def best_place(
 
 
 @kernel
-def listed(problem: CutProblem, node: Node, values: Values, attribute: int) -> tuple[Counts, Counts]:
+def listed(problem: CutProblem, node: ScoredNode, values: Values, attribute: int) -> tuple[Counts, Counts]:
     """List the entries of every code: the first of each, and for every entry the next one of its code, or -1."""
     heads, following = np.full(len(values.codes), -1, np.int64), np.empty(len(node.cells), np.int64)
     for i in range(len(node.cells) - 1, -1, -1):
@@ -176,7 +176,7 @@ def listed(problem: CutProblem, node: Node, values: Values, attribute: int) -> t
 
 
 @kernel
-def add_values(problem: CutProblem, node: Node, head: int, following: Counts, histogram: Counts) -> None:
+def add_values(problem: CutProblem, node: ScoredNode, head: int, following: Counts, histogram: Counts) -> None:
     """Add the sensitive values of a list of entries to a histogram."""
     i = head
     while i >= 0:

@@ -14,7 +14,7 @@ from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.kernels import kernel
 
 
-class Node(NamedTuple):
+class ScoredNode(NamedTuple):
     """What is asked about a node: its entries, and its records counted."""
 
     cells: Counts
@@ -61,7 +61,7 @@ def place_of(values: Values, code: int) -> int:
 
 @kernel
 def scores_of(
-    problem: CutProblem, scoring: Scoring, node: Node, values: Values, attribute: int, lo: Codes, hi: Codes
+    problem: CutProblem, scoring: Scoring, node: ScoredNode, values: Values, attribute: int, lo: Codes, hi: Codes
 ) -> Numbers:
     """Score the cuts after all codes of an attribute but the last."""
     if scoring.kind == RANGE:
@@ -115,7 +115,7 @@ def weighted_middles(problem: CutProblem, attribute: int, values: Values) -> Num
 
 @kernel
 def known_numbers(
-    problem: CutProblem, scoring: Scoring, node: Node, values: Values, attribute: int
+    problem: CutProblem, scoring: Scoring, node: ScoredNode, values: Values, attribute: int
 ) -> tuple[Counts, Numbers]:
     """Return for every code the records whose target is a known number, and the sum of these."""
     known, sums = np.zeros(len(values.codes), np.int64), np.zeros(len(values.codes))
@@ -144,7 +144,7 @@ def variance_reductions(known: Counts, sums: Numbers, size: int) -> Numbers:
 
 @kernel
 def loss_reductions(
-    problem: CutProblem, node: Node, values: Values, attribute: int, node_lo: Codes, node_hi: Codes
+    problem: CutProblem, node: ScoredNode, values: Values, attribute: int, node_lo: Codes, node_hi: Codes
 ) -> Numbers:
     """Say how much each cut lowers the loss, with the ranges of both parts in all attributes."""
     lo, hi = ranges_by_code(problem, node, values, attribute)
@@ -158,7 +158,7 @@ def loss_reductions(
 
 
 @kernel
-def ranges_by_code(problem: CutProblem, node: Node, values: Values, attribute: int) -> tuple[Codes, Codes]:
+def ranges_by_code(problem: CutProblem, node: ScoredNode, values: Values, attribute: int) -> tuple[Codes, Codes]:
     """Find the ranges, in all attributes, of the records with each code of one."""
     d = len(problem.sizes)
     lo, hi = np.empty((len(values.codes), d), np.int32), np.full((len(values.codes), d), -1, np.int32)
@@ -242,7 +242,7 @@ def count_targets(scoring: Scoring, cells: Counts) -> tuple[Counts, Counts]:
 
 
 @kernel
-def gains(problem: CutProblem, scoring: Scoring, node: Node, values: Values, attribute: int) -> Numbers:
+def gains(problem: CutProblem, scoring: Scoring, node: ScoredNode, values: Values, attribute: int) -> Numbers:
     """Return the information gain of each cut.
 
     A part of n records with c of each value has n times the entropy n ln n - sum of c ln c; while values move from the

@@ -17,7 +17,7 @@ from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
 from sfumato.process.interrupts import interruptible
 from sfumato.process.memory import allowed_bytes, machine_bytes, read_size
-from sfumato.process.spilling import spill_folder
+from sfumato.process.spill import spill_folder
 from sfumato.workers import workers
 
 BYTES_OF_A_THREAD = 1 << 30

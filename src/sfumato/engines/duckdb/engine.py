@@ -26,16 +26,15 @@ from sfumato.engines.answers import lists_in, tuples_in
 from sfumato.engines.columns import number_column, numbers_in, text_column
 from sfumato.engines.duckdb.coding import KEYED_BY_VALUE, CodedColumn, Packing, in_order
 from sfumato.engines.duckdb.connections import connect, readable
-from sfumato.engines.duckdb.publishing import (
+from sfumato.engines.duckdb.files import ROWS_AT_ONCE, plain, save
+from sfumato.engines.duckdb.published_rows import (
     MANY_ROWS,
     numbered_rows,
     parts_of,
     shown_rows,
     text_tables,
 )
-from sfumato.engines.duckdb.saving import ROWS_AT_ONCE, plain, save
-from sfumato.engines.duckdb.settling import Settled, settle
-from sfumato.engines.duckdb.sources import WHOLE_KINDS, Loaded, load
+from sfumato.engines.duckdb.sources import WHOLE_KINDS, LoadedRows, load
 from sfumato.engines.duckdb.statements import (
     column_facts,
     framed,
@@ -46,6 +45,7 @@ from sfumato.engines.duckdb.statements import (
     shuffled,
 )
 from sfumato.engines.duckdb.statements import unescaped as without_mark
+from sfumato.engines.duckdb.written_values import Settled, settle
 from sfumato.engines.formulas import unescaped
 from sfumato.engines.protocol import (
     DIGITS,
@@ -98,7 +98,7 @@ class DuckDBEngine:
 
     name: ClassVar[str] = "duckdb"
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, reading: Reading, loaded: Loaded) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, reading: Reading, loaded: LoadedRows) -> None:
         self.columns = loaded.names
         self.origin, self.na = reading.origin, reading.na
         settled = Settled()
@@ -538,7 +538,7 @@ class DuckDBEngine:
         self._connection.unregister("incoming")
 
 
-def _unescaped(connection: duckdb.DuckDBPyConnection, loaded: Loaded, origin: str) -> Loaded:
+def _unescaped(connection: duckdb.DuckDBPyConnection, loaded: LoadedRows, origin: str) -> LoadedRows:
     """Take the marks before formulas away; a formula without one says that the file was not written so."""
     for i, name in enumerate(loaded.names):
         bare = connection.execute(f"SELECT any_value(c{i}) FROM rows WHERE {runs(f'c{i}')}").fetchall()[0][0]

@@ -46,7 +46,7 @@ LARGE_TEXT = 256 << 20
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedRows:
     """A source in `rows`: the names of its columns, whether blanks around its values mean nothing, what is said."""
 
     names: tuple[str, ...]
@@ -68,7 +68,7 @@ class Loaded:
     """What stands for a column, where that is not what was read: an expression."""
 
 
-def load(connection: duckdb.DuckDBPyConnection, source: Any, reading: Reading) -> Loaded:
+def load(connection: duckdb.DuckDBPyConnection, source: Any, reading: Reading) -> LoadedRows:
     """Open a file, many files, a table of a database, a URL or a frame; say what means a missing value in it."""
     loaded = _opened(connection, source, reading)
     if not loaded.na:
@@ -76,15 +76,17 @@ def load(connection: duckdb.DuckDBPyConnection, source: Any, reading: Reading) -
     return replace(loaded, values=_without_missing(connection, len(loaded.names), loaded.na))
 
 
-def _opened(connection: duckdb.DuckDBPyConnection, source: Any, reading: Reading) -> Loaded:
+def _opened(connection: duckdb.DuckDBPyConnection, source: Any, reading: Reading) -> LoadedRows:
     if not isinstance(source, str | Path):
         return _load_frame(connection, source, reading)
     if scheme_of(source) is not None:
         names = _renamed(reading.origin, view_url(connection, str(source), reading.origin), reading.columns)
-        return Loaded(names, typed=True, na=reading.missing)
+        return LoadedRows(names, typed=True, na=reading.missing)
     if is_database(source):
         found, file = view_database(connection, str(source))
-        return Loaded(_renamed(reading.origin, found, reading.columns), typed=True, files=(file,), na=reading.missing)
+        return LoadedRows(
+            _renamed(reading.origin, found, reading.columns), typed=True, files=(file,), na=reading.missing
+        )
     many = is_many(source) and reading.layout != "lines"
     paths = files_in(source) if many else [Path(source)]
     if reading.layout == "lines":
@@ -94,49 +96,51 @@ def _opened(connection: duckdb.DuckDBPyConnection, source: Any, reading: Reading
     ending = paths[0].suffix.lower()
     if ending in PARQUET:
         found = view_parquet(connection, paths, many)
-        return Loaded(
+        return LoadedRows(
             _renamed(reading.origin, found, reading.columns), typed=True, files=tuple(paths), na=reading.missing
         )
     if reading.layout == "lists" and ending in JSON:
-        return Loaded(load_table(connection, json_lists(paths[0]), reading.origin))
+        return LoadedRows(load_table(connection, json_lists(paths[0]), reading.origin))
     if ending in JSON:
         content = json_texts(paths[0])
-        return Loaded(load_table(connection, content, str(paths[0]), reading.columns), na=reading.missing)
+        return LoadedRows(load_table(connection, content, str(paths[0]), reading.columns), na=reading.missing)
     if ending in SHEETS or ending in LABELLED:
         return _load_cells(connection, paths[0], reading)
     return _load_texts(connection, paths, reading, many)
 
 
-def _load_frame(connection: duckdb.DuckDBPyConnection, source: Any, reading: Reading) -> Loaded:
+def _load_frame(connection: duckdb.DuckDBPyConnection, source: Any, reading: Reading) -> LoadedRows:
     """Load a frame; a relation of DuckDB's, whose rows are nowhere yet, as a stream."""
     if isinstance(source, duckdb.DuckDBPyRelation):
         names = _renamed(reading.origin, tuple(source.columns), reading.columns)
         store = use_store(connection, reading)
         _store(connection, source.to_arrow_reader(1 << 17), len(names))
-        return Loaded(names, typed=True, store=store, na=reading.missing)
+        return LoadedRows(names, typed=True, store=store, na=reading.missing)
     table, notices = arrow_table(source, reading.origin, reading.columns)
-    return Loaded(load_table(connection, table, reading.origin), notices=notices, typed=True, na=reading.missing)
+    return LoadedRows(load_table(connection, table, reading.origin), notices=notices, typed=True, na=reading.missing)
 
 
-def _load_lines(connection: duckdb.DuckDBPyConnection, path: Path, reading: Reading) -> Loaded:
+def _load_lines(connection: duckdb.DuckDBPyConnection, path: Path, reading: Reading) -> LoadedRows:
     """Load a list of items from every line of a text."""
     encoding, said = encoding_of(existing_file(path, "give one with a basket per line"), reading.encoding)
     items = lines_of_items(path, replace(reading, encoding=encoding))
-    return Loaded(load_table(connection, pa.table({"items": items}), reading.origin), notices=tuple(said))
+    return LoadedRows(load_table(connection, pa.table({"items": items}), reading.origin), notices=tuple(said))
 
 
-def _load_cells(connection: duckdb.DuckDBPyConnection, path: Path, reading: Reading) -> Loaded:
+def _load_cells(connection: duckdb.DuckDBPyConnection, path: Path, reading: Reading) -> LoadedRows:
     """Load a workbook or the file of a statistics program, cells as texts."""
     sheet = path.suffix.lower() in SHEETS
     content, notices = read_sheet(path, reading) if sheet else read_labelled(path)
     names = load_table(connection, content, str(path), () if sheet else reading.columns)
-    return Loaded(names, True, notices, na=reading.missing)
+    return LoadedRows(names, True, notices, na=reading.missing)
 
 
 # -- delimited text --------------------------------------------------------------------------------------------
 
 
-def _load_texts(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], reading: Reading, many: bool) -> Loaded:
+def _load_texts(
+    connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], reading: Reading, many: bool
+) -> LoadedRows:
     """Load delimited texts with one header, to disk where they are large; an empty field is missing, in quotes or not.
 
     The `key=value` folders of many files are columns, behind those of the files.
@@ -157,7 +161,7 @@ def _load_texts(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], re
     assert first is not None
     names = checked_header(reading.origin, (*first.header.names, *keys))
     na = tuple(text for text in reading.missing if text != "")
-    return Loaded(names, True, first.header.notices, store=store, na=("", *na) if na else ())
+    return LoadedRows(names, True, first.header.notices, store=store, na=("", *na) if na else ())
 
 
 def check_header(first: DelimitedText, text: DelimitedText, keys: Sequence[str], others: Sequence[str]) -> None:

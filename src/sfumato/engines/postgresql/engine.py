@@ -21,14 +21,14 @@ from sfumato.engines import protocol
 from sfumato.engines.answers import by_text, distinct_in, lists_in, tuples_in
 from sfumato.engines.duckdb import DuckDBEngine
 from sfumato.engines.duckdb.connections import connect
-from sfumato.engines.duckdb.landing import Landing
+from sfumato.engines.duckdb.sent_rows import Landing
 from sfumato.engines.postgresql.address import address_of, is_address
-from sfumato.engines.postgresql.kinds import Kind, kind_of, nested_name
-from sfumato.engines.postgresql.linking import Link
+from sfumato.engines.postgresql.kinds import ColumnKind, kind_of, nested_name
+from sfumato.engines.postgresql.links import ServerLink
 from sfumato.engines.postgresql.session import Session
-from sfumato.engines.postgresql.settling import Read, settled
-from sfumato.engines.postgresql.source import SAMPLED, Source, find_source
+from sfumato.engines.postgresql.source import SAMPLED, ServerRelation, find_source
 from sfumato.engines.postgresql.statements import column_facts, row_sums, ruled
+from sfumato.engines.postgresql.written_values import Read, settled
 from sfumato.engines.protocol import (
     Coding,
     ColumnFacts,
@@ -61,14 +61,14 @@ class PostgreSQLEngine:
 
     name: ClassVar[str] = "postgresql"
 
-    def __init__(self, session: Session, source: Source, reading: Reading) -> None:
+    def __init__(self, session: Session, source: ServerRelation, reading: Reading) -> None:
         self._session, self._source, self._reading = session, source, reading
         self.columns, self.origin, self.na = source.names, reading.origin, reading.na
         self._read = settled(session, source, reading) if reading.settles else Read()
         self.notices, self.notations = self._read.notices, self._read.notations
         self._rows = source.rows(self._read.tables)
         self._numbers = count()
-        self._links: dict[str, Link] = {}
+        self._links: dict[str, ServerLink] = {}
         self._tuples: dict[tuple[tuple[str, Rule | None], ...], str] = {}
         self._made: set[str] = set()
 
@@ -183,7 +183,7 @@ class PostgreSQLEngine:
         counts = cells["n"].to_numpy().astype(np.int64)
         name = f"link{next(self._numbers)}"
         counted = CountedCodes(matrix, counts, self.row_count - int(counts.sum()), name)
-        self._links[name] = Link(tuple(codings), counted)
+        self._links[name] = ServerLink(tuple(codings), counted)
         return counted
 
     def cell_number(self, codings: Sequence[Coding]) -> int:
@@ -254,7 +254,7 @@ class PostgreSQLEngine:
 
     # -- how ---------------------------------------------------------------------------------------------------
 
-    def _kind(self, column: str) -> tuple[int, Kind]:
+    def _kind(self, column: str) -> tuple[int, ColumnKind]:
         place = self.columns.index(column)
         kind = self._source.kinds[place]
         if kind is None:
@@ -307,7 +307,7 @@ class PostgreSQLEngine:
         self._session.execute("DROP TABLE " + ", ".join(f"pg_temp.{name}" for name in names))
         self._made.difference_update(names)
 
-    def _linked(self, link: Link) -> str:
+    def _linked(self, link: ServerLink) -> str:
         """Write the joins by which rows get their codes."""
         texts = [ruled(self._text(coding.column), coding.rule) for coding in link.codings]
         return " ".join(self._joined(link.table(i), coding, texts[i]) for i, coding in enumerate(link.codings))

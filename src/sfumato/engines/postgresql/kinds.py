@@ -19,7 +19,7 @@ MOST_DIGITS = 38
 TEXT = "VARCHAR"
 
 
-class Described(NamedTuple):
+class CatalogueType(NamedTuple):
     """What the server's catalogue says of a column's type, domains replaced by what they are made of."""
 
     name: str
@@ -35,12 +35,12 @@ class Described(NamedTuple):
     is_plain: bool
     """Whether the server holds two values for equal exactly where their texts are: not so where case means nothing."""
 
-    element: Described | None
+    element: CatalogueType | None
     """What an array holds."""
 
 
 @dataclass(frozen=True)
-class Kind:
+class ColumnKind:
     """What a type is called here, and its values in SQL: `{}` stands for the column, `{name}` for its name."""
 
     name: str
@@ -69,7 +69,7 @@ class Kind:
         return self.name in ("FLOAT", "DOUBLE")
 
 
-def _float(name: str, short: str = "{}::text") -> Kind:
+def _float(name: str, short: str = "{}::text") -> ColumnKind:
     """Describe floating point numbers: the fewest digits that give a number back, with a point or an exponent always.
 
     `short` writes them by these digits, where the server's own text does not.
@@ -81,10 +81,10 @@ def _float(name: str, short: str = "{}::text") -> Kind:
         f"WHEN {{}} = 'NaN' THEN 'nan' WHEN {{}} = 'Infinity' THEN 'inf' WHEN {{}} = '-Infinity' THEN '-inf' "
         f"ELSE {pointed.format('{}::text')} END"
     )
-    return Kind(name, "({})", f'(({written}) COLLATE "C")', True)
+    return ColumnKind(name, "({})", f'(({written}) COLLATE "C")', True)
 
 
-def _double() -> Kind:
+def _double() -> ColumnKind:
     """Describe numbers of 64 bits.
 
     The server's own shortest text has a digit too many where the shorter one lies exactly between two numbers. That is
@@ -96,7 +96,7 @@ def _double() -> Kind:
     return _float("DOUBLE", f"CASE WHEN {whole} THEN CASE {cases} ELSE {{}}::text END ELSE {{}}::text END")
 
 
-def _single() -> Kind:
+def _single() -> ColumnKind:
     """Describe numbers of 32 bits: a long one is refused, by a cast that fails and says which column it is."""
     digits = "length(btrim(replace(split_part(abs({})::text, 'e', 1), '.', ''), '0'))"
     known = f"{{}} IN ('NaN', 'Infinity', '-Infinity') OR ({digits} <= 6 AND abs({{}}) < 1e7) OR {{}} IS NULL"
@@ -105,29 +105,29 @@ def _single() -> Kind:
     return replace(plain, key=f'((CASE WHEN {known} THEN {plain.key} ELSE {refusal} END) COLLATE "C")')
 
 
-def _moment(name: str) -> Kind:
+def _moment(name: str) -> ColumnKind:
     """Describe days and times of days: what lies before the year 1 is marked behind the day."""
     before = r"regexp_replace(({})::text, '^([^ ]+)(.*) BC$', '\1 (BC)\2')"
-    return Kind(name, f"CASE WHEN ({{}}) < '0001-01-01' THEN {before} ELSE ({{}})::text END")
+    return ColumnKind(name, f"CASE WHEN ({{}}) < '0001-01-01' THEN {before} ELSE ({{}})::text END")
 
 
-TEXTS = Kind(TEXT, "({})", '(({})::text COLLATE "C")', True)
+TEXTS = ColumnKind(TEXT, "({})", '(({})::text COLLATE "C")', True)
 KINDS = {
-    "bool": Kind("BOOLEAN", crosses=True),
-    "int2": Kind("SMALLINT", crosses=True),
-    "int4": Kind("INTEGER", crosses=True),
-    "int8": Kind("BIGINT", crosses=True),
+    "bool": ColumnKind("BOOLEAN", crosses=True),
+    "int2": ColumnKind("SMALLINT", crosses=True),
+    "int4": ColumnKind("INTEGER", crosses=True),
+    "int8": ColumnKind("BIGINT", crosses=True),
     "float4": _single(),
     "float8": _double(),
-    "uuid": Kind("UUID"),
+    "uuid": ColumnKind("UUID"),
     "date": _moment("DATE"),
-    "time": Kind("TIME"),
+    "time": ColumnKind("TIME"),
     "timestamp": _moment("TIMESTAMP"),
     "timestamptz": _moment("TIMESTAMP WITH TIME ZONE"),
 }
 
 
-def kind_of(described: Described) -> Kind | None:
+def kind_of(described: CatalogueType) -> ColumnKind | None:
     """Return the kind of a type; None where its values have no text that engines share."""
     if described.category == "S" or described.typtype == "e":
         return TEXTS
@@ -136,18 +136,18 @@ def kind_of(described: Described) -> Kind | None:
     return KINDS.get(described.name)
 
 
-def _decimal(modifier: int) -> Kind | None:
+def _decimal(modifier: int) -> ColumnKind | None:
     """Describe decimals; without a scale each has the digits that it needs, and equal numbers have one text."""
     if modifier < 0:
-        return Kind(TEXT, "trim_scale({})::text")
+        return ColumnKind(TEXT, "trim_scale({})::text")
     precision, scale = (modifier - 4) >> 16, ((modifier - 4 & 0x7FF) ^ 0x400) - 0x400
     if precision > MOST_DIGITS or not 0 <= scale <= precision:
         return None
     whole = "({})::text" if scale < precision else "regexp_replace(({})::text, '^(-?)0[.]', '\\1.')"
-    return Kind(f"DECIMAL({precision},{scale})", whole)
+    return ColumnKind(f"DECIMAL({precision},{scale})", whole)
 
 
-def nested_name(described: Described) -> str:
+def nested_name(described: CatalogueType) -> str:
     """Name a type of several values, of bytes, or one whose texts engines do not share."""
     if described.element is not None:
         return f"{described.element.name.upper()}[]"

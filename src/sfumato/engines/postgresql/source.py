@@ -8,7 +8,7 @@ from functools import cached_property
 
 from sfumato.engines.headers import checked_header
 from sfumato.engines.postgresql.address import Address
-from sfumato.engines.postgresql.kinds import TEXTS, Described, Kind, kind_of
+from sfumato.engines.postgresql.kinds import TEXTS, CatalogueType, ColumnKind, kind_of
 from sfumato.engines.postgresql.session import Session, literal, quoted
 from sfumato.engines.postgresql.statements import columns_of, relation_of
 from sfumato.engines.protocol import Reading
@@ -19,7 +19,7 @@ SAMPLED = ("r", "p", "m")
 
 
 @dataclass(frozen=True)
-class Source:
+class ServerRelation:
     """A relation: columns are c0, c1, ... here, by keys that are equal where texts are; floats as they are v0, ..."""
 
     relation: str
@@ -28,12 +28,12 @@ class Source:
     stored: tuple[str, ...]
     """What the columns are called on the server."""
 
-    described: tuple[Described, ...]
+    described: tuple[CatalogueType, ...]
     missing: tuple[str, ...]
     """Texts that mean a missing value."""
 
     @cached_property
-    def kinds(self) -> tuple[Kind | None, ...]:
+    def kinds(self) -> tuple[ColumnKind | None, ...]:
         """The kind of every column; None where its values have no text that engines share."""
         return tuple(map(kind_of, self.described))
 
@@ -77,7 +77,7 @@ class Source:
         inner = f"SELECT {listed}, count(*) AS n FROM {self.relation} AS t GROUP BY {keys}"
         return f"SELECT {', '.join(texts)}, n FROM ({inner}) AS rows"
 
-    def _present(self, kind: Kind, value: str) -> str:
+    def _present(self, kind: ColumnKind, value: str) -> str:
         """Write the key of a value; nothing where its text means that it is missing."""
         key = kind.key_of(value)
         texts = [text for text in self.missing if "\0" not in text and (text or kind is TEXTS)]
@@ -88,7 +88,7 @@ class Source:
         return f"CASE WHEN {kind.text_of(key)} IN ({', '.join(map(literal, texts))}) THEN NULL ELSE {key} END"
 
 
-def find_source(session: Session, address: Address, reading: Reading) -> Source:
+def find_source(session: Session, address: Address, reading: Reading) -> ServerRelation:
     """Find a table on the server, and its columns."""
     found = session.query(relation_of(address.schema, address.table)).to_pylist()
     if not found:
@@ -110,11 +110,11 @@ def find_source(session: Session, address: Address, reading: Reading) -> Source:
             f"{reading.origin}: {len(reading.columns)} names are given (--columns) for {len(stored)} columns"
         )
     names = checked_header(reading.origin, tuple(reading.columns) or stored)
-    return Source(relation, found[0]["kind"], names, stored, tuple(described), reading.missing)
+    return ServerRelation(relation, found[0]["kind"], names, stored, tuple(described), reading.missing)
 
 
-def _described(row: Sequence[str | int | None]) -> Described:
+def _described(row: Sequence[str | int | None]) -> CatalogueType:
     """Read what the catalogue says of a column, and of what it holds if it is an array."""
     name, typtype, category, modifier, plain, *held = row
-    element = None if held[0] is None else Described(str(held[0]), str(held[1]), str(held[2]), -1, True, None)
-    return Described(str(name), str(typtype), str(category), int(modifier or 0), bool(plain), element)
+    element = None if held[0] is None else CatalogueType(str(held[0]), str(held[1]), str(held[2]), -1, True, None)
+    return CatalogueType(str(name), str(typtype), str(category), int(modifier or 0), bool(plain), element)

@@ -39,7 +39,7 @@ from sfumato.engines.protocol import (
     too_many_texts,
 )
 from sfumato.engines.spark.releases import LinkedCells, PublishedRows, SourceRows, published, save
-from sfumato.engines.spark.sources import Loaded, collected, is_frame, load, nested_kind, spoken
+from sfumato.engines.spark.sources import LoadedFrame, collected, is_frame, load, nested_kind, spoken
 from sfumato.engines.spark.statements import column_facts, ruled
 from sfumato.engines.spark.values import SHORT, WHOLE, bare, framed, has_text, text_of
 from sfumato.errors import BadInputError
@@ -64,7 +64,7 @@ def translated(verb: Verb) -> Verb:
 
 
 @dataclass(frozen=True)
-class Link:
+class SparkLink:
     """How rows come to their cells: by the codes of their texts."""
 
     codings: tuple[Coding, ...]
@@ -79,13 +79,13 @@ class SparkEngine:
 
     name: ClassVar[str] = "spark"
 
-    def __init__(self, loaded: Loaded, reading: Reading) -> None:
+    def __init__(self, loaded: LoadedFrame, reading: Reading) -> None:
         self.columns, self._kinds = loaded.names, dict(zip(loaded.names, loaded.kinds, strict=True))
         self.origin, self.na, self.notices = reading.origin, reading.na, loaded.notices
         self.notations: Mapping[str, str] = {}
         self._frame, self._typed = loaded.frame, loaded.typed
         self._as_it_stands, self._as_written = reading.as_it_stands, reading.as_written
-        self._links: list[Link] = []
+        self._links: list[SparkLink] = []
 
     @classmethod
     def takes(cls, source: Any) -> bool:
@@ -180,7 +180,7 @@ class SparkEngine:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
         packing = packing_of(codings)
         keys, counts = in_order(collected(self._counted_cells(codings)), len(packing.names))
-        self._links.append(Link(tuple(codings), tuple(keys), counts))
+        self._links.append(SparkLink(tuple(codings), tuple(keys), counts))
         dropped = self.row_count - int(counts.sum())
         return CountedCodes(packing.unpacked(keys), counts, dropped, str(len(self._links) - 1))
 

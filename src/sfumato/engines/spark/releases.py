@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from sfumato.engines.columns import number_column, numbers_in
 from sfumato.engines.duckdb.coding import packing_of
-from sfumato.engines.duckdb.publishing import Shown, entries, parts_of, text_tables
+from sfumato.engines.duckdb.published_rows import Shown, entries, parts_of, text_tables
 from sfumato.engines.protocol import Coding, Layout, Placement
 from sfumato.engines.spark.sources import collected, settings
 from sfumato.engines.spark.values import framed, has_text, text_of

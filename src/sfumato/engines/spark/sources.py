@@ -131,7 +131,7 @@ def settings(spark: Any, wanted: Mapping[str, str]) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedFrame:
     """A source: its frame with columns c0, c1, ... and missing values as NULL, their names and types, what is said."""
 
     frame: Any
@@ -143,7 +143,7 @@ class Loaded:
     notices: tuple[str, ...] = ()
 
 
-def load(source: Any, reading: Reading) -> Loaded:
+def load(source: Any, reading: Reading) -> LoadedFrame:
     """Open a source; nothing of it is read but the heads of files, and a look at columns of texts."""
     _check_reading(reading)
     if not is_frame(source) and not isinstance(source, str | Path):
@@ -164,7 +164,7 @@ def load(source: Any, reading: Reading) -> Loaded:
     frame = frame.selectExpr(*_columns(names, kinds, reading, text))
     if reading.settles:
         _check_notations(frame, names, kinds, reading)
-    return Loaded(frame, names, kinds, not text, tuple(notices))
+    return LoadedFrame(frame, names, kinds, not text, tuple(notices))
 
 
 def _check_reading(reading: Reading) -> None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class LearnedRows:
     """Rows of features (positions in the blocks), and stretches of records with their row, class, group and folds."""
 
     rows: Counts
@@ -50,8 +50,8 @@ class Validation:
     """A release as a classifier's table."""
 
     blocks: tuple[Block, ...]
-    train: Side
-    test: Side
+    train: LearnedRows
+    test: LearnedRows
     classes: int
     dealt_out: bool
     """Whether the classes are the sensitive values of buckets, of which only a group's counts are known."""
@@ -118,7 +118,7 @@ class Validation:
         np.add.at(members, self.train.row, shares[self.train.group] * counts[:, None])
         return members
 
-    def _per_row(self, side: Side, counts: Counts) -> NDArray[np.float64]:
+    def _per_row(self, side: LearnedRows, counts: Counts) -> NDArray[np.float64]:
         return _table(side.row, side.label, counts, len(side.rows), self.classes)
 
 
@@ -197,10 +197,10 @@ def _neutral(task: ClassificationTask) -> list[_Source]:
     return sources
 
 
-def side_of(codes: Counts, label: Counts, group: Counts, counts: Counts) -> Side:
+def side_of(codes: Counts, label: Counts, group: Counts, counts: Counts) -> LearnedRows:
     """Find the distinct rows of features of stretches of records."""
     first, row = distinct_rows(codes.astype(np.int32))
-    return Side(codes[first], row, label, group, counts)
+    return LearnedRows(codes[first], row, label, group, counts)
 
 
 def _table(row: Counts, label: Counts, counts: Counts, rows: int, classes: int) -> NDArray[np.float64]:

@@ -166,7 +166,7 @@ class Steps:
         """Look at a subset and at all that begin with it, up to a number of attributes."""
         keys = np.full(self.given.size, NEVER)
         risks: dict[Members, GroupRisk] = {}
-        opened = Opened.all(self.given)
+        opened = SubsetGroups.all(self.given)
         for end in range(1, len(start) + 1):
             opened = self._further(opened, start[:end], keys)
         records = int(self.given.counts.sum())
@@ -174,27 +174,29 @@ class Steps:
             risks[self._placed(members)] = groups.risk(records)
         return risks, keys
 
-    def _walk(self, members: Members, opened: Opened, keys: Counts, largest: int) -> Iterator[tuple[Members, Opened]]:
+    def _walk(
+        self, members: Members, opened: SubsetGroups, keys: Counts, largest: int
+    ) -> Iterator[tuple[Members, SubsetGroups]]:
         yield members, opened
         if len(members) < largest:
             for attribute in range(members[-1] + 1, self.given.width):
                 more = (*members, attribute)
                 yield from self._walk(more, self._further(opened, more, keys), keys, largest)
 
-    def _further(self, opened: Opened, members: Members, keys: Counts) -> Opened:
+    def _further(self, opened: SubsetGroups, members: Members, keys: Counts) -> SubsetGroups:
         """Tell groups apart by the last attribute of a subset, and note the subset for whoever becomes unique."""
         column = self.given.columns[members[-1]]
         values = int(column.max()) + 1
         refined = refine(opened.rows, opened.group, len(opened.sizes), column, values, self.given.counts)
         tally = opened.tally.copy()
-        return Opened(*settle(opened.rows, *refined, key_of(self._placed(members)), keys, tally), tally)
+        return SubsetGroups(*settle(opened.rows, *refined, key_of(self._placed(members)), keys, tally), tally)
 
     def _placed(self, members: Members) -> Members:
         return tuple(sorted(self.places[a] for a in members))
 
 
 @dataclass(frozen=True, eq=False)
-class Opened:
+class SubsetGroups:
     """The groups of a subset: those of one combination are settled and only summed up, the others still open."""
 
     rows: Codes
@@ -206,12 +208,12 @@ class Opened:
     """Of the settled groups: their number, pairs of records, smallest size, and records by size below the most."""
 
     @staticmethod
-    def all(given: Combinations) -> Opened:
+    def all(given: Combinations) -> SubsetGroups:
         """Begin with one group, before anything is known."""
         tally = np.zeros(TALLY + MOST, np.int64)
         tally[SMALLEST] = NEVER
         rows = np.arange(given.size, dtype=np.int32)
-        return Opened(rows, np.zeros(given.size, np.int32), np.array([given.counts.sum()]), tally)
+        return SubsetGroups(rows, np.zeros(given.size, np.int32), np.array([given.counts.sum()]), tally)
 
     def risk(self, records: int) -> GroupRisk:
         """Sum up settled and open groups."""

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.arrays import Counts, Numbers
-from sfumato.measures.fidelity.columns import Column
+from sfumato.measures.fidelity.columns import BinnedColumn
 from sfumato.measures.fidelity.marginals import bin_shares
 from sfumato.measures.fidelity.reading import ReleaseRows
 
@@ -43,7 +43,7 @@ class Unit:
 class Products:
     """Mean products of the features of every two columns of a release."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[BinnedColumn, ...]
     blocks: dict[tuple[int, int], Numbers]
     """By places, the first not behind the second: features x features; sums over a total of 1."""
 
@@ -105,7 +105,7 @@ def _features(reading: ReleaseRows, place: int, unit: Unit) -> Any:
     return np.stack([column.means(intervals.lo, intervals.hi, values) for values in _powers(column, unit, 2)], axis=1)
 
 
-def _powers(column: Column, unit: Unit, most: int) -> list[Numbers]:
+def _powers(column: BinnedColumn, unit: Unit, most: int) -> list[Numbers]:
     """Return of every leaf whether it is a number, and the powers of the number in its unit."""
     scaled = (column.numbers - unit.mean) / unit.deviation
     return [column.present * scaled**power for power in range(most + 1)]

@@ -18,7 +18,7 @@ from sfumato.table import Cells, Hierarchy, weighted_counts
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class BinnedColumn:
     """A coded column: its hierarchy, and the bin of every leaf."""
 
     name: str
@@ -52,7 +52,7 @@ class Column:
         return means
 
 
-def coded_columns(cells: Cells, bins: int) -> tuple[Column, ...]:
+def coded_columns(cells: Cells, bins: int) -> tuple[BinnedColumn, ...]:
     """Return the columns of a table, quasi-identifiers first, in at most so many bins each (missing values apart)."""
     codes, records = cell_codes(cells), Records(cells, np.zeros((0, 0), np.int32))
     return tuple(
@@ -61,7 +61,7 @@ def coded_columns(cells: Cells, bins: int) -> tuple[Column, ...]:
     )
 
 
-def _column(name: str, hierarchy: Hierarchy, codes: Codes, counts: Counts, bins: int) -> Column:
+def _column(name: str, hierarchy: Hierarchy, codes: Codes, counts: Counts, bins: int) -> BinnedColumn:
     inside = hierarchy.domain_size
     bin_of = np.arange(hierarchy.size + 1)
     if inside > bins:
@@ -72,4 +72,4 @@ def _column(name: str, hierarchy: Hierarchy, codes: Codes, counts: Counts, bins:
         bin_of[:inside] = np.unique(cut, return_inverse=True)[1]
         bin_of[inside:] += bin_of[inside - 1] + 1 - inside
     outside = bool((codes < 0).any())
-    return Column(name, hierarchy, bin_of, int(bin_of[-1]) + int(outside))
+    return BinnedColumn(name, hierarchy, bin_of, int(bin_of[-1]) + int(outside))

@@ -23,7 +23,7 @@ from sfumato.measures.fidelity.associations import (
     products,
     units,
 )
-from sfumato.measures.fidelity.columns import Column, coded_columns
+from sfumato.measures.fidelity.columns import BinnedColumn, coded_columns
 from sfumato.measures.fidelity.marginals import Places, Truth, marginal_errors, sets_of_columns
 from sfumato.measures.fidelity.measures import MARGINALS
 from sfumato.measures.fidelity.propensity import by_tree, expected_saturated, released_shares, saturated
@@ -104,7 +104,7 @@ class Portrait:
     wanted: Fidelity
 
     @cached_property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[BinnedColumn, ...]:
         """The coded columns."""
         return coded_columns(self.table.cells, self.wanted.bins)
 

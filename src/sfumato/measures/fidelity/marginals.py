@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.arrays import Counts, Numbers
-from sfumato.measures.fidelity.columns import Column
+from sfumato.measures.fidelity.columns import BinnedColumn
 from sfumato.measures.fidelity.reading import ReleaseRows, ShownIntervals
 from sfumato.process.interrupts import look
 
@@ -107,7 +107,7 @@ def table(reading: ReleaseRows, places: Places) -> Numbers:
     return np.ascontiguousarray(moved).ravel()
 
 
-def bin_shares(column: Column, intervals: ShownIntervals) -> Any:
+def bin_shares(column: BinnedColumn, intervals: ShownIntervals) -> Any:
     """Return the share of every bin in every interval, as a sparse matrix: intervals x bins."""
     from scipy.sparse import csr_array  # comes with scikit-learn
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.measures.divergence import densities_at
-from sfumato.measures.fidelity.columns import Column
+from sfumato.measures.fidelity.columns import BinnedColumn
 from sfumato.measures.fidelity.reading import ReleaseRows
 from sfumato.release.records import Records
 from sfumato.table import Cells, Points, distinct_rows
@@ -95,7 +95,7 @@ def _content(reading: ReleaseRows, cells: Cells, tuples: Codes) -> Numbers:
     return per_group[boxes.group] * reading.group_shares(boxes.group, boxes.mass)[:, None]
 
 
-def _share_of_leaf(column: Column, lo: Codes, hi: Codes, leaf: int) -> Numbers:
+def _share_of_leaf(column: BinnedColumn, lo: Codes, hi: Codes, leaf: int) -> Numbers:
     """Return the share of one leaf in every interval."""
     width = column.hierarchy.cumulative[hi + 1] - column.hierarchy.cumulative[lo]
     inside = (lo <= leaf) & (leaf <= hi)

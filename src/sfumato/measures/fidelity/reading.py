@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.arrays import Codes, Counts, Numbers
-from sfumato.measures.fidelity.columns import Column
+from sfumato.measures.fidelity.columns import BinnedColumn
 from sfumato.release import NoisyRelease, Published, RecordRelease, Release
 from sfumato.release.records import NOT_SHOWN, cell_codes
 from sfumato.table import Cells, Points, distinct_rows
@@ -31,7 +31,7 @@ class ShownIntervals:
     place: Counts
 
     @staticmethod
-    def of(column: Column, lo: Codes, hi: Codes) -> ShownIntervals:
+    def of(column: BinnedColumn, lo: Codes, hi: Codes) -> ShownIntervals:
         """Find the different intervals; a value that is not shown may be anything."""
         hidden = lo == NOT_SHOWN
         lo, hi = np.where(hidden, 0, lo).astype(np.int64), np.where(hidden, column.hierarchy.size - 1, hi)
@@ -58,7 +58,7 @@ class Side:
 class ReleaseRows:
     """A release as rows of boxes and rows of sensitive values, joined by their groups."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[BinnedColumn, ...]
     boxes: Side
     values: Side
     sizes: Numbers
@@ -114,7 +114,7 @@ def _pairs(left: Counts, right: Counts, groups: int) -> tuple[Counts, Counts]:
     return one, order[starts[left[one]] + within]
 
 
-def read(release: Published, columns: tuple[Column, ...]) -> ReleaseRows:
+def read(release: Published, columns: tuple[BinnedColumn, ...]) -> ReleaseRows:
     """Read a release as rows."""
     if isinstance(release, NoisyRelease):
         box, value = np.nonzero(release.counts)
@@ -133,7 +133,7 @@ def read(release: Published, columns: tuple[Column, ...]) -> ReleaseRows:
     return _reading(columns, *rows, *values)
 
 
-def read_original(cells: Cells, columns: tuple[Column, ...]) -> ReleaseRows:
+def read_original(cells: Cells, columns: tuple[BinnedColumn, ...]) -> ReleaseRows:
     """Read the table itself."""
     codes, mass, group = cell_codes(cells), cells.counts.astype(np.float64), np.arange(cells.size)
     quasi = codes[:, : len(cells.quasi)]
@@ -146,7 +146,7 @@ def read_original(cells: Cells, columns: tuple[Column, ...]) -> ReleaseRows:
 
 
 def _reading(
-    columns: tuple[Column, ...],
+    columns: tuple[BinnedColumn, ...],
     lo: Codes,
     hi: Codes,
     group: Counts,
@@ -161,7 +161,7 @@ def _reading(
     return ReleaseRows(columns, Side(group, mass, intervals), Side(value_group, value_mass, values), sizes)
 
 
-def _shown_values(columns: tuple[Column, ...], leaves: Codes) -> tuple[ShownIntervals, ...]:
+def _shown_values(columns: tuple[BinnedColumn, ...], leaves: Codes) -> tuple[ShownIntervals, ...]:
     sensitive = columns[len(columns) - leaves.shape[1] :] if leaves.shape[1] else ()
     return tuple(ShownIntervals.of(column, leaves[:, s], leaves[:, s]) for s, column in enumerate(sensitive))
 
@@ -185,7 +185,7 @@ def _values_of_groups(release: Release | RecordRelease) -> tuple[Codes, Counts, 
     )
 
 
-def _nothing(cells: Cells, columns: tuple[Column, ...]) -> ReleaseRows:
+def _nothing(cells: Cells, columns: tuple[BinnedColumn, ...]) -> ReleaseRows:
     """Read a release without any record: everything may be anything."""
     one, none = np.ones(1), np.zeros(1, np.int64)
     lo, hi = (ends[None, :] for ends in cells.whole)

@@ -25,7 +25,7 @@ import numpy as np
 from sfumato.arrays import Codes, Flags, Numbers
 from sfumato.errors import BadInputError
 from sfumato.measures.fidelity.associations import Products, Unit, bins_of
-from sfumato.measures.fidelity.columns import Column
+from sfumato.measures.fidelity.columns import BinnedColumn
 from sfumato.table import Points
 
 QUANTILE = 1.959963984540054
@@ -76,7 +76,7 @@ class Fitted:
         return self.coefficients - QUANTILE * self.errors, self.coefficients + QUANTILE * self.errors
 
 
-def read_models(text: str | None, columns: Sequence[Column]) -> list[tuple[int, tuple[int, ...]]]:
+def read_models(text: str | None, columns: Sequence[BinnedColumn]) -> list[tuple[int, tuple[int, ...]]]:
     """Read models: the places of a target and of what it is explained by; without any, every number by all others."""
     every = range(len(columns))
     if text is None:
@@ -85,7 +85,7 @@ def read_models(text: str | None, columns: Sequence[Column]) -> list[tuple[int, 
     return [_read_model(part, columns) for part in text.split(";")]
 
 
-def _read_model(text: str, columns: Sequence[Column]) -> tuple[int, tuple[int, ...]]:
+def _read_model(text: str, columns: Sequence[BinnedColumn]) -> tuple[int, tuple[int, ...]]:
     names = [column.name for column in columns]
     target, sign, others = text.partition("~")
     parts = [part.strip() for part in (target, *others.split("+"))]

@@ -50,7 +50,7 @@ SEED = 2008
 
 
 @dataclass(frozen=True)
-class Panel:
+class LearnedColumn:
     """One figure: a data set and the column that the researcher learns."""
 
     figure: str
@@ -62,10 +62,10 @@ class Panel:
 
 MARITAL, OCCUPATION = ("age", "occupation", "education"), ("age", "sex", "race")
 PANELS = (
-    Panel("1", "Marital", MARITAL, "marital-status", "marital-status"),
-    Panel("2", "Occupation", OCCUPATION, "occupation", "occupation"),
-    Panel("3", "Marital", MARITAL, "marital-status", "salary"),
-    Panel("4", "Occupation", OCCUPATION, "occupation", "marital-status"),
+    LearnedColumn("1", "Marital", MARITAL, "marital-status", "marital-status"),
+    LearnedColumn("2", "Occupation", OCCUPATION, "occupation", "occupation"),
+    LearnedColumn("3", "Marital", MARITAL, "marital-status", "salary"),
+    LearnedColumn("4", "Occupation", OCCUPATION, "occupation", "marital-status"),
 )
 
 
@@ -99,7 +99,7 @@ class Sanitization:
 class Finding:
     """Everything found for one panel."""
 
-    panel: Panel
+    panel: LearnedColumn
     task: ClassificationTask
     intact: Measured
     trivial: Measured
@@ -128,7 +128,7 @@ class BrickellShmatikov2008:
     """The sanitizations of the paper, measured once, and what can be said of them."""
 
     def __init__(
-        self, progress: Progress | None = None, panels: Iterable[Panel] = PANELS, crew: Crew | None = None
+        self, progress: Progress | None = None, panels: Iterable[LearnedColumn] = PANELS, crew: Crew | None = None
     ) -> None:
         self.panels = tuple(panels)
         self.crew = crew or Crew()
@@ -146,7 +146,7 @@ class BrickellShmatikov2008:
         """What was found, by figure."""
         return {panel.figure: self._find(panel) for panel in self.panels}
 
-    def _find(self, panel: Panel) -> Finding:
+    def _find(self, panel: LearnedColumn) -> Finding:
         table = opened(panel.quasi, panel.sensitive)
         workload = Classification(panel.target, ",".join(PAPER_NAMES), seed=SEED, sample=0)
         task = self.crew.do(workload.prepare(table).ready)

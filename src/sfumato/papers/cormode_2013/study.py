@@ -39,7 +39,7 @@ K_8, EPSILON_1 = "k = 8", "epsilon = 1"
 
 
 @dataclass(frozen=True)
-class Grid:
+class CurveGrid:
     """The parameters of all curves."""
 
     ks: tuple[int, ...] = tuple(2**power for power in range(1, 13))
@@ -74,7 +74,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Panel:
+class PaperTable:
     """A table of the paper: where it comes from, the roles and the order of its values, how it is cut and queried."""
 
     name: str
@@ -107,7 +107,7 @@ class Panel:
         assert prepared.points is not None and prepared.truth is not None and prepared.workloads is not None
         return prepared
 
-    def series(self, grid: Grid) -> dict[str, Series]:
+    def series(self, grid: CurveGrid) -> dict[str, Series]:
         """Return the curves of every table; the paper's t is a rule to stop cutting, on top of k = 8."""
         stopping = self.tree + ' stop="t-closeness t={{}} distance={}"'
         return {
@@ -119,12 +119,12 @@ class Panel:
         }
 
 
-def private(maker: str, height: int, grid: Grid) -> Series:
+def private(maker: str, height: int, grid: CurveGrid) -> Series:
     """Return a curve of private trees over epsilon."""
     return Series(f"{maker} epsilon={{}} height={height}", "k-anonymity k=1", grid.epsilons)
 
 
-def only_on_adult(grid: Grid) -> dict[str, Series]:
+def only_on_adult(grid: CurveGrid) -> dict[str, Series]:
     """Return the curves beside the paper's: t-closeness as a requirement, private trees of all heights, a quadtree."""
     close = "k-anonymity k=8 & t-closeness t={{}} distance={}"
     return {
@@ -136,10 +136,10 @@ def only_on_adult(grid: Grid) -> dict[str, Series]:
 
 
 QUASI = ("workclass", "education", "sex", "hours-per-week", "salary")
-ADULT = Panel("Adult", "adult-train", QUASI, "occupation")
+ADULT = PaperTable("Adult", "adult-train", QUASI, "occupation")
 
 
-ALPHABET = Panel(
+ALPHABET = PaperTable(
     "Adult by alphabet",
     "adult-train",
     QUASI,
@@ -152,7 +152,7 @@ ALPHABET = Panel(
 the alphabet, a tree halves exactly and cuts the attribute of most codes first, a query takes both ends of its ranges.
 With that queries select the 13 % of the records that the paper prints."""
 
-CENSUS = Panel(
+CENSUS = PaperTable(
     "Adult for Census",
     "adult",
     ("hours-per-week", "salary", "education", "occupation"),
@@ -168,10 +168,12 @@ age; all 45,222 records."""
 class Cormode2013:
     """The trees of the paper, measured once."""
 
-    def __init__(self, progress: Progress | None = None, grid: Grid | None = None, crew: Crew | None = None) -> None:
+    def __init__(
+        self, progress: Progress | None = None, grid: CurveGrid | None = None, crew: Crew | None = None
+    ) -> None:
         self.crew = crew or Crew()
         self.progress = progress or (lambda done, total, last: None)
-        self.grid = grid or Grid()
+        self.grid = grid or CurveGrid()
         self.series = {panel.name: panel.series(self.grid) for panel in (ADULT, ALPHABET, CENSUS)}
         self.series[ADULT.name] |= only_on_adult(self.grid)
         curves = sum(len(series.values) for of_panel in self.series.values() for series in of_panel.values())

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.cut_vector.space import Bits
 from sfumato.tradeoff import Frontier, Search
-from sfumato.tradeoff.search.variation import Tree, cross, tree_of
+from sfumato.tradeoff.search.variation import SpaceTree, cross, tree_of
 
 Crossing = Literal["special", "repair"]
 CROSSINGS: tuple[Crossing, ...] = ("special", "repair")
@@ -25,7 +25,7 @@ CROSSINGS: tuple[Crossing, ...] = ("special", "repair")
 
 
 @dataclass(frozen=True)
-class Run:
+class SearchRun:
     """One search: how good its frontier was after some generations, and the last one."""
 
     crossing: Crossing
@@ -46,7 +46,7 @@ def hypervolume(frontier: Frontier, records: int) -> float:
     return float(area)
 
 
-def converge(search: Search, steps: Sequence[int], crossing: Crossing = "special") -> Run:
+def converge(search: Search, steps: Sequence[int], crossing: Crossing = "special") -> SearchRun:
     """Search with one of the crossovers, and look at the frontier after some numbers of generations."""
     from sfumato.tradeoff.search.nsga2 import algorithm_of  # pymoo is slow to import
 
@@ -59,10 +59,10 @@ def converge(search: Search, steps: Sequence[int], crossing: Crossing = "special
         if generation in steps:
             frontier = search.archive.frontier(len(search.evaluator.known))
             areas.append(hypervolume(frontier, search.table.cells.records))
-    return Run(crossing, search.solver.seed, tuple(areas), frontier)
+    return SearchRun(crossing, search.solver.seed, tuple(areas), frontier)
 
 
-def _mending(tree: Tree, rate: float) -> Any:
+def _mending(tree: SpaceTree, rate: float) -> Any:
     """Return pymoo's form of Iyengar's crossover."""
     from pymoo.core.crossover import Crossover
 
@@ -81,7 +81,7 @@ def _mending(tree: Tree, rate: float) -> Any:
     return Mending(2, 2, prob=rate)
 
 
-def mended(vectors: Bits, tree: Tree) -> Bits:
+def mended(vectors: Bits, tree: SpaceTree) -> Bits:
     """Return for every vector the valid one that the fewest bits differ from.
 
     Of every node of a hierarchy, lowest first, it is known how many bits differ if it is one part, and how many if it
@@ -107,7 +107,7 @@ def mended(vectors: Bits, tree: Tree) -> Bits:
     return nearest
 
 
-def _parent(tree: Tree, node: int, nodes: range) -> int | None:
+def _parent(tree: SpaceTree, node: int, nodes: range) -> int | None:
     """Find the smallest node around another one; nodes come highest first."""
     around = [n for n in nodes if n < node and tree.first[n] <= tree.first[node] and tree.last[node] <= tree.last[n]]
     return max(around, key=lambda n: (-(tree.last[n] - tree.first[n]), n), default=None)

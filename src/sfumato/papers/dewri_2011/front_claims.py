@@ -13,7 +13,7 @@ import numpy as np
 
 from sfumato.measures import measure
 from sfumato.papers.dewri_2011.study import ETA, LEVELS, Dewri2011
-from sfumato.papers.dewri_2011.wording import WHY, over
+from sfumato.papers.dewri_2011.words import WHY, over
 from sfumato.papers.results import Claim
 from sfumato.release import Release
 from sfumato.tradeoff import FrontierPoint, Problem, Problem1, Problem2

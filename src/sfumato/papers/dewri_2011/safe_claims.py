@@ -20,7 +20,7 @@ from sfumato.papers.dewri_2011.study import (
     SHOWN,
     Dewri2011,
 )
-from sfumato.papers.dewri_2011.wording import PRINTED, WHY, over, pairs_of
+from sfumato.papers.dewri_2011.words import PRINTED, WHY, over, pairs_of
 from sfumato.papers.results import Claim, all_of
 from sfumato.process.interrupts import unfinished
 from sfumato.publish import audit

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.papers.dewri_2011.study import Dewri2011
-from sfumato.papers.dewri_2011.wording import WHY, over
+from sfumato.papers.dewri_2011.words import WHY, over
 from sfumato.papers.results import Claim
 from sfumato.tradeoff import FrontierPoint, Problem1, Problem3
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from sfumato.papers.dewri_2011.convergence import Crossing, Run, hypervolume
+from sfumato.papers.dewri_2011.convergence import Crossing, SearchRun, hypervolume
 from sfumato.papers.dewri_2011.front_claims import FLAT_GROWTH, FLAT_LOSS
 from sfumato.papers.dewri_2011.study import ETA, Dewri2011
 from sfumato.papers.results import Claim
@@ -26,12 +26,12 @@ def solver_claims(study: Dewri2011) -> Iterator[Claim]:
     yield Claim("hypervolume", text, None, ours, None, "reported", "the paper has no measure of a front's quality")
 
 
-def areas_of(runs: Sequence[Run], crossing: Crossing) -> list[tuple[float, ...]]:
+def areas_of(runs: Sequence[SearchRun], crossing: Crossing) -> list[tuple[float, ...]]:
     """Return the hypervolumes of every run with a crossover, in order of the seeds."""
     return [run.areas for run in runs if run.crossing == crossing]
 
 
-def seed_claims(runs: Sequence[Run]) -> Iterator[Claim]:
+def seed_claims(runs: Sequence[SearchRun]) -> Iterator[Claim]:
     """Compare fronts of several seeds: as wholes, and by what they answer.
 
     What counts as a difference is what counts as one along a front: one point of loss, or half as much k again.
@@ -51,7 +51,7 @@ def seed_claims(runs: Sequence[Run]) -> Iterator[Claim]:
     yield Claim("seeds-answers", text, "no significant difference", most, holds, "reported", reason, where)
 
 
-def _most(run: Run, bound: float) -> float | None:
+def _most(run: SearchRun, bound: float) -> float | None:
     return max((point.values["k"] for point in run.frontier if point.values["loss"] <= bound), default=None)
 
 

@@ -18,7 +18,7 @@ from itertools import product
 from typing import TypeVar
 
 from sfumato.anonymizers import CutSpace, CutVector, cut_space
-from sfumato.papers.dewri_2011.convergence import CROSSINGS, Crossing, Run, converge
+from sfumato.papers.dewri_2011.convergence import CROSSINGS, Crossing, SearchRun, converge
 from sfumato.release import Release
 from sfumato.table import Table, load
 from sfumato.tradeoff import (
@@ -70,7 +70,7 @@ class Dewri2011:
         return dict(zip(self._wanted, self._each(self._searched, list(self._wanted)), strict=True))
 
     @cached_property
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> tuple[SearchRun, ...]:
         """Problem 2 with the paper's operators: Lunacek's crossover and Iyengar's, each with all seeds."""
         return tuple(self._each(self._run, list(product(CROSSINGS, SEEDS))))
 
@@ -79,7 +79,7 @@ class Dewri2011:
         solver = replace(self._wanted[problem], operators=operators)
         return pareto(self.table_of(problem), problem, self.space_of(problem), solver)
 
-    def _run(self, which: tuple[Crossing, int]) -> Run:
+    def _run(self, which: tuple[Crossing, int]) -> SearchRun:
         crossing, seed = which
         solver = replace(self.usual, operators="paper", seed=seed)
         search = Search(self.table, Problem2(ETA), self.space_of(Problem2(ETA)), solver)

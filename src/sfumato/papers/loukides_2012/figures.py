@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sfumato.papers.loukides_2012.ru_map import BOUND, ESTIMATORS, MAKERS, RISK, WITHIN, WITHOUT, RUMap, Run, axes
+from sfumato.papers.loukides_2012.ru_map import (
+    BOUND,
+    ESTIMATORS,
+    MAKERS,
+    RISK,
+    WITHIN,
+    WITHOUT,
+    MeasuredRelease,
+    RUMap,
+    axes,
+)
 from sfumato.papers.results import Figure, FigureLine
 from sfumato.tradeoff.map import Point
 
@@ -65,7 +75,7 @@ def _utility(estimator: str) -> str:
     return f"utility (1/ARE, {estimator})"
 
 
-def _points(runs: Sequence[Run], estimator: str) -> list[dict[str, float]]:
+def _points(runs: Sequence[MeasuredRelease], estimator: str) -> list[dict[str, float]]:
     return [
         {"x": run.point.measures[axes(estimator)[1]], "y": run.point.measures[RISK], "parameter": run.k} for run in runs
     ]
@@ -73,7 +83,7 @@ def _points(runs: Sequence[Run], estimator: str) -> list[dict[str, float]]:
 
 def _curves(map_: RUMap, labels: Sequence[str], estimator: str, names: Sequence[str] | None = None) -> list[FigureLine]:
     """Join the releases of each anonymizer that no other of it beats, and mark the rest."""
-    joined, beaten = [], list[Run]()
+    joined, beaten = [], list[MeasuredRelease]()
     for label, name in zip(labels, names or labels, strict=True):
         kept = {_place(point, estimator) for point in map_.curve(label, estimator).points}
         joined.append(

@@ -18,7 +18,17 @@ from typing import Any
 from sfumato.papers.loukides_2012.data import opened
 from sfumato.papers.loukides_2012.example import example_claims
 from sfumato.papers.loukides_2012.figures import figure_5, figures_6_and_7
-from sfumato.papers.loukides_2012.ru_map import BOUND, ESTIMATORS, MAKERS, RISK, VARIANTS, WITHOUT, RUMap, Run, axes
+from sfumato.papers.loukides_2012.ru_map import (
+    BOUND,
+    ESTIMATORS,
+    MAKERS,
+    RISK,
+    VARIANTS,
+    WITHOUT,
+    MeasuredRelease,
+    RUMap,
+    axes,
+)
 from sfumato.papers.results import Claim, Progress, Results, all_of, reported
 from sfumato.transactions.study import LOUKIDES_2012 as KS
 
@@ -94,7 +104,7 @@ def _feasible(maps: Sequence[RUMap]) -> Claim:
     return Claim("feasible", text, "all", ours, holds)
 
 
-def _is_proven(map_: RUMap, label: str, run: Run) -> bool:
+def _is_proven(map_: RUMap, label: str, run: MeasuredRelease) -> bool:
     return map_.files[label].honest and map_.files[label].least >= run.k
 
 
@@ -211,7 +221,7 @@ def _compared(maps: Sequence[RUMap]) -> Iterable[Claim]:
     )
 
 
-def _utility(run: Run, estimator: str) -> dict[str, Any]:
+def _utility(run: MeasuredRelease, estimator: str) -> dict[str, Any]:
     return {"k": run.k} | _rounded({"utility": run.point.measures[axes(estimator)[1]]})
 
 

@@ -43,7 +43,7 @@ def axes(estimator: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True)
-class Run:
+class MeasuredRelease:
     """One release: who made it, for which k, what it measures, and what the second opinion says."""
 
     label: str
@@ -82,7 +82,7 @@ class RUMap:
         return sum(len(grid.candidates) for grid in self.grids.values())
 
     @cached_property
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[MeasuredRelease]:
         """Make, measure and check all releases."""
         prepared = self.study.scales.prepare(self.baskets).ready()
         runs = []
@@ -92,7 +92,7 @@ class RUMap:
                 self.report(f"{self.name}: {label}, k = {candidate.requirement.k}")
         return runs
 
-    def _run(self, label: str, candidate: BasketCandidate, prepared: Any) -> Run:
+    def _run(self, label: str, candidate: BasketCandidate, prepared: Any) -> MeasuredRelease:
         baskets = self.baskets.with_tree(None) if label == WITHOUT else self.baskets
         made: list[BasketRelease] = []
         seconds = [0.0]
@@ -107,13 +107,13 @@ class RUMap:
         point = attempted(replace(candidate.point(), id=f"{label}, k={candidate.requirement.k}"), outcome)
         release = made[0] if made else None
         second = None if release is None else checked(release)
-        return Run(label, candidate.requirement.k, point, release, second, seconds[0])
+        return MeasuredRelease(label, candidate.requirement.k, point, release, second, seconds[0])
 
-    def of(self, label: str) -> list[Run]:
+    def of(self, label: str) -> list[MeasuredRelease]:
         """Return the releases of one anonymizer that could be made, by k."""
         return [run for run in self.runs if run.label == label and run.release is not None]
 
-    def run_of(self, point: Point) -> Run:
+    def run_of(self, point: Point) -> MeasuredRelease:
         """Return the run of a point."""
         return next(run for run in self.runs if run.point.id == point.id)
 
@@ -121,13 +121,15 @@ class RUMap:
         """Return the frontier of one anonymizer."""
         return Curve.through([run.point for run in self.of(label)], axes(estimator))
 
-    def knees(self, label: str, estimator: str) -> dict[str, Run | None]:
+    def knees(self, label: str, estimator: str) -> dict[str, MeasuredRelease | None]:
         """Find the knee of one anonymizer's curve, by angle and by Kneedle."""
         curve = self.curve(label, estimator)
         by_way = {"angle": curve.knees(), "kneedle": curve.kneedle()}
         return {way: self.run_of(points[0]) if points else None for way, points in by_way.items()}
 
-    def best(self, estimator: str, labels: Sequence[str] = tuple(MAKERS), bound: float = BOUND) -> Run | None:
+    def best(
+        self, estimator: str, labels: Sequence[str] = tuple(MAKERS), bound: float = BOUND
+    ) -> MeasuredRelease | None:
         """Choose, of some anonymizers' releases, that of the most utility within a bound on risk."""
         points = tuple(run.point for label in labels for run in self.of(label))
         try:

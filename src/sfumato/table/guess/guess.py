@@ -147,7 +147,7 @@ class Guess(Quiet):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Column(Quiet):
+class SampledColumn(Quiet):
     """A column as it is looked at: its name, facts about the whole of it, the values of a sample."""
 
     name: str
@@ -307,7 +307,7 @@ def guess(engine: Engine, sample: int = SAMPLE, roles: Mapping[str, Role] = Mapp
     return tuple(replace(each, missing_texts=_missing_everywhere(each, columns, guesses)) for each in guesses)
 
 
-def _missing_everywhere(of: Guess, columns: Sequence[Column], guesses: Sequence[Guess]) -> tuple[str, ...]:
+def _missing_everywhere(of: Guess, columns: Sequence[SampledColumn], guesses: Sequence[Guess]) -> tuple[str, ...]:
     """Keep those texts that may mean missing in all columns: a number must be no value of another one."""
     others = [(column.values, guess_.missing_texts) for column, guess_ in zip(columns, guesses, strict=True)]
     return tuple(
@@ -327,12 +327,12 @@ def _among_words(texts: Sequence[str]) -> list[str]:
     return [text for text, word in plain.items() if word in marks | MARKS]
 
 
-def look(engine: Engine, name: str, sample: int) -> Column:
+def look(engine: Engine, name: str, sample: int) -> SampledColumn:
     """Look at one column."""
-    return Column(name, engine.row_count, engine.facts(name), engine.sample(name, sample))
+    return SampledColumn(name, engine.row_count, engine.facts(name), engine.sample(name, sample))
 
 
-def guess_column(column: Column, role: Role | None = None, origin: str = "the table") -> Guess:
+def guess_column(column: SampledColumn, role: Role | None = None, origin: str = "the table") -> Guess:
     """Guess what one column is, unless its role is given: the first rule that says something decides."""
     rules = (answer for rule in RULES if (answer := rule(column)) is not None)
     column_guess = _decided(column, role, origin) if role else next(rules, None)
@@ -346,7 +346,7 @@ def guess_column(column: Column, role: Role | None = None, origin: str = "the ta
     )
 
 
-def _decided(column: Column, role: Role, origin: str) -> Guess:
+def _decided(column: SampledColumn, role: Role, origin: str) -> Guess:
     """Give a column the role that somebody decided; raise where it cannot have it."""
     if role in ("identifier", "neutral"):
         return Guess(column.name, role, column.type, SAID, strength=3)
@@ -360,7 +360,7 @@ def _decided(column: Column, role: Role, origin: str) -> Guess:
 # -- the rules, in the order in which they are asked -----------------------------------------------------------------
 
 
-def _nothing_in_it(column: Column) -> Guess | None:
+def _nothing_in_it(column: SampledColumn) -> Guess | None:
     if column.facts.distinct == 0:
         return _undecided(column, "no value at all: leave it out")
     if column.facts.distinct == 1 and column.facts.present >= TOO_FEW:
@@ -368,7 +368,7 @@ def _nothing_in_it(column: Column) -> Guess | None:
     return None
 
 
-def _named_identifier(column: Column) -> Guess | None:
+def _named_identifier(column: SampledColumn) -> Guess | None:
     meaning = column.meaning
     if meaning is None or meaning.role != "identifier" or meaning.weak:
         return None
@@ -379,7 +379,7 @@ def _named_identifier(column: Column) -> Guess | None:
     return _identifier(column, f"named like {meaning.what}; {_counted(column)}", 2)
 
 
-def _like_an_identifier(column: Column) -> Guess | None:
+def _like_an_identifier(column: SampledColumn) -> Guess | None:
     if column.likeness is not None and column.likeness.role == "identifier":
         return _identifier(column, f"values look like {column.likeness.what}", 1)
     if column.type == "text":
@@ -387,7 +387,7 @@ def _like_an_identifier(column: Column) -> Guess | None:
     return None
 
 
-def _a_day(column: Column) -> Guess | None:
+def _a_day(column: SampledColumn) -> Guess | None:
     if column.type == "dates" or "dates" in column.nearly:
         named = column.meaning is not None and column.meaning.role == "quasi"
         what = f"named like {column.meaning.what}" if column.meaning and named else "somebody may remember the day"
@@ -396,7 +396,7 @@ def _a_day(column: Column) -> Guess | None:
     return None
 
 
-def _named(column: Column) -> Guess | None:
+def _named(column: SampledColumn) -> Guess | None:
     """A quasi-identifier or sensitive attribute by its name."""
     meaning = column.meaning
     if meaning is None or meaning.role == "identifier":
@@ -418,7 +418,7 @@ STRUCTURED: Mapping[str, tuple[Role, str]] = {
 """What values of a structure that the world has suggest of a column whose name says nothing."""
 
 
-def _like_something(column: Column) -> Guess | None:
+def _like_something(column: SampledColumn) -> Guess | None:
     """A quasi-identifier or sensitive attribute by its values."""
     if column.likeness is not None and not column.is_almost_unique:
         return _coded(column, column.likeness.role, f"values look like {column.likeness.what}; {_counted(column)}", 1)
@@ -437,7 +437,7 @@ def _like_something(column: Column) -> Guess | None:
     return None
 
 
-def _different_everywhere(column: Column) -> Guess | None:
+def _different_everywhere(column: SampledColumn) -> Guess | None:
     weak = column.meaning is not None and column.meaning.weak
     if column.is_almost_unique and (
         column.type in ("categories", "codes") or (weak and column.type == "whole numbers")
@@ -455,7 +455,7 @@ def _different_everywhere(column: Column) -> Guess | None:
 BY_WORD: tuple[bool | int, ...] = (-3,)
 """The rank of what is not guessed."""
 
-RULES: tuple[Callable[[Column], Guess | None], ...] = (
+RULES: tuple[Callable[[SampledColumn], Guess | None], ...] = (
     _nothing_in_it,
     _named_identifier,
     _like_an_identifier,
@@ -466,15 +466,15 @@ RULES: tuple[Callable[[Column], Guess | None], ...] = (
 )
 
 
-def _identifier(column: Column, reason: str, strength: int) -> Guess:
+def _identifier(column: SampledColumn, reason: str, strength: int) -> Guess:
     return Guess(column.name, "identifier", column.type, reason, strength=strength)
 
 
-def _undecided(column: Column, reason: str, advice: str = "") -> Guess:
+def _undecided(column: SampledColumn, reason: str, advice: str = "") -> Guess:
     return Guess(column.name, None, column.type, reason, advice=advice)
 
 
-def _coded(column: Column, role: Role, reason: str, strength: int) -> Guess:
+def _coded(column: SampledColumn, role: Role, reason: str, strength: int) -> Guess:
     """Give a column a role that needs a hierarchy, or leave it undecided where none can be made."""
     facts = column.facts
     ranges = column.type in ("numbers", "whole numbers", "dates")
@@ -511,7 +511,7 @@ def _rank(of: Guess) -> tuple[bool | int, ...]:
 # -- hierarchies ----------------------------------------------------------------------------------------------------
 
 
-def _quasi_entry(column: Column) -> tuple[Entry, str]:
+def _quasi_entry(column: SampledColumn) -> tuple[Entry, str]:
     facts = column.facts
     if column.type == "dates" and facts.first and facts.last:
         first, last = _rounded_days(facts.first, facts.last)
@@ -529,7 +529,7 @@ def _quasi_entry(column: Column) -> tuple[Entry, str]:
     return {"type": "flat"}, _flat_advice(column)
 
 
-def _flat_advice(column: Column) -> str:
+def _flat_advice(column: SampledColumn) -> str:
     if "dates" in column.nearly:
         return f'{column.nearly}: say dates = "day-first" or "month-first" under [table] and they get months and years'
     if "comma" in column.nearly:
@@ -541,14 +541,14 @@ def _flat_advice(column: Column) -> str:
     return ""
 
 
-def _sensitive_entry(column: Column) -> tuple[Entry, str]:
+def _sensitive_entry(column: SampledColumn) -> tuple[Entry, str]:
     if column.in_order and column.type != "dates" and column.facts.distinct > SENSITIVE_LEAVES:
         entry = _numeric_entry(column, SENSITIVE_LEAVES, levels=False)
         return entry, "published as these stretches; choose the resolution that is needed"
     return {"type": "flat"}, ""
 
 
-def _numeric_entry(column: Column, leaves: int, levels: bool) -> Entry:
+def _numeric_entry(column: SampledColumn, leaves: int, levels: bool) -> Entry:
     """Declare rounded bounds, a resolution, (for a quasi-identifier) round intervals, and long tails as one leaf."""
     core = _core(column)
     is_age = column.meaning is not None and column.meaning.what == "an age"
@@ -559,7 +559,7 @@ def _numeric_entry(column: Column, leaves: int, levels: bool) -> Entry:
     return entry
 
 
-def _core(column: Column) -> Core:
+def _core(column: SampledColumn) -> Core:
     """Find the tails in the sample, but the ends in the whole column."""
     facts = column.facts
     ends = (_decimal(facts.lowest), _decimal(facts.highest))
@@ -570,14 +570,14 @@ def _core(column: Column) -> Core:
     return replace(core, finer=core.finer or -facts.decimals < core.exponent)
 
 
-def _years(column: Column, first: datetime.date, last: datetime.date) -> tuple[int, int]:
+def _years(column: SampledColumn, first: datetime.date, last: datetime.date) -> tuple[int, int]:
     """Find the years in which nearly all days of the sample are."""
     days = [(read_date(value), n) for value, n in zip(column.values, column.counts, strict=True)]
     years = [(datetime.date.fromordinal(int(day)).year, n) for day, n in days if isfinite(day)]
     return reach(*zip(*years, strict=True)) if years else (first.year, last.year)
 
 
-def _is_postal(column: Column) -> bool:
+def _is_postal(column: SampledColumn) -> bool:
     named = column.meaning is not None and column.meaning.what == "a postal code"
     like = column.likeness is not None and column.likeness.what == "British postcodes"
     short = column.facts.longest <= 12 and column.type in ("codes", "categories", "whole numbers")
@@ -607,7 +607,7 @@ def shown(text: str, most: int = 40) -> str:
     return plain if len(plain) <= most else f"{plain[: most - 3]}..."
 
 
-def _counted(column: Column) -> str:
+def _counted(column: SampledColumn) -> str:
     return f"{column.facts.distinct:,} different in {column.facts.present:,} records"
 
 

@@ -37,7 +37,7 @@ Observed = Callable[[], tuple[Sequence[str], Sequence[int]]]
 
 
 @dataclass(frozen=True)
-class Kind:
+class EntryKind:
     """A type of TOML entry: what builds it, which keys it needs, which more it takes."""
 
     build: Callable[..., Hierarchy]
@@ -45,8 +45,8 @@ class Kind:
     further: tuple[str, ...] = ()
 
 
-KINDS: dict[str, Kind] = {
-    "numeric": Kind(
+KINDS: dict[str, EntryKind] = {
+    "numeric": EntryKind(
         numeric,
         ("lower", "upper"),
         (
@@ -54,15 +54,15 @@ KINDS: dict[str, Kind] = {
             *("labels", "open_below", "open_above", "continuous"),
         ),
     ),
-    "dates": Kind(dates, ("first", "last"), ("levels", "cuts", "labels")),
-    "prefixes": Kind(prefixes, (), ("values", "keep")),
-    "flat": Kind(flat, (), ("values",)),
-    "tree": Kind(lambda children: tree(children), ("children",)),
-    "level-table": Kind(lambda rows: from_level_table(rows), ("rows",)),
-    "icd": Kind(icd, (), ("values",)),
-    "countries": Kind(countries, (), ("values",)),
-    "education": Kind(education, (), ("values",)),
-    "groups": Kind(groups, ("groups",), ("values",)),
+    "dates": EntryKind(dates, ("first", "last"), ("levels", "cuts", "labels")),
+    "prefixes": EntryKind(prefixes, (), ("values", "keep")),
+    "flat": EntryKind(flat, (), ("values",)),
+    "tree": EntryKind(lambda children: tree(children), ("children",)),
+    "level-table": EntryKind(lambda rows: from_level_table(rows), ("rows",)),
+    "icd": EntryKind(icd, (), ("values",)),
+    "countries": EntryKind(countries, (), ("values",)),
+    "education": EntryKind(education, (), ("values",)),
+    "groups": EntryKind(groups, ("groups",), ("values",)),
 }
 
 

@@ -26,9 +26,9 @@ from sfumato.tradeoff.choice.bounds import (
     relaxation,
 )
 from sfumato.tradeoff.choice.ceiling import impossible
-from sfumato.tradeoff.choice.curve import Curve, Step, Stretch, rank
+from sfumato.tradeoff.choice.curve import Curve, CurveStretch, Step, rank
 from sfumato.tradeoff.choice.exposure import refusal, shows_exact, warnings
-from sfumato.tradeoff.choice.hull import Kept, Scale
+from sfumato.tradeoff.choice.hull import KeptShares, Scale
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
 from sfumato.tradeoff.choice.robust import Resampled, Resampler, near_equal
 from sfumato.tradeoff.dominance import cost
@@ -82,12 +82,12 @@ class Choice(Quiet):
     warnings: tuple[str, ...]
     neighbours: tuple[Neighbour, ...]
     slope: tuple[Step, ...]
-    stretches: tuple[Stretch, ...]
+    stretches: tuple[CurveStretch, ...]
     quadrant: Quadrant
     landmarks: Mapping[str, str | None]
     """What each way of choosing that needs no preference would recommend within the bounds."""
 
-    kept: Kept | None
+    kept: KeptShares | None
     """What the point keeps of the original's risk and utility; None where the map has not both of its ends."""
 
     resampled: Resampled | None
@@ -383,7 +383,7 @@ class _Answer(Quiet):
 
     # -- around the chosen point
 
-    def _kept(self, scale: Scale | None, point: Point) -> Kept | None:
+    def _kept(self, scale: Scale | None, point: Point) -> KeptShares | None:
         """Say what a point keeps of the original, where the map has both ends of that scale and a place for it."""
         placed = point.has(self.question.axes) and all(isfinite(point.measures[axis]) for axis in self.question.axes)
         return scale.kept(point) if scale is not None and scale.is_absolute and placed else None

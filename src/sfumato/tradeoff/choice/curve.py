@@ -53,7 +53,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class CurveStretch:
     """Consecutive steps of the frontier on which privacy is almost free (flat) or expensive (steep)."""
 
     kind: str
@@ -175,7 +175,7 @@ class Curve:
         (x, y), (u, v) = self.scaled(start), self.scaled(end)
         return Step(start.id, end.id, gain, paid, _ratio(paid, gain), _ratio(v - y, x - u))
 
-    def stretches(self) -> list[Stretch]:
+    def stretches(self) -> list[CurveStretch]:
         """List the flat and the steep stretches, from the least to the most private one."""
         stretches = []
         for kind, steps in groupby(self.steps(), key=_kind):
@@ -186,12 +186,12 @@ class Curve:
                     stretches.append(stretch)
         return stretches
 
-    def _stretch(self, kind: str, start: str, end: str) -> Stretch:
+    def _stretch(self, kind: str, start: str, end: str) -> CurveStretch:
         by_id = {point.id: point for point in self.points}
         a, b = by_id[start], by_id[end]
         (x, y), (u, v) = self.scaled(a), self.scaled(b)
         first, second = ((a.measures[axis], b.measures[axis]) for axis in self.axes)
-        return Stretch(kind, start, end, first, second, x - u, v - y)
+        return CurveStretch(kind, start, end, first, second, x - u, v - y)
 
 
 def rank(point: Point) -> tuple[bool, bool, bool, str]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import BadInputError
-from sfumato.measures.disclosure.standing import standing
+from sfumato.measures.disclosure.as_recorded import standing
 from sfumato.phrases import counted
 from sfumato.release import RecordRelease, Release
 

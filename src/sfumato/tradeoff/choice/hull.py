@@ -23,7 +23,7 @@ TRIVIAL = 0.02
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptShares:
     """What a release keeps of the original, as shares: 0 is as publishing nothing, 1 as the original."""
 
     risk: float
@@ -72,10 +72,10 @@ class Scale:
                 return Scale(curve.axes, private, useful, is_absolute)
         return None
 
-    def kept(self, point: Point) -> Kept:
+    def kept(self, point: Point) -> KeptShares:
         """Say which part of the risk and of the utility a point keeps."""
         (x, y), (low, worst), (high, best) = (_place(p, self.axes) for p in (point, self.private, self.useful))
-        return Kept((x - low) / (high - low), (worst - y) / (worst - best))
+        return KeptShares((x - low) / (high - low), (worst - y) / (worst - best))
 
     def knees(self, curve: Curve) -> list[Point]:
         """List the points of the frontier that keep more utility than risk, the most first."""

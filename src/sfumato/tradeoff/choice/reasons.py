@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from sfumato.measures import MEASURES, READ_NOISY
 from sfumato.phrases import counted, listed, number, percent
 from sfumato.tradeoff.choice.bounds import Bound, Relaxation
-from sfumato.tradeoff.choice.curve import Curve, Stretch
+from sfumato.tradeoff.choice.curve import Curve, CurveStretch
 from sfumato.tradeoff.choice.exposure import refusal
-from sfumato.tradeoff.choice.hull import Kept, Scale
+from sfumato.tradeoff.choice.hull import KeptShares, Scale
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
 from sfumato.tradeoff.choice.robust import MIDDLE, NEAR_EQUAL, Resampled
 
@@ -69,7 +69,7 @@ def best_of_others(order: Sequence[Point], prefer: str) -> str:
     return f"Within the same bounds the best {prefer} of the others is: {values}."
 
 
-def kept(share: Kept) -> str:
+def kept(share: KeptShares) -> str:
     """Say what a release keeps of the original: shares below 0 and above 1 are beyond its ends."""
     return f"{_share(share.utility)} of the utility at {_share(share.risk)} of the risk"
 
@@ -142,7 +142,7 @@ def other_ways(ways: Mapping[str, Sequence[Point]], by: str, point: Point, axes:
     return [f"Other ways to choose (--by) disagree: {listed(values)}."] if values else []
 
 
-def trivial(share: Kept, axes: tuple[str, str], inside: int, better: Mapping[str, Kept]) -> str:
+def trivial(share: KeptShares, axes: tuple[str, str], inside: int, better: Mapping[str, KeptShares]) -> str:
     """Say that a release is as good as publishing nothing, or as risky as the original, and what there is instead."""
     risk, utility = axes
     useless = f"by {utility} it is no more useful than publishing nothing (it keeps {_share(share.utility)})"
@@ -303,7 +303,7 @@ def quadrant(by_axis: Mapping[str, Sequence[Bound]], points: int, others: int) -
     return f"{counted(points, 'point')} with {listed(parts)}{beside}."
 
 
-def stretch(steps: Stretch, axes: tuple[str, str]) -> str:
+def stretch(steps: CurveStretch, axes: tuple[str, str]) -> str:
     """Say where privacy is almost free, or expensive."""
     first, second = axes
     start, end = both(*steps.first)

@@ -38,7 +38,7 @@ from sfumato.tradeoff.search.checkpoint import (
 )
 from sfumato.tradeoff.search.evaluator import Evaluator
 from sfumato.tradeoff.search.measured_problem import problem
-from sfumato.tradeoff.search.problems import Counted, Problem, Problem4
+from sfumato.tradeoff.search.problems import KernelProblem, Problem, Problem4
 
 Numbers = NDArray[np.float64]
 Progress = Callable[[int, int, str], None]
@@ -122,7 +122,7 @@ class Enumeration:
     @property
     def keeps_unsuppressed(self) -> bool:
         """Whether releases without suppression are looked at beside those with it."""
-        return isinstance(self.problem, Counted) and self.problem.every and self.problem.share > 0
+        return isinstance(self.problem, KernelProblem) and self.problem.every and self.problem.share > 0
 
     @property
     def is_whole(self) -> bool:
@@ -160,7 +160,7 @@ class Enumeration:
         (`release.shown_ends`). Where that part could have been cut there too, so that the same records fall short, it
         makes no difference: anywhere, or between leaves that have nothing but the root above them.
         """
-        if not self.problem.share or not isinstance(self.problem, Counted):
+        if not self.problem.share or not isinstance(self.problem, KernelProblem):
             return False  # nobody is left out, or releases were made and measured
         free = self.problem.every or self.problem.privacy == "k"
         return not free or any(

@@ -22,7 +22,7 @@ from pymoo.termination.max_gen import MaximumGenerationTermination
 
 from sfumato.tradeoff.search.checkpoint import Evolved
 from sfumato.tradeoff.search.pareto import Search
-from sfumato.tradeoff.search.variation import Tree, cross, flip, mutate, tree_of
+from sfumato.tradeoff.search.variation import SpaceTree, cross, flip, mutate, tree_of
 
 Individuals = NDArray[np.int16]
 ENDLESS = 10**9
@@ -96,7 +96,7 @@ class _Sampling(Sampling):  # type: ignore[misc]
 
 
 class _Crossover(Crossover):  # type: ignore[misc]
-    def __init__(self, tree: Tree, rate: float, swap: bool) -> None:
+    def __init__(self, tree: SpaceTree, rate: float, swap: bool) -> None:
         super().__init__(2, 2, prob=rate)
         self.tree, self.swap = tree, swap
 
@@ -110,7 +110,7 @@ class _Crossover(Crossover):  # type: ignore[misc]
 
 
 class _Mutation(Mutation):  # type: ignore[misc]
-    def __init__(self, tree: Tree, rate: float, by_attribute: bool, search: Search) -> None:
+    def __init__(self, tree: SpaceTree, rate: float, by_attribute: bool, search: Search) -> None:
         super().__init__(prob=1.0)
         self.tree, self.rate, self.by_attribute, self.search = tree, rate, by_attribute, search
 

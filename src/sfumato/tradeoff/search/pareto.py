@@ -44,7 +44,7 @@ from sfumato.tradeoff.search.checkpoint import (
 from sfumato.tradeoff.search.enumeration import Enumeration
 from sfumato.tradeoff.search.evaluator import Evaluator
 from sfumato.tradeoff.search.measured_problem import problem
-from sfumato.tradeoff.search.problems import Counted, Problem
+from sfumato.tradeoff.search.problems import KernelProblem, Problem
 from sfumato.tradeoff.search.seeds import seeds
 from sfumato.tradeoff.search.variation import drawn, levelled, neighbours
 
@@ -234,7 +234,7 @@ class Search:
     def _keep_allowed(self, vectors: Bits, facts: list[Numbers]) -> None:
         """Add to the archive what suppresses no more than the wanted problem allows."""
         wanted, records = self.problem, self.table.cells.records
-        assert isinstance(wanted, Counted)
+        assert isinstance(wanted, KernelProblem)
         self.archive.add(vectors, [rows[wanted.within(rows, records)] for rows in facts])
 
     def _look_further(self) -> None:

@@ -122,7 +122,7 @@ class Problem(Configured, ABC):
         """Return the release that one row of facts is about, as a candidate for a map."""
 
 
-class Counted(Problem):
+class KernelProblem(Problem):
     """A problem that the kernels of `cut_counting` work out."""
 
     privacy: Privacy
@@ -199,7 +199,7 @@ class Counted(Problem):
 
 
 @dataclass(frozen=True)
-class Problem1(Counted):
+class Problem1(KernelProblem):
     """No suppression: as much privacy for the average record, and as little generalization loss, as possible."""
 
     privacy: Privacy = "k"
@@ -222,7 +222,7 @@ class Problem1(Counted):
 
 
 @dataclass(frozen=True)
-class Problem2(Counted):
+class Problem2(KernelProblem):
     """At most a share eta is suppressed: as much privacy for all that is left, and as little loss, as possible."""
 
     eta: Eta
@@ -259,7 +259,7 @@ class Problem2(Counted):
 
 
 @dataclass(frozen=True)
-class Problem3(Counted):
+class Problem3(KernelProblem):
     """Whatever falls short of the mean privacy is suppressed: that mean, generalization and suppression loss.
 
     The mean is that of all records before any is suppressed; the measure `weighted_k` of the release is larger.
@@ -294,7 +294,7 @@ class Problem3(Counted):
 
 
 @dataclass(frozen=True)
-class Problem4(Counted):
+class Problem4(KernelProblem):
     """(k, l)-safe with at most a share eta suppressed: k, l, and as little loss as possible."""
 
     eta: Eta

@@ -20,7 +20,7 @@ from sfumato.table import Table
 from sfumato.tradeoff.choice.answers import Answer, answered, best_within, check_losses
 from sfumato.tradeoff.search.archive import Frontier, FrontierPoint
 from sfumato.tradeoff.search.pareto import NSGA2, pareto
-from sfumato.tradeoff.search.problems import Counted, Problem, Problem1, Problem2, Problem4
+from sfumato.tradeoff.search.problems import KernelProblem, Problem, Problem1, Problem2, Problem4
 
 
 def without_suppression(
@@ -82,7 +82,7 @@ def bought(frontier: Frontier, loss: float, relaxed: float) -> tuple[FrontierPoi
 def check_question(wanted: Problem, loss: float, relaxed: float | None) -> None:
     """Raise unless this can be asked of a problem."""
     check_losses(loss, relaxed)
-    if not isinstance(wanted, Counted):
+    if not isinstance(wanted, KernelProblem):
         raise BadInputError(f"what fits a loss is asked of problems 1 to 4, not of {wanted.name}")
 
 

@@ -260,7 +260,7 @@ class Offer(NamedTuple):
 
 
 @dataclass
-class Trust:
+class KeptPromises:
     """How well promises of a kind were kept: the share of each that was, the later the more it counts.
 
     One that was kept is taken for granted.
@@ -302,9 +302,9 @@ class Tuner:
         self._first = [family.first_within(bounds) for family in self.families]
         self._known: list[dict[float, Point]] = [{} for _ in self.families]
         self._relevant: list[Point] = []  # what no other beat when it came: all that the frame and the frontier need
-        self._trust = [Trust() for _ in self.families]
-        self._trust_between = [Trust() for _ in range(3)]  # by how many of both ends stand on the frontier
-        self._trust_first = {kind: Trust() for kind in (*DIFFER, "aside")}
+        self._trust = [KeptPromises() for _ in self.families]
+        self._trust_between = [KeptPromises() for _ in range(3)]  # by how many of both ends stand on the frontier
+        self._trust_first = {kind: KeptPromises() for kind in (*DIFFER, "aside")}
         self._middles: dict[tuple[int, float, float], Any] = {}
         self._hopes: dict[Any, Offer] = {}
         self._closed: set[int] = set()

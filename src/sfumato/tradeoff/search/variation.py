@@ -20,7 +20,7 @@ Counts = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 
 
-class Tree(NamedTuple):
+class SpaceTree(NamedTuple):
     """What the kernels read of a space: bits of attributes, which are constrained, and the nodes of these."""
 
     offsets: Counts
@@ -38,7 +38,7 @@ class Tree(NamedTuple):
     """Nodes x bits: the cuts between its children."""
 
 
-def tree_of(space: CutSpace) -> Tree:
+def tree_of(space: CutSpace) -> SpaceTree:
     """Lay out the nodes of a space, the highest of every attribute first."""
     owners, first, last, children = [0], [], [], []
     for attribute, offset in zip(space.attributes, space.offsets, strict=False):
@@ -49,7 +49,7 @@ def tree_of(space: CutSpace) -> Tree:
             last.append(offset + end)
             children.append(row)
         owners.append(len(first))
-    return Tree(
+    return SpaceTree(
         np.array(space.offsets, np.int64),
         np.array([attribute.constrained for attribute in space.attributes], np.bool_),
         np.array(owners, np.int64),
@@ -76,7 +76,7 @@ def drawn(space: CutSpace, number: int, generator: np.random.Generator, spread: 
     return vectors
 
 
-def _stands_alone(vectors: Bits, tree: Tree, a: int, node: int) -> NDArray[np.bool_]:
+def _stands_alone(vectors: Bits, tree: SpaceTree, a: int, node: int) -> NDArray[np.bool_]:
     """Say of every vector whether there is a cut at both ends of a node."""
     alone = np.ones(len(vectors), np.bool_)
     if tree.first[node] > tree.offsets[a]:
@@ -116,7 +116,7 @@ def neighbours(space: CutSpace, vector: Bits) -> Bits:
 
 
 @kernel
-def toggle(vector: Bits, tree: Tree, a: int, node: int) -> bool:
+def toggle(vector: Bits, tree: SpaceTree, a: int, node: int) -> bool:
     """Make a node one part, or cut it into its children if it is one; nothing where it lies inside a larger part."""
     first, last = tree.first[node], tree.last[node]
     if first > tree.offsets[a] and not vector[first - 1]:
@@ -134,7 +134,7 @@ def toggle(vector: Bits, tree: Tree, a: int, node: int) -> bool:
 
 
 @kernel
-def cross(left: Bits, right: Bits, tree: Tree, rolls: Numbers, swap: bool) -> None:
+def cross(left: Bits, right: Bits, tree: SpaceTree, rolls: Numbers, swap: bool) -> None:
     """Cross pairs of parents in place, attribute by attribute; `rolls` are two uniform numbers for each.
 
     With `swap` constrained attributes that have no common cut change sides as a whole, every second time.
@@ -164,7 +164,7 @@ def cross(left: Bits, right: Bits, tree: Tree, rolls: Numbers, swap: bool) -> No
 
 
 @kernel
-def flip(vectors: Bits, tree: Tree, rolls: Numbers, rate: float) -> None:
+def flip(vectors: Bits, tree: SpaceTree, rolls: Numbers, rate: float) -> None:
     """Change in place every bit of the unconstrained attributes with a probability: the paper's mutation."""
     for i in range(len(vectors)):
         for a in range(len(tree.constrained)):
@@ -175,7 +175,7 @@ def flip(vectors: Bits, tree: Tree, rolls: Numbers, rate: float) -> None:
 
 
 @kernel
-def mutate(vectors: Bits, tree: Tree, rolls: Numbers, rate: float) -> None:
+def mutate(vectors: Bits, tree: SpaceTree, rolls: Numbers, rate: float) -> None:
     """Change in place every attribute with a probability: one cut more, less or moved, or one node made or cut.
 
     `rolls` are three uniform numbers for every vector and attribute.

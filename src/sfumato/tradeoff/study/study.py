@@ -201,7 +201,7 @@ class Study(GridStudy[Candidate]):
 
         `declared` is what `map.add` takes: claim, epsilon, records, aligned, ...
         """
-        from sfumato.tradeoff.exploration.adding import brought, with_candidate  # it is about studies: not before them
+        from sfumato.tradeoff.exploration.added import brought, with_candidate  # it is about studies: not before them
 
         words = {"label": name, **declared}
         if isinstance(words.get("aligned"), bool):

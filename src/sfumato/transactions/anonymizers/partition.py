@@ -31,7 +31,7 @@ from sfumato.transactions.recoding import BasketRelease, PieceRecodings, Publish
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class BasketPiece:
     """Baskets that show the same nodes: which, the nodes that were divided on the way, and those that cannot be."""
 
     rows: Counts
@@ -66,8 +66,8 @@ class Partition(TreeBased):
         root = len(nodes.parent) - 1
         shown = np.full(len(baskets.codes), root, np.int32)  # for every item of a basket the node it is published as
         tally = np.zeros(len(nodes.parent), np.int64)
-        waiting = [Group(np.flatnonzero(baskets.lengths > 0), (), np.zeros(0, np.int32))]
-        done: list[Group] = []
+        waiting = [BasketPiece(np.flatnonzero(baskets.lengths > 0), (), np.zeros(0, np.int32))]
+        done: list[BasketPiece] = []
         while waiting:
             group = waiting.pop()
             parts = list(divided(baskets, nodes, shown, tally, group, k))
@@ -76,7 +76,9 @@ class Partition(TreeBased):
         return _published(task, tree, nodes, shown, done, str(self))
 
 
-def divided(baskets: Baskets, nodes: Nodes, shown: Codes, tally: Counts, group: Group, k: int) -> Iterator[Group]:
+def divided(
+    baskets: Baskets, nodes: Nodes, shown: Codes, tally: Counts, group: BasketPiece, k: int
+) -> Iterator[BasketPiece]:
     """Divide a group by the children of one of its nodes; nothing where no node can be divided."""
     node, chosen, failed = division(
         nodes, baskets.starts, baskets.codes, shown, baskets.weights, group.rows, group.closed, tally, k
@@ -90,10 +92,10 @@ def divided(baskets: Baskets, nodes: Nodes, shown: Codes, tally: Counts, group: 
     for places in np.split(order, bounds):
         rows = group.rows[places]
         if chosen[places[0]] >= 0:
-            yield Group(rows, (*group.divided, node), closed)
+            yield BasketPiece(rows, (*group.divided, node), closed)
     left = group.rows[chosen < 0]
     if len(left):
-        yield Group(left, group.divided, np.append(closed, np.int32(node)))
+        yield BasketPiece(left, group.divided, np.append(closed, np.int32(node)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +148,7 @@ def _children(nodes: Nodes, node: int, items: Codes) -> Codes:
 
 
 def _published(
-    task: Task, tree: Hierarchy, nodes: Nodes, shown: Codes, groups: list[Group], maker: str
+    task: Task, tree: Hierarchy, nodes: Nodes, shown: Codes, groups: list[BasketPiece], maker: str
 ) -> BasketRelease:
     """Make a piece of every group, in the order of their first baskets; baskets without items join the first."""
     groups = sorted(groups, key=lambda group: int(group.rows[0]))

@@ -24,7 +24,7 @@ NAMED = 5
 
 
 @dataclass(frozen=True)
-class Classification:
+class CodeCatalogue:
     """A catalogue of codes: how a code is written, and the ranges of its chapters and blocks."""
 
     name: str
@@ -94,14 +94,14 @@ def _holds(ends: Range, category: str) -> bool:
     return len(ends[0]) == len(category) and ends[0] <= category <= ends[1]
 
 
-ICD_9_CM = Classification(
+ICD_9_CM = CodeCatalogue(
     "icd-9-cm",
     "ICD-9-CM",
     re.compile(r"(V\d{2}|E\d{3})(?:\.?\d{1,2})?|(\d{1,3})(?:\.\d{1,2})?|(\d{3})\d{1,2}"),
 )
 """With or without the point; codes below 100 also without the zeros that spreadsheets take away."""
 
-ICD_10 = Classification("icd-10", "ICD-10", re.compile(r"([A-Z]\d{2})(?:\.?[0-9A-Z]{1,4})?"))
+ICD_10 = CodeCatalogue("icd-10", "ICD-10", re.compile(r"([A-Z]\d{2})(?:\.?[0-9A-Z]{1,4})?"))
 
 CLASSIFICATIONS = {each.name: each for each in (ICD_9_CM, ICD_10)}
 """By the name that stands for a tree."""

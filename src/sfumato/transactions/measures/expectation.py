@@ -41,7 +41,7 @@ HALF = 0.5 - 1e-12
 """From where on a share counts as one half: sums of weights are not exact."""
 
 
-class Pairs(NamedTuple):
+class ItemPairs(NamedTuple):
     """Pairs of items, by the first of them."""
 
     starts: Counts
@@ -60,7 +60,7 @@ class Expectation:
     """What may be asked: single items (`pairs` is None) or pairs, the true answers, and how likely each is asked."""
 
     baskets: Baskets
-    pairs: Pairs | None
+    pairs: ItemPairs | None
     true: Counts
     weights: Numbers
     """They add up to 1."""
@@ -132,7 +132,7 @@ def _singles(baskets: Baskets, kind: str) -> Expectation | None:
     return Expectation(baskets, None, baskets.supports, weights / weights.sum())
 
 
-def _most_frequent(first: Counts, pairs: Pairs, top: float) -> Counts:
+def _most_frequent(first: Counts, pairs: ItemPairs, top: float) -> Counts:
     """Find the most frequent pairs, this share of all (at least one), ties by their items."""
     most = max(1, round(top * len(first)))
     least = np.partition(pairs.true, len(first) - most)[len(first) - most]
@@ -141,12 +141,12 @@ def _most_frequent(first: Counts, pairs: Pairs, top: float) -> Counts:
     return among[order[:most]]
 
 
-def _occurring(baskets: Baskets) -> Pairs:
+def _occurring(baskets: Baskets) -> ItemPairs:
     """List the pairs of items that some record has."""
     ends, rows, _ = holders(baskets.starts, baskets.codes, len(baskets.items))
     lengths = baskets.lengths
     share = baskets.weights / np.maximum(lengths * (lengths - 1) / 2, 1)
-    return Pairs(*_counted_pairs(baskets.starts, baskets.codes, baskets.weights, share, ends, rows, False))
+    return ItemPairs(*_counted_pairs(baskets.starts, baskets.codes, baskets.weights, share, ends, rows, False))
 
 
 # -- what a release shows ----------------------------------------------------------------------------------------

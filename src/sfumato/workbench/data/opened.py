@@ -33,7 +33,7 @@ MOST_RESULTS = 12
 
 
 @dataclass
-class Kept:
+class OpenedSource:
     """An opened source, with what was worked out of it."""
 
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -50,14 +50,14 @@ class Kept:
         return self.results[key]
 
 
-_kept: OrderedDict[str, Kept] = OrderedDict()
+_kept: OrderedDict[str, OpenedSource] = OrderedDict()
 atexit.register(_kept.clear)  # a database that is open when Python ends makes it complain
 _keeping = threading.Lock()
 
 
-def _of(key: str) -> Kept:
+def _of(key: str) -> OpenedSource:
     with _keeping:
-        kept = _kept.setdefault(key, Kept())
+        kept = _kept.setdefault(key, OpenedSource())
         _kept.move_to_end(key)
         while len(_kept) > MOST_KEPT:
             _kept.popitem(last=False)

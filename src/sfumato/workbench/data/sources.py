@@ -35,7 +35,7 @@ OURS = ("points.json", "timings.json", "cache.jsonl", NOTES, STUDY)
 
 
 @dataclass(frozen=True)
-class Source:
+class NamedSource:
     """Data that somebody named, and where they are."""
 
     origin: Origin
@@ -85,17 +85,17 @@ class Source:
             (folder / self.link).symlink_to(self.path)
 
 
-def source_of(desk: Desk, text: str) -> Source:
+def source_of(desk: Desk, text: str) -> NamedSource:
     """Find what somebody named; raise where there is no such file here."""
     if text in DATASETS or text in BASKETS:
-        return Source("bundled", text, text)
+        return NamedSource("bundled", text, text)
     file, table = split_table(text)
     path = desk.inside(file)
     if not path.is_file():
         raise FieldError("source", t("open.no_file", file=file))
     desk.trust.check_place(str(path))
     origin: Origin = "upload" if path.is_relative_to(desk.uploads.resolve()) else "folder"
-    return Source(origin, path.name, str(path) + ("" if table is None else f"#{table}"))
+    return NamedSource(origin, path.name, str(path) + ("" if table is None else f"#{table}"))
 
 
 def files_under(desk: Desk, text: str) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def _link(project: Project) -> Path | None:
     return link
 
 
-def give_again(project: Project, source: Source) -> None:
+def give_again(project: Project, source: NamedSource) -> None:
     """Let a project go on with its file, uploaded again; raise where it is another one."""
     facts, link = project.notes().get("source", {}), _link(project)
     if link is None:

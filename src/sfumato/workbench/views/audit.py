@@ -73,7 +73,7 @@ class AuditOptions:
 
 
 @dataclass(frozen=True)
-class Published:
+class AuditedFile:
     """A published file to look at."""
 
     file: Annotated[str, FILE]
@@ -269,7 +269,7 @@ ENDPOINTS = (
         "/api/audit/columns",
         "Names the columns of a published table.",
         columns,
-        Published,
+        AuditedFile,
         gives=an_object(name=text, columns=a_list(text)),
     ),
     Endpoint(

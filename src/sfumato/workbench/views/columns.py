@@ -61,7 +61,7 @@ class Role:
 
 
 @dataclass(frozen=True)
-class Settings:
+class TableSettings:
     """What is said of a table besides roles; what is left out stays as it is."""
 
     household: Annotated[
@@ -299,7 +299,7 @@ def settle(call: Call) -> dict[str, Any]:
     return changed(project, wanted.version, t("columns.changed_settings"), edit)
 
 
-def _said(wanted: Settings) -> dict[str, Any]:
+def _said(wanted: TableSettings) -> dict[str, Any]:
     """List what is said anew, as it stands in a study; None: nothing is said of it any more."""
     said: dict[str, Any] = {}
     if wanted.household is not None:
@@ -325,7 +325,7 @@ def _try(table: TableDeclaration, said: Mapping[str, Any]) -> None:
         raise FieldError(named_first(str(error), (*READ_AS["table"], "household", "missing")), str(error)) from None
 
 
-def _check_settings(wanted: Settings, table: TableDeclaration, names: list[str], beside_items: bool) -> None:
+def _check_settings(wanted: TableSettings, table: TableDeclaration, names: list[str], beside_items: bool) -> None:
     if wanted.household and beside_items:
         raise FieldError("household", t("columns.household_beside"))
     if wanted.household and wanted.household not in names:
@@ -362,6 +362,6 @@ ENDPOINTS = (
         "/api/projects/{project}/table",
         "Says what holds of the table as a whole: households, missing.",
         settle,
-        Settings,
+        TableSettings,
     ),
 )

@@ -35,7 +35,7 @@ from sfumato.workbench.data.items import OF_ITEMS, drafted_with_items, items_see
 from sfumato.workbench.data.masking import shown
 from sfumato.workbench.data.opened import of_baskets, of_rows
 from sfumato.workbench.data.sentences import in_forms
-from sfumato.workbench.data.sources import Source, files_under, give_again, source_of
+from sfumato.workbench.data.sources import NamedSource, files_under, give_again, source_of
 from sfumato.workbench.desk import STUDY, Desk, Project
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import ConflictError, FieldError
@@ -204,7 +204,7 @@ def _few_baskets(baskets: Baskets, plainly: bool) -> dict[str, Any]:
 
 
 def declaration(
-    desk: Desk, source: Source, kind: Kind, reading: Mapping[str, Any]
+    desk: Desk, source: NamedSource, kind: Kind, reading: Mapping[str, Any]
 ) -> TableDeclaration | BasketsDeclaration | MixedDeclaration:
     """Say where data are and how they are read; what cannot be said of them names its field."""
     allowed = READ_AS[kind]
@@ -235,7 +235,7 @@ def named_first(sentence: str, names: tuple[str, ...]) -> str:
 # -- what it is ------------------------------------------------------------------------------------------------------
 
 
-def guess_kind(source: Source) -> tuple[Kind, str]:
+def guess_kind(source: NamedSource) -> tuple[Kind, str]:
     """Guess whether data are a table or sets of items, and say why."""
     if source.origin == "bundled":
         return ("baskets" if source.name in BASKETS else "table"), t("open.why_bundled")
@@ -298,7 +298,7 @@ def make(call: Call) -> dict[str, Any]:
 
 
 def _drafted(
-    declared: TableDeclaration | BasketsDeclaration | MixedDeclaration, source: Source, folder: Path
+    declared: TableDeclaration | BasketsDeclaration | MixedDeclaration, source: NamedSource, folder: Path
 ) -> tuple[str, dict[str, Any]]:
     """Write the first study, and what is kept beside it."""
     if isinstance(declared, MixedDeclaration):
@@ -345,14 +345,14 @@ def _seen(drafted: Draft) -> dict[str, Any]:
     }
 
 
-def _with_source(text: str, section: str, source: Source, folder: Path) -> str:
+def _with_source(text: str, section: str, source: NamedSource, folder: Path) -> str:
     """Name the data as they are seen from the project."""
     document: Any = tomlkit.parse(text)
     document[section]["source"] = source.seen_from(folder)
     return tomlkit.dumps(document)
 
 
-def _new_folder(desk: Desk, name: str | None, source: Source) -> Path:
+def _new_folder(desk: Desk, name: str | None, source: NamedSource) -> Path:
     """Name a folder that does not exist yet; a name that somebody chose is taken as it is, or refused."""
     if name is not None:
         bad = next((mark for mark in "/\\\0\n\r" if mark in name), None)

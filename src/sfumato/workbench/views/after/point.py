@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from sfumato.process.spilling import private_folder
+from sfumato.process.spill import private_folder
 from sfumato.publish import publish_point, read_certificate
 from sfumato.publish.certificate import certificate_files
 from sfumato.tradeoff import Point

@@ -44,7 +44,7 @@ class Filled:
 
 
 @dataclass(frozen=True)
-class Written:
+class StudyText:
     """A text as it stands in a study."""
 
     section: Annotated[str, Option("Of the catalogue: anonymizers, requirements, scales, ...")]
@@ -52,7 +52,7 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Parts:
+class StudyParts:
     """Parts of a study; what is left out stays as it is."""
 
     axes: Annotated[tuple[str, ...] | None, Option("The measures that releases are compared on.")] = None
@@ -97,7 +97,7 @@ def text_of(call: Call) -> dict[str, Any]:
 
 def values_of(call: Call) -> dict[str, Any]:
     """Read a text of a study as what forms hold: one for every part that is joined by &."""
-    wanted: Written = call.body
+    wanted: StudyText = call.body
     kinds = [entry.kind for entry in _section(wanted.section)]
     if wanted.section == "requirements":
         parts: Iterable[Any] = requirement(wanted.text).parts
@@ -217,6 +217,6 @@ def _part_in(sentence: str) -> str:
 ENDPOINTS = (
     Endpoint("GET", "/api/options", "Returns everything that can be chosen, as JSON Schema.", options),
     Endpoint("POST", "/api/options/text", "Writes what a form holds as the text of a study.", text_of, Filled),
-    Endpoint("POST", "/api/options/values", "Reads a text of a study as what forms hold.", values_of, Written),
-    Endpoint("PUT", "/api/projects/{project}/study", "Writes parts of a study.", put_study, Parts),
+    Endpoint("POST", "/api/options/values", "Reads a text of a study as what forms hold.", values_of, StudyText),
+    Endpoint("PUT", "/api/projects/{project}/study", "Writes parts of a study.", put_study, StudyParts),
 )

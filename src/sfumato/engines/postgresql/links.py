@@ -20,7 +20,7 @@ from sfumato.engines.protocol import Coding, CountedCodes
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class ServerLink:
     """The codings of some columns, and the cells that were counted by them."""
 
     codings: tuple[Coding, ...]

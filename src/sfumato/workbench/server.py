@@ -18,12 +18,12 @@ from starlette.concurrency import run_in_threadpool
 from sfumato.errors import BadInputError
 from sfumato.pages.texts import t
 from sfumato.process.interrupts import looks_itself, pressed, remove_unfinished
-from sfumato.process.spilling import private_folder
+from sfumato.process.spill import private_folder
 from sfumato.workbench.app import House, opened
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.gate import Gate
 from sfumato.workbench.runs import Runs
-from sfumato.workbench.teams import Members, TeamGate
+from sfumato.workbench.teams import MembersFile, TeamGate
 from sfumato.workbench.uploads import USUAL_MOST
 from sfumato.workbench.views.after.point import preview_folder
 
@@ -49,7 +49,7 @@ class Team:
 
     def check(self) -> None:
         """Raise unless the files can be used."""
-        Members(self.users).read()
+        MembersFile(self.users).read()
         if self.users.stat().st_mode & 0o077:
             raise BadInputError(t("serve.others_read", file=self.users))
         for file in (self.certificate, self.key):
@@ -127,7 +127,7 @@ def _gate(team: Team | None, port: int) -> Gate:
         return Gate(frozenset(hosts))
     if port == 443:
         hosts |= set(names)
-    return TeamGate(frozenset(hosts), members=Members(team.users))
+    return TeamGate(frozenset(hosts), members=MembersFile(team.users))
 
 
 def _address(gate: Gate, team: Team | None, port: int) -> str:

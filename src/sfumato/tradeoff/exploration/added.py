@@ -12,7 +12,7 @@ from sfumato.configuration import check_choice
 from sfumato.engines import Frame
 from sfumato.errors import BadInputError
 from sfumato.tradeoff.exploration.exploration import measured_point
-from sfumato.tradeoff.exploration.remaking import opened_again
+from sfumato.tradeoff.exploration.remade import opened_again
 from sfumato.tradeoff.map import Map
 from sfumato.tradeoff.study.study import NOTHING, Candidate, Study, of_table
 

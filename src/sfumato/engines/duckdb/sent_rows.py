@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sfumato.engines.duckdb.coding import Packing
 from sfumato.engines.duckdb.connections import connect, readable
 from sfumato.engines.duckdb.engine import DuckDBEngine
-from sfumato.engines.duckdb.sources import Loaded
+from sfumato.engines.duckdb.sources import LoadedRows
 from sfumato.engines.protocol import Reading
 
 
@@ -40,7 +40,7 @@ class Landing(DuckDBEngine):
         with readable(reading.origin):
             connection.execute(f"CREATE TABLE rows AS SELECT {', '.join([*columns, 'cell'])} FROM incoming")
         connection.unregister("incoming")
-        landing = Landing(connection, replace(reading, notations=False), Loaded(tuple(kinds)))
+        landing = Landing(connection, replace(reading, notations=False), LoadedRows(tuple(kinds)))
         landing._links[Landing.link] = Packing(()), sizes
         return landing
 

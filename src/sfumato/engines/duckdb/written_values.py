@@ -40,7 +40,7 @@ MEASURED = 0.3
 
 
 @dataclass(frozen=True)
-class Column:
+class RowColumn:
     """A column of `rows`, and the expression over it that is its text."""
 
     base: str
@@ -77,7 +77,7 @@ def settle(
     reading.check_columns(names)
     kinds = connection.sql("SELECT * FROM rows").types
     texts = {
-        name: Column(f"c{i}", values.get(f"c{i}", f"c{i}"))
+        name: RowColumn(f"c{i}", values.get(f"c{i}", f"c{i}"))
         for i, (name, kind) in enumerate(zip(names, kinds, strict=False))
         if str(kind) == "VARCHAR" and name not in reading.as_written
     }
@@ -107,13 +107,13 @@ def settle(
 # -- blanks ------------------------------------------------------------------------------------------------------
 
 
-def _trimmed(column: Column, reading: Reading) -> Column:
+def _trimmed(column: RowColumn, reading: Reading) -> RowColumn:
     """Write the expression that takes blanks away; what means missing without them is missing."""
     bare, missing = f"trim({column.text}, {literal(BLANKS)})", ", ".join(map(literal, ("", *reading.na)))
-    return Column(column.base, f"CASE WHEN {bare} NOT IN ({missing}) THEN {bare} END")
+    return RowColumn(column.base, f"CASE WHEN {bare} NOT IN ({missing}) THEN {bare} END")
 
 
-def _with_blanks(connection: duckdb.DuckDBPyConnection, texts: Mapping[str, Column]) -> dict[str, int]:
+def _with_blanks(connection: duckdb.DuckDBPyConnection, texts: Mapping[str, RowColumn]) -> dict[str, int]:
     """Count the values with blanks around them, of columns that have any."""
     counted = _count(f"t <> trim(t, {literal(BLANKS)})")
     numbers = {
@@ -137,7 +137,7 @@ def _blank_notice(origin: str, blanks: Mapping[str, int]) -> list[str]:
 
 
 def _candidates(
-    connection: duckdb.DuckDBPyConnection, columns: Mapping[str, Column], reading: Reading
+    connection: duckdb.DuckDBPyConnection, columns: Mapping[str, RowColumn], reading: Reading
 ) -> tuple[list[str], bool]:
     """List the columns that may need reading, and say whether one that needs none has decimal points."""
     listed = ", ".join(column.text for column in columns.values())
@@ -161,7 +161,7 @@ def _candidates(
     return [name for name in columns if name in candidates], decimals
 
 
-def _number_counts(connection: duckdb.DuckDBPyConnection, column: Column) -> NumberCounts:
+def _number_counts(connection: duckdb.DuckDBPyConnection, column: RowColumn) -> NumberCounts:
     """Count the ways in which the values of a column are written."""
     comma, point, unclear, plain = (_fits("t", pattern) for pattern in (COMMA, POINT, EITHER, PLAIN))
     conditions = [
@@ -189,7 +189,7 @@ def _fits(column: str, pattern: str) -> str:
 
 def _wanted(
     connection: duckdb.DuckDBPyConnection,
-    columns: Mapping[str, Column],
+    columns: Mapping[str, RowColumn],
     reading: Reading,
     counts: Mapping[str, NumberCounts],
 ) -> dict[str, NumberStyle]:
@@ -225,7 +225,7 @@ def _number(column: str, style: NumberStyle) -> str:
 # -- dates -------------------------------------------------------------------------------------------------------
 
 
-def _date_counts(connection: duckdb.DuckDBPyConnection, column: Column) -> DateCounts | None:
+def _date_counts(connection: duckdb.DuckDBPyConnection, column: RowColumn) -> DateCounts | None:
     """Count the dates of the form that the first values of a column have."""
     forms = ", ".join(_count(_fits("t", form.pattern)) for form in DATE_FORMS)
     counts = connection.execute(f"SELECT {forms} FROM {column.values}").fetchall()[0]
@@ -251,7 +251,7 @@ def _day(column: str, formats: Sequence[str]) -> str:
     return f"try_strptime({column}, [{listed}])"
 
 
-def _date(connection: duckdb.DuckDBPyConnection, column: Column, counts: DateCounts, order: str) -> str:
+def _date(connection: duckdb.DuckDBPyConnection, column: RowColumn, counts: DateCounts, order: str) -> str:
     """Write the expression that gives a date the ISO way, with its time where any value has one."""
     day = _day(column.text, counts.form.formats[order])
     timed = connection.execute(f"SELECT bool_or(contains(t, ':')) FROM {column.values}").fetchall()[0][0]

@@ -20,7 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.engines.columns import number_column, numbers_in, text_column
-from sfumato.engines.duckdb.saving import ROWS_AT_ONCE
+from sfumato.engines.duckdb.files import ROWS_AT_ONCE
 from sfumato.engines.duckdb.statements import shuffled
 from sfumato.engines.protocol import Layout, Placement, Texts
 

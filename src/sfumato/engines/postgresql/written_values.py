@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from sfumato.engines.duckdb.connections import connect
-from sfumato.engines.duckdb.settling import LOOKED_AT, MEASURED, settle
+from sfumato.engines.duckdb.written_values import LOOKED_AT, MEASURED, settle
 from sfumato.engines.notations import is_iso, looks_measured
 from sfumato.engines.postgresql.session import Session
-from sfumato.engines.postgresql.source import Source
+from sfumato.engines.postgresql.source import ServerRelation
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
 
@@ -33,7 +33,7 @@ class Read:
     notices: tuple[str, ...] = ()
 
 
-def settled(session: Session, source: Source, reading: Reading) -> Read:
+def settled(session: Session, source: ServerRelation, reading: Reading) -> Read:
     """Find out how the columns of texts are to be read."""
     reading.check_columns(source.names)
     names, texts, rows = source.names, source.texts, source.rows()
