@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
+settings.register_profile("unhurried", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")  # how long an example takes says something of the machine alone
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # many tests start processes, and each would compile all of the package
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")  # Spark Connect's threads, woken in a fork, can end it
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 NOT_TABLES = ("basket", "diagnoses", "expectation", "inference", "legend", "loukides", "overlap", "patients")
 """What files are called whose tests compile kernels of baskets, and few or none of those of tables."""
+
+HANGING = 5 * 60_000
+"""Milliseconds after which a page is held to hang; on a busy machine it may take long for what is usually at once."""
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 FLAGS += ["--disable-component-update", "--disable-sync"]
@@ -69,8 +75,20 @@ def browser() -> Iterator[Any]:
 
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        started.new_context, started.new_page = patient(started.new_context), patient(started.new_page)
         yield started
         started.close()
+
+
+def patient(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Let the pages that are made wait until what they wait for is there, unless it hangs."""
+
+    def made(**options: Any) -> Any:
+        page = make(**options)
+        page.set_default_timeout(HANGING)
+        return page
+
+    return made
 
 
 @pytest.fixture(scope="session")

@@ -85,12 +85,13 @@ def test_unknown_items_are_refused_or_their_records_left_out() -> None:
     mapping = mapping_file(anonymize_baskets(baskets, "km-anonymity k=2 m=2", "coat"), "km-anonymity k=2 m=2")
     Path("new.txt").write_text("a b\na b\nb q\nc\nc\nr q\n")
     ended = run("apply", mapping, "new.txt", "--to", "out.csv")
-    assert ended.returncode == 2 and "2 records of 6 have an item that the mapping does not know" in ended.stderr
+    assert ended.returncode == 2 and "does not fit 2 of 6 records: 2 have a value that the mapping" in ended.stderr
+    assert "(items: 2 records, such as 'q')" in ended.stderr
     assert not Path("out.csv").exists() and not Path("m.json.ledger.jsonl").exists()
     ended = run("apply", mapping, "new.txt", "--to", "out.csv", "--rest", "drop", "--json")
     assert ended.returncode == 0, ended.stderr
     values = json.loads(ended.stdout)
-    assert (values["published"], values["left_out"]) == (4, {"records": 2, "unknown_items": 2})
+    assert (values["published"], values["left_out"]["records"], values["left_out"]["unknown"]) == (4, 2, 2)
 
 
 def test_the_promise_is_counted_again() -> None:

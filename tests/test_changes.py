@@ -189,3 +189,17 @@ def test_items_are_counted_by_how_they_are_published():
     )
     whole = baskets_of([["a", "b"]])
     assert item_changes(global_release(whole, set_recoding("ab", np.array([0, 1])))) == "published as they are (all 2)"
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_of_two_levels_that_divide_alike_the_one_is_told_whose_labels_are_in_the_file(level, tmp_path):
+    rows = {"zip": ["01025", "01500", "44100", "44900", "80331", "80999"] * 10, "ill": ["flu", "cold"] * 30}
+    ladder = {"zip": prefixes(set(rows["zip"]), keep=[2, 1])}
+    table = read(pa.table(rows), quasi=["zip"], sensitive=["ill"], hierarchies=ladder)
+    maker = anonymizer(f'full-domain levels="zip={level}"')
+    release = maker.anonymize(table, requirement("k-anonymity k=5"), "generalization", 0.0)
+    release.to_csv(tmp_path / "out.csv")
+    with (tmp_path / "out.csv").open(newline="") as stream:
+        left = {len(row["zip"].rstrip("*")) for row in csv.DictReader(stream)}
+    assert left == {3 - level}
+    assert column_changes(release)["zip"] == ("to 2 digits" if level == 1 else "to 1 digit")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +70,8 @@ def test_new_data_is_recoded_alike_and_keeps_the_promise(old, new, maker, requir
         wanted = sfumato.requirement(require)
         known = read_mapping(kept(mapping_of(release, wanted), folder / "mapping.json"))
         first = release.to_csv(folder / "a.csv")[0]
-        if maker != "mondrian publish=node":  # boxes are disjoint, so the old data gives the very same file
+        somebody_alone = min(Counter((row["age"], row["sex"]) for row in read_rows(first)).values()) == 1
+        if maker != "mondrian publish=node" and not somebody_alone:  # boxes are disjoint: the very same file
             apply(known, folder / "old.csv").write(folder / "b.csv")
             assert first.read_bytes() == (folder / "b.csv").read_bytes()
         published = {(row["age"], row["sex"]) for row in read_rows(first)}
@@ -271,6 +273,7 @@ def test_the_command_breaks_down_what_it_leaves_out(tmp_path, known):
         "outside": 2,
         "failing": 0,
         "failing_groups": 0,
+        "alone": 0,
     }
     assert "7 of 47 records" in str(told.exception) and "WARNING: 7 of 47 records (15%)" in counted.stderr
     said = CliRunner().invoke(app, ["apply", str(mapping), str(new), "--to", str(out), "--rest", "drop", "--force"])

@@ -162,6 +162,7 @@ def test_a_point_is_shown_on_hovering(plain: Map, browser: Any, tmp_path: Path) 
         page.wait_for_selector("#tooltip", state="hidden")
         box = page.locator("#chart .layer_1_marks path").nth(page.evaluate(place_of(chosen.id))).bounding_box()
         page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.wait_for_selector("#tooltip", state="visible")
         assert settings(chosen) in page.inner_text("#tooltip")
 
 

@@ -11,6 +11,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -36,7 +37,7 @@ from sfumato.workbench.server import Serving, Team, _listening
 from sfumato.workbench.teams import MembersFile, Patience, TeamGate, digested, fits
 from sfumato.workbench.uploads import harmless
 from sfumato.workbench.views.after.point import PREVIEWS
-from workbenches import HOST, ORIGIN, STUDY, certificate, client_of, make_desk, make_project
+from workbenches import HOST, ORIGIN, STUDY, certificate, client_of, make_desk, make_project, wait_until_gone
 
 SCRIPT = "<script>alert(1)</script>"
 
@@ -497,7 +498,8 @@ def test_a_password_is_asked_for_twice_and_not_shown(tmp_path: Path) -> None:
     for asks in (b"Password of ada", b"Repeat"):
         while asks not in shown:
             shown += os.read(terminal, 1000)
-        time.sleep(0.3)  # until the terminal shows nothing any more
+        while termios.tcgetattr(terminal)[3] & termios.ECHO:  # what is typed before would be shown, and lost
+            time.sleep(0.01)
         os.write(terminal, b"a very long password\n")
     with suppress(OSError):  # the other end is closed
         while piece := os.read(terminal, 1000):
@@ -570,12 +572,7 @@ def test_it_ends_within_seconds_and_leaves_nothing(tmp_path: Path, how: signal.S
     started.send_signal(how)
     assert started.wait(90) == 0, started.stderr and started.stderr.read()
     assert not uploads.exists()
-    for _ in range(1200):
-        if not any(Path(f"/proc/{worker}").exists() for worker in workers):
-            break
-        time.sleep(0.05)
-    else:
-        raise AssertionError("a worker is still there")
+    wait_until_gone(*workers)
     assert not [path for path in tmp_path.rglob("*") if ".part" in path.name]
 
 

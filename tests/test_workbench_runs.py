@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,30 +18,18 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+import sfumato
 from sfumato.pages.texts import t
 from sfumato.process.interrupts import EXIT_CODE
+from sfumato.report import save_map
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.runs import Progress, Run, Runs
-from workbenches import STUDY, client_of, make_desk, make_project, people
+from workbenches import HELD, STUDY, client_of, make_desk, make_held_project, make_project, people, wait_until_gone
 
 RUN = "/api/projects/{}/run"
 KS = range(11, 42)
-HELD = f"""
-[[candidates]]
-command = "sh held.sh {{table}} {{out}}"
-[[candidates]]
-requirements = {json.dumps([f"k-anonymity k={k}" for k in KS])}
-"""
-"""Candidates after those of `STUDY`: a program that does not end before it may, and many more."""
-
+LONG = f"{STUDY}{HELD}\n[[candidates]]\nrequirements = {json.dumps([f'k-anonymity k={k}' for k in KS])}\n"
 ALL = 3 + 1 + len(KS)
-PROGRAM = """n=0
-until [ -e '{gate}' ]; do
-  n=$((n + 1)); [ $n -lt 6000 ] || exit 1
-  sleep 0.05
-done
-cp "$1" "$2"
-"""
 
 
 @pytest.fixture
@@ -58,14 +46,6 @@ def runs() -> Runs:
 def client(desk: Desk, runs: Runs) -> Iterator[TestClient]:
     with client_of(desk, runs=runs) as client:
         yield client
-
-
-def make_held_project(desk: Desk, name: str) -> tuple[Path, Path]:
-    """Make a project whose run cannot end before a file is there: return its folder, and that file."""
-    folder = make_project(desk.folder / name, STUDY + HELD)
-    gate = desk.uploads / f"{name} may end"
-    (folder / "held.sh").write_text(PROGRAM.format(gate=gate), encoding="utf-8")
-    return folder, gate
 
 
 def heard(client: TestClient, name: str, told: str = "") -> list[tuple[str, str, dict[str, Any]]]:
@@ -135,7 +115,7 @@ def test_a_run_is_told_as_it_goes_and_leaves_what_explore_leaves(desk: Desk) -> 
 
 
 def test_a_run_is_cancelled_and_goes_on_from_there(desk: Desk, client: TestClient, runs: Runs) -> None:
-    folder, gate = make_held_project(desk, "held")
+    folder, gate = make_held_project(desk, "held", LONG)
     client.post(RUN.format("held"))
     wait(client, "held", lambda run: run["done"] >= 3)
     changed = client.delete(RUN.format("held"))
@@ -267,6 +247,14 @@ def test_a_budget_is_a_time(desk: Desk, client: TestClient) -> None:
     assert client.get(RUN.format("people")).json()["state"] == "idle"
 
 
+def test_a_map_that_was_made_outside_is_said_to_be_there(desk: Desk, client: TestClient) -> None:
+    folder = make_project(desk.folder / "people")
+    assert t("run.idle") in client.get("/projects/people/run").text
+    save_map(sfumato.explore(str(folder / "study.toml")), folder)
+    shown = client.get("/projects/people/run").text
+    assert t("run.elsewhere") in shown and t("run.idle") not in re.sub(r"<script.*?</script>", "", shown, flags=re.S)
+
+
 def test_how_the_last_run_ended_is_read_from_disk(desk: Desk) -> None:
     make_project(desk.folder / "people")
     project = desk.project("people")
@@ -286,23 +274,17 @@ def test_a_worker_ends_with_the_workbench_that_started_it(desk: Desk) -> None:
         "runs = Runs(); runs.start(desk.project('held'))\n"
         "run = next(iter(runs._runs.values()))\n"
         "while run.progress.done < 3: time.sleep(.05)\n"
-        "print(run._process.pid, flush=True); time.sleep(60)\n"
+        "print(run._process.pid, flush=True); sys.stdin.read()\n"
     )
     started = subprocess.Popen(
-        [sys.executable, "-c", code, str(desk.folder), str(desk.uploads)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, str(desk.folder), str(desk.uploads)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert started.stdout is not None
     worker = int(started.stdout.readline())
     started.send_signal(signal.SIGKILL)
     started.wait()
-    for _ in range(2000):
-        try:
-            os.kill(worker, 0)
-        except ProcessLookupError:
-            break
-        if Path(f"/proc/{worker}/stat").exists() and Path(f"/proc/{worker}/stat").read_text().split()[2] == "Z":
-            break
-        time.sleep(0.05)
-    else:
-        raise AssertionError("the worker is still there")
+    wait_until_gone(worker)
     assert not (folder / "points.json").exists()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import uvicorn
 from starlette.testclient import TestClient
@@ -17,6 +20,7 @@ from sfumato.workbench.app import House, opened
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.gate import CSRF, Gate
 from sfumato.workbench.runs import Runs
+from sfumato.workbench.views import changes
 
 HOST = "127.0.0.1:8765"
 ORIGIN = f"http://{HOST}"
@@ -43,6 +47,22 @@ requirements = ["k-anonymity k=2", "k-anonymity k=5", "k-anonymity k=10"]  # thr
 """
 
 
+HELD = """
+[[candidates]]
+command = "sh held.sh {table} {out}"
+"""
+"""A candidate that a program makes, which does not end before it may."""
+
+MAY_END = "held runs may end"
+PROGRAM = """n=0
+until [ -e '{gate}' ]; do
+  n=$((n + 1)); [ $n -lt 12000 ] || exit 1
+  sleep 0.05
+done
+cp "$1" "$2"
+"""
+
+
 def people(rows: int = 240) -> str:
     """A small table as CSV."""
     ills = ("flu", "gout", "mumps")
@@ -58,6 +78,19 @@ def make_project(folder: Path, study: str = STUDY, table: str | None = None) -> 
     return folder
 
 
+def make_held_project(desk: Desk, name: str, study: str = STUDY + HELD) -> tuple[Path, Path]:
+    """Make a project whose run cannot end before a file is there; return its folder, and that file."""
+    folder = make_project(desk.folder / name, study)
+    gate = desk.uploads / MAY_END
+    (folder / "held.sh").write_text(PROGRAM.format(gate=gate), encoding="utf-8")
+    return folder, gate
+
+
+def patient() -> Any:
+    """Let pages wait for what they show however slow the machine is, and not say that it is being worked out."""
+    return mock.patch.object(changes, "PATIENCE", 600.0)
+
+
 def make_desk(folder: Path, **options: Any) -> Desk:
     """Make the two folders of a desk."""
     (folder / "work").mkdir()
@@ -71,7 +104,7 @@ def client_of(desk: Desk, **house: Any) -> Iterator[TestClient]:
     gate = Gate(frozenset([HOST]))
     app = opened(House(lambda name: desk, **{"runs": Runs(), **house}), gate)
     headers = {"origin": ORIGIN, CSRF: gate.csrf()}
-    with TestClient(app, ORIGIN, raise_server_exceptions=False, headers=headers) as client:
+    with patient(), TestClient(app, ORIGIN, raise_server_exceptions=False, headers=headers) as client:
         client.cookies.set(gate.cookie, gate.token)
         yield client
 
@@ -89,11 +122,29 @@ def served(house: House, gate_of: Callable[[frozenset[str]], Any] = Gate, **tls:
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
     try:
-        yield f"{gate.scheme}://{host}", gate
+        with patient():
+            yield f"{gate.scheme}://{host}", gate
     finally:
         house.runs.close()
         server.should_exit = True
         thread.join(10)
+
+
+def wait_until_gone(*processes: int) -> None:
+    """Wait until processes have ended; one that has may keep its number until somebody takes notice."""
+    for _ in range(12_000):
+        if not any(map(_is_there, processes)):
+            return
+        time.sleep(0.05)
+    raise AssertionError("a worker is still there")
+
+
+def _is_there(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
 
 
 def certificate(folder: Path) -> list[str]:

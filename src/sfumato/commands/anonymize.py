@@ -23,6 +23,7 @@ from sfumato.commands.groups import (
     option,
     refuse,
 )
+from sfumato.configuration import files_named
 from sfumato.errors import BadInputError
 from sfumato.vocabulary import IN_FORMS, ITEM_ANONYMIZERS, LIMIT, MERGING, SETS, SOURCE, SUPPRESS, UTILITY
 
@@ -186,7 +187,7 @@ def _mixed(
     )
     made.check()
     declared = items.declaration(about.declaration(source, roles, reading), baskets)
-    target.check(declared.files)
+    target.check([*declared.files, *files_named(*vars(made).values())])
     announce_first_run()
     rows = declared.open_rows()
     data = declared.with_table(**roles.of_rows(rows)).open(rows)
@@ -198,15 +199,16 @@ def _baskets(source: str, recipe: Recipe, baskets: OfBaskets, reading: TableRead
     """Make a release of baskets."""
     from sfumato.publish.single import Clock, basket_layout, single_baskets
     from sfumato.transactions.anonymizers.registry import basket_anonymizer, usual_maker
-    from sfumato.transactions.policy import basket_requirement
+    from sfumato.transactions.policy import basket_requirement, utility_constraints
 
     clock = Clock()
     declared = baskets.declaration(source, reading)
     basket_layout(target)
-    target.check(declared.files)
     if len(recipe.require) != 1:
         raise BadInputError('baskets need one requirement: --require "km-anonymity k=5 m=2", for example')
     wanted = basket_requirement(recipe.require[0])
     maker = basket_anonymizer(usual_maker(wanted) if recipe.maker is None else recipe.maker)
+    utility = None if recipe.utility is None else utility_constraints(recipe.utility)
+    target.check([*declared.files, *files_named(maker, wanted, utility)])
     announce_first_run()
     return single_baskets(declared, maker, wanted, recipe.utility, recipe.limit, target, clock)

@@ -55,11 +55,27 @@ class AuditFindings(Quiet):
     """Base of what an audit found, of a table or of baskets: measures by name, and everything as plain values."""
 
     measures: Mapping[str, float]
+    failures: tuple[Any, ...]
+    coverage: Any
+
+    @property
+    def faults(self) -> tuple[Any, ...]:
+        """Everything that was asked for and fails, whatever it is about."""
+        return self.failures
 
     @property
     def holds(self) -> bool:
-        """Whether everything that was asked for holds."""
-        raise NotImplementedError
+        """Whether the requirement holds and every record is covered, as far as asked."""
+        return not self.faults and (self.coverage is None or self.coverage.holds)
+
+    @property
+    def unconfirmed(self) -> str:
+        """Say what it does not confirm of a file that we wrote ourselves; nothing where it confirms all."""
+        if self.faults:
+            return f"the audit of the written file failed: {self.faults[0]}"
+        if self.coverage is None or not self.coverage.holds:
+            return f"the records of the written file are not those of the original: {self.coverage}"
+        return ""
 
     def __getitem__(self, name: str) -> float:
         return self.measures[name]

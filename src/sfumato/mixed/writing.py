@@ -14,8 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.engines.formulas import check_escaping, escape_file, escaped, is_formula
+from sfumato.engines.formulas import check_escaping, escape_file
 from sfumato.engines.item_files import write_rows_with_items
+from sfumato.engines.places import input_files
 from sfumato.mixed.release import MixedRelease
 from sfumato.quiet import Quiet
 from sfumato.release import check_targets, format_of, staged
@@ -117,19 +118,7 @@ def write_mixed(
     check_escaping(escape_formulas, target, format_of(target))
     names = mixed_names(release, legend)
     targets = files_of(target, names)
-    check_targets(targets, force, [Path(release.data.origin)])
+    check_targets(targets, force, input_files(release.data.origin))
     with staged(targets) as drafts:
         write_drafts(published_sheet(release, names), names, drafts, target, escape_formulas)
     return targets
-
-
-def formulas_in(sheet: Sheet, escape: bool) -> dict[str, int]:
-    """Count by column the cells that a spreadsheet would run, or that were escaped."""
-    counted: dict[str, int] = {}
-    singles = [name for place, name in enumerate(sheet.names) if place != sheet.items]
-    for texts, listed in sheet.rows:
-        cells = [*zip(singles, texts, strict=True), (sheet.names[sheet.items], ";".join(listed))]
-        for name, cell in cells:
-            if escaped(cell) != cell if escape else is_formula(cell):
-                counted[name] = counted.get(name, 0) + 1
-    return counted

@@ -145,10 +145,8 @@ def check_unchanged(map_: Map, folder: Path, origin: str, digest: str) -> None:
 
 def check_confirmed(verdict: Any, measured: Mapping[str, float]) -> None:
     """Refuse to publish where the audit of the written draft fails or differs from what the maker measured."""
-    if verdict.failures:
-        raise AssertionError(f"the audit of the written file failed: {verdict.failures[0]}")
-    if verdict.coverage is None or not verdict.coverage.holds:
-        raise AssertionError(f"the records of the written file are not those of the original: {verdict.coverage}")
+    if verdict.unconfirmed:
+        raise AssertionError(verdict.unconfirmed)
     for name, value in verdict.measures.items():
         if name in measured and not isclose(value, measured[name], rel_tol=AGREE, abs_tol=AGREE):
             raise AssertionError(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping as Entries
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -116,8 +117,9 @@ class Mapping(Quiet):
         """Return the mapping as it is written to a file; it holds values that were suppressed."""
         return json_text({"kind": KIND, **self.content()}, SCHEMA)
 
+    @cached_property
     def digest(self) -> str:
-        """Return a digest by which a ledger tells mappings apart."""
+        """A digest by which a ledger tells mappings apart."""
         return sha256(self.to_text().encode()).hexdigest()
 
 
@@ -126,6 +128,11 @@ def mapping_of(release: Published, wanted: Requirement) -> Mapping:
     release = assigned(release)
     if release.form == "bucketization":
         raise BadInputError("a bucketization publishes exact quasi-identifiers and recodes nothing: it has no mapping")
+    if release.histograms is None and release.table.roles.sensitive:
+        raise BadInputError(
+            "this release leaves the sensitive columns out, and new data recoded as it was would show them: it has no "
+            "mapping; leave these columns out of the study, or publish one that shows them"
+        )
     cells = release.cells
     names = {quasi.name: quasi.hierarchy for quasi in cells.quasi}
     # a domain of sensitive values that was only observed may be another one in new data

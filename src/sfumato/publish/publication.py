@@ -13,19 +13,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
 
-import pyarrow as pa
-
 from sfumato.anonymizers import Anonymizer, Brought, Mechanism, RecordMaker
 from sfumato.configuration import check_choice
 from sfumato.engines.formulas import check_escaping
 from sfumato.errors import BadInputError
-from sfumato.evidence.counted import joined_tables
 from sfumato.measures import measure
 from sfumato.mixed.study import MixedStudy
 from sfumato.phrases import counted
 from sfumato.process.steps import step
-from sfumato.publish.audit.audit import Audit, audit
+from sfumato.publish.audit.audit import Audit
 from sfumato.publish.audit.question import STUDY
+from sfumato.publish.audit.written_table import audit_written, delimiter_of, parts_on_the_file, source_of
 from sfumato.publish.baskets.publication import leaving_baskets
 from sfumato.publish.board import Decision, board_file, recipient_named
 from sfumato.publish.cautions import cautions
@@ -47,9 +45,7 @@ from sfumato.publish.noisy.publication import LeavingDraw, check_noisy_request
 from sfumato.publish.plain_words import PlainWords, table_in_plain_words
 from sfumato.publish.records.publication import LeavingRecords, check_record_request
 from sfumato.release import NoisyRelease, RecordRelease, Release, RowLayout, check_targets, format_of
-from sfumato.release.writing import GROUP, inputs_of, release_files, write_drafts
-from sfumato.requirements import KAnonymity, Requirement
-from sfumato.requirements.predicates import SIZE
+from sfumato.release.writing import inputs_of, release_files, write_drafts
 from sfumato.tradeoff import Candidate, Map, read_map
 from sfumato.tradeoff.choice.exposure import check_published
 from sfumato.tradeoff.exploration.folder import map_files
@@ -225,40 +221,8 @@ def columns_of(release: Release) -> ReleasedColumns:
     return ReleasedColumns(roles.quasi, sensitive, roles.neutral, roles.household, ordered, roles.weights)
 
 
-def parts_on_the_file(release: Release, wanted: Requirement) -> tuple[Requirement, ...]:
-    """Return what can be required of the file: without sensitive values, what is said of sizes."""
-    if release.histograms is not None:
-        return wanted.parts
-    return tuple(KAnonymity(int(k)) for part in wanted.parts for kind, k, _ in part.rules() if kind == SIZE)
-
-
-def source_of(drafts: Sequence[Path], escape_formulas: bool = False) -> Path | pa.Table:
-    """Return what an audit reads: the file, or the rows that Anatomy's two tables stand for."""
-    if len(drafts) == 1:
-        return drafts[0]
-    return joined_tables(drafts[0], drafts[1], GROUP, escaped_formulas=escape_formulas)
-
-
-def delimiter_of(path: Path) -> str | None:
-    """Return what separates the fields of a released file."""
-    return "," if format_of(path) == "csv" else None
-
-
 def audited(release: Release, candidate: Candidate, drafts: list[Path], escape_formulas: bool = False) -> Audit:
     """Audit the written draft; refuse to publish where it fails or differs from what the maker measured."""
-    roles, bucketized = release.table.roles, release.form == "bucketization"
-    verdict = audit(
-        source_of(drafts, escape_formulas),
-        roles.quasi,
-        roles.sensitive if release.histograms is not None else (),
-        original=release.table,
-        group=GROUP if bucketized else None,
-        require=" & ".join(map(str, parts_on_the_file(release, candidate.requirement))) or None,
-        suppressed="keep",
-        household=roles.household,
-        delimiter=delimiter_of(drafts[0]),
-        header=True,
-        escaped_formulas=escape_formulas and len(drafts) == 1,
-    )
+    verdict = audit_written(release, candidate.requirement, drafts, escape_formulas)
     check_confirmed(verdict, measure(release).values)
     return verdict

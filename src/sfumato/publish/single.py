@@ -33,7 +33,7 @@ from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer
 from sfumato.transactions.details import item_changes
 from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.files.legend import MODES, release_names
-from sfumato.transactions.files.writing import check_layout, files_of, published_rows, write_baskets
+from sfumato.transactions.files.writing import files_of, laid_out, published_rows, write_baskets
 from sfumato.transactions.measures.queries import fitting_queries
 from sfumato.transactions.measures.scales import BasketScales, measure_baskets, protected_risk
 from sfumato.transactions.policy import BasketRequirement, KMAnonymity, known_in_words
@@ -240,6 +240,4 @@ def single_baskets(
 def basket_layout(target: Target) -> str:
     """Return how baskets are laid out; raises where the file cannot hold that."""
     check_choice("legend", target.legend, MODES)
-    layout = "lines" if target.layout == "rows" else target.layout
-    check_layout(layout, format_of(target.path))
-    return layout
+    return laid_out(target.layout, format_of(target.path))

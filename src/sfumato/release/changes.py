@@ -89,7 +89,8 @@ def _quasi(release: Release, attribute: int) -> str:
         mass = weighted_counts(place, boxes.mass, len(first))
         lo, hi = lo[first], hi[first]
     shares = mass / max(int(mass.sum()), 1)
-    if words := _level(hierarchy, lo, hi, shares):
+    chosen = release.levels[attribute] if release.levels else 0
+    if words := _level(hierarchy, lo, hi, shares, chosen):
         return words
     present = present_leaves(release.cells, release.assignment, attribute) if hierarchy.observed else None
     pieces = [_piece(hierarchy, first, last, present) for first, last in zip(lo.tolist(), hi.tolist(), strict=True)]
@@ -182,11 +183,15 @@ def date_piece(first: float, last: float) -> Piece:
 # -- whole levels ------------------------------------------------------------------------------------------
 
 
-def _level(hierarchy: Hierarchy, lo: Codes, hi: Codes, shares: Numbers) -> str:
-    """Name the level of a hierarchy of categories on which all intervals lie; nothing where that is none of them."""
+def _level(hierarchy: Hierarchy, lo: Codes, hi: Codes, shares: Numbers, chosen: int) -> str:
+    """Name the level of a hierarchy of categories on which all intervals lie; nothing where that is none of them.
+
+    Two levels may divide the values alike. It is the chosen one then, whose labels are published, if there is one.
+    """
     if hierarchy.scale != "category":
         return ""
-    for level in range(1, hierarchy.height):
+    levels = range(1, hierarchy.height)
+    for level in sorted(levels, key=lambda level: level != chosen):
         starts = np.array(hierarchy.levels[level].starts)
         index, ends = hierarchy.ancestors[level, lo], np.append(starts[1:], hierarchy.size) - 1
         if (starts[index] == lo).all() and (ends[index] == hi).all():

@@ -295,7 +295,7 @@ def _noted(project: Project) -> Progress:
     """Say how the last run of a project ended: what stands in its notes, or that it has a map."""
     noted: dict[str, Any] = project.notes().get("run") or {}
     if not noted:
-        return Progress("done" if project.is_explored else "idle")
+        return Progress("done", sentence=t("run.elsewhere")) if project.is_explored else Progress()
     known = {name: noted[name] for name in Progress.__dataclass_fields__ if name in noted}
     progress = Progress(**{**known, "notes": tuple(known.get("notes", ()))})
     if progress.is_under_way:  # the workbench itself was ended meanwhile

@@ -74,6 +74,8 @@ class MembersFile:
 
     def read(self) -> dict[str, str]:
         """Return what is kept of everybody's password, by name."""
+        if not self.file.exists():
+            raise BadInputError(t("team.nobody", file=self.file))
         kept = {}
         for number, line in enumerate(read_text(self.file).splitlines(), 1):
             name, colon, digest = line.strip().partition(":")

@@ -8,37 +8,35 @@ was recoded piece by piece has no rule by which a new record would find its piec
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from math import isfinite
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.configuration import check_choice
+from sfumato.configuration import files_named
 from sfumato.documents import fields, in_shape, listed, one_of, read_json, text
-from sfumato.engines.formulas import check_escaping, formula_items, formula_notice
-from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.engines.formulas import formula_items
+from sfumato.errors import BadInputError
 from sfumato.phrases import counted
 from sfumato.publish.baskets.audit import BasketAudit, audit_baskets
 from sfumato.publish.baskets.mapping import KIND, SCHEMA, WORDS
 from sfumato.publish.baskets.publication import columns_of
-from sfumato.publish.ledger import Ledger, LedgerEntry, file_digest, kept_in, now
+from sfumato.publish.ledger import file_digest
+from sfumato.publish.recoded import LeftOut, Recoded, Rest, Source, UnknownValues
 from sfumato.quiet import Quiet
-from sfumato.release import check_targets, format_of, staged
+from sfumato.release import format_of
 from sfumato.transactions import BasketRelease, BasketRequirement, Baskets, basket_requirement, global_release
 from sfumato.transactions.baskets import counted_baskets, taken_rows
-from sfumato.transactions.files.legend import EVERYTHING, Behind, Names, is_spelled
-from sfumato.transactions.files.writing import check_layout, files_of, published_rows, write_drafts
+from sfumato.transactions.files.legend import Names, names_as_before
+from sfumato.transactions.files.writing import files_of, laid_out, published_rows, write_drafts
 from sfumato.transactions.recoding import SUPPRESSED, Recoding, numbered
 
 WHAT = "a mapping of baskets"
 MAPPING = fields({"requirement": text, "published": WORDS, "suppressed": listed(text), "pieces": listed(fields({}))})
-Rest = Literal["refuse", "drop"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,29 +49,6 @@ class BasketMapping(Quiet):
 
     suppressed: tuple[str, ...]
     digest: str
-
-
-@dataclass(frozen=True)
-class UnknownItems:
-    """The records of new baskets that have an item which the mapping does not know."""
-
-    records: int
-    of: int
-    items: int
-    example: str | None
-
-    def reason(self) -> str:
-        """Say how many there are, and name one of the items."""
-        return (
-            f"{counted(self.records, 'record')} of {self.of:,} have an item that the mapping does not know "
-            f"({counted(self.items, 'item')}, such as {self.example!r})"
-        )
-
-
-def is_basket_mapping(path: Path) -> bool:
-    """Say whether a file is a mapping of baskets; any other is for those who read tables."""
-    content = read_json(path, "a mapping of sfumato", fields({"kind": text}))
-    return bool(content["kind"] == KIND)
 
 
 def read_basket_mapping(path: Path) -> BasketMapping:
@@ -95,91 +70,53 @@ def read_basket_mapping(path: Path) -> BasketMapping:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AppliedBaskets(Quiet):
-    """New baskets recoded, and what was left out of them."""
+class AppliedBaskets(Recoded):
+    """New baskets recoded."""
+
+    called: ClassVar[str] = "baskets"
 
     release: BasketRelease
     mapping: BasketMapping
-    left_out: UnknownItems
-    source_digest: str
+    left_out: LeftOut
+    baskets: Baskets
+    """All of them, also those that are left out."""
 
     @property
+    def source(self) -> Source:
+        """The new baskets."""
+        return Source(self.baskets.origin, self.baskets.notices, lambda: self.baskets.digest)
+
+    @property
+    def inputs(self) -> list[Path]:
+        """The file of the baskets, and what the promise is read from."""
+        return [*super().inputs, *files_named(self.mapping.requirement)]
+
+    @cached_property
     def names(self) -> Names:
-        """What the file calls what it shows, as the release did, and the legend of what does not say it itself."""
+        """What the file calls what it shows, as the release did."""
         release = self.release
         labels = [release.labels[number] for number in np.flatnonzero(release.part_supports).tolist()]
-        legend = {
-            name: items
-            for name, items in sorted(self.mapping.published.items())
-            if name in labels and items != (name,) and name != EVERYTHING and not is_spelled(name, Behind(items, 1), ())
-        }
-        return Names({name: name for name in labels}, legend)
+        return names_as_before(labels, self.mapping.published)
 
-    def write(
-        self,
-        path: str | Path,
-        layout: str = "lines",
-        force: bool = False,
-        escape_formulas: bool = False,
-        inputs: Sequence[Path] = (),
-        ledger: Path | None = None,
-    ) -> tuple[BasketAudit, tuple[str, ...]]:
-        """Write the file and its legend; they get their names only if the audit of what was written finds no fault.
+    def files(self, path: Path) -> list[Path]:
+        """The records, and the legend where they need one."""
+        return files_of(path, self.names)
 
-        `inputs` are files that may not be replaced. In a `ledger` it is said what was published. Returns the audit, and
-        what who opens the file should know.
-        """
-        target = Path(path)
-        check_layout(layout, format_of(target))
-        check_escaping(escape_formulas, target, format_of(target))
-        given = [Path(self.release.baskets.origin), *inputs, *([] if ledger is None else [ledger])]
-        check_targets(files_of(target, self.names), force, given)
-        if ledger is None:
-            return self._written(target, layout, escape_formulas, None)[0]
-        how = partial(self._written, target, layout, escape_formulas)
-        (verdict, notices), again = kept_in(ledger, self.source_digest, how, "baskets")
-        return verdict, (*notices, *again)
+    def laid_out(self, path: Path, layout: str) -> str:
+        """Lay records out in lines, or in long rows."""
+        return laid_out(layout, format_of(path))
 
-    def _written(
-        self, target: Path, layout: str, escape_formulas: bool, book: Ledger | None
-    ) -> tuple[tuple[BasketAudit, tuple[str, ...]], int]:
-        """Write, audit and name the files; where there is a ledger, its line comes right before the names."""
-        names, wanted, number = self.names, self.mapping.requirement, 0
-        rows = published_rows(self.release, names)
-        with staged(files_of(target, names)) as drafts:
-            write_drafts(rows, names, drafts, target, layout, escape_formulas)
-            known = dict(self.mapping.published)
-            columns = columns_of(layout)
-            of, escaped = self.release.baskets, escape_formulas
-            verdict = audit_baskets(drafts[0], str(wanted), of, None, known, False, **columns, escaped_formulas=escaped)
-            if not verdict.holds:
-                fault = verdict.failures[0].requirement if verdict.failures else "that the records are those given"
-                raise InfeasibleError(
-                    f"{target}: the promise does not carry over to the new baskets: the audit of what would be written "
-                    f"does not confirm {fault}; nothing was written: make a new release"
-                )
-            if book is not None:
-                number = book.begin(self._entry(book.path, target, drafts[0], verdict, escape_formulas))
-        cells = formula_items(rows, escape_formulas) if format_of(target) == "csv" else {}
-        notices = (*self.release.baskets.notices, *formula_notice(cells, escape_formulas))
-        return (verdict, notices), number
+    def draft(self, drafts: Sequence[Path], path: Path, layout: str, escape: bool) -> Mapping[str, int]:
+        """Write every record as what is published of its items."""
+        rows = published_rows(self.release, self.names)
+        write_drafts(rows, self.names, drafts, path, layout, escape)
+        return formula_items(rows, escape) if format_of(path) == "csv" else {}
 
-    def _entry(self, ledger: Path, target: Path, draft: Path, verdict: BasketAudit, escaped: bool) -> LedgerEntry:
-        """Say what is published, of what, and what was confirmed."""
-        return LedgerEntry(
-            when=now(),
-            file=os.path.relpath(target, ledger.parent),
-            file_digest=file_digest(draft),
-            source=self.release.baskets.origin,
-            source_digest=self.source_digest,
-            mapping_digest=self.mapping.digest,
-            records=self.left_out.of,
-            published=verdict.records,
-            left_out={"unknown": self.left_out.records},
-            promised=str(self.mapping.requirement),
-            confirmed={name: value for name, value in verdict.measures.items() if isfinite(value)},
-            escaped=escaped,
-        )
+    def audited(self, drafts: Sequence[Path], layout: str, escape: bool) -> BasketAudit:
+        """Audit the draft with the new baskets at hand; of what is promised, by what the mapping says."""
+        wanted, known = str(self.mapping.requirement), dict(self.mapping.published)
+        at = columns_of(layout)
+        return audit_baskets(drafts[0], wanted, self.release.baskets, None, known, False, **at, escaped_formulas=escape)
 
 
 def apply_baskets(mapping: BasketMapping, baskets: Baskets, rest: Rest = "refuse") -> AppliedBaskets:
@@ -188,7 +125,6 @@ def apply_baskets(mapping: BasketMapping, baskets: Baskets, rest: Rest = "refuse
     `rest` says what happens to records with items that the mapping does not know: nothing is published (`refuse`), or
     they are left out (`drop`).
     """
-    check_choice("rest", rest, ("refuse", "drop"))
     number = {item: place for place, items in enumerate(mapping.published.values()) for item in items}
     number |= dict.fromkeys(mapping.suppressed, SUPPRESSED)
     known = np.array([item in number for item in baskets.items], np.bool_)
@@ -196,13 +132,10 @@ def apply_baskets(mapping: BasketMapping, baskets: Baskets, rest: Rest = "refuse
     fits = np.ones(baskets.distinct, np.bool_)
     fits[row[~known[baskets.codes]]] = False
     strange = [item for item, is_known in zip(baskets.items, known.tolist(), strict=True) if not is_known]
-    of = baskets.size
-    left_out = UnknownItems(int(baskets.weights[~fits].sum()), of, len(strange), strange[0] if strange else None)
-    if left_out.records and (rest == "refuse" or not fits.any()):
-        way = "" if rest == "refuse" and fits.any() else "; none is left"
-        raise BadInputError(
-            f"{baskets.origin}: {left_out.reason()}{way}. Make a new release, or --rest drop leaves such records out"
-        )
+    unknown = int(baskets.weights[~fits].sum())
+    by_item = (UnknownValues("items", unknown, strange[0]),) if unknown else ()
+    left_out = LeftOut(baskets.size, str(mapping.requirement), unknown, by_item)
+    left_out.check(baskets.origin, rest, "" if fits.any() else "no record is left")
     kept = _without(baskets, np.flatnonzero(fits), known)
     keys = np.array([number[item] for item in kept.items], np.int64)
     parts = numbered(keys)
@@ -211,7 +144,7 @@ def apply_baskets(mapping: BasketMapping, baskets: Baskets, rest: Rest = "refuse
     texts = [names[place] for place in keys[parts >= 0][first].tolist()]
     leaves = np.array([len(mapping.published[name]) for name in texts], np.int64)
     recoding = Recoding(parts, tuple(texts), leaves, len(number))
-    return AppliedBaskets(global_release(kept, recoding, "mapping"), mapping, left_out, baskets.digest)
+    return AppliedBaskets(global_release(kept, recoding, "mapping"), mapping, left_out, baskets)
 
 
 def _without(baskets: Baskets, rows: Any, known: Any) -> Baskets:

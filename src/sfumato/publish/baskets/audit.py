@@ -99,11 +99,6 @@ class BasketAudit(AuditFindings):
     coverage: BasketCoverage | None = None
     notices: tuple[str, ...] = ()
 
-    @property
-    def holds(self) -> bool:
-        """Whether the requirement holds and every record is covered, as far as asked."""
-        return not self.failures and (self.coverage is None or self.coverage.holds)
-
 
 def audit_baskets(
     file: str | Path | PublishedBaskets,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from sfumato.configuration import files_named
 from sfumato.phrases import counted
 from sfumato.publish.leaving import Leaving
 from sfumato.transactions.files.legend import Names
@@ -19,6 +20,16 @@ class LeavingItems(Leaving):
     only_yours: ClassVar[str] = "it tells what was left out"
 
     candidate: Any
+
+    @property
+    @abstractmethod
+    def read(self) -> Sequence[Path]:
+        """The files of the data that it was made of."""
+
+    @property
+    def inputs(self) -> Sequence[Path]:
+        """The files of the data, and those that its settings name."""
+        return [*self.read, *files_named(*vars(self.candidate).values())]
 
     @property
     @abstractmethod

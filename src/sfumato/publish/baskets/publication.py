@@ -30,7 +30,7 @@ from sfumato.release import format_of
 from sfumato.tradeoff import Map, Point
 from sfumato.transactions import BasketRelease, KMAnonymity
 from sfumato.transactions.files.legend import Names, release_names
-from sfumato.transactions.files.writing import check_layout, published_rows, write_drafts
+from sfumato.transactions.files.writing import laid_out, published_rows, write_drafts
 from sfumato.transactions.measures.itemsets import Rows, itemset_spread
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.scales import BasketScales, protected_risk
@@ -51,8 +51,7 @@ def leaving_baskets(
     legend: str = "auto",
 ) -> LeavingBaskets:
     """Make the release of a point anew, ready to be published."""
-    layout = "lines" if layout == "rows" else layout
-    check_layout(layout, format_of(path))
+    layout = laid_out(layout, format_of(path))
     candidate = point.candidate
     assert isinstance(candidate, BasketCandidate)
     baskets = study.baskets.open()
@@ -87,8 +86,8 @@ class LeavingBaskets(LeavingItems):
         return release_names(self.release, self.legend)
 
     @property
-    def inputs(self) -> Sequence[Path]:
-        """The files of the baskets and of what is required of them."""
+    def read(self) -> Sequence[Path]:
+        """The files of the baskets."""
         return self.study.baskets.files
 
     @cached_property

@@ -22,6 +22,7 @@ from sfumato.errors import BadInputError
 from sfumato.measures import measure
 from sfumato.phrases import counted, listed
 from sfumato.publish.audit.audit import Audit, audit
+from sfumato.publish.audit.written_table import delimiter_of
 from sfumato.publish.certificate import Origin
 from sfumato.publish.check_command import ReleasedColumns
 from sfumato.publish.file_alone import read_alone
@@ -132,7 +133,7 @@ class LeavingForeign(Leaving):
             require=self.maker.claim if holds else None,
             suppressed="keep",
             missing=self.maker.missing,
-            delimiter=_delimiter(self.path),
+            delimiter=delimiter_of(self.path),
             header=True,
             escaped_formulas=self.escape_formulas,
         )
@@ -156,7 +157,7 @@ class LeavingForeign(Leaving):
         if maker.people and columns.quasi:
             parts = () if maker.claim is None else requirement(maker.claim).parts
             applicable = tuple(part for part in parts if columns.sensitive or not part.about_sensitive)
-            reading = _delimiter(self.path)
+            reading = delimiter_of(self.path)
             alone = read_alone(drafts[0], columns, maker.form, applicable, reading, self.escape_formulas)
         warnings = foreign_cautions(maker, columns)
         file = ForeignFile(maker, columns, self.path, drafts[0], self.rows.num_rows, alone)
@@ -208,7 +209,3 @@ def verdict_words(findings: Mapping[str, Any]) -> str:
     """Say what became of a claim."""
     words = {"holds": "Confirmed on the file", "fails": "It does not hold", "unchecked": "It could not be checked"}
     return f"{words[findings['verdict']]}: {findings['why']}"
-
-
-def _delimiter(path: Path) -> str | None:
-    return "," if format_of(path) == "csv" else None

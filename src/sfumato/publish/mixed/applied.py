@@ -10,39 +10,36 @@ The audit of the written draft, with the new records as its original, decides wh
 
 from __future__ import annotations
 
-import os
+from collections.abc import Mapping as Entries
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
-from math import isfinite
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sfumato.arrays import Codes, Counts, Flags
-from sfumato.configuration import check_choice
-from sfumato.documents import fields, read_json, text
 from sfumato.engines import Reading, open_rows
-from sfumato.engines.formulas import check_escaping, formula_notice
-from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.engines.places import input_files
+from sfumato.errors import BadInputError
 from sfumato.mixed.anonymizers.placing import Placed
 from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.reading import items_of_column, items_of_file, tied, with_items_of_file
 from sfumato.mixed.release import SUPPRESSED, MixedRelease, Parts
 from sfumato.mixed.verification import verify
-from sfumato.mixed.writing import formulas_in, published_sheet, write_drafts
-from sfumato.publish.applied import Fitting, LeftOut, Rest, UnknownValues, refusal
-from sfumato.publish.ledger import Ledger, LedgerEntry, file_digest, kept_in, now
+from sfumato.mixed.writing import published_sheet, write_drafts
+from sfumato.publish.applied import Fitting, groups_left_out, nothing_left, published_groups
+from sfumato.publish.formulas import written_formulas
 from sfumato.publish.mixed.audit import MixedAudit
-from sfumato.publish.mixed.mapping import KIND, MixedMapping
+from sfumato.publish.mixed.mapping import MixedMapping
 from sfumato.publish.mixed.publication import audit_of
-from sfumato.quiet import Quiet
-from sfumato.release import check_targets, format_of, generalization, staged
+from sfumato.publish.recoded import LeftOut, Recoded, Rest, Source, UnknownValues
+from sfumato.release import generalization
 from sfumato.table import Assignment, distinct_rows, weighted_counts
 from sfumato.table.table import with_roles
 from sfumato.transactions.baskets import rows_once, taken_rows
-from sfumato.transactions.files.legend import EVERYTHING, Behind, Names, is_spelled
+from sfumato.transactions.files.legend import Names, names_as_before
 from sfumato.transactions.files.writing import files_of
 from sfumato.transactions.measures.itemset_counts import rare_itemsets
 
@@ -50,14 +47,9 @@ UNKNOWN = -2
 """What an item is published as that the mapping does not know in its group."""
 
 
-def is_mixed_mapping(path: Path) -> bool:
-    """Say whether a file is a mapping of a table with items."""
-    return bool(read_json(path, "a mapping of sfumato", fields({"kind": text}))["kind"] == KIND)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class AppliedMixed(Quiet):
-    """New records recoded, and what was left out of them."""
+class AppliedMixed(Recoded):
+    """New records with items recoded."""
 
     release: MixedRelease
     mapping: MixedMapping
@@ -65,101 +57,48 @@ class AppliedMixed(Quiet):
     items_file: str | None = None
 
     @property
+    def source(self) -> Source:
+        """The new records with their items."""
+        data = self.release.data
+        return Source(data.origin, data.notices, lambda: data.digest)
+
+    @property
+    def inputs(self) -> list[Path]:
+        """The files of the table and of the items."""
+        return [*super().inputs, *input_files(self.items_file)]
+
+    @cached_property
     def names(self) -> Names:
-        """What the file calls what it shows, as the release did, and the legend of what does not say it itself."""
-        shown = [self.release.parts.labels[part] for part in np.flatnonzero(self.release.part_supports).tolist()]
-        legend = {
-            name: self.mapping.stands_for[name]
-            for name in sorted(shown)
-            if name != EVERYTHING
-            and self.mapping.stands_for[name] != (name,)
-            and not is_spelled(name, Behind(self.mapping.stands_for[name], 1), ())
-        }
-        return Names({name: name for name in shown}, legend)
+        """What the file calls what it shows, as the release did."""
+        shown = np.flatnonzero(self.release.part_supports).tolist()
+        return names_as_before([self.release.parts.labels[part] for part in shown], self.mapping.stands_for)
 
-    def write(
-        self,
-        path: str | Path,
-        force: bool = False,
-        escape_formulas: bool = False,
-        inputs: Sequence[Path] = (),
-        ledger: Path | None = None,
-    ) -> tuple[MixedAudit, tuple[str, ...]]:
-        """Write the file and its legend; they get their names only if the audit of what was written finds no fault.
+    def files(self, path: Path) -> list[Path]:
+        """The records, and the legend where they need one."""
+        return files_of(path, self.names)
 
-        `inputs` are files that may not be replaced. In a `ledger` it is said what was published. Returns the audit, and
-        what who opens the file should know.
-        """
-        target = Path(path)
-        check_escaping(escape_formulas, target, format_of(target))
-        own = [Path(self.release.data.origin), *([] if self.items_file is None else [Path(self.items_file)])]
-        check_targets(files_of(target, self.names), force, [*own, *inputs, *([] if ledger is None else [ledger])])
-        if ledger is None:
-            return self._written(target, escape_formulas, None)[0]
-        how = partial(self._written, target, escape_formulas)
-        (verdict, notices), again = kept_in(ledger, self.release.data.digest, how)
-        return verdict, (*notices, *again)
+    def draft(self, drafts: Sequence[Path], path: Path, layout: str, escape: bool) -> Entries[str, int]:
+        """Write every record with what is published of its items."""
+        write_drafts(published_sheet(self.release, self.names), self.names, drafts, path, escape)
+        return written_formulas(list(drafts[:1]), escape)
 
-    def _written(
-        self, target: Path, escape_formulas: bool, book: Ledger | None
-    ) -> tuple[tuple[MixedAudit, tuple[str, ...]], int]:
-        """Write, audit and name the files; where there is a ledger, its line comes right before the names."""
-        release, names, wanted, number = self.release, self.names, self.mapping.requirement, 0
-        sheet = published_sheet(release, names)
-        with staged(files_of(target, names)) as drafts:
-            write_drafts(sheet, names, drafts, target, escape_formulas)
-            verdict = audit_of(release, wanted, drafts, escape_formulas, self._original(), self.mapping.stands_for)
-            if not verdict.holds:
-                raise InfeasibleError(
-                    f"{target}: the audit of what would be written does not confirm {wanted} against the new records; "
-                    "nothing was written: make a new release"
-                )
-            if book is not None:
-                number = book.begin(self._entry(book.path, target, drafts[0], verdict, escape_formulas))
-        cells = formulas_in(sheet, escape_formulas) if format_of(target) == "csv" else {}
-        return (verdict, (*release.data.notices, *formula_notice(cells, escape_formulas))), number
-
-    def _original(self) -> Any:
-        """Return the new records with their items in one column, as the audit reads them."""
-        data, items = self.release.data, self.mapping.items
-        if self.items_file is None:
-            return data.declared
-        return with_items_of_file(data.declared, self.items_file, str(items["id"]), str(items["item"]))
-
-    def _entry(self, ledger: Path, target: Path, draft: Path, verdict: MixedAudit, escaped: bool) -> LedgerEntry:
-        """Say what is published, of what, and what was confirmed."""
-        left_out = self.left_out
-        return LedgerEntry(
-            when=now(),
-            file=os.path.relpath(target, ledger.parent),
-            file_digest=file_digest(draft),
-            source=self.release.data.origin,
-            source_digest=self.release.data.digest,
-            mapping_digest=self.mapping.digest,
-            records=left_out.of,
-            published=verdict.records,
-            left_out={name: getattr(left_out, name) for name in ("missing", "unknown", "outside", "failing")},
-            promised=str(self.mapping.requirement),
-            confirmed={name: value for name, value in verdict.measures.items() if isfinite(value)},
-            escaped=escaped,
-        )
+    def audited(self, drafts: Sequence[Path], layout: str, escape: bool) -> MixedAudit:
+        """Audit the draft with the new records at hand; of what texts stand for, by what the mapping says."""
+        wanted, items = self.mapping.requirement, self.mapping.items
+        original = self.release.data.declared
+        if self.items_file is not None:
+            original = with_items_of_file(original, self.items_file, str(items["id"]), str(items["item"]))
+        return audit_of(self.release, wanted, drafts, escape, original, self.mapping.stands_for)
 
 
 def apply_mixed(
     mapping: MixedMapping, source: Any, rest: Rest = "refuse", items_file: str | None = None, **reading: Any
 ) -> AppliedMixed:
     """Recode new records with items as an earlier release was; `items_file` is the second file, where there was one."""
-    check_choice("rest", rest, ("refuse", "drop"))
     data = _opened(mapping, source, items_file, reading)
     fitting = MixedFitting(data, mapping)
     left_out = fitting.left_out
-    if rest == "refuse" and left_out.records > left_out.missing:
-        raise refusal(data.origin, left_out)
-    if not fitting.admitted.any():
-        raise InfeasibleError(
-            f"{data.origin}: no group of the mapping satisfies {mapping.requirement} in this data "
-            f"({'; '.join(left_out.reasons())}); make a new release"
-        )
+    left_out.check(data.origin, rest, nothing_left(fitting.admitted, mapping.requirement))
     release = fitting.release()
     verify(release, mapping.requirement)
     return AppliedMixed(release, mapping, left_out, items_file)
@@ -249,11 +188,11 @@ class MixedFitting:
         return Assignment.gathered(pairs.cell[kept], group[self.fits], pairs.count[kept])
 
     @cached_property
-    def admitted(self) -> Flags:
+    def satisfied(self) -> Flags:
         """The groups that keep the promise, in their sensitive values and in every set of up to m published items."""
         wanted, (pair, group) = self.mapping.requirement, self.pairs
         groups = len(self.of_table.boxes[1])
-        admitted = wanted.of_groups.admits(self.data.cells.histograms(self.assignment, groups))
+        satisfied = wanted.of_groups.admits(self.data.cells.histograms(self.assignment, groups))
         row, text = self.published
         kept = self.fits[row] & (text != SUPPRESSED)
         starts, codes = rows_once(row[kept], text[kept], len(pair))
@@ -263,30 +202,31 @@ class MixedFitting:
         for size in range(1, wanted.m + 1):
             rows = (starts, tagged.ravel().astype(np.int32), count)
             sets, _, _ = rare_itemsets(*rows, len(used), size, wanted.k)
-            admitted[used[sets[:, 0]] // width] = False
-        return admitted
+            satisfied[used[sets[:, 0]] // width] = False
+        return satisfied
+
+    @cached_property
+    def admitted(self) -> Flags:
+        """The groups that are published."""
+        return published_groups(self.assignment, self.satisfied)
 
     @cached_property
     def left_out(self) -> LeftOut:
         """Everything that does not fit, by its reason."""
-        table, (pair, _), assignment = self.of_table, self.pairs, self.assignment
+        table, (pair, _) = self.of_table, self.pairs
         _, text = self.published
         unknown = int(self.data.pairs.count[pair[~self.fits]].sum())
-        by_column = [table.described(name) for name, cell in table.unknown_in.items() if cell.any()]
+        by_column = table.unknown_by_column
         if unknown:
             codes = taken_rows(self.data.baskets.starts, self.data.baskets.codes, self.data.pairs.basket[pair])[1]
             example = self.data.baskets.items[int(codes[text == UNKNOWN][0])]
-            by_column.append(UnknownValues(self.data.column, unknown, example))
-        in_table = int(self.data.cells.counts[~table.known].sum())
-        return LeftOut(
-            missing=self.data.table.dropped,
-            unknown=in_table + unknown,
-            unknown_by_column=tuple(by_column),
-            outside=self.data.records - in_table - table.boxes[0].records,
-            failing=int(assignment.count[~self.admitted[assignment.group]].sum()),
-            failing_groups=int((~self.admitted[np.unique(assignment.group)]).sum()),
-            of=self.data.records + self.data.table.dropped,
+            by_column += (UnknownValues(self.data.column, unknown, example),)
+        return replace(
+            table.left_out,
             requirement=str(self.mapping.requirement),
+            unknown=table.left_out.unknown + unknown,
+            unknown_by_column=by_column,
+            **groups_left_out(self.assignment, self.satisfied),
         )
 
     def release(self) -> MixedRelease:

@@ -110,9 +110,9 @@ class MixedAudit(AuditFindings):
     notices: tuple[str, ...] = ()
 
     @property
-    def holds(self) -> bool:
-        """Whether the requirement holds and every record is covered, as far as asked."""
-        return not self.failures and not self.rare and (self.coverage is None or self.coverage.holds)
+    def faults(self) -> tuple[Any, ...]:
+        """What fails in groups, and sets that too few records show."""
+        return (*self.failures, *self.rare)
 
 
 def audit_mixed(

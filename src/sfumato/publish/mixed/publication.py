@@ -17,11 +17,12 @@ from sfumato.mixed.policy import MixedRequirement
 from sfumato.mixed.reading import with_items_of_file
 from sfumato.mixed.release import MixedRelease
 from sfumato.mixed.study import MixedCandidate, MixedStudy
-from sfumato.mixed.writing import Sheet, formulas_in, mixed_names, published_sheet, write_drafts
+from sfumato.mixed.writing import mixed_names, published_sheet, write_drafts
 from sfumato.phrases import counted
 from sfumato.publish.baskets.leaving_items import LeavingItems
 from sfumato.publish.baskets.legend import read_legend
 from sfumato.publish.certificate import Origin
+from sfumato.publish.formulas import written_formulas
 from sfumato.publish.leaving import check_confirmed, check_unchanged
 from sfumato.publish.mixed.audit import MixedAudit, audit_mixed
 from sfumato.publish.mixed.cautions import mixed_cautions
@@ -85,13 +86,8 @@ class LeavingMixed(LeavingItems):
         """What the file calls what is published."""
         return mixed_names(self.release, self.legend)
 
-    @cached_property
-    def sheet(self) -> Sheet:
-        """What the file holds."""
-        return published_sheet(self.release, self.names)
-
     @property
-    def inputs(self) -> Sequence[Path]:
+    def read(self) -> Sequence[Path]:
         """The files of the table and of its items."""
         return self.study.data.files
 
@@ -106,8 +102,8 @@ class LeavingMixed(LeavingItems):
 
     def write(self, drafts: Sequence[Path]) -> Mapping[str, int]:
         """Write every record with what is published of its items."""
-        write_drafts(self.sheet, self.names, drafts, self.path, self.escape_formulas)
-        return formulas_in(self.sheet, self.escape_formulas) if format_of(self.path) == "csv" else {}
+        write_drafts(published_sheet(self.release, self.names), self.names, drafts, self.path, self.escape_formulas)
+        return written_formulas(list(drafts[:1]), self.escape_formulas)
 
     def verify(self, drafts: Sequence[Path]) -> MixedAudit:
         """Audit the draft with the table and its items at hand, by the legend that was written."""
@@ -162,8 +158,6 @@ def audited(
     """
     wanted, source, separator = candidate.requirement, original_of(release.data, declared), declared.items.separator
     verdict = audit_of(release, wanted, drafts, escape_formulas, source, separator=separator)
-    if verdict.rare:
-        raise AssertionError(f"the audit of the written file failed: {verdict.rare[0]}")
     check_confirmed(verdict, maker_numbers(release, verdict.known))
     return verdict
 

@@ -11,12 +11,11 @@ from sfumato.mixed.details import mixed_changes
 from sfumato.mixed.measures.scales import MixedMeasures, MixedScales
 from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.release import MixedRelease
-from sfumato.mixed.writing import Sheet, formulas_in, mixed_names, published_sheet, write_drafts
+from sfumato.mixed.writing import mixed_names, write_mixed
 from sfumato.phrases import counted, wrapped
 from sfumato.publish.baskets.leaving_items import legend_line
+from sfumato.publish.formulas import written_formulas
 from sfumato.publish.single import Clock, Single, Target
-from sfumato.release import check_targets, format_of, staged
-from sfumato.transactions.files.writing import files_of
 from sfumato.transactions.measures.queries import fitting_queries
 from sfumato.transactions.policy import known_in_words
 from sfumato.words.columns import changes_sentence
@@ -33,12 +32,10 @@ def single_mixed(data: MixedTable, recipe: Recipe, target: Target, clock: Clock)
     measured = scales.prepare(data).measure(release)
     clock.end("measure")
     names = mixed_names(release, target.legend)
-    sheet, files = published_sheet(release, names), files_of(target.path, names)
-    check_targets(files, target.force, [Path(data.origin)])
-    with staged(files) as drafts:
-        write_drafts(sheet, names, drafts, target.path, target.escape_formulas)
+    files = write_mixed(release, target.path, target.force, target.escape_formulas, target.legend)
     clock.end("write")
-    notices = [*data.notices, *_formulas(sheet, target)]
+    formulas = written_formulas(files[:1], target.escape_formulas)
+    notices = [*data.notices, *formula_notice(formulas, target.escape_formulas)]
     values = {
         "table": data.origin,
         "records": data.records,
@@ -60,12 +57,6 @@ def single_mixed(data: MixedTable, recipe: Recipe, target: Target, clock: Clock)
     }
     legends = [legend_line(file, len(names.legend)) for file in files[1:]]
     return Single(files, notices, values, [*_lines(release, recipe, target.path), *legends, *_measured(data, measured)])
-
-
-def _formulas(sheet: Sheet, target: Target) -> list[str]:
-    if format_of(target.path) != "csv":
-        return []
-    return formula_notice(formulas_in(sheet, target.escape_formulas), target.escape_formulas)
 
 
 def _lines(release: MixedRelease, recipe: Recipe, path: Path) -> list[str]:

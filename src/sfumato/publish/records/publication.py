@@ -17,6 +17,7 @@ from sfumato.engines.protocol import OWN_FILE
 from sfumato.errors import BadInputError
 from sfumato.phrases import counted, wrapped
 from sfumato.publish.audit.audit import audit
+from sfumato.publish.audit.written_table import delimiter_of
 from sfumato.publish.certificate import Origin
 from sfumato.publish.check_command import ReleasedColumns
 from sfumato.publish.file_alone import FileAlone, read_alone
@@ -88,7 +89,7 @@ class LeavingRecords(Leaving):
     def verify(self, drafts: Sequence[Path]) -> FileAlone:
         """Read the file back: just the records that were made, and what is promised of them holds."""
         check_records(self.release, drafts[0], self.escape_formulas)
-        delimiter = "," if format_of(self.path) == "csv" else None
+        delimiter = delimiter_of(self.path)
         parts = self.maker.promises
         if parts:
             verdict = audit(

@@ -167,7 +167,7 @@ class Draft(Quiet):
             if self.added_na:
                 texts = ", ".join(map(shown, self.added_na))
                 _comment(
-                    table, [f"Texts that mean missing. Proposed, for they seem to: {texts}. Take out what is a value."]
+                    table, [f"Texts that mean missing; take out what is a value. Proposed, for they seem to: {texts}"]
                 )
             table.add("na", list(declared.na))
         for role, means in MEANS.items():

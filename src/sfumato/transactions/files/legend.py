@@ -87,6 +87,18 @@ def names_of(sets_behind: Mapping[str, Behind], domain: int, mode: str = "auto",
     return Names({label: named.get(label, label) for label in sets_behind}, dict(sorted(legend.items())))
 
 
+def names_as_before(labels: Sequence[str], stands_for: Mapping[str, tuple[str, ...]]) -> Names:
+    """Call what a file shows as an earlier release did; the legend has what does not say itself what it stands for."""
+    legend = {
+        label: stands_for[label]
+        for label in sorted(labels)
+        if label != EVERYTHING
+        and stands_for[label] != (label,)
+        and not is_spelled(label, Behind(stands_for[label], 1), ())
+    }
+    return Names({label: label for label in labels}, legend)
+
+
 def is_spelled(label: str, behind: Behind, taken: Collection[str]) -> bool:
     """Say whether a label spells out the items behind it, and no reader takes it for anything else."""
     if len(behind.items) < 2 or behind.is_known or label in taken:

@@ -19,6 +19,7 @@ from pathlib import Path
 from sfumato.configuration import check_choice
 from sfumato.engines.formulas import check_escaping
 from sfumato.engines.item_files import write_lists
+from sfumato.engines.places import input_files
 from sfumato.errors import BadInputError
 from sfumato.release import Format, check_targets, format_of, staged
 from sfumato.transactions.files.legend import Names, legend_file, release_names, write_legend
@@ -54,10 +55,10 @@ def write_baskets(
     """
     target = Path(path)
     check_escaping(escape_formulas, target, format_of(target))
-    check_layout(layout, format_of(target))
+    layout = laid_out(layout, format_of(target))
     names = release_names(release, legend)
     targets = files_of(target, names)
-    check_targets(targets, force, [Path(release.baskets.origin)])
+    check_targets(targets, force, input_files(release.baskets.origin))
     with staged(targets) as drafts:
         write_drafts(published_rows(release, names), names, drafts, target, layout, escape_formulas)
     return target
@@ -77,8 +78,10 @@ def write_drafts(
         write_legend(names.legend, drafts[1], path.name, drafts[0])
 
 
-def check_layout(layout: str, format: Format) -> None:
-    """Raise unless a file of this format can be laid out so."""
+def laid_out(layout: str, format: Format) -> str:
+    """Say how baskets are laid out, lines where nothing is said (`rows`); raise where a file cannot be laid out so."""
+    layout = "lines" if layout == "rows" else layout
     check_choice("layout", layout, LAYOUTS)
     if format == "parquet" and layout != "lines":
         raise BadInputError("a Parquet file has one list of items per record; leave out --layout, or write a .csv file")
+    return layout

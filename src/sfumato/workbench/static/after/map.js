@@ -53,8 +53,14 @@ function valueAt(axis, at) {
   const from = start(axis), to = from + length(axis);
   const inside = Math.min(Math.max(at, from), to);
   if (Math.abs(inside - worstPixel(axis)) < 1) return null;
-  const value = plot[axis].invert(inside - from);
-  return Number(value.toPrecision(DIGITS));
+  return Number(sensible(axis, plot[axis].invert(inside - from)).toPrecision(DIGITS));
+}
+
+// The frame is wider than what is drawn in it: nothing is bounded below 0 where all are above it, nor a share beyond all.
+function sensible(axis, value) {
+  const name = state[axis];
+  const low = points.every((point) => !(point.values[name] < 0)) ? 0 : -Infinity;
+  return Math.min(Math.max(value, low), isPlain(name) ? 1 : Infinity);
 }
 
 // -- bounds ---------------------------------------------------------------------------------------------------
@@ -209,7 +215,7 @@ function draggable(axis) {
 function moved(axis, at) {
   const value = valueAt(axis, at);
   if (value === null || value !== bounds[axis]) return value;
-  return plot[axis].invert(clamped(axis, at) - start(axis));
+  return sensible(axis, plot[axis].invert(clamped(axis, at) - start(axis)));
 }
 
 // -- lasso ----------------------------------------------------------------------------------------------------

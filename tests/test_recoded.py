@@ -1,0 +1,162 @@
+"""New data under a mapping, of a table, of baskets and of a table with items: one rule, three kinds."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import sfumato
+from command_line import run
+from sfumato.mixed import mixed_requirement
+from sfumato.mixed.declaration import ItemsDeclaration
+from sfumato.mixed.writing import mixed_names
+from sfumato.plain import json_text
+from sfumato.publish import ledger, mapping_of
+from sfumato.publish.baskets.mapping import SCHEMA, basket_mapping
+from sfumato.publish.mixed.mapping import mixed_mapping
+from sfumato.transactions import anonymize_baskets, basket_requirement, baskets_of
+from test_mixed import made, opened
+
+PEOPLE = [(20 + i % 2 * 5, "mf"[i % 2], "ab"[i % 3 == 0 :]) for i in range(24)]
+
+
+class Kind(NamedTuple):
+    """A mapping, and how new data are written that it fits."""
+
+    mapping: str
+    requirement: str
+    head: str
+    good: str
+    bad: str
+    """A line that has what the mapping does not know."""
+
+
+def of_table(folder: Path, require: str = "k-anonymity k=3", head: str = "age,sex,ill") -> Kind:
+    rows = [f"{age},{sex},{ill}" for age, sex, ill in PEOPLE]
+    (folder / "old.csv").write_text("\n".join([head, *rows]) + "\n")
+    age, sex, ill = head.split(",")
+    trees = {age: {"type": "numeric", "lower": 0, "upper": 99, "intervals": [10]}}
+    table = sfumato.read(folder / "old.csv", quasi=[age, sex], sensitive=[ill], hierarchies=trees)
+    release = sfumato.anonymize(table, require, "full-domain")
+    (folder / "m.json").write_text(mapping_of(release, sfumato.requirement(require)).to_text())
+    return Kind("m.json", require, f"{head}\n", "".join(f"{row}\n" for row in rows), "20,q,b\n")
+
+
+def of_baskets(folder: Path, require: str = "km-anonymity k=2 m=2") -> Kind:
+    release = anonymize_baskets(baskets_of([["a", "b"], ["a"], ["b", "c"], ["c"]] * 3), require)
+    (folder / "m.json").write_text(json_text(basket_mapping(release, basket_requirement(require)), SCHEMA))
+    return Kind("m.json", require, "", "a b\na b\na\na\nc\nc\n" * 2, "q\n")
+
+
+def of_mixed(folder: Path) -> Kind:
+    require = "k-km-anonymity k=3 m=2"
+    release = made(opened(PEOPLE), require)
+    names, declared = mixed_names(release), ItemsDeclaration(column="codes")
+    (folder / "m.json").write_text(mixed_mapping(release, mixed_requirement(require), declared, names))
+    good = "".join(f"{age},{sex},{';'.join(codes)}\n" for age, sex, codes in PEOPLE)
+    return Kind("m.json", require, "age,sex,codes\n", good, "20,m,zz\n")
+
+
+KINDS = pytest.mark.parametrize("of_kind", [of_table, of_baskets, of_mixed])
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def applied(kind: Kind, lines: str, *more: str, to: str = "out.csv"):
+    Path("new.csv").write_text(kind.head + lines)
+    return run("apply", kind.mapping, "new.csv", "--to", to, *more)
+
+
+@KINDS
+def test_what_another_wrote_while_we_waited_for_the_ledger_is_not_replaced(of_kind, tmp_path, monkeypatch) -> None:
+    kind, took_lock = of_kind(tmp_path), ledger.took_lock
+
+    def took_lock_late(*given, **more) -> bool:
+        Path("out.csv").write_text("somebody else's\n")
+        return took_lock(*given, **more)
+
+    monkeypatch.setattr(ledger, "took_lock", took_lock_late)
+    ended = applied(kind, kind.good)
+    assert ended.returncode == 2 and "out.csv exists already" in ended.stderr
+    assert Path("out.csv").read_text() == "somebody else's\n" and Path("m.json.ledger.jsonl").read_text() == ""
+
+
+@KINDS
+def test_the_ledger_says_alike_what_was_left_out_and_so_much_is_a_warning(of_kind, tmp_path) -> None:
+    kind = of_kind(tmp_path)
+    ended = applied(kind, kind.good + kind.bad * 3, "--rest", "drop", "--json")
+    assert ended.returncode == 0, ended.stderr
+    records = len(kind.good.splitlines()) + 3
+    assert f"WARNING: 3 of {records} records" in ended.stderr
+    [entry] = [known.entry for known in ledger.read_ledger("m.json.ledger.jsonl")]
+    assert entry.left_out == {"missing": 0, "unknown": 3, "outside": 0, "failing": 0, "alone": 0}
+    assert (entry.records, entry.published, entry.promised) == (records, records - 3, kind.requirement)
+    assert json.loads(ended.stdout)["left_out"]["records"] == 3
+
+
+@KINDS
+def test_where_nothing_is_left_nothing_is_written_and_no_remedy_is_named_that_was_taken(of_kind, tmp_path) -> None:
+    kind = of_kind(tmp_path)
+    ended = applied(kind, kind.bad * 3 + kind.bad.replace("b", "ab"), "--rest", "drop")
+    assert ended.returncode == 1 and "make a new release" in ended.stderr and "--rest drop" not in ended.stderr
+    assert {path.name for path in tmp_path.iterdir()} <= {"m.json", "new.csv", "old.csv"}
+
+
+@KINDS
+def test_no_output_replaces_what_the_command_reads(of_kind, tmp_path) -> None:
+    kind = of_kind(tmp_path)
+    Path("new").mkdir()
+    Path("new/a.csv").write_text(kind.head + kind.good)
+    for source, to in (("new/a.csv", "new/a.csv"), ("new/*.csv", "new/a.csv")):
+        if of_kind is of_baskets and "*" in source:
+            continue  # baskets are one file
+        ended = run("apply", kind.mapping, source, "--to", to, "--force")
+        assert ended.returncode == 2 and "an output never replaces one" in ended.stderr, ended.stderr
+    assert Path("new/a.csv").read_text() == kind.head + kind.good
+
+
+def test_files_that_a_promise_names_are_not_replaced(tmp_path) -> None:
+    Path("known.csv").write_text("a b\n")
+    kind = of_baskets(tmp_path, "privacy-constraints k=2 file=known.csv")
+    assert applied(kind, kind.good).returncode == 0
+    Path("old.csv").write_text(kind.good)
+    one_line = ("anonymize", "old.csv", "--baskets", "--require", kind.requirement, "--to", "known.csv", "--force")
+    for ended in (applied(kind, kind.good, "--force", to="known.csv"), run(*one_line)):
+        assert ended.returncode == 2 and "an output never replaces one" in ended.stderr
+    assert Path("known.csv").read_text() == "a b\n"
+
+
+def test_a_layout_that_a_file_cannot_have_leaves_nothing_behind(tmp_path) -> None:
+    kind = of_baskets(tmp_path)
+    ended = applied(kind, kind.good, "--layout", "long", to="out.parquet")
+    assert ended.returncode == 2 and not Path("m.json.ledger.jsonl").exists()
+
+
+@pytest.mark.parametrize("rest", ["refuse", "drop"])
+def test_nobody_is_published_alone_in_a_group_whatever_is_required(rest, tmp_path) -> None:
+    """`release` refuses such a release, so data that are recoded as one was may not show it either."""
+    kind = of_table(tmp_path, "t-closeness t=0.9 distance=equal")
+    alone = kind.good.replace("m", "f").splitlines(keepends=True)
+    lines = "".join([*alone[:-1], "45,m,ab\n"])
+    ended = applied(kind, lines, "--rest", rest)
+    assert (ended.returncode == 0) == (rest == "drop")
+    assert "1 would be alone in their group" in ended.stdout + ended.stderr
+    if rest == "drop":
+        rows = list(csv.reader(Path("out.csv").read_text().splitlines()))[1:]
+        groups = [tuple(row[:2]) for row in rows]
+        assert len(rows) == 23 and min(map(groups.count, groups)) > 1
+
+
+def test_a_release_without_the_sensitive_columns_has_no_mapping_that_would_show_them(tmp_path) -> None:
+    of_table(tmp_path)
+    table = sfumato.read(tmp_path / "old.csv", quasi=["age", "sex"], sensitive=["ill"])
+    release = sfumato.anonymize(table, "k-anonymity k=1", "without-sensitive")
+    with pytest.raises(sfumato.BadInputError, match="leaves the sensitive columns out"):
+        mapping_of(release, sfumato.requirement("k-anonymity k=1"))
