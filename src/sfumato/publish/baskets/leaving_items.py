@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sfumato.configuration import files_named
 from sfumato.phrases import counted
 from sfumato.publish.leaving import Leaving
+from sfumato.tradeoff.study.explorable import files_of as files_in
 from sfumato.transactions.files.legend import Names
 from sfumato.transactions.files.writing import files_of
 
@@ -29,7 +29,7 @@ class LeavingItems(Leaving):
     @property
     def inputs(self) -> Sequence[Path]:
         """The files of the data, and those that its settings name."""
-        return [*self.read, *files_named(*vars(self.candidate).values())]
+        return [*self.read, *map(Path, files_in(self.candidate))]
 
     @property
     @abstractmethod

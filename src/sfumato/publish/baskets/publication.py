@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from sfumato.engines.formulas import formula_items
 from sfumato.engines.item_files import LONG
+from sfumato.errors import BadInputError
 from sfumato.phrases import counted
 from sfumato.plain import json_text
 from sfumato.process.steps import step
@@ -28,6 +29,7 @@ from sfumato.publish.leaving import check_confirmed, check_unchanged
 from sfumato.publish.plain_words import PlainWords, baskets_in_plain_words
 from sfumato.release import format_of
 from sfumato.tradeoff import Map, Point
+from sfumato.tradeoff.choice.exposure import shown_baskets
 from sfumato.transactions import BasketRelease, KMAnonymity
 from sfumato.transactions.files.legend import Names, release_names
 from sfumato.transactions.files.writing import laid_out, published_rows, write_drafts
@@ -40,8 +42,8 @@ from sfumato.words.kinds.baskets import basket_meanings
 
 
 def leaving_baskets(
-    map_: Map,
     study: BasketStudy,
+    map_: Map,
     point: Point,
     folder: Path,
     path: Path,
@@ -108,7 +110,10 @@ class LeavingBaskets(LeavingItems):
     def verify(self, drafts: Sequence[Path]) -> BasketAudit:
         """Audit the draft with the baskets at hand, by the legend that was written."""
         known = self.scales.known
-        return audited(self.release, self.candidate, drafts, self.layout, known, self.escape_formulas)
+        verdict = audited(self.release, self.candidate, drafts, self.layout, known, self.escape_formulas)
+        if self.release.is_global and (why := shown_baskets(verdict.measures, self.candidate.requirement)):
+            raise BadInputError(f"point {self.origin.point} {why}")  # whatever is said of the point
+        return verdict
 
     def certificates(self, drafts: Sequence[Path], verdict: BasketAudit) -> tuple[dict[str, Any], dict[str, Any]]:
         """Make the publisher's certificate and the public one, which comes first and sees nothing but the file."""

@@ -19,6 +19,7 @@ from sfumato.mixed.release import MixedRelease
 from sfumato.mixed.study import MixedCandidate, MixedStudy
 from sfumato.mixed.writing import mixed_names, published_sheet, write_drafts
 from sfumato.phrases import counted
+from sfumato.process.steps import step
 from sfumato.publish.baskets.leaving_items import LeavingItems
 from sfumato.publish.baskets.legend import read_legend
 from sfumato.publish.certificate import Origin
@@ -43,8 +44,8 @@ from sfumato.words.kinds.items import mixed_meanings
 
 
 def leaving_mixed(
-    map_: Map,
     study: MixedStudy,
+    map_: Map,
     point: Point,
     folder: Path,
     path: Path,
@@ -60,6 +61,7 @@ def leaving_mixed(
     assert isinstance(candidate, MixedCandidate)
     data = study.data.open()
     check_unchanged(map_, folder, data.origin, data.digest)
+    step("make")
     release = candidate.make(data)
     check_shown(release.relational, point.id)
     origin = replace(origin, table=data.origin)
@@ -71,7 +73,9 @@ class LeavingMixed(LeavingItems):
     """A release of a table with items on its way out."""
 
     template: ClassVar[str] = "certificate-mixed.html"
-    use_of_mapping: ClassVar[str] = "New data can be recoded with: sfumato apply {} NEW --to FILE"
+    use_of_mapping: ClassVar[str] = (
+        "To recode new data: sfumato apply {} NEW.csv --to FILE (keep the mapping to yourself)"
+    )
 
     release: MixedRelease
     candidate: MixedCandidate
