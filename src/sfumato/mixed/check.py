@@ -13,7 +13,7 @@ from sfumato.mixed.measures.attacks import Persons
 from sfumato.mixed.measures.reader import MixedReader, Questions
 from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.study import MixedCandidate, MixedStudy
-from sfumato.transactions.check import BasketProblem, ItemsCheck, lengths_of, problems_of
+from sfumato.transactions.check import BasketProblem, ItemsCheck, lengths_of, of_study
 from sfumato.transactions.measures.attacks import Linking
 
 MOST_KNOWN = 3
@@ -84,19 +84,12 @@ def check_mixed(data: MixedTable, study: MixedStudy | None = None) -> MixedCheck
         alone_by_both={known: _share(fits, 2) for known, fits in by_both.items()},
         few_by_both={known: _share(fits, linking.below) for known, fits in by_both.items()},
         notices=data.notices,
-        study=None if study is None else study.name,
-        candidates=0 if study is None else len(study.candidates),
-        problems=() if study is None else _problems(study, data),
+        **({} if study is None else of_study(study, data, lambda candidate: _reason(candidate, data))),
     )
 
 
 def _share(fits: Any, below: int) -> float:
     return float((fits < below).mean()) if len(fits) else 0.0
-
-
-def _problems(study: MixedStudy, data: MixedTable) -> tuple[BasketProblem, ...]:
-    ready = study.scales.prepare(data).ready
-    return problems_of(study.candidates, ready, lambda candidate: _reason(candidate, data))
 
 
 def _reason(candidate: MixedCandidate, data: MixedTable) -> str | None:

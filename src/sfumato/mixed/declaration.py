@@ -6,27 +6,23 @@ row per item and a column that says whose it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from sfumato.configuration import Option, check_options
 from sfumato.engines import Engine
-from sfumato.engines.places import seen_from
 from sfumato.errors import BadInputError
 from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.reading import items_of_column, items_of_file, tied
 from sfumato.table import TableDeclaration
-from sfumato.tradeoff.study.texts import known_keys
-from sfumato.transactions.files.trees import is_classification
+from sfumato.transactions.files.declaration import ItemFiles
 from sfumato.vocabulary import ITEM_COLUMN, ITEM_OF, ITEM_OWNER, ITEM_SEPARATOR, ITEM_TREE, ITEMS_FILE, SENSITIVE_ITEMS
-
-FILES = ("source", "tree")
 
 
 @dataclass(frozen=True)
-class ItemsDeclaration:
+class ItemsDeclaration(ItemFiles):
     """Where the items of records are, what is known of them, and which are sensitive."""
 
     column: Annotated[str | None, ITEM_COLUMN] = None
@@ -36,6 +32,8 @@ class ItemsDeclaration:
     separator: Annotated[str | None, ITEM_SEPARATOR] = None
     tree: Annotated[str | None, ITEM_TREE] = None
     sensitive: Annotated[tuple[str, ...], SENSITIVE_ITEMS] = ()
+
+    section: ClassVar[str] = "items"
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -62,16 +60,6 @@ class ItemsDeclaration:
         """What the column of items is called in the published file."""
         return self.column or self.item or "items"
 
-    @property
-    def files(self) -> list[Path]:
-        """The files that opening the items reads."""
-        return [Path(getattr(self, name)) for name in self._named()]
-
-    def _named(self) -> list[str]:
-        """Name the fields that hold files: a tree that comes with sfumato is none."""
-        bundled = self.tree is not None and is_classification(self.tree)
-        return [name for name in FILES if getattr(self, name) is not None and not (name == "tree" and bundled)]
-
     def options(self) -> list[str]:
         """Write what the command line needs to open the same items."""
         names = {"column": "--items", "source": "--items-file", "sensitive": "--sensitive-items"}
@@ -81,26 +69,6 @@ class ItemsDeclaration:
             for text in given if isinstance(given, tuple) else (given,):
                 words += [] if text is None else [f"{names.get(each.name, f'--{each.name}')}={text}"]
         return words
-
-    def entries(self, folder: Path | None) -> dict[str, Any]:
-        """Write the section of a study; files named as seen from a folder, if one is given."""
-        given = {each.name: getattr(self, each.name) for each in fields(self)}
-        if folder is not None:
-            given |= {key: seen_from(folder, given[key]) for key in self._named()}
-        given["sensitive"] = list(self.sensitive) or None
-        return {key: value for key, value in given.items() if value is not None}
-
-    @staticmethod
-    def of(entries: Mapping[str, Any], folder: Path) -> ItemsDeclaration:
-        """Read the section of a study; a file is looked for beside the study."""
-        known_keys("[items]", entries, [each.name for each in fields(ItemsDeclaration)])
-        given = dict(entries)
-        for key in FILES:
-            if isinstance(given.get(key), str) and (folder / given[key]).is_file():
-                given[key] = str(folder / given[key])
-        if isinstance(given.get("sensitive"), list):
-            given["sensitive"] = tuple(given["sensitive"])
-        return ItemsDeclaration(**given)
 
 
 @dataclass(frozen=True)

@@ -22,13 +22,13 @@ from sfumato.mixed.details import mixed_changes, mixed_details
 from sfumato.mixed.measures.scales import MixedScales, PreparedMixed
 from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.policy import MixedRequirement, mixed_requirement
-from sfumato.tradeoff.exploration.exploration import attempted
+from sfumato.tradeoff.exploration.exploration import attempted, table_facts
 from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.search.aims import Aim
 from sfumato.tradeoff.search.families import Proposals
 from sfumato.tradeoff.study.explorable import Opened, Settings
 from sfumato.tradeoff.study.grids import CandidateGrid, GridStudy
-from sfumato.tradeoff.study.study import table_declaration, table_entries
+from sfumato.tradeoff.study.study import TABLE_FACTS, table_declaration, table_entries
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer
 from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER, candidate_maker
 from sfumato.transactions.policy import (
@@ -151,18 +151,7 @@ class MixedStudy(GridStudy[MixedCandidate]):
     scales_kind: ClassVar[type[MixedScales]] = MixedScales
     renamed: ClassVar[Mapping[str, str]] = {"item_anonymizer": "items_with"}
     forms: ClassVar[tuple[str, ...]] = (FORM,)
-    facts: ClassVar[tuple[str, ...]] = (
-        "digest",
-        "records",
-        "cells",
-        "dropped",
-        "quasi",
-        "sensitive",
-        "items",
-        "occurrences",
-        "tree",
-        "column",
-    )
+    facts: ClassVar[tuple[str, ...]] = (*TABLE_FACTS, "items", "occurrences", "tree", "column")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -208,11 +197,7 @@ class MixedWork(Opened):
         """What is said of the data themselves."""
         data = self.data
         return {
-            "records": data.records,
-            "cells": data.cells.size,
-            "dropped": data.table.dropped,
-            "quasi": [quasi.name for quasi in data.cells.quasi],
-            "sensitive": [sensitive.name for sensitive in data.cells.sensitive],
+            **table_facts(data.table),
             "column": data.column,
             "items": len(data.baskets.items),
             "occurrences": data.baskets.occurrences,
@@ -256,18 +241,8 @@ def measured_mixed(candidate: MixedCandidate, prepared: PreparedMixed) -> Point:
     return attempted(candidate.point(), outcome)
 
 
-# -- bundled -----------------------------------------------------------------------------------------------
-
-
-def bundled_names() -> list[str]:
-    """Name the bundled tables with items: none."""
-    return []
-
-
-def bundled_study(name: str) -> MixedStudy:
-    """Raise: no table with items comes with sfumato."""
-    raise BadInputError(f"there is no bundled table with items {name!r}")
-
+BUNDLED: dict[str, Any] = {}
+"""No table with items comes with sfumato."""
 
 USUAL_KS = (2, 3, 5, 10, 20, 50)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -104,9 +104,7 @@ def check_baskets(baskets: Baskets, known: int = 2, study: BasketStudy | None = 
         below={n: float((counts < linking.below).mean()) if len(counts) else 0.0 for n, counts in fits.items()},
         weakest=tuple((n, tuple(baskets.items[code] for code in codes)) for n, codes in rarest),
         notices=baskets.notices,
-        study=None if study is None else study.name,
-        candidates=0 if study is None else len(study.candidates),
-        problems=() if study is None else _problems(study, baskets),
+        **({} if study is None else of_study(study, baskets, lambda candidate: _reason(candidate, baskets))),
     )
 
 
@@ -121,25 +119,18 @@ def lengths_of(baskets: Baskets) -> dict[str, float]:
     return {"mean": float(lengths.mean()), "median": float(np.median(lengths)), "most": float(lengths.max())}
 
 
-def problems_of(
-    candidates: Iterable[Any], prepared: Callable[[], object], reason: Callable[[Any], str | None]
-) -> tuple[BasketProblem, ...]:
-    """List what of a study cannot be: its scales, where preparing them fails, and candidates, by the reason of each."""
+def of_study(study: Any, data: Any, reason: Callable[[Any], str | None]) -> dict[str, Any]:
+    """Say what of a study cannot be: its scales, where preparing them fails, and candidates, by the reason of each."""
     problems = []
     try:
-        prepared()
+        study.scales.prepare(data).ready()
     except SfumatoError as error:
         problems.append(BasketProblem("[scales]", str(error)))
-    for candidate in candidates:
+    for candidate in study.candidates:
         why = reason(candidate)
         if why is not None:
             problems.append(BasketProblem(str(candidate), why))
-    return tuple(problems)
-
-
-def _problems(study: BasketStudy, baskets: Baskets) -> tuple[BasketProblem, ...]:
-    ready = study.scales.prepare(baskets).ready
-    return problems_of(study.candidates, ready, lambda candidate: _reason(candidate, baskets))
+    return {"study": study.name, "candidates": len(study.candidates), "problems": tuple(problems)}
 
 
 def _reason(candidate: BasketCandidate, baskets: Baskets) -> str | None:

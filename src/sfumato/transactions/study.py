@@ -313,14 +313,12 @@ LOUKIDES_2012 = (2, 3, 5, 7, 10, 15, 25, 50, 75, 100)
 """Values of k between those of Loukides et al. 2012, figures 6 and 7."""
 
 
-def bundled_names() -> list[str]:
-    """Name the bundled baskets."""
-    return list(BASKETS)
-
-
 def bundled_study(name: str) -> BasketStudy:
     """Return the R-U maps of Loukides et al. 2012 on bundled baskets: AA, COAT and PCTA for k^2-anonymity."""
     return usual_study(name, BasketsDeclaration(name), LOUKIDES_2012)
+
+
+BUNDLED = dict.fromkeys(BASKETS, bundled_study)
 
 
 def usual_study(

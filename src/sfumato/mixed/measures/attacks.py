@@ -69,7 +69,7 @@ class Persons(Quiet):
         return kept, items
 
 
-def attacked(release: MixedRelease, reader: MixedReader, persons: Persons, below: int) -> dict[str, float]:
+def attacked(release: MixedRelease, reader: MixedReader, persons: Persons, linking: Linking) -> dict[str, float]:
     """Measure both attacks: by items alone, and by quasi-identifiers and items."""
     kept, items = persons.in_release(release)
     if not kept:
@@ -78,14 +78,6 @@ def attacked(release: MixedRelease, reader: MixedReader, persons: Persons, below
     values: dict[str, float] = {}
     if by_items:
         asked = persons.questions(release.data, kept, [items[number] for number in by_items], False)
-        values |= _summary("match", reader.fitting(asked), below)
+        values |= linking.summary("match", reader.fitting(asked))
     both = reader.fitting(persons.questions(release.data, kept, items, True))
-    return values | _summary("joint_match", both, below)
-
-
-def _summary(name: str, fitting: Counts, below: int) -> dict[str, float]:
-    return {
-        f"{name}_least": float(fitting.min()),
-        f"{name}_median": float(np.quantile(fitting, 0.5, method="lower")),
-        f"{name}ed_below": float((fitting < below).mean()),
-    }
+    return values | linking.summary("joint_match", both)

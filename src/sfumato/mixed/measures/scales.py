@@ -30,6 +30,7 @@ from sfumato.transactions.measures.itemsets import Rows, Spread, itemset_spread
 from sfumato.transactions.measures.losses import set_loss_log2, sum_of_log2
 from sfumato.transactions.measures.queries import ItemQueries
 from sfumato.transactions.measures.reader import LONGEST
+from sfumato.transactions.measures.scales import query_values
 
 LEAST_UL = 1e-12
 """A smaller loss would be written as none; its logarithm tells."""
@@ -121,7 +122,7 @@ class PreparedMixed(Quiet):
         values = {
             **relational.values,
             **known_within_groups(release, self.scales.known),
-            **attacked(release, reader, self.persons, self.scales.linking.below),
+            **attacked(release, reader, self.persons, self.scales.linking),
             **self._errors(reader),
             **item_losses(release),
         }
@@ -131,19 +132,11 @@ class PreparedMixed(Quiet):
         """Answer the queries as a reader would: the mean relative errors."""
         asked, (questions, answers) = self.scales.item_queries, self.item_queries
         against = np.maximum(answers, asked.sanity * self.data.records)
-        means, errors = {}, np.zeros(0)
-        for name in ESTIMATORS:
-            each = np.abs(reader.estimates(questions, name) - answers) / against
-            means[f"are_{name}"] = float(each.mean())
-            errors = each if name == asked.estimator else errors
-        are = float(errors.mean())
+        errors = {name: np.abs(reader.estimates(questions, name) - answers) / against for name in ESTIMATORS}
+        means = {name: float(each.mean()) for name, each in errors.items()}
         joint = self.scales.joint_queries.errors(reader, *self.joint_queries, self.data.records)
         return {
-            **means,
-            "are": are,
-            "are_median": float(np.median(errors)),
-            "query_utility": 1 / are if are > 0 else inf,
-            "bounded_utility": 1 / (1 + are),
+            **query_values(means, asked.estimator, float(np.median(errors[asked.estimator]))),
             "joint_query_error": float(joint.mean()),
             "joint_query_error_median": float(np.median(joint)),
         }

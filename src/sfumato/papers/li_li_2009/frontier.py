@@ -29,7 +29,7 @@ from sfumato.table import TableDeclaration
 from sfumato.tradeoff import Candidate, Grid, Limit, Map, Point, Study, explore
 from sfumato.tradeoff.limit.floor import tighter_limit
 from sfumato.tradeoff.limit.limit import AXES
-from sfumato.tradeoff.study.study import LI_LI_2009, NOTHING
+from sfumato.tradeoff.study.study import LI_LI_2009, baselines
 
 JS = "t-closeness t={} distance=js"
 T = tuple(float(f"{t:.4g}") for t in np.geomspace(0.003, 0.5, 36))
@@ -89,14 +89,9 @@ class Panel:
     @property
     def study(self) -> Study:
         """The study of this map."""
-        blocks = [
-            Grid((one.anonymizer,), (one.requirement,), (self.form,))
-            for candidates in self.sets.values()
-            for one in candidates
-        ]
-        baselines = Grid((anonymizer("without-quasi"), anonymizer("original")), (NOTHING,))
+        blocks = [Grid.of([one]) for candidates in self.sets.values() for one in candidates]
         table = TableDeclaration("adult", quasi=self.quasi, sensitive=(self.sensitive,))
-        return Study(self.name, table, (baselines, *blocks), Scales(reader=self.reader))
+        return Study(self.name, table, (baselines(), *blocks), Scales(reader=self.reader))
 
 
 PANELS = (

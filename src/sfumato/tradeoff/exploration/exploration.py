@@ -199,11 +199,7 @@ class TableWork(Opened):
         """What is said of the table itself."""
         table = self.table
         return {
-            "records": table.cells.records,
-            "cells": table.cells.size,
-            "dropped": table.dropped,
-            "quasi": [quasi.name for quasi in table.cells.quasi],
-            "sensitive": [sensitive.name for sensitive in table.cells.sensitive],
+            **table_facts(table),
             **({"weights": dict(table.roles.weights)} if table.roles.weights else {}),
             **({"coarsened": table.coarsened} if table.coarsened else {}),
             "notices": [*table.notices, *table.household_notices()],
@@ -234,6 +230,17 @@ class TableWork(Opened):
     def limit(self) -> Limit | None:
         """Work out the line below which no truthful release of the table can lie."""
         return limit(self._ready)
+
+
+def table_facts(table: Table) -> dict[str, Any]:
+    """Say of a table what stands beside its map."""
+    return {
+        "records": table.cells.records,
+        "cells": table.cells.size,
+        "dropped": table.dropped,
+        "quasi": [quasi.name for quasi in table.cells.quasi],
+        "sensitive": [sensitive.name for sensitive in table.cells.sensitive],
+    }
 
 
 def measured_point(candidate: Candidate, prepared: Prepared) -> Point:

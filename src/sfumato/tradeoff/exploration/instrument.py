@@ -137,10 +137,7 @@ def with_frontier(
     part = replace(frontier, points=tuple(frontier.points[i] for i in inside), vectors=frontier.vectors[inside])
     chosen = {inside[i] for i in part.spread(plan.points or POINTS)} | _answering(study, points, question)
     chosen |= {i for i in inside if candidates[i] in set(earlier)}
-    grids = [
-        Grid((one.anonymizer,), (one.requirement,), (one.form,), (one.suppress,))
-        for one in (candidates[i] for i in sorted(chosen))
-    ]
+    grids = [Grid.of([candidates[i]]) for i in sorted(chosen)]
     return replace(study, grids=tuple(dict.fromkeys([*study.grids, *grids])))
 
 

@@ -92,11 +92,7 @@ class Frontier:
     @property
     def grids(self) -> tuple[Grid, ...]:
         """The points as candidates of a study: `Study(name, table, frontier.grids)` puts them on a map."""
-        candidates = [point.candidate for point in self.points]
-        return tuple(
-            Grid((candidate.anonymizer,), (candidate.requirement,), (candidate.form,), (candidate.suppress,))
-            for candidate in candidates
-        )
+        return tuple(Grid.of([point.candidate]) for point in self.points)
 
 
 def is_gain(name: str) -> bool:

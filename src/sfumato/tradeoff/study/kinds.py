@@ -14,7 +14,7 @@ KINDS = {
     "table": "sfumato.tradeoff.study.study",
     "baskets": "sfumato.transactions.study",
 }
-"""By section, the module with its `bundled_names()`, its `bundled_study(name)` and its `study_of(content, origin)`.
+"""By section, the module with its `study_of(content, origin)`, and by name who makes a study of its `BUNDLED` data.
 
 A study is of the first kind whose section it has: one of a table with items has `[table]`, too.
 """

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 
 NOTHING = requirement("k-anonymity k=1")
+TABLE_FACTS = ("digest", "records", "cells", "dropped", "quasi", "sensitive")
+"""What `points.json` keeps of a table, whatever stands beside it."""
 
 
 @dataclass(frozen=True)
@@ -132,16 +134,7 @@ class Study(GridStudy[Candidate]):
     grid: ClassVar[type[Grid]] = Grid
     scales_kind: ClassVar[type[Scales]] = Scales
     forms: ClassVar[tuple[str, ...]] = FORMS
-    facts: ClassVar[tuple[str, ...]] = (
-        "digest",
-        "records",
-        "cells",
-        "dropped",
-        "quasi",
-        "sensitive",
-        "weights",
-        "coarsened",
-    )
+    facts: ClassVar[tuple[str, ...]] = (*TABLE_FACTS, "weights", "coarsened")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -189,7 +182,7 @@ class Study(GridStudy[Candidate]):
     def candidate_of(self, entry: Mapping[str, Any]) -> Candidate:
         """Read a candidate from its texts; the study says where files are now."""
         candidate = super().candidate_of(entry)
-        maker = found_again(candidate.anonymizer, [each.anonymizer for each in self.candidates])
+        maker = found_again(candidate.anonymizer, (each.anonymizer for each in self.candidates))
         return replace(candidate, anonymizer=maker)
 
     def digest_of(self, table: Table) -> str:
@@ -276,9 +269,9 @@ def read_study(name: str) -> Explorable:
         return _written_study(path, name)
     if name in DATASETS:
         return bundled_study(name)
-    known = {bundled_name: section for section in KINDS for bundled_name in kind(section).bundled_names()}
+    known = {bundled_name: make for section in KINDS for bundled_name, make in kind(section).BUNDLED.items()}
     if name in known:
-        return kind(known[name]).bundled_study(name)  # type: ignore[no-any-return]
+        return known[name](name)  # type: ignore[no-any-return]
     raise BadInputError(f"{name}: there is no such file, and no bundled study (there are {', '.join(known)})")
 
 
@@ -299,11 +292,6 @@ def of_table(study: Explorable) -> Study:
     if not isinstance(study, Study):
         raise BadInputError(f"the study {study.name!r} is about {study.section}, and this is about tables")
     return study
-
-
-def bundled_names() -> list[str]:
-    """Name the bundled tables."""
-    return list(DATASETS)
 
 
 LI_LI_2009 = {
@@ -332,6 +320,9 @@ def bundled_study(name: str) -> Study:
             Grid(makers, (NOTHING,)),
         ),
     )
+
+
+BUNDLED = dict.fromkeys(DATASETS, bundled_study)
 
 
 # -- reading -----------------------------------------------------------------------------------------------

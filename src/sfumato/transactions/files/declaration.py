@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Self
 
-from sfumato.configuration import check_options
+from sfumato.configuration import check_options, described
 from sfumato.engines.places import beside, seen_from
 from sfumato.errors import BadInputError
 from sfumato.process.memory import read_size
 from sfumato.table.bundled import check_named
-from sfumato.tradeoff.study.texts import known_keys, option_words
+from sfumato.tradeoff.study.texts import known_keys, option_words, section_entries
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.files.bundled import BASKETS, load_baskets
 from sfumato.transactions.files.reading import read_baskets, with_tree
@@ -22,8 +22,51 @@ from sfumato.vocabulary import BASKET_SOURCE, COLUMN, ENCODING, ID, ITEM, MEMORY
 FILES = ("source", "tree")
 
 
+class ItemFiles:
+    """What says where items are. Declarations of items are frozen dataclasses of this kind."""
+
+    section: ClassVar[str]
+
+    @property
+    def is_bundled(self) -> bool:
+        """Whether the source names data that come with sfumato."""
+        return False
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that opening the items reads."""
+        return [Path(getattr(self, name)) for name in self._named()]
+
+    def _named(self) -> list[str]:
+        """Name the fields that hold files: not what comes with sfumato."""
+        given = {name: getattr(self, name) for name in FILES}
+        bundled = {"source": self.is_bundled, "tree": given["tree"] is not None and is_classification(given["tree"])}
+        return [name for name in FILES if given[name] is not None and not bundled[name]]
+
+    def entries(self, folder: Path | None) -> dict[str, Any]:
+        """Write the section of a study; files named as seen from a folder, if one is given."""
+        named = [*self._named(), *(["spill"] if getattr(self, "spill", None) is not None else [])]
+        seen = {} if folder is None else {key: seen_from(folder, getattr(self, key)) for key in named}
+        return section_entries(self) | seen
+
+    @classmethod
+    def of(cls, entries: Mapping[str, Any], folder: Path) -> Self:
+        """Read the section of a study; a file is looked for beside the study, and so is the folder to work in."""
+        known = described(cls)
+        known_keys(f"[{cls.section}]", entries, known)
+        given = dict(entries)
+        for key, value in entries.items():
+            if isinstance(value, list) and known[key].several:
+                given[key] = tuple(value)
+            elif isinstance(value, str) and key == "spill":
+                given[key] = beside(folder, value)
+            elif isinstance(value, str) and key in FILES and (folder / value).is_file():
+                given[key] = str(folder / value)
+        return cls(**given)
+
+
 @dataclass(frozen=True)
-class BasketsDeclaration:
+class BasketsDeclaration(ItemFiles):
     """A file of baskets, or bundled ones: lines of items, rows of (whose, item), or a column of lists."""
 
     source: Annotated[str, BASKET_SOURCE]
@@ -36,6 +79,8 @@ class BasketsDeclaration:
     memory: Annotated[str | None, MEMORY] = None
     spill: Annotated[str | None, SPILL] = None
 
+    section: ClassVar[str] = "baskets"
+
     def __post_init__(self) -> None:
         check_options(self)
         if self.memory is not None:
@@ -45,16 +90,6 @@ class BasketsDeclaration:
     def is_bundled(self) -> bool:
         """Whether the source names baskets that come with sfumato."""
         return self.source in BASKETS and not Path(self.source).is_file()
-
-    @property
-    def files(self) -> list[Path]:
-        """The files that opening the baskets reads."""
-        return [Path(getattr(self, name)) for name in self._named() if getattr(self, name) is not None]
-
-    def _named(self) -> list[str]:
-        """Name the fields that hold files: not what is bundled."""
-        bundled = {"source": self.is_bundled, "tree": self.tree is not None and is_classification(self.tree)}
-        return [name for name in FILES if not bundled[name]]
 
     def open(self) -> Baskets:
         """Open the baskets."""
@@ -77,24 +112,9 @@ class BasketsDeclaration:
         """Write what the command line needs to open the same baskets."""
         return [*([] if self.is_bundled else ["--baskets"]), *option_words(self, ("source",))]
 
-    def entries(self, folder: Path | None) -> dict[str, Any]:
-        """Write the section of a study; files named as seen from a folder, if one is given."""
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        if folder is not None:
-            seen = (*self._named(), "spill")
-            given |= {key: seen_from(folder, given[key]) for key in seen if given[key] is not None}
-        return {key: value for key, value in given.items() if value is not None}
-
-    @staticmethod
-    def of(entries: Mapping[str, Any], folder: Path) -> BasketsDeclaration:
-        """Read the section of a study; a file is looked for beside the study, and so is the folder to work in."""
-        known_keys("[baskets]", entries, [field.name for field in fields(BasketsDeclaration)])
+    @classmethod
+    def of(cls, entries: Mapping[str, Any], folder: Path) -> Self:
+        """Read the section of a study."""
         if "source" not in entries:
             raise BadInputError("[baskets] needs source: a file, or the name of bundled baskets")
-        given = dict(entries)
-        for key in FILES:
-            if isinstance(given.get(key), str) and (folder / given[key]).is_file():
-                given[key] = str(folder / given[key])
-        if isinstance(given.get("spill"), str):
-            given["spill"] = beside(folder, given["spill"])
-        return BasketsDeclaration(**given)
+        return super().of(entries, folder)

@@ -55,13 +55,14 @@ class Linking(Configured):
 
     def measure(self, reader: BasketReader, drawn: Sequence[Itemset]) -> dict[str, float]:
         """Say how many records fit what is known of the persons."""
-        if not drawn:
-            return {}
-        fitting = reader.matches(drawn)
+        return self.summary("match", reader.matches(drawn)) if drawn else {}
+
+    def summary(self, name: str, fitting: Counts) -> dict[str, float]:
+        """Say of the records that fit each person: the fewest, the median, and how often they are too few."""
         return {
-            "match_least": float(fitting.min()),
-            "match_median": float(np.quantile(fitting, 0.5, method="lower")),
-            "matched_below": float((fitting < self.below).mean()),
+            f"{name}_least": float(fitting.min()),
+            f"{name}_median": float(np.quantile(fitting, 0.5, method="lower")),
+            f"{name}ed_below": float((fitting < self.below).mean()),
         }
 
 

@@ -160,7 +160,7 @@ class PreparedBaskets(Quiet):
         asked = self.scales.queries
         assert self.expectation is not None
         means, median = self.expectation.errors(release, asked.estimator, asked.joint, asked.sanity)
-        return query_values(means, asked.estimator, median)
+        return query_values(means, asked.estimator, median) | utility_values(means)
 
     def _errors(self, reader: BasketReader) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
         """Answer the workloads by every estimator: the mean relative errors, and how far workloads differ."""
@@ -173,7 +173,8 @@ class PreparedBaskets(Quiet):
                 errors[name].append(np.abs(estimate - true) / against)
         means = {name: float(np.concatenate(by_workload).mean()) for name, by_workload in errors.items()}
         ends = {name: interval(by_workload, asked.seed) for name, by_workload in errors.items()}
-        values = query_values(means, asked.estimator, float(np.median(np.concatenate(errors[asked.estimator]))))
+        median = float(np.median(np.concatenate(errors[asked.estimator])))
+        values = query_values(means, asked.estimator, median) | utility_values(means)
         low, high = ends[asked.estimator]
         intervals = {"are": (low, high), "query_utility": (inverse(high), inverse(low))}
         intervals["bounded_utility"] = 1 / (1 + high), 1 / (1 + low)
@@ -209,8 +210,12 @@ def query_values(means: Mapping[str, float], estimator: str, median: float) -> d
         "query_utility": inverse(are),
         "bounded_utility": 1 / (1 + are),
         **{f"are_{name}": value for name, value in means.items()},
-        **{f"utility_{name}": inverse(means[name]) for name in ("half", "expanded")},
     }
+
+
+def utility_values(means: Mapping[str, float]) -> dict[str, float]:
+    """Return the utility by the two estimators of the paper."""
+    return {f"utility_{name}": inverse(means[name]) for name in ("half", "expanded")}
 
 
 def interval(errors: list[Numbers], seed: int) -> tuple[float, float]:
