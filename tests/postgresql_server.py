@@ -48,7 +48,7 @@ class Server:
         command = [*self.as_nobody, str(self.bin / program), *map(str, arguments)]
         environment = {"PATH": os.environ["PATH"], "LC_ALL": "C"}
         with (self.folder / "output").open("a") as output:
-            done = subprocess.run(command, stdout=output, stderr=output, env=environment, cwd=self.folder, timeout=60)
+            done = subprocess.run(command, stdout=output, stderr=output, env=environment, cwd=self.folder, timeout=600)
         assert done.returncode == 0, (self.folder / "output").read_text()
 
     def start(self) -> None:

@@ -1,6 +1,5 @@
 """Baskets that scale: what must be quick, bounded or refused at once, and equal to the plain account."""
 
-import time
 import tracemalloc
 
 import numpy as np
@@ -22,6 +21,7 @@ from plain_baskets import (
 from sfumato.errors import BadInputError
 from sfumato.transactions import anonymize_baskets, basket_requirement, baskets_of
 from sfumato.transactions.anonymizers.item_tree import balanced_tree
+from sfumato.transactions.anonymizers.partition import CutPieces
 from sfumato.transactions.anonymizers.registry import candidate_maker
 from sfumato.transactions.measures.itemsets import Rows, itemset_spread, weakest
 from sfumato.transactions.measures.queries import ItemQueries
@@ -29,18 +29,17 @@ from sfumato.transactions.measures.scales import BasketScales, measure_baskets
 from sfumato.transactions.recoding import BasketRelease
 
 
-def test_too_many_subsets_are_refused_before_any_is_listed(tmp_path):
+def test_too_many_subsets_are_refused_before_any_is_listed(tmp_path, monkeypatch):
     letters = [f"i{i:02}" for i in range(40)]
     baskets = baskets_of([letters])
     file = tmp_path / "known.txt"
     lines = [letters[start : start + 20] for start in range(15)] + [letters[:3]]
     file.write_text("\n".join(" ".join(line) for line in [letters[:2], *lines]) + "\n")
-    started = time.process_time()
+    monkeypatch.setattr("sfumato.transactions.policy.requirements.subsets_of", pytest.fail)
     with pytest.raises(
         BadInputError, match=r"15,728,\d+ subsets .* \(line 2 has 20 items\), or say protect-subsets=no"
     ):
         basket_requirement(f"privacy-constraints k=2 file={file}").itemsets(baskets)
-    assert time.process_time() - started < 0.5
     listed = basket_requirement(f"privacy-constraints k=2 file={file} protect-subsets=no").itemsets(baskets)
     assert len(listed) == 17
     file.write_text(" ".join(letters) + "\n")
@@ -87,18 +86,15 @@ def test_a_recoding_made_when_asked_says_what_the_file_shows(seed, k):
     assert lazy.suppressed.tolist() == full.suppressed.tolist() == []
 
 
-def test_very_many_pieces_are_measured_without_pieces_times_items():
+def test_very_many_pieces_are_measured_without_pieces_times_items(monkeypatch):
     """Over 3,000 pieces and 6,000 items: in full their recodings alone would be 18 million codes."""
     random = np.random.default_rng(3)
     items = (6000 * random.random((20_000, 4)) ** 3).astype(int)
     baskets = baskets_of(items.tolist())
-    small = baskets_of(items[:50].tolist())
-    measure_baskets(anonymize_baskets(small, "k-anonymity k=2", "partition"))  # kernels are compiled
-    started = time.process_time()
+    monkeypatch.setattr(CutPieces, "__getitem__", lambda *_: pytest.fail("a recoding was made in full"))
     release = anonymize_baskets(baskets, "k-anonymity k=3", "partition")
     measure_baskets(release)
     assert len(release.recodings) > 3000
-    assert time.process_time() - started < 20
     assert not isinstance(release.recodings, tuple)
 
 

@@ -215,7 +215,7 @@ def test_a_point_that_goes_on_from_another_has_no_command_and_is_published_all_t
 
 
 def test_a_seed_that_the_study_states_is_in_the_command(here, monkeypatch):
-    maker = "full-domain search=genetic seed=7 seconds=0.2"
+    maker = "full-domain search=genetic seed=7 seconds=600"
     written(
         "table", as_toml({"source": "t.csv", **USUAL}), [{"anonymizers": [maker], "requirements": [K]}], ["k", "loss"]
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import sys
 import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
 import pyarrow as pa
@@ -325,32 +327,61 @@ def test_a_study_lists_what_a_program_needs_of_the_environment(tmp_path, monkeyp
     assert point_of(tmp_path, "sample")["status"] == "measured", point_of(tmp_path, "sample")["reason"]
 
 
-LINGERING = """
-import subprocess, sys, time
-subprocess.Popen([sys.executable, "-c", "import time, pathlib; time.sleep(2); pathlib.Path({!r}).touch()"])
-time.sleep(60)
+STARTS = """
+import subprocess, sys
+subprocess.run([sys.executable, "-c", {!r}])
+"""
+LINGERS = """
+import fcntl, pathlib, time
+begun, left = pathlib.Path({!r}), pathlib.Path({!r})
+lock = begun.with_suffix(".lock").open("w")
+fcntl.flock(lock, fcntl.LOCK_EX)
+begun.touch()
+time.sleep(20)
+left.touch()
 """
 
 
-def test_a_program_that_takes_too_long_is_ended_with_all_that_it_started(tmp_path):
+@pytest.fixture
+def lingering(tmp_path):
+    """A program that starts another which stays for long, a file that is there once it does, and whether it was ended.
+
+    Whoever is ended lets go of its lock at once, and leaves no file.
+    """
+    begun, left = tmp_path / "begun", tmp_path / "left"
+
+    def is_ended():
+        with begun.with_suffix(".lock").open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        return not left.exists()
+
+    return STARTS.format(LINGERS.format(str(begun), str(left))), begun, is_ended
+
+
+def test_a_program_that_takes_too_long_is_ended_with_all_that_it_started(tmp_path, lingering, monkeypatch):
     table, _ = people()
-    left = tmp_path / "left"
-    started = time.monotonic()
+    script, begun, is_ended = lingering
+    clock = SimpleNamespace(monotonic=lambda: 1.0 if begun.exists() else 0.0, sleep=time.sleep)
+    monkeypatch.setattr("sfumato.anonymizers.foreign.programs.time", clock)
     with pytest.raises(BadInputError, match=r"did not end within 0\.5 seconds"):
-        command(tmp_path, LINGERING.format(str(left)), timeout=0.5).anonymize(table, NOTHING)
-    assert time.monotonic() - started < 10
-    time.sleep(2.2)
-    assert not left.exists()
+        command(tmp_path, script, timeout=0.5).anonymize(table, NOTHING)
+    assert begun.exists() and is_ended()
 
 
-def test_a_program_is_ended_when_the_work_is_cancelled(tmp_path):
+def test_a_program_is_ended_when_the_work_is_cancelled(tmp_path, lingering):
     table, _ = people()
+    script, begun, is_ended = lingering
     cancel = Cancel()
-    threading.Timer(0.5, cancel.set).start()
-    started = time.monotonic()
+
+    def cancelled():
+        while not begun.exists():
+            time.sleep(0.01)
+        cancel.set()
+
+    threading.Thread(target=cancelled, daemon=True).start()
     with stops_at(cancel), pytest.raises((StoppedError, BadInputError)):
-        command(tmp_path, "import time; time.sleep(60)").anonymize(table, NOTHING)
-    assert time.monotonic() - started < 10
+        command(tmp_path, script).anonymize(table, NOTHING)
+    assert begun.exists() and is_ended()
 
 
 def test_a_program_that_ctrl_c_has_ended_is_run_again(tmp_path):

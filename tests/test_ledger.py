@@ -132,7 +132,7 @@ print(codes, [ended(child) for child in children])
 def test_kills_at_any_moment_and_two_at_once_leave_a_ledger_that_tells_what_is_published(folder):
     for day in "abcxy":
         write(folder / f"{day}.csv", [*FIRST, (5, day)])
-    done = subprocess.run([sys.executable, "-c", PROCESSES], cwd=folder, capture_output=True, text=True, timeout=200)
+    done = subprocess.run([sys.executable, "-c", PROCESSES], cwd=folder, capture_output=True, text=True, timeout=600)
     assert done.stdout == "[-9, -9, -9] [0, 0]\n", done.stderr
     ledger = ledger_of(folder / "mapping.json")
     published = read_ledger(ledger)

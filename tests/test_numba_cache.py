@@ -63,7 +63,7 @@ def run(package, code=RUN, **environment):
         cwd=package.parent,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     assert "Warning" not in done.stderr

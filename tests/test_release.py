@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import os
 import random
 import signal
 import subprocess
@@ -358,12 +359,12 @@ def test_killed_at_any_moment_there_is_no_data_without_its_certificate(explored,
             [sys.executable, "-c", script, str(explored / "map"), str(target)], stdout=subprocess.PIPE
         )
         assert process.stdout is not None and process.stdout.readline() == b"ready\n"
-        deadline = time.monotonic() + 60
-        while not target.exists() and time.monotonic() < deadline:
+        while not target.exists() and process.poll() is None:
             time.sleep(0.01)
         for _ in range(10):  # stopped ten times, looked at, and let go on; then killed
             time.sleep(chance.uniform(0.0, 0.12))
             process.send_signal(signal.SIGSTOP)
+            assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])  # it may run on for a moment
             consistent(tmp_path)
             published += target.exists()
             process.send_signal(signal.SIGCONT)

@@ -114,14 +114,15 @@ def test_the_private_folder_is_for_its_owner_alone(tmp_path):
 def started(tmp_path, ending):
     """Start a process that makes its private folder, says so, and ends in some way."""
     code = f"""
-        import sys, time, pathlib
+        import sys, pathlib
         from sfumato.process.spill import spill_folder
         folder = spill_folder({str(tmp_path)!r})
         (folder / "rows").write_text("secret")
         print(folder, flush=True)
         {ending}
     """
-    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)
+    words = [sys.executable, "-c", textwrap.dedent(code)]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     return process, Path(process.stdout.readline().strip())
 
 
@@ -130,8 +131,8 @@ def test_nothing_stays_behind_however_a_process_ends(tmp_path):
         process, folder = started(tmp_path, ending)
         process.communicate()
         assert folder.parent == tmp_path and not folder.exists()
-    alive, kept = started(tmp_path, "time.sleep(60)")
-    killed, left = started(tmp_path, "time.sleep(60)")
+    alive, kept = started(tmp_path, "sys.stdin.read()")
+    killed, left = started(tmp_path, "sys.stdin.read()")
     os.kill(killed.pid, signal.SIGKILL)
     killed.communicate()
     assert (left / "rows").exists()

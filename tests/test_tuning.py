@@ -522,7 +522,7 @@ def test_explore_budget_on_the_command_line(folder):  # noqa: F811
 
 
 def test_the_ends_of_the_map_are_there_however_little_time_there_is(folder):  # noqa: F811
-    ended = sfumato(folder, "explore", "study.toml", "--out", "hurry", "--budget", "0.01s")
+    ended = sfumato(folder, "explore", "study.toml", "--out", "hurry", "--budget", "0.000001s", "--workers", "1")
     assert ended.returncode == 0, ended.stderr
     points = json.loads((folder / "hurry" / "points.json").read_text())["points"]
     assert 0 < len(points) < 10 and "Time was up" in ended.stdout

@@ -66,7 +66,7 @@ def looked_at(page: Any, path: str) -> Any:
 
 def until(page: Any, expression: str) -> None:
     """Wait until something is so; Playwright's own way needs `eval`, which the pages forbid."""
-    for _ in range(600):
+    for _ in range(3000):
         with suppress(Error):  # a page that is just being left
             if page.evaluate(expression):
                 return

@@ -568,7 +568,7 @@ def test_what_takes_long_is_said_to_be_worked_out_and_then_shown(
     worked_out = risk.shown_risk
 
     def slowly(*given: Any) -> Any:
-        assert go_on.wait(60)
+        assert go_on.wait(600)
         return worked_out(*given)
 
     monkeypatch.setattr(risk, "shown_risk", slowly)

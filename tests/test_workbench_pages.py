@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from held_runs import HELD
 from sfumato.pages.texts import t
 from sfumato.workbench.app import House
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.runs import Runs
 from sfumato.workbench.teams import MembersFile, TeamGate
-from workbenches import HELD, MAY_END, STUDY, certificate, make_desk, make_held_project, make_project, served
+from workbenches import MAY_END, STUDY, certificate, make_desk, make_held_project, make_project, served
 
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
 HOSTILE = '<img src=x onerror="document.title=1">'

@@ -80,7 +80,7 @@ def test_another_tab_sees_how_far_it_is_and_stops_it_while_it_writes(
     def interrupted(leaving: LeavingTable, drafts: list[Path]) -> Any:
         drafts[0].write_text("half of", encoding="utf-8")
         begun.set()
-        assert stopped.wait(60)
+        assert stopped.wait(600)
         raise RuntimeError("INTERRUPT Error: Interrupted!")
 
     monkeypatch.setattr(LeavingTable, "write", interrupted)
@@ -89,14 +89,14 @@ def test_another_tab_sees_how_far_it_is_and_stops_it_while_it_writes(
     assert client.request("DELETE", PUBLISHING).status_code == 409, "nothing is under way"
     thread = threading.Thread(target=lambda: answers.append(client.post(RELEASES, json=body)))
     thread.start()
-    assert begun.wait(60)
+    assert begun.wait(600)
     progress = client.get(PUBLISHING).json()
     assert (progress["step"], progress["steps"], progress["file"]) == (3, len(STEPS), "half.csv")
     assert progress["sentence"] == t("publish.step_write")
     assert '"publishing":true' in client.get("/projects/people/publish").text
     assert client.request("DELETE", PUBLISHING).json()["sentence"] == t("publish.stopping")
     stopped.set()
-    thread.join(60)
+    thread.join(600)
     assert answers[0].status_code == 409 and answers[0].json()["error"] == t("publish.stopped")
     assert not [path.name for path in (desk.folder / "people" / "releases").iterdir() if "half" in path.name]
 
@@ -117,9 +117,9 @@ def test_the_end_of_the_workbench_stops_a_publication_and_removes_its_drafts(des
 
     thread = threading.Thread(target=publish)
     thread.start()
-    assert begun.wait(60)
+    assert begun.wait(600)
     publications.close()
-    thread.join(60)
+    thread.join(600)
     assert errors == [t("publish.stopped")]
     with pytest.raises(Exception, match=t("run.closed")), publications.alone(folder, "b.csv"):
         pass

@@ -19,12 +19,13 @@ import pytest
 from starlette.testclient import TestClient
 
 import sfumato
+from held_runs import HELD
 from sfumato.pages.texts import t
 from sfumato.process.interrupts import EXIT_CODE
 from sfumato.report import save_map
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.runs import Progress, Run, Runs
-from workbenches import HELD, STUDY, client_of, make_desk, make_held_project, make_project, people, wait_until_gone
+from workbenches import STUDY, client_of, make_desk, make_held_project, make_project, people, wait_until_gone
 
 RUN = "/api/projects/{}/run"
 KS = range(11, 42)

@@ -16,6 +16,7 @@ from unittest import mock
 import uvicorn
 from starlette.testclient import TestClient
 
+from held_runs import HELD, PROGRAM
 from sfumato.workbench.app import House, opened
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.gate import CSRF, Gate
@@ -47,20 +48,7 @@ requirements = ["k-anonymity k=2", "k-anonymity k=5", "k-anonymity k=10"]  # thr
 """
 
 
-HELD = """
-[[candidates]]
-command = "sh held.sh {table} {out}"
-"""
-"""A candidate that a program makes, which does not end before it may."""
-
 MAY_END = "held runs may end"
-PROGRAM = """n=0
-until [ -e '{gate}' ]; do
-  n=$((n + 1)); [ $n -lt 12000 ] || exit 1
-  sleep 0.05
-done
-cp "$1" "$2"
-"""
 
 
 def people(rows: int = 240) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 from sfumato.documents import Shape, fields, in_shape, parse_json, text
 from sfumato.errors import BadInputError
 from sfumato.plain import to_plain
+from sfumato.process.interrupts import finishing
 from sfumato.release import staged
 from sfumato.release.staging import PRIVATE, writable
 from sfumato.tradeoff.choice.optimum import Decided, all_decided
@@ -83,10 +84,11 @@ class Cache:
     def _add(self, entry: Mapping[str, Any]) -> None:
         if self.path is None:
             return
-        with writable(self.path):
+        line = _line(entry)
+        with writable(self.path), finishing():  # who is stopped leaves whole lines
             self.path.touch(PRIVATE)
             with self.path.open("a", encoding="ascii") as stream:
-                stream.write(_line(entry))
+                stream.write(line)
 
 
 def kept_points(path: Path) -> list[Mapping[str, Any]]:
