@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -62,6 +64,14 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name in ("report_bytes", "picture_bytes"):
         monkeypatch.setattr(f"sfumato.report.folder.{name}", no_room)
+
+
+@pytest.fixture
+def counted_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a second of a budget be twenty looks at the clock, of which a candidate takes a few: the same anywhere."""
+    looks = count()
+    monkeypatch.setattr("sfumato.tradeoff.search.tuner.time", SimpleNamespace(monotonic=lambda: next(looks) / 20))
+    monkeypatch.setattr("sfumato.workers.crew.time", SimpleNamespace(monotonic=lambda: 0.0))
 
 
 @pytest.fixture(scope="module")

@@ -74,6 +74,7 @@ def test_every_promise_has_its_numbers_for_dials(study, tmp_path):
             assert own.candidate_of(entry) == candidate
 
 
+@pytest.mark.usefixtures("counted_time")
 def test_a_question_about_sensitive_items_is_searched(study, tmp_path):
     own = study("""
         [[candidates]]

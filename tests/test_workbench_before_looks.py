@@ -31,7 +31,6 @@ def page(desk: Desk, browser: Any) -> Iterator[Any]:
     """A page that was let in; what it logs as an error fails the test that caused it."""
     with served(House(lambda name: desk, Runs())) as (origin, gate):
         context = browser.new_context(base_url=origin, viewport={"width": 1280, "height": 900})
-        context.set_default_timeout(60_000)
         opened = context.new_page()
         opened.problems = []
         opened.on("pageerror", lambda error: opened.problems.append(str(error)))
