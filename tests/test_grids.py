@@ -8,17 +8,18 @@ import tomlkit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.anonymizers import anonymizer
+from sfumato.anonymizers import anonymizer, makers
 from sfumato.configuration import described
 from sfumato.errors import BadInputError
 from sfumato.mixed.anonymizers.merging import merging
-from sfumato.mixed.policy import mixed_requirement
+from sfumato.mixed.policy import KKMAnonymity, mixed_requirement
 from sfumato.mixed.study import MixedGrid
+from sfumato.requirements import REQUIREMENTS
 from sfumato.tradeoff.exploration.folder import point_values
 from sfumato.tradeoff.study.explorable import files_of
 from sfumato.tradeoff.study.study import Grid, study_from_toml
-from sfumato.transactions.anonymizers.registry import candidate_maker
-from sfumato.transactions.policy import suppression_limit, utility_constraints
+from sfumato.transactions.anonymizers.registry import CANDIDATES, candidate_maker
+from sfumato.transactions.policy import BASKET_REQUIREMENTS, suppression_limit, utility_constraints
 from sfumato.transactions.study import BasketGrid
 
 pytestmark = pytest.mark.quick
@@ -32,6 +33,20 @@ def test_a_candidate_takes_a_value_of_every_list(kind):
     lists = {each.name for each in described(kind).values() if each.several}
     assert {each.name for each in kind.lists().values()} == lists and {"anonymizers", "requirements"} <= lists
     assert set(kind.lists()) <= {each.name for each in fields(kind.candidate)}
+
+
+OFFERED = {
+    Grid: (*makers(), *REQUIREMENTS),
+    BasketGrid: (*CANDIDATES, *BASKET_REQUIREMENTS),
+    MixedGrid: (*makers(), KKMAnonymity, *REQUIREMENTS),
+}
+
+
+@pytest.mark.parametrize("kind", OFFERED)
+def test_no_option_is_taken_for_a_setting_of_the_candidate(kind):
+    settings = {each.name for each in fields(kind.candidate)} | {"items_with"}
+    options = {name for each in OFFERED[kind] for name in described(each)}
+    assert options and not options & settings  # both stand among the parameters of a point
 
 
 def some(texts, read):

@@ -11,14 +11,21 @@ import pytest
 
 import sfumato
 from command_line import run
+from sfumato.anonymizers import anonymizer
 from sfumato.mixed import mixed_requirement
-from sfumato.mixed.declaration import ItemsDeclaration
-from sfumato.mixed.writing import mixed_names
+from sfumato.mixed.declaration import ItemsDeclaration, MixedDeclaration
+from sfumato.mixed.study import MixedCandidate
+from sfumato.mixed.writing import mixed_names, write_mixed
 from sfumato.plain import json_text
-from sfumato.publish import ledger, mapping_of
+from sfumato.publish import audit_mixed, ledger, mapping_of
 from sfumato.publish.baskets.mapping import SCHEMA, basket_mapping
+from sfumato.publish.certificate import DROPPED
+from sfumato.publish.mixed.certificate import mixed_in_plain_words, public_mixed_certificate
 from sfumato.publish.mixed.mapping import mixed_mapping
+from sfumato.table import TableDeclaration
 from sfumato.transactions import anonymize_baskets, basket_requirement, baskets_of
+from sfumato.transactions.anonymizers.registry import candidate_maker
+from test_check_command import basket_study, mapped
 from test_mixed import made, opened
 
 PEOPLE = [(20 + i % 2 * 5, "mf"[i % 2], "ab"[i % 3 == 0 :]) for i in range(24)]
@@ -160,3 +167,61 @@ def test_a_release_without_the_sensitive_columns_has_no_mapping_that_would_show_
     release = sfumato.anonymize(table, "k-anonymity k=1", "without-sensitive")
     with pytest.raises(sfumato.BadInputError, match="leaves the sensitive columns out"):
         mapping_of(release, sfumato.requirement("k-anonymity k=1"))
+
+
+def test_baskets_as_they_are_with_somebody_alone_are_neither_released_nor_recoded(tmp_path) -> None:
+    """Decided by what is written: nothing is said of the point."""
+    Path("b.txt").write_text("a b\na\nb\nc\n")
+    Path("study.toml").write_text(
+        basket_study('source = "b.txt"', 'anonymizers = ["coat"]\nrequirements = ["km-anonymity k=1 m=2"]')
+    )
+    [id] = mapped(tmp_path)
+    ended = run("release", "map", "--point", id, "--to", "out.csv")
+    assert ended.returncode == 2 and "shows the baskets as they are" in ended.stderr and not Path("out.csv").exists()
+    kind = of_baskets(tmp_path, "km-anonymity k=1 m=2")
+    ended = applied(kind, "a b\na\nb\nc\n")
+    assert ended.returncode == 1 and "shows the baskets as they are" in ended.stderr and not Path("out.csv").exists()
+
+
+def test_what_names_end_a_sentence_end_it_once(tmp_path) -> None:
+    Path("people.csv").write_text("alter,geschl.,krank.\n" + "30,m,a\n31,m,b\n40,f,a\n41,f,b\n" * 3)
+    Path("study.toml").write_text(
+        'name = "n"\n[table]\nsource = "people.csv"\nquasi = ["alter", "geschl."]\nsensitive = ["krank."]\n'
+        '[[candidates]]\nrequirements = ["k-anonymity k=3 & l-diversity l=2 variant=distinct"]\n'
+    )
+    [id, *_] = mapped(tmp_path)
+    assert run("release", "map", "--point", id, "--to", "out.csv").returncode == 0
+    pages = [path.read_text() for path in tmp_path.glob("out.csv.*.html")]
+    assert len(pages) == 3 and all("krank." in page for page in pages)
+    assert not any(f"{name}.." in page for page in pages for name in ("geschl", "krank"))
+
+
+def test_the_public_certificate_of_patients_tells_no_found_cuts_and_that_records_were_dropped(
+    tmp_path,
+) -> None:
+    people = [*PEOPLE, *[("", "m", "a")] * 3]
+    Path("in.csv").write_text("age,sex,codes\n" + "".join(f"{a},{s},{';'.join(c)}\n" for a, s, c in people))
+    declared = TableDeclaration("in.csv", quasi=("age", "sex"), missing="drop")
+    data = MixedDeclaration(declared, ItemsDeclaration(column="codes")).open()
+    release = made(data, "k-km-anonymity k=3 m=2")
+    cuts = anonymizer('cut-vector cuts="age=25"')
+    candidate = MixedCandidate(cuts, mixed_requirement("k-km-anonymity k=3 m=2"), candidate_maker("coat"))
+    [path] = write_mixed(release, tmp_path / "out.csv")
+    alone = audit_mixed(path, ["age", "sex"], "codes", "k-km-anonymity k=3 m=2")
+    outside = public_mixed_certificate(candidate, release, {"out.csv": path}, 0, alone, [], [])
+    assert outside["anonymizer"] == "cut-vector with coat" and outside["rows"] == len(PEOPLE)
+    assert outside["meanings"] == [{"name": "Missing values", "text": DROPPED}]
+    assert DROPPED in mixed_in_plain_words(outside)["is"][0]
+
+
+def test_new_patients_are_read_back_with_what_separates_items_by_the_mapping(tmp_path) -> None:
+    """Items with a `;` in them, where the separator would be guessed wrongly."""
+    people = [(20 + i % 2 * 5, "mf"[i % 2], ["a;1", "b;2"][i % 3 == 0 :]) for i in range(24)]
+    Path("new.csv").write_text("age,sex,codes\n" + "".join(f"{a},{s},{'|'.join(c)}\n" for a, s, c in people))
+    declared = ItemsDeclaration(column="codes", separator="|")
+    data = MixedDeclaration(TableDeclaration("new.csv", quasi=("age", "sex")), declared).open()
+    release = made(data, "k-km-anonymity k=3 m=2")
+    text = mixed_mapping(release, mixed_requirement("k-km-anonymity k=3 m=2"), declared, mixed_names(release))
+    Path("m.json").write_text(text)
+    ended = run("apply", "m.json", "new.csv", "--to", "out.csv")
+    assert ended.returncode == 0, ended.stderr

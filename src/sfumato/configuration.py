@@ -18,10 +18,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from dataclasses import field as dataclass_field
 from functools import cache
-from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -197,17 +196,6 @@ def _shape(hint: Any) -> tuple[type, bool, tuple[str, ...], bool]:
     one = kinds[0] if NoneType in get_args(hint) else hint
     choices = get_args(one) if get_origin(one) is Literal else ()
     return str if choices else one if one in (int, float, bool, str) else object, several, choices, optional
-
-
-def files_named(*values: Any) -> list[Path]:
-    """Name the files that options of configurations take: who reads them may not write over them."""
-    return [
-        Path(file)
-        for value in values
-        if is_dataclass(value)
-        for name, each in described(type(value)).items()
-        if each.option.takes == "file" and isinstance(file := getattr(value, name), str)
-    ]
 
 
 def _kinds(hint: Any) -> Kinds:

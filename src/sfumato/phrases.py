@@ -31,6 +31,15 @@ SMALLEST = 1e-12
 """What is closer to zero than this is written as 0."""
 
 
+def ended(sentence: str) -> str:
+    """End a sentence, unless what it ends in does so itself: a column may be called so.
+
+    >>> ended("It shows sex"), ended("It shows Geschl.")
+    ('It shows sex.', 'It shows Geschl.')
+    """
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
+
+
 def number(value: float, digits: int = 4) -> str:
     """Write a number for a person to read.
 

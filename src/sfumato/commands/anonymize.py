@@ -23,7 +23,6 @@ from sfumato.commands.groups import (
     option,
     refuse,
 )
-from sfumato.configuration import files_named
 from sfumato.errors import BadInputError
 from sfumato.vocabulary import IN_FORMS, ITEM_ANONYMIZERS, LIMIT, MERGING, SETS, SOURCE, SUPPRESS, UTILITY
 
@@ -162,6 +161,7 @@ def _mixed(
     from sfumato.mixed.policy import mixed_requirement
     from sfumato.publish.mixed.single import single_mixed
     from sfumato.publish.single import Clock
+    from sfumato.tradeoff.study.explorable import files_of
     from sfumato.transactions import DEFAULT_MAKER
     from sfumato.transactions.anonymizers.registry import basket_anonymizer
     from sfumato.transactions.policy import SuppressionLimit, suppression_limit, utility_constraints
@@ -187,7 +187,7 @@ def _mixed(
     )
     made.check()
     declared = items.declaration(about.declaration(source, roles, reading), baskets)
-    target.check([*declared.files, *files_named(*vars(made).values())])
+    target.check([*declared.files, *map(Path, files_of(made))])
     announce_first_run()
     rows = declared.open_rows()
     data = declared.with_table(**roles.of_rows(rows)).open(rows)
@@ -198,6 +198,7 @@ def _mixed(
 def _baskets(source: str, recipe: Recipe, baskets: OfBaskets, reading: TableReading, target: Target) -> Single:
     """Make a release of baskets."""
     from sfumato.publish.single import Clock, basket_layout, single_baskets
+    from sfumato.tradeoff.study.explorable import files_of
     from sfumato.transactions.anonymizers.registry import basket_anonymizer, usual_maker
     from sfumato.transactions.policy import basket_requirement, utility_constraints
 
@@ -209,6 +210,6 @@ def _baskets(source: str, recipe: Recipe, baskets: OfBaskets, reading: TableRead
     wanted = basket_requirement(recipe.require[0])
     maker = basket_anonymizer(usual_maker(wanted) if recipe.maker is None else recipe.maker)
     utility = None if recipe.utility is None else utility_constraints(recipe.utility)
-    target.check([*declared.files, *files_named(maker, wanted, utility)])
+    target.check([*declared.files, *map(Path, files_of(maker, wanted, utility))])
     announce_first_run()
     return single_baskets(declared, maker, wanted, recipe.utility, recipe.limit, target, clock)

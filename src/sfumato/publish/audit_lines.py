@@ -8,7 +8,7 @@ from typing import Any
 
 from sfumato.evidence.coverage import Coverage
 from sfumato.evidence.decision import Failure
-from sfumato.phrases import counted, number
+from sfumato.phrases import counted, ended, number
 from sfumato.publish.audit.audit import Audit
 from sfumato.publish.audit.households import Together
 from sfumato.publish.audit.intersection import Intersection
@@ -101,7 +101,7 @@ def _together(together: Together) -> Iterator[str]:
         yield f"\nHouseholds: members of the {several} with several members share no quasi-identifier."
         return
     yield f"\nHouseholds: within each of the {several} with several members all that have a value have the same"
-    yield f"  {', '.join(together.shared)}."
+    yield ended(f"  {', '.join(together.shared)}")
     if together.holds:
         yield "  One published combination of these covers each of them: members show the same values."
         return
@@ -145,7 +145,7 @@ def _repeated(both: Intersection) -> Iterator[str]:
 def _difference(taken: Difference) -> Iterator[str]:
     """Say what the larger of two files tells by what it has more."""
     if taken.more is None:
-        yield f"\nThis file and {taken.earlier} have the same groups with the same values of {taken.sensitive}."
+        yield ended(f"\nThis file and {taken.earlier} have the same groups with the same values of {taken.sensitive}")
         return
     larger, smaller = ("this file", taken.earlier) if taken.larger == "later" else (taken.earlier, "this file")
     yield f"\nAll of {smaller} may stand in {larger}: who takes the one from the other has a release of the rest,"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.anonymizers import Anonymizer
-from sfumato.phrases import counted, listed
+from sfumato.phrases import counted, ended, listed
 from sfumato.release import Release
 from sfumato.requirements import Requirement
 from sfumato.table import Histograms, Sensitive
@@ -206,7 +206,8 @@ def _always(release: Release, requirement: Requirement) -> Iterator[Caution]:
     if release.table.roles.neutral:
         names = listed(release.table.roles.neutral)
         yield Caution(
-            "neutral columns", f"Published as they are, and taken for harmless: {names}. Their content was not judged."
+            "neutral columns",
+            f"{ended(f'Published as they are, and taken for harmless: {names}')} Their content was not judged.",
         )
     observed = [quasi.name for quasi in release.cells.quasi if quasi.hierarchy.observed]
     if release.form == "generalization" and observed:

@@ -8,7 +8,7 @@ the same with a part `for_your_eyes`, and nothing of that part may leave the hou
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -68,6 +68,13 @@ class Origin:
     study_file: str = ""
     """Where the study is that declares the table and how it is read."""
 
+    def content(self, records: int) -> dict[str, Any]:
+        """Return what the publisher is told of it; how many records there are tells of those that are not published."""
+        return {
+            "input": {"table": self.table, "sha256": self.digest, "records": records},
+            "study": {"name": self.study, "sha256": self.study_digest, "point": self.point},
+        }
+
 
 def certificate_files(path: Path) -> list[Path]:
     """Name the certificates of a data file: the publisher's, and the public one, each as JSON and as a page."""
@@ -115,16 +122,20 @@ def public_certificate(
         "by_sensitive": {name: dict(values) for name, values in alone.by_sensitive.items()},
         "meaning": {name: MEASURES[name].meaning for name in alone.measures if name in MEASURES},
         "baselines": {name: {"file": dict(shares)} for name, shares in alone.shares.items()},
-        "anonymizer": public_maker(candidate),
+        "anonymizer": public_maker(candidate.anonymizer),
         **foot(meanings, cautions, names[0]),
         "verify": public_check(names, columns, candidate.form, alone.confirmed),
     }
 
 
-def public_maker(candidate: Candidate) -> str:
+def public_maker(maker: Any) -> str:
     """Name who made a release as everybody may know it, and without what a search found by looking at all records."""
-    maker = candidate.anonymizer
-    return maker.name if maker.is_found else str(maker.public)
+    return str(maker.name) if getattr(maker, "is_found", False) else str(maker.public)
+
+
+def dropped(missing: str) -> list[tuple[str, str]]:
+    """Say to everybody that records were removed that miss a value, where that is a setting."""
+    return [("Missing values", DROPPED)] if missing == "drop" else []
 
 
 def certificate(
@@ -148,10 +159,7 @@ def certificate(
     household = release.table.roles.household if confirmed else None
     study = seen_from(path.parent, origin.study_file)
     return {
-        **outside,
-        "for": "the publisher",
-        "anonymizer": str(candidate.anonymizer),
-        "warnings": [warning(caution) for caution in found_first(cautions)],
+        **inside(outside, str(candidate.anonymizer), cautions),
         "verify": publisher_check([file["name"] for file in outside["files"]], candidate.form, parts, study, household),
         "for_your_eyes": {
             "note": EYES,
@@ -168,8 +176,7 @@ def certificate(
                 "dropped": release.table.dropped,
             },
             **({} if together is None else {"households": shared}),
-            "input": {"table": origin.table, "sha256": origin.digest, "records": release.cells.records},
-            "study": {"name": origin.study, "sha256": origin.study_digest, "point": origin.point},
+            **origin.content(release.cells.records),
             "meanings": [{"name": name, "text": text} for name, text in meanings],
             "notices": [*release.table.notices, *release.table.household_notices()],
         },
@@ -197,6 +204,12 @@ def foot(
         "warnings": [{"about": caution.about, "text": caution.text} for caution in cautions],
         "verify_in": f"the folder that holds {name}",
     }
+
+
+def inside(outside: Mapping[str, Any], maker: str, cautions: Iterable[Caution]) -> dict[str, Any]:
+    """Begin the publisher's certificate: the public one, with all settings of the maker and with what was found."""
+    warnings = [warning(caution) for caution in found_first(cautions)]
+    return {**outside, "for": "the publisher", "anonymizer": maker, "warnings": warnings}
 
 
 def public_meanings(candidate: Candidate, missing: str, meanings: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from itertools import accumulate
 from math import ceil, isfinite
 from typing import Any
 
-from sfumato.phrases import counted, listed, percent
+from sfumato.phrases import counted, ended, listed, percent
 from sfumato.publish.certificate import DROPPED, NOT_SHOWN
 from sfumato.publish.noisy.cautions import NEARLY_SURE, NOISE_PREVAILS, belief
 from sfumato.release.changes import EXACT, text_piece
@@ -35,7 +35,7 @@ def table_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
     bucketized = promise["form"] == "bucketization"
     protects, does_not = ([] if bucketized else _hidden(certificate)), []
     if exact:
-        does_not.append(f"It does not hide who is in it: it has the exact values of {named(columns['quasi'])}.")
+        does_not.append(ended(f"It does not hide who is in it: it has the exact values of {named(columns['quasi'])}"))
     kept, guesses = _guesses(certificate["by_sensitive"], "bucket" if bucketized else "group of rows that look alike")
     protects += kept
     does_not += guesses
@@ -66,15 +66,15 @@ def _shown(
     quasi, sensitive, neutral = columns["quasi"], columns["sensitive"], columns["neutral"]
     if bucketized:
         dealt = f"The values of {named(sensitive)} are dealt out by chance within buckets of rows."
-        return [f"Shown as they are: {named([*quasi, *neutral])}.", dealt]
+        return [ended(f"Shown as they are: {named([*quasi, *neutral])}"), dealt]
     if exact:
-        return [f"Shown as they are: {named([*quasi, *sensitive, *neutral])}."]
+        return [ended(f"Shown as they are: {named([*quasi, *sensitive, *neutral])}")]
     stretched = [name for name in sensitive if _in_stretches(values.get(name, ()))]
     single = [name for name in (*sensitive, *neutral) if name not in stretched]
     phrases = [f"as they are: {named(single)}"] if single else []
     phrases += [f"in stretches: {named(stretched)}"] if stretched else []
-    coarser = f"Made coarser where that was needed (a range, a set, * for anything): {named(quasi)}."
-    return [coarser, *([f"Shown {'; '.join(phrases)}."] if phrases else [])]
+    coarser = ended(f"Made coarser where that was needed (a range, a set, * for anything): {named(quasi)}")
+    return [coarser, *([ended(f"Shown {'; '.join(phrases)}")] if phrases else [])]
 
 
 OPEN_END = re.compile(r"<=?-?[\d.]+|-?[\d.]+\+")
@@ -117,7 +117,7 @@ def _guesses(by_sensitive: Mapping[str, Mapping[str, float]], group: str) -> tup
     kept = sorted(known.keys() - set(open_), key=lambda name: (known[name], name))[: MOST_SENSITIVE - bool(open_)]
     sentence = f"It does not hide {named(open_)} of everybody: there is a {group} in which all have the same."
     return (
-        [f"In no {group} do more than {at_most(1 / known[name])} have the same {name}." for name in kept],
+        [ended(f"In no {group} do more than {at_most(1 / known[name])} have the same {name}") for name in kept],
         [sentence] if open_ else [],
     )
 
@@ -191,7 +191,7 @@ def records_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
     return {
         "is": [
             f"{name} has {rows}, {made}{dropped}",
-            f"It has the columns {named([*columns['quasi'], *columns['sensitive']])}.",
+            ended(f"It has the columns {named([*columns['quasi'], *columns['sensitive']])}"),
         ],
         "protects": [*protects, _checked(promise["parts"])]
         if promise["parts"]
@@ -220,7 +220,7 @@ def baskets_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
             f"{items}.",
             "A published item is the item itself, or stands for several: then the record has one or more of them.",
         ],
-        "protects": [*(f"{rule[:1].upper()}{rule[1:]}." for rule in rules), _checked(parts)],
+        "protects": [*(ended(f"{rule[:1].upper()}{rule[1:]}") for rule in rules), _checked(parts)],
         "does_not": [
             "It promises nothing against somebody who knows more of a person than that, or items that the person does "
             "not have.",

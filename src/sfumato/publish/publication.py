@@ -50,6 +50,7 @@ from sfumato.tradeoff import Candidate, Map, read_map
 from sfumato.tradeoff.choice.exposure import check_published
 from sfumato.tradeoff.exploration.folder import map_files
 from sfumato.tradeoff.exploration.remade import made
+from sfumato.tradeoff.study.explorable import files_of
 from sfumato.tradeoff.study.study import of_table
 from sfumato.transactions.files.legend import MODES
 from sfumato.transactions.study import BasketStudy
@@ -89,22 +90,19 @@ def publish_point(
     origin = Origin("", str(map_.about.get("digest")), map_.study.name, study, id, declared)
     others = [board_file(path), *([] if mapping is None else [Path(mapping)])]
     step("read")
-    if isinstance(map_.study, BasketStudy):
-        check_targets([path, *others], force, map_files(folder))
-        check_choice("legend", legend, MODES)
-        how = (layout, escape_formulas, legend)
-        leaving: Leaving = leaving_baskets(map_, map_.study, point, folder, path, origin, *how)
-        return publish(leaving, force, mapping, decision)
-    if isinstance(map_.study, MixedStudy):
-        check_targets([path, *others], force, map_files(folder))
-        check_choice("legend", legend, MODES)
-        leaving = leaving_mixed(map_, map_.study, point, folder, path, origin, layout, escape_formulas, legend)
-        return publish(leaving, force, mapping, decision)
+    check_choice("legend", legend, MODES)
+    inputs = [*_declared_files(map_.study), *map(Path, files_of(point.candidate)), *map_files(folder)]
+    check_targets([path, *certificate_files(path), *others], force, inputs)
+    if isinstance(map_.study, BasketStudy | MixedStudy):
+        from_map = (map_, point, folder, path, origin, layout, escape_formulas, legend)
+        items: Leaving = (
+            leaving_baskets(map_.study, *from_map)
+            if isinstance(map_.study, BasketStudy)
+            else leaving_mixed(map_.study, *from_map)
+        )
+        return publish(items, force, mapping, decision)
     if legend != "auto":
         raise BadInputError("a legend is about sets of items, and this map is of a table; leave out --legend")
-    check_targets(
-        [path, *certificate_files(path), *others], force, [*of_table(map_.study).table.files, *map_files(folder)]
-    )
     candidate = point.candidate
     assert isinstance(candidate, Candidate)
     maker = candidate.anonymizer
@@ -117,13 +115,13 @@ def publish_point(
     check_unchanged(map_, folder, table.engine.origin, explored.digest_of(table))
     origin = replace(origin, table=table.engine.origin)
     if isinstance(maker, Brought):
-        leaving = leaving_foreign(point, maker, table, path, origin, layout, escape_formulas)
-        return publish(leaving, force, mapping, decision)
+        brought = leaving_foreign(point, maker, table, path, origin, layout, escape_formulas)
+        return publish(brought, force, mapping, decision)
     step("make")
     release = made(point, table)
     if isinstance(maker, Mechanism):
         assert isinstance(release, NoisyRelease | RecordRelease)
-        leaving = LeavingDraw(release, maker, path, origin, point.measures, escape_formulas)
+        leaving: Leaving = LeavingDraw(release, maker, path, origin, point.measures, escape_formulas)
     elif isinstance(release, RecordRelease):
         leaving = LeavingRecords(release, candidate, path, origin, point.measures, escape_formulas)
     else:
@@ -131,6 +129,13 @@ def publish_point(
         meanings = meanings_of(Map(map_.study, (point,), map_.about))
         leaving = LeavingTable(release, candidate, path, origin, meanings, layout, escape_formulas)
     return publish(leaving, force, mapping, decision)
+
+
+def _declared_files(study: Any) -> list[Path]:
+    """Name the files of the data that a study is about."""
+    if isinstance(study, BasketStudy):
+        return study.baskets.files
+    return study.data.files if isinstance(study, MixedStudy) else of_table(study).table.files
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sfumato.measures.disclosure.group_risk import THRESHOLDS
 from sfumato.measures.disclosure.superpopulation import SMALL_FRACTION
 from sfumato.mixed.check import MixedCheck
-from sfumato.phrases import counted, listed, percent
+from sfumato.phrases import counted, ended, listed, percent
 from sfumato.tradeoff.check import Check, RepeatedPersons
 from sfumato.transactions.check import BasketCheck
 from sfumato.transactions.policy import known_in_words
@@ -82,7 +82,7 @@ def _study(check: Check) -> Iterator[str]:
 
 def _table(check: Check) -> Iterator[str]:
     records = counted(check.records, "record")
-    yield f"{check.table}: {records}; an outsider may know {listed(check.quasi)}."
+    yield ended(f"{check.table}: {records}; an outsider may know {listed(check.quasi)}")
     if check.dropped:
         yield f"{counted(check.dropped, 'record')} with a missing value left out."
     elif MISSING[check.missing]:

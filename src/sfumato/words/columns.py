@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sfumato.phrases import counted, listed, percent
+from sfumato.phrases import counted, ended, listed, percent
 from sfumato.release.changes import UNCHANGED
 from sfumato.tradeoff import Map, Point
 from sfumato.words.points import found_sentences
@@ -22,7 +22,7 @@ def changes_sentence(changes: Mapping[str, str], suppressed: float = 0, records:
     if suppressed:
         some = percent(suppressed / records) + " of the records" if records else counted(int(suppressed), "record")
         parts.append(f"{some} left out")
-    return f"{'; '.join(parts)}." if parts else ""
+    return ended("; ".join(parts)) if parts else ""
 
 
 def done_sentence(map_: Map, point: Point) -> str:

@@ -17,10 +17,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.configuration import files_named
 from sfumato.documents import fields, in_shape, listed, one_of, read_json, text
 from sfumato.engines.formulas import formula_items
-from sfumato.errors import BadInputError
+from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.phrases import counted
 from sfumato.publish.baskets.audit import BasketAudit, audit_baskets
 from sfumato.publish.baskets.mapping import KIND, SCHEMA, WORDS
@@ -29,6 +28,8 @@ from sfumato.publish.ledger import file_digest
 from sfumato.publish.recoded import LeftOut, Recoded, Rest, Source, UnknownValues
 from sfumato.quiet import Quiet
 from sfumato.release import format_of
+from sfumato.tradeoff.choice.exposure import shown_baskets
+from sfumato.tradeoff.study.explorable import files_of as files_in
 from sfumato.transactions import BasketRelease, BasketRequirement, Baskets, basket_requirement, global_release
 from sfumato.transactions.baskets import counted_baskets, taken_rows
 from sfumato.transactions.files.legend import Names, names_as_before
@@ -89,7 +90,7 @@ class AppliedBaskets(Recoded):
     @property
     def inputs(self) -> list[Path]:
         """The file of the baskets, and what the promise is read from."""
-        return [*super().inputs, *files_named(self.mapping.requirement)]
+        return [*super().inputs, *map(Path, files_in(self.mapping.requirement))]
 
     @cached_property
     def names(self) -> Names:
@@ -116,7 +117,11 @@ class AppliedBaskets(Recoded):
         """Audit the draft with the new baskets at hand; of what is promised, by what the mapping says."""
         wanted, known = str(self.mapping.requirement), dict(self.mapping.published)
         at = columns_of(layout)
-        return audit_baskets(drafts[0], wanted, self.release.baskets, None, known, False, **at, escaped_formulas=escape)
+        of = self.release.baskets
+        verdict = audit_baskets(drafts[0], wanted, of, None, known, False, **at, escaped_formulas=escape)
+        if why := shown_baskets(verdict.measures, self.mapping.requirement):
+            raise InfeasibleError(f"{self.source.origin}: recoded by this mapping it {why}; make a new release")
+        return verdict
 
 
 def apply_baskets(mapping: BasketMapping, baskets: Baskets, rest: Rest = "refuse") -> AppliedBaskets:

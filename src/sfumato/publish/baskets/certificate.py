@@ -14,8 +14,8 @@ from typing import Any
 from sfumato.engines.item_files import LONG
 from sfumato.measures import MEASURES
 from sfumato.publish.baskets.audit import BasketAudit
-from sfumato.publish.cautions import Caution, found_first
-from sfumato.publish.certificate import EYES, RESTS, Origin, foot, head, warning
+from sfumato.publish.cautions import Caution
+from sfumato.publish.certificate import EYES, RESTS, Origin, foot, head, inside, public_maker
 from sfumato.publish.check_command import argument, seen_from
 from sfumato.transactions import BasketRelease, BasketRequirement, KMAnonymity
 from sfumato.transactions.details import item_changes
@@ -56,7 +56,7 @@ def public_basket_certificate(
         "relative_to": "the file",
         "measures": dict(alone.measures),
         "meaning": {name: MEASURES[name].meaning for name in alone.measures},
-        "anonymizer": str(candidate.public.anonymizer),
+        "anonymizer": public_maker(candidate.anonymizer),
         **foot([meaning for meaning in meanings if meaning[0] in PUBLIC_MEANINGS], cautions, name),
         "verify": [*_verify(name, layout, candidate.requirement, alone.known), *_required(asked)],
     }
@@ -99,11 +99,8 @@ def basket_certificate(
     known = {**measures, **checked.measures}
     ordered = {name: known[name] for name in MEASURES if name in known}
     return {
-        **outside,
-        "for": "the publisher",
+        **inside(outside, str(candidate.anonymizer), cautions),
         "promise": _promised(candidate),
-        "anonymizer": str(candidate.anonymizer),
-        "warnings": [warning(caution) for caution in found_first(cautions)],
         "verify": [
             *_verify(path.name, outside["baskets"]["layout"], candidate.requirement, checked.known),
             *_against(release, origin, path),
@@ -124,8 +121,7 @@ def basket_certificate(
                 "occurrences": release.suppressed_occurrences,
                 "of_occurrences": baskets.occurrences,
             },
-            "input": {"table": origin.table, "sha256": origin.digest, "records": baskets.size},
-            "study": {"name": origin.study, "sha256": origin.study_digest, "point": origin.point},
+            **origin.content(baskets.size),
             "meanings": [{"name": name, "text": text} for name, text in meanings],
             "notices": list(checked.notices),
         },

@@ -13,7 +13,7 @@ from typing import Any
 
 from sfumato.anonymizers import Brought
 from sfumato.measures import MEASURES
-from sfumato.phrases import counted, listed
+from sfumato.phrases import counted, ended, listed
 from sfumato.publish.audit.audit import Audit
 from sfumato.publish.cautions import IDENTITY, Caution
 from sfumato.publish.certificate import ALONE, Origin, foot, head, warning
@@ -96,7 +96,9 @@ def foreign_cautions(maker: Brought, columns: ReleasedColumns) -> list[Caution]:
     ]
     if columns.neutral:
         names = listed(columns.neutral)
-        cautions.append(Caution("neutral columns", f"Taken for harmless: {names}. Their content was not judged."))
+        cautions.append(
+            Caution("neutral columns", f"{ended(f'Taken for harmless: {names}')} Their content was not judged.")
+        )
     return cautions
 
 
@@ -201,8 +203,7 @@ def foreign_certificate(
             if checked is None or checked.coverage is None
             else {"holds": checked.coverage.holds, "checked": checked.coverage.checked},
             "dropped": table.dropped,
-            "input": {"table": origin.table, "sha256": origin.digest, "records": table.cells.records},
-            "study": {"name": origin.study, "sha256": origin.study_digest, "point": origin.point},
+            **origin.content(table.cells.records),
             "notices": [*findings["notices"], *table.notices],
         },
     }
@@ -229,11 +230,11 @@ def foreign_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
     else:
         protects.append(NOTHING_CLAIMED)
     listed = named([*columns["quasi"], *columns["sensitive"], *columns["neutral"]])
-    exact = f"It does not hide who is in it: it has the exact values of {named(columns['quasi'])}."
+    exact = ended(f"It does not hide who is in it: it has the exact values of {named(columns['quasi'])}")
     return {
         "is": [
             f"{name} has {rows}, {people if promise['records'] == 'people' else nobody}. It was made elsewhere{maker}.",
-            f"It has the columns {listed}.",
+            ended(f"It has the columns {listed}"),
         ],
         "protects": protects,
         "does_not": [

@@ -20,7 +20,7 @@ from sfumato.engines.formulas import escape_file
 from sfumato.engines.places import input_files
 from sfumato.errors import BadInputError
 from sfumato.measures import measure
-from sfumato.phrases import counted, listed
+from sfumato.phrases import counted, ended, listed
 from sfumato.publish.audit.audit import Audit, audit
 from sfumato.publish.audit.written_table import delimiter_of
 from sfumato.publish.certificate import Origin
@@ -201,7 +201,7 @@ class LeavingForeign(Leaving):
             lines.append(f"Claimed: {self.maker.claimed}. {verdict_words(self.found)}")
         lines += [f"WARNING: {text}" for text in self.found["cautions"]]
         if self.left_out:
-            lines.append(f"Left out of the file: {listed(self.left_out)}.")
+            lines.append(ended(f"Left out of the file: {listed(self.left_out)}"))
         return lines
 
 

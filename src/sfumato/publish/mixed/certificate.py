@@ -16,9 +16,9 @@ from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.policy import MixedRequirement
 from sfumato.mixed.release import MixedRelease
 from sfumato.mixed.study import MixedCandidate
-from sfumato.phrases import counted
-from sfumato.publish.cautions import Caution, found_first
-from sfumato.publish.certificate import ALONE, EYES, RESTS, Origin, foot, head, warning
+from sfumato.phrases import counted, ended
+from sfumato.publish.cautions import Caution
+from sfumato.publish.certificate import ALONE, DROPPED, EYES, RESTS, Origin, dropped, foot, head, inside, public_maker
 from sfumato.publish.check_command import argument
 from sfumato.publish.mixed.audit import MixedAudit
 from sfumato.publish.mixed.cautions import lists_items_of_groups
@@ -63,8 +63,10 @@ def public_mixed_certificate(
         "relative_to": "the file",
         "measures": {name: value for name, value in alone.measures.items() if name in MEASURES},
         "meaning": {name: MEASURES[name].meaning for name in alone.measures if name in MEASURES},
-        "anonymizer": f"{candidate.public.anonymizer} with {candidate.public.item_anonymizer}",
-        **foot([meaning for meaning in meanings if meaning[0] in PUBLIC_MEANINGS], cautions, name),
+        "anonymizer": f"{public_maker(candidate.anonymizer)} with {public_maker(candidate.item_anonymizer)}",
+        **foot(
+            [*(each for each in meanings if each[0] in PUBLIC_MEANINGS), *dropped(data.table.missing)], cautions, name
+        ),
         "verify": verify_words(name, release, confirmed_alone(candidate.requirement, data)),
     }
 
@@ -118,11 +120,8 @@ def mixed_certificate(
     data, known = release.data, {**measures, **checked.measures}
     ordered = {name: known[name] for name in MEASURES if name in known}
     return {
-        **outside,
-        "for": "the publisher",
+        **inside(outside, str(candidate), cautions),
         "promise": _promised(candidate, data),
-        "anonymizer": str(candidate),
-        "warnings": [warning(caution) for caution in found_first(cautions)],
         "for_your_eyes": {
             "note": EYES,
             "done": changes_sentence(mixed_changes(release), data.records - release.records, data.records),
@@ -137,8 +136,7 @@ def mixed_certificate(
                 "of_occurrences": data.baskets.occurrences,
             },
             "sensitive_items": list(data.sensitive),
-            "input": {"table": origin.table, "sha256": origin.digest, "records": data.records},
-            "study": {"name": origin.study, "sha256": origin.study_digest, "point": origin.point},
+            **origin.content(data.records),
             "meanings": [{"name": name, "text": text} for name, text in meanings],
             "notices": [*data.notices, *checked.notices],
         },
@@ -156,19 +154,20 @@ def mixed_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
     columns, promise = certificate["columns"], certificate["promise"]
     rules = [part["in_words"] for part in promise["parts"]]
     items, quasi = columns["items"], columns["quasi"]
-    shown = [f"Shown in ranges, groups or as they are: {named(quasi)}."]
+    shown = [ended(f"Shown in ranges, groups or as they are: {named(quasi)}")]
     if columns["sensitive"]:
-        shown.append(f"Shown as they are: {named(columns['sensitive'])}.")
+        shown.append(ended(f"Shown as they are: {named(columns['sensitive'])}"))
     alone = all(part["confirmed_by_the_file"] for part in promise["parts"])
+    removed = f" {DROPPED}" if any(meaning["text"] == DROPPED for meaning in certificate["meanings"]) else ""
     return {
         "is": [
             f"{certificate['files'][0]['name']} has {counted(certificate['rows'], 'record')}, each with a set of items "
-            f"({items}), such as what a patient was treated for.",
+            f"({items}), such as what a patient was treated for.{removed}",
             *shown,
             "A published item is the item itself, or stands for several: then the record has one or more of them.",
         ],
         "protects": [
-            *(f"{rule[:1].upper()}{rule[1:]}." for rule in rules),
+            *(ended(f"{rule[:1].upper()}{rule[1:]}") for rule in rules),
             "Anybody can check this on the file alone."
             if alone
             else "Some of this can be checked on the file alone; the rest was checked by the publisher.",

@@ -16,7 +16,7 @@ from sfumato.anonymizers.dp.synthesis.private_records import CountedTable
 from sfumato.measures import MEASURES
 from sfumato.phrases import counted, listed
 from sfumato.publish.cautions import Caution
-from sfumato.publish.certificate import LIBRARIES, Origin, certificate_files, foot, head, warning
+from sfumato.publish.certificate import LIBRARIES, Origin, certificate_files, foot, head, public_maker, warning
 from sfumato.publish.check_command import argument
 from sfumato.publish.noisy.cautions import Drawn, columns_left_out, noisy_notices, promise_in_words
 from sfumato.release import Guarantee, NoisyRelease
@@ -94,7 +94,7 @@ def public_noisy_certificate(
             "why_not_checked": NOT_AUDITED,
         },
         "columns": {"quasi": list(roles.quasi), "sensitive": list(roles.sensitive), "neutral": []},
-        "anonymizer": str(maker),
+        "anonymizer": public_maker(maker),
         "mechanism": {"procedure": maker.procedure, "noise": maker.noise_in_words},
         **foot(_meanings(release.table.missing, maker), cautions, path.name, (*LIBRARIES, "opendp")),
         "verify": ["sfumato", "audit", argument(path.name), "--certificate", argument(certified)],
@@ -121,9 +121,9 @@ def for_the_publisher(note: str, table: Table, origin: Origin, measures: Mapping
     """Write what the publisher alone may see of records that are not the table's own."""
     return {
         "note": note,
-        "input": {"table": origin.table, "sha256": origin.digest, "records": table.cells.records},
+        "input": (known := origin.content(table.cells.records))["input"],
         "dropped": table.dropped,
-        "study": {"name": origin.study, "sha256": origin.study_digest, "point": origin.point},
+        "study": known["study"],
         "measures_on_the_map": dict(measures),
         "meaning": {name: MEASURES[name].meaning for name in measures if name in MEASURES},
         "columns_left_out": columns_left_out(table),

@@ -19,7 +19,7 @@ from sfumato.engines import open_rows
 from sfumato.engines.places import input_files
 from sfumato.engines.protocol import OWN_FILE
 from sfumato.errors import BadInputError
-from sfumato.phrases import counted
+from sfumato.phrases import counted, ended
 from sfumato.publish.certificate import Origin
 from sfumato.publish.formulas import written_formulas
 from sfumato.publish.leaving import Leaving
@@ -166,7 +166,7 @@ def drawn_lines(release: Drawn, maker: Mechanism, path: Path) -> list[str]:
         if warning["found"] and warning["about"] != "other columns":
             lines.append(f"WARNING: {warning['text']} Found here (for your eyes only): {warning['found']}.")
     if values["left_out"]:
-        lines.append(f"Not in the file, for nothing is published as it is: {', '.join(values['left_out'])}.")
+        lines.append(ended(f"Not in the file, for nothing is published as it is: {', '.join(values['left_out'])}"))
     return [*lines, ONE_DRAW]
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.anonymizers import RecordMaker
-from sfumato.publish.cautions import Caution, found_first
-from sfumato.publish.certificate import ALONE, DROPPED, Origin, certificate_files, foot, head, public_maker, warning
+from sfumato.publish.cautions import Caution
+from sfumato.publish.certificate import ALONE, Origin, certificate_files, dropped, foot, head, inside, public_maker
 from sfumato.publish.check_command import ReleasedColumns, argument, public_check, publisher_check, seen_from
 from sfumato.publish.file_alone import FileAlone
 from sfumato.publish.noisy.certificate import for_the_publisher
@@ -68,7 +68,7 @@ def public_record_certificate(
         },
         "columns": {"quasi": list(columns.quasi), "sensitive": list(columns.sensitive), "neutral": []},
         "measures": {name: value for name, value in alone.measures.items() if parts and name in SIZES},
-        "anonymizer": public_maker(candidate),
+        "anonymizer": public_maker(candidate.anonymizer),
         "in_words": maker.in_words(),
         **foot(_meanings(candidate, missing), cautions, path.name),
         "verify": verify if parts else ["sfumato", "audit", argument(path.name), "--certificate", certified],
@@ -89,10 +89,7 @@ def record_certificate(
     study = seen_from(path.parent, origin.study_file)
     check = publisher_check([path.name], candidate.form, parts, study, None) if parts else outside["verify"]
     return {
-        **outside,
-        "for": "the publisher",
-        "anonymizer": str(candidate.anonymizer),
-        "warnings": [warning(caution) for caution in found_first(cautions)],
+        **inside(outside, str(candidate.anonymizer), cautions),
         "verify": check,
         "for_your_eyes": for_the_publisher(EYES, release.table, origin, measures),
     }
@@ -109,5 +106,5 @@ def _meanings(candidate: Candidate, missing: str) -> list[tuple[str, str]]:
             "Every person is taken to have one record in the table behind the file.",
         ),
         ("Changed records", changed) if candidate.anonymizer.people else ("Synthetic records", synthetic),
-        *([("Missing values", DROPPED)] if missing == "drop" else []),
+        *dropped(missing),
     ]

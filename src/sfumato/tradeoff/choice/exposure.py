@@ -60,13 +60,15 @@ def refusal(point: Point) -> str:
     if min(measures.get("k", 2), measures.get("smallest_group", 2)) <= 1:
         exposure = "shows the table as it is" if is_unchanged(point) else "shows somebody who is alone in it"
         return f"{exposure}: of some group it publishes a single record (k is 1), so it is not a release to publish"
-    if (
-        is_unchanged(point)
-        and measures.get("itemset_risk", 0) >= 1
-        and getattr(point.candidate.requirement, "k", 1) < 2
-    ):
-        return "shows the baskets as they are, and somebody is alone with items of theirs: not a release to publish"
-    return ""
+    return shown_baskets(measures, point.candidate.requirement) if is_unchanged(point) else ""
+
+
+def shown_baskets(measures: Mapping[str, float], wanted: Any) -> str:
+    """Say why baskets that are shown as they are are no release to publish; nothing where they may be."""
+    changed = any(measures.get(name, 0) for name in ("ncp", "items_suppressed", "occurrences_suppressed"))
+    if changed or measures.get("itemset_risk", 0) < 1 or getattr(wanted, "k", 1) >= 2:
+        return ""
+    return "shows the baskets as they are, and somebody is alone with items of theirs: not a release to publish"
 
 
 def foreign_refusal(brought: Mapping[str, Any]) -> str:

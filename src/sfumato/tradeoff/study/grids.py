@@ -88,10 +88,10 @@ def _values(each: Described, given: Any) -> Any:
         return given
     if each.type is float:
         return tuple(list_of(given))
-    return tuple(value_of(each, text) for text in texts_of(each.key, given))
+    return tuple(_value_of(each, text) for text in texts_of(each.key, given))
 
 
-def value_of(each: Described, text: str) -> Any:
+def _value_of(each: Described, text: str) -> Any:
     """Read one value of a list from its text."""
     if text == NONE and None in each.default:
         return None
@@ -216,4 +216,4 @@ def _kept(key: str, each: Described, value: Any) -> Any:
         check_choice(key, value, each.choices)
     elif not isinstance(value, str):
         raise BadInputError(f"{key} must be a text, not {shortened(value)}")
-    return value_of(each, value)
+    return _value_of(each, value)
