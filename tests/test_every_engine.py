@@ -516,7 +516,10 @@ WRITING = """
         except BadInputError as error:
             sys.stdout.write(f"{name}: {error}\\n")  # at once: two threads do
 
-    people = "id % 90 AS age", "sha2(CAST(id AS STRING), 512) AS note"
+    # a second at least passes while rows are written, so that all are in the middle of it when the last begins
+    slowly = "java_method('java.lang.Thread', 'sleep', CAST(10 AS BIGINT))"
+    slow = f"IF(id % 100 = 0, {slowly}, '')"
+    people = "id % 90 AS age", f"concat(sha2(CAST(id AS STRING), 512), {slow}) AS note"
     frames = {name: session.range(20_000).selectExpr(*people) for name, session in used.items()}
     tables = {name: sfumato.read(frame, quasi=["age"], neutral=["note"]) for name, frame in frames.items()}
     releases = {name: sfumato.anonymize(table, "k-anonymity k=6") for name, table in tables.items()}
@@ -537,7 +540,7 @@ def test_what_is_killed_in_the_middle_of_a_release_leaves_nothing_that_is_taken_
     code, here = textwrap.dedent(WRITING), str(Path(__file__).parent)
     given = [sys.executable, "-c", code, str(tmp_path), server]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([here, *sys.path])}
-    done = subprocess.run(given, capture_output=True, text=True, env=environment, timeout=300)
+    done = subprocess.run(given, capture_output=True, text=True, env=environment, timeout=600)
     assert [path for path in tmp_path.iterdir() if not path.name.startswith(".")] == []
     if server:
         assert done.returncode == -9 and not done.stdout

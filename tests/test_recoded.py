@@ -212,3 +212,16 @@ def test_the_public_certificate_of_patients_tells_no_found_cuts_and_that_records
     assert outside["anonymizer"] == "cut-vector with coat" and outside["rows"] == len(PEOPLE)
     assert outside["meanings"] == [{"name": "Missing values", "text": DROPPED}]
     assert DROPPED in mixed_in_plain_words(outside)["is"][0]
+
+
+def test_new_patients_are_read_back_with_what_separates_items_by_the_mapping(tmp_path) -> None:
+    """Items with a `;` in them, where the separator would be guessed wrongly."""
+    people = [(20 + i % 2 * 5, "mf"[i % 2], ["a;1", "b;2"][i % 3 == 0 :]) for i in range(24)]
+    Path("new.csv").write_text("age,sex,codes\n" + "".join(f"{a},{s},{'|'.join(c)}\n" for a, s, c in people))
+    declared = ItemsDeclaration(column="codes", separator="|")
+    data = MixedDeclaration(TableDeclaration("new.csv", quasi=("age", "sex")), declared).open()
+    release = made(data, "k-km-anonymity k=3 m=2")
+    text = mixed_mapping(release, mixed_requirement("k-km-anonymity k=3 m=2"), declared, mixed_names(release))
+    Path("m.json").write_text(text)
+    ended = run("apply", "m.json", "new.csv", "--to", "out.csv")
+    assert ended.returncode == 0, ended.stderr

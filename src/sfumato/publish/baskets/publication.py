@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 from sfumato.engines.formulas import formula_items
 from sfumato.engines.item_files import LONG
 from sfumato.errors import BadInputError
-from sfumato.phrases import counted
 from sfumato.plain import json_text
 from sfumato.process.steps import step
 from sfumato.publish.baskets.audit import BasketAudit, audit_baskets
@@ -76,11 +75,6 @@ class LeavingBaskets(LeavingItems):
     release: BasketRelease
     candidate: BasketCandidate
     study: BasketStudy
-    path: Path
-    origin: Origin
-    layout: str
-    escape_formulas: bool = False
-    legend: str = "auto"
 
     @cached_property
     def names(self) -> Names:
@@ -124,8 +118,7 @@ class LeavingBaskets(LeavingItems):
         asked, escaped = confirmed_alone(candidate.requirement), self.escape_formulas
         columns = columns_of(self.layout)
         alone = audit_baskets(drafts[0], asked, None, scales.known, None, False, **columns, escaped_formulas=escaped)
-        files = dict(zip((target.name for target in self.data), drafts, strict=True))
-        entries = len(self.names.legend)
+        files, entries = self.files_written(drafts), len(self.names.legend)
         outside = public_basket_certificate(candidate, files, self.layout, entries, alone, warnings, unnamed)
         measures = prepared.measure(release).values
         for_publisher = basket_certificate(
@@ -137,20 +130,10 @@ class LeavingBaskets(LeavingItems):
         """Say it of baskets."""
         return baskets_in_plain_words(outside)
 
-    def values(self, verdict: BasketAudit) -> Mapping[str, Any]:
-        """Return what a program reads of it."""
-        return {
-            "requirement": str(self.candidate.requirement),
-            "anonymizer": str(self.candidate.anonymizer),
-            "published_items": verdict.published_items,
-            "suppressed": len(self.release.suppressed),
-            "legend": str(self.data[1]) if self.names.legend else None,
-            "measures": dict(verdict.measures),
-        }
-
-    def published(self, verdict: BasketAudit) -> str:
-        """Say how many records were published."""
-        return counted(verdict.records, "record")
+    @property
+    def suppressed(self) -> int:
+        """How many items no record shows although some have them."""
+        return len(self.release.suppressed)
 
 
 def certified_scales(scales: BasketScales, candidate: BasketCandidate) -> BasketScales:

@@ -88,7 +88,7 @@ class AppliedMixed(Recoded):
         original = self.release.data.declared
         if self.items_file is not None:
             original = with_items_of_file(original, self.items_file, str(items["id"]), str(items["item"]))
-        return audit_of(self.release, wanted, drafts, escape, original, self.mapping.stands_for)
+        return audit_of(self.release, wanted, drafts, escape, original, self.mapping.stands_for, items["separator"])
 
 
 def apply_mixed(

@@ -18,7 +18,6 @@ from sfumato.mixed.reading import with_items_of_file
 from sfumato.mixed.release import MixedRelease
 from sfumato.mixed.study import MixedCandidate, MixedStudy
 from sfumato.mixed.writing import mixed_names, published_sheet, write_drafts
-from sfumato.phrases import counted
 from sfumato.process.steps import step
 from sfumato.publish.baskets.leaving_items import LeavingItems
 from sfumato.publish.baskets.legend import read_legend
@@ -65,7 +64,7 @@ def leaving_mixed(
     release = candidate.make(data)
     check_shown(release.relational, point.id)
     origin = replace(origin, table=data.origin)
-    return LeavingMixed(release, candidate, study, path, origin, escape_formulas, legend)
+    return LeavingMixed(release, candidate, study, path, origin, layout, escape_formulas, legend)
 
 
 @dataclass(frozen=True)
@@ -80,10 +79,6 @@ class LeavingMixed(LeavingItems):
     release: MixedRelease
     candidate: MixedCandidate
     study: MixedStudy
-    path: Path
-    origin: Origin
-    escape_formulas: bool = False
-    legend: str = "auto"
 
     @cached_property
     def names(self) -> Names:
@@ -117,9 +112,8 @@ class LeavingMixed(LeavingItems):
         """Make the publisher's certificate and the public one, which comes first and sees nothing but the file."""
         release, candidate = self.release, self.candidate
         meanings, warnings = mixed_meanings(self.scales), mixed_cautions(release, candidate)
-        files = dict(zip((target.name for target in self.data), drafts, strict=True))
         alone = audit_of(release, candidate.requirement, drafts, self.escape_formulas)
-        entries = len(self.names.legend)
+        files, entries = self.files_written(drafts), len(self.names.legend)
         outside = public_mixed_certificate(candidate, release, files, entries, alone, warnings, meanings)
         measures = self.scales.prepare(release.data).measure(release).values
         inside = mixed_certificate(outside, release, candidate, self.origin, verdict, measures, warnings, meanings)
@@ -129,24 +123,19 @@ class LeavingMixed(LeavingItems):
         """Say it of a table with items."""
         return mixed_in_plain_words(outside)
 
-    def values(self, verdict: MixedAudit) -> Mapping[str, Any]:
-        """Return what a program reads of it."""
+    def settings(self, verdict: MixedAudit) -> Mapping[str, Any]:
+        """Return what else was set, and the groups."""
         return {
-            "requirement": str(self.candidate.requirement),
-            "anonymizer": str(self.candidate.anonymizer),
             "items_with": str(self.candidate.item_anonymizer),
             "merging": str(self.candidate.merging),
             "sets": self.candidate.sets,
             "groups": verdict.groups,
-            "published_items": verdict.published_items,
-            "suppressed": self.release.data.records - self.release.records,
-            "legend": str(self.data[1]) if self.names.legend else None,
-            "measures": dict(verdict.measures),
         }
 
-    def published(self, verdict: MixedAudit) -> str:
-        """Say how many records were published, in how many groups."""
-        return f"{counted(verdict.records, 'record')} in {counted(verdict.groups, 'group')}"
+    @property
+    def suppressed(self) -> int:
+        """How many records are not published."""
+        return int(self.release.data.records - self.release.records)
 
 
 def audited(

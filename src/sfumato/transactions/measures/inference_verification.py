@@ -1,7 +1,8 @@
 """Proof that nothing sensitive can be inferred from a release: counted on its published rows, piece by piece.
 
 Where pieces of the baskets have recodings of their own, every piece must satisfy the requirement by itself: the share
-of all records that fit is then a mean of shares that are small enough.
+of all records that fit is then a mean of shares that are small enough. An item whose label nobody shows counts as one
+that is not published; with one recoding for all records, which all makers of such releases have, there is none.
 """
 
 from __future__ import annotations
