@@ -41,7 +41,7 @@ REPORTED = {
     *("dp-right-and-below-with-less-data", "k-dominates-with-more-data", "heights-alike"),
     *("census-k", "census-k-poor", "census-dp-at-25-percent"),
 }
-FEW = paper.Grid(
+FEW = paper.CurveGrid(
     ks=(2, 8, 128, 1024),
     ls=(2, 4, 6),
     ts=(0.2, 0.35, 0.9),

@@ -163,6 +163,7 @@ def test_nothing_is_so_busy_that_it_cannot_be_left(tmp_path, busy):
 KEEPS = """
     import sys, time
     from pathlib import Path
+    from sfumato.errors import StoppedError
     from sfumato.process import interrupts
 
     def work():
@@ -170,8 +171,9 @@ KEEPS = """
             with interrupts.ends_itself():
                 print("now", flush=True)
                 while True:
+                    interrupts.look()
                     time.sleep(0.01)
-        except KeyboardInterrupt:
+        except StoppedError:
             time.sleep(0.5)
             Path("kept").write_text("what was found")
         return 130
@@ -185,6 +187,32 @@ def test_who_is_stopped_has_the_time_to_keep_what_was_found(tmp_path):
     running, said = stopped(tmp_path, [sys.executable, "work.py"], waiting(0))
     assert running.returncode == 130 and said == "sfumato: stopped\n"
     assert (tmp_path / "kept").read_text() == "what was found"
+
+
+TALKS = """
+    import sys, time
+    from sfumato.process import interrupts
+
+    class Slow:
+        def close(self):
+            time.sleep(0.2)
+
+    def work():
+        kept = interrupts.interruptible(Slow())
+        print("now", flush=True)
+        while True:
+            print("note: more", file=sys.stderr, flush=True)
+            time.sleep(0.02)
+
+    sys.exit(interrupts.run(work))
+"""
+
+
+def test_nothing_is_said_after_the_last_words(tmp_path):
+    (tmp_path / "work.py").write_text(textwrap.dedent(TALKS))
+    running, said = stopped(tmp_path, [sys.executable, "work.py"], waiting(0.1))
+    assert running.returncode == 130 and said.count("sfumato: stopped") == 1
+    assert said.splitlines()[-1] == "sfumato: stopped"
 
 
 def test_without_ctrl_c_the_exit_code_and_errors_pass():

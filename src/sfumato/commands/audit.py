@@ -162,7 +162,7 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Measure any published file from what stands in it: a second opinion that shares nothing with its maker."""
-    from sfumato.publish.audit_lines import audit_lines, basket_audit_lines
+    from sfumato.publish.audit.lines import audit_lines, basket_audit_lines
     from sfumato.publish.mixed.audit_lines import mixed_audit_lines
 
     wanted = " & ".join(require) if require else None
@@ -326,7 +326,7 @@ def _with_items(
 def _certified(file: Path, certificate: Path, wanted: str | None, as_json: bool) -> bool:
     """Check that a certificate speaks of a file; say whether that is all there is to say of it."""
     from sfumato.publish import read_certificate
-    from sfumato.publish.audit_lines import certified_lines
+    from sfumato.publish.audit.lines import certified_lines
     from sfumato.publish.certificate import check_certificate
     from sfumato.transactions.files.legend import legend_file
 

@@ -2,15 +2,15 @@
 
 A kernel without the GIL and a query of DuckDB let no signal through while they run. So a command works in a thread of
 its own, and the main thread does nothing but wait. At Ctrl-C it interrupts the queries that run, removes what is
-unfinished and leaves the process; what was finished stays. Work that has something to keep (`ends_itself`) gets a
-KeyboardInterrupt first, and a grace to end in its own way.
+unfinished and leaves the process; what was finished stays. Work that has something to keep (`ends_itself`) is stopped
+where it next looks, and has a grace to end in its own way. No exception is raised from outside in a thread that works:
+where LLVM compiles, or a kernel is just called or returns, it would crash the process.
 
 A part of a process can be stopped as well: whoever begins it keeps a `Cancel`, and sets it from any thread.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 import shutil
 import signal
@@ -31,14 +31,14 @@ GRACE_SECONDS = 2.5
 """So long a command may take to end in its own way."""
 
 LOOK_SECONDS = 0.2
-"""A thread that waits for others looks up so often: while it waits, no exception can be raised in it."""
+"""Whoever waits for others looks up so often."""
 
 _unfinished: set[Path] = set()
 _running: WeakSet[Any] = WeakSet()
 _finishing = threading.RLock()
 _pressed = threading.Event()
 _named = threading.Event()
-_keeping = threading.Event()
+_keeping: list[Cancel] = []
 _looking = threading.Event()
 _heard = threading.Event()
 _last_words = ["stopped"]
@@ -86,19 +86,6 @@ def last_words(sentence: str) -> Iterator[None]:
     finally:
         if not stopped and not _pressed.is_set():
             _last_words.pop()
-
-
-@contextmanager
-def ends_itself() -> Iterator[None]:
-    """Let the work inside have KeyboardInterrupt and the time to keep what was found; other work is left at once.
-
-    For threads that wait for others: raised where a kernel is just called or returns, it would crash the process.
-    """
-    _keeping.set()
-    try:
-        yield
-    finally:
-        _keeping.clear()
 
 
 @contextmanager
@@ -166,6 +153,21 @@ def stops_at(cancel: Cancel) -> Iterator[None]:
         _cancel.reset(before)
 
 
+@contextmanager
+def ends_itself() -> Iterator[None]:
+    """Let Ctrl-C stop the work inside where it looks, with the time to keep what was found.
+
+    Other work is left at once.
+    """
+    cancel = Cancel()
+    _keeping.append(cancel)
+    try:
+        with stops_at(cancel):
+            yield
+    finally:
+        _keeping.remove(cancel)
+
+
 def look() -> None:
     """Stop here, if whoever began this work wishes so. Cheap: for loops whose every turn takes milliseconds."""
     cancel = _cancel.get()
@@ -195,8 +197,9 @@ def run(work: Callable[[], int]) -> int:
                 _heard.set()
     except KeyboardInterrupt:
         _pressed.set()
-        if _keeping.is_set():
-            _interrupt(worker)
+        if _keeping:
+            for cancel in list(_keeping):
+                cancel.set()
             with suppress(KeyboardInterrupt):  # pressed again: at once
                 over.wait(GRACE_SECONDS)
         elif _named.is_set() or _looking.is_set():  # its files are there: that it was stopped would not be true
@@ -210,14 +213,6 @@ def run(work: Callable[[], int]) -> int:
     if ended[0] == EXIT_CODE:
         print(f"sfumato: {_last_words[-1]}", file=sys.stderr)
     return ended[0]
-
-
-def _interrupt(worker: threading.Thread) -> None:
-    """Interrupt what runs, but not while finished files get their names."""
-    with suppress(KeyboardInterrupt), _finishing:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(
-            ctypes.c_ulong(worker.ident or 0), ctypes.py_object(KeyboardInterrupt)
-        )
 
 
 def _interrupt_queries(connections: WeakSet[Any]) -> None:
@@ -244,16 +239,18 @@ def remove_unfinished() -> None:
 
 
 def _leave(ended: int | BaseException | None) -> None:
-    """Remove what is unfinished and leave the process, whatever its other threads do."""
+    """Remove what is unfinished and leave the process, whatever its other threads do; they say nothing any more."""
     _finishing.acquire(timeout=GRACE_SECONDS / 2)
     words = str(ended) if isinstance(ended, StoppedError) else _last_words[-1]
+    streams, nowhere = (sys.stdout, sys.stderr), Path(os.devnull).open("w")  # noqa: SIM115 (the process ends)
+    sys.stdout = sys.stderr = nowhere
     with suppress(OSError, ValueError):
-        print(f"sfumato: {words}", file=sys.stderr)
+        print(f"sfumato: {words}", file=streams[1])
     closing = threading.Thread(target=_close_connections, daemon=True)
     closing.start()
     closing.join(LOOK_SECONDS)
     remove_unfinished()
-    for stream in (sys.stdout, sys.stderr):
+    for stream in streams:
         with suppress(OSError, ValueError):
             stream.flush()
     os._exit(EXIT_CODE)

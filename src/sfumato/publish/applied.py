@@ -23,10 +23,10 @@ from sfumato.anonymizers.full_domain.full_domain import nodes_at
 from sfumato.arrays import Codes, Counts, Flags
 from sfumato.engines import Reading, open_rows
 from sfumato.publish.audit.audit import Audit
-from sfumato.publish.audit.written_table import audit_written
 from sfumato.publish.formulas import written_formulas
 from sfumato.publish.mapping import Mapping, find_boxes
 from sfumato.publish.recoded import LeftOut, Recoded, Rest, Source, UnknownValues
+from sfumato.publish.written_table import audit_written
 from sfumato.release import Release, format_of, generalization
 from sfumato.release.writing import write_drafts
 from sfumato.table import Assignment, Cells, Table, distinct_rows, weighted_counts

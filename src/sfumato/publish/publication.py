@@ -23,7 +23,6 @@ from sfumato.phrases import counted
 from sfumato.process.steps import step
 from sfumato.publish.audit.audit import Audit
 from sfumato.publish.audit.question import STUDY
-from sfumato.publish.audit.written_table import audit_written, delimiter_of, parts_on_the_file, source_of
 from sfumato.publish.baskets.publication import leaving_baskets
 from sfumato.publish.board import Decision, board_file, recipient_named
 from sfumato.publish.cautions import cautions
@@ -44,6 +43,7 @@ from sfumato.publish.mixed.publication import leaving_mixed
 from sfumato.publish.noisy.publication import LeavingDraw, check_noisy_request
 from sfumato.publish.plain_words import PlainWords, table_in_plain_words
 from sfumato.publish.records.publication import LeavingRecords, check_record_request
+from sfumato.publish.written_table import audit_written, delimiter_of, parts_on_the_file, source_of
 from sfumato.release import NoisyRelease, RecordRelease, Release, RowLayout, check_targets, format_of
 from sfumato.release.writing import inputs_of, release_files, write_drafts
 from sfumato.tradeoff import Candidate, Map, read_map

@@ -61,8 +61,9 @@ class Crew:
                     job = running.pop(future)
                     if not self.cancel.is_set() or future.exception() is None:
                         yield job, future.result()
-                if not finished and self.cancel.is_set():
+                if not finished:
                     self.cancel.look()
+                    look()
                 if not running and not finished:
                     break
         finally:

@@ -22,7 +22,6 @@ from sfumato.errors import BadInputError
 from sfumato.measures import measure
 from sfumato.phrases import counted, ended, listed
 from sfumato.publish.audit.audit import Audit, audit
-from sfumato.publish.audit.written_table import delimiter_of
 from sfumato.publish.certificate import Origin
 from sfumato.publish.check_command import ReleasedColumns
 from sfumato.publish.file_alone import read_alone
@@ -37,6 +36,7 @@ from sfumato.publish.foreign.certificate import (
 from sfumato.publish.formulas import written_formulas
 from sfumato.publish.leaving import AGREE, Leaving
 from sfumato.publish.plain_words import PlainWords
+from sfumato.publish.written_table import delimiter_of
 from sfumato.release import RecordRelease, Release, counts_people, format_of
 from sfumato.release.writing import GROUP
 from sfumato.requirements import requirement

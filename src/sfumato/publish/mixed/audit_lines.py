@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sfumato.mixed.policy import mixed_requirement
 from sfumato.phrases import counted
-from sfumato.publish.audit_lines import coverage_lines, failure_line, short, shown_texts
+from sfumato.publish.audit.lines import coverage_lines, failure_line, short, shown_texts
 from sfumato.publish.mixed.audit import MixedAudit, RareInGroup
 from sfumato.transactions.policy import known_in_words
 from sfumato.words.points import ARROWS, measure_lines

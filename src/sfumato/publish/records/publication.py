@@ -17,7 +17,6 @@ from sfumato.engines.protocol import OWN_FILE
 from sfumato.errors import BadInputError
 from sfumato.phrases import counted, wrapped
 from sfumato.publish.audit.audit import audit
-from sfumato.publish.audit.written_table import delimiter_of
 from sfumato.publish.certificate import Origin
 from sfumato.publish.check_command import ReleasedColumns
 from sfumato.publish.file_alone import FileAlone, read_alone
@@ -27,6 +26,7 @@ from sfumato.publish.noisy.cautions import columns_left_out
 from sfumato.publish.plain_words import PlainWords, records_in_plain_words
 from sfumato.publish.records.cautions import record_cautions
 from sfumato.publish.records.certificate import public_record_certificate, record_certificate
+from sfumato.publish.written_table import delimiter_of
 from sfumato.release import RecordRelease, format_of
 from sfumato.release.records import unchanged_values
 from sfumato.release.writing import inputs_of

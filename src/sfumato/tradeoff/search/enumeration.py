@@ -22,8 +22,9 @@ from sfumato.anonymizers import CutSpace, cut_space
 from sfumato.anonymizers.cut_vector.facts import SUPPRESSED
 from sfumato.anonymizers.cut_vector.space import Bits
 from sfumato.configuration import check_choice, check_number
-from sfumato.errors import BadInputError
+from sfumato.errors import BadInputError, StoppedError
 from sfumato.measures import ATTACK_MEASURES, MEASURES
+from sfumato.process.interrupts import look
 from sfumato.table import Table
 from sfumato.tradeoff.choice.optimum import Decided
 from sfumato.tradeoff.search.archive import Archive, Frontier
@@ -99,6 +100,7 @@ class Enumeration:
         written, stopped = time.monotonic(), ""
         try:
             for vectors in islice(_chunks(self.space, self.within), self.chunk, None):
+                look()
                 if ends is not None and time.monotonic() >= ends:
                     stopped = "time"
                     break
@@ -112,7 +114,7 @@ class Enumeration:
                     written = time.monotonic()
                 if progress is not None:
                     progress(min(self.chunk * CHUNK, self.size), self.size, f"{len(self.archive.costs)} points")
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, StoppedError):
             stopped = "interrupted"
         if checkpoint is not None and self.chunk:
             self._keep(checkpoint)

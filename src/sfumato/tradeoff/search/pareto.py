@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from sfumato.anonymizers import CutSpace, cut_space
 from sfumato.anonymizers.cut_vector.space import Bits
 from sfumato.configuration import Configured, Option, check_number, parse
-from sfumato.errors import BadInputError
+from sfumato.errors import BadInputError, StoppedError
+from sfumato.process.interrupts import look
 from sfumato.table import Table
 from sfumato.tradeoff.choice.optimum import Decided
 from sfumato.tradeoff.search.archive import Archive, Frontier
@@ -159,6 +160,7 @@ class Search:
         stopped = ""
         try:
             while not stopped:
+                look()
                 if self.generation < min(last, self._ending):
                     stopped = self._evolve(ends, keeper, progress)
                 elif self.generation == self._ending and self.solver.operators == "own" and not self.polished:
@@ -167,7 +169,7 @@ class Search:
                     self._climb()
                 else:
                     break
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, StoppedError):
             stopped = "interrupted"
             self._restore(self._last)
         if keeper is not None:
@@ -300,6 +302,7 @@ class Search:
         known = self.evaluator.known
         self._limit = self._limit or len(known) + self.solver.population * self.solver.generations // 4
         while len(known) < self._limit:
+            look()
             steps, number = {}, 0
             for vector in self.front.vectors:
                 if vector.tobytes() in self._done or vector.tobytes() in steps:

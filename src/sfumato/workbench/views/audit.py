@@ -22,7 +22,7 @@ from sfumato.pages.texts import t
 from sfumato.phrases import number
 from sfumato.publish import Audit, BasketAudit, MixedAudit, audit_baskets, audit_mixed
 from sfumato.publish import audit as audit_table
-from sfumato.publish.audit_lines import audit_lines, basket_audit_lines
+from sfumato.publish.audit.lines import audit_lines, basket_audit_lines
 from sfumato.publish.baskets.legend import legend_beside
 from sfumato.publish.mixed.audit_lines import mixed_audit_lines
 from sfumato.publish.mixed.publication import original_of
