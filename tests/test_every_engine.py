@@ -33,7 +33,7 @@ from sfumato.engines.duckdb import DuckDBEngine
 from sfumato.engines.postgresql import PostgreSQLEngine
 from sfumato.engines.spark import SparkEngine, sources
 from sfumato.errors import BadInputError
-from sfumato.mixed.anonymizers.making import anonymize_mixed
+from sfumato.mixed.anonymizers.recipe import anonymize_mixed
 from sfumato.mixed.declaration import ItemsDeclaration, MixedDeclaration
 from sfumato.mixed.writing import write_mixed
 from sfumato.publish import publish_point

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from sfumato.anonymizers import anonymizer
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.mixed.anonymizers.making import Recipe
 from sfumato.mixed.anonymizers.merging import merging
+from sfumato.mixed.anonymizers.recipe import MixedRecipe
 from sfumato.mixed.declaration import ItemsDeclaration, MixedDeclaration
 from sfumato.mixed.measures.listed_items import listed_items
 from sfumato.mixed.policy import mixed_requirement
@@ -39,7 +39,7 @@ def opened(people, **items):
 
 
 def made(data, require, maker="mondrian", items="coat", merge="none", suppress=0.0, limit=1.0, sets="group"):
-    recipe = Recipe(
+    recipe = MixedRecipe(
         anonymizer(maker),
         mixed_requirement(require),
         candidate_maker(items),

@@ -31,7 +31,7 @@ _ROOMS = (
     "transactions.measures.scales",
     "transactions.measures.queries",
     "mixed.declaration",
-    "mixed.anonymizers.making",
+    "mixed.anonymizers.recipe",
     "mixed.measures.scales",
     "mixed.mixed_table",
     "mixed.policy",
@@ -222,7 +222,7 @@ if TYPE_CHECKING:
     )
     from sfumato.errors import BadInputError, InfeasibleError, SfumatoError, StoppedError
     from sfumato.measures import MEASURES, Measure, Measured, Queries, Scales, measure
-    from sfumato.mixed.anonymizers.making import anonymize_mixed
+    from sfumato.mixed.anonymizers.recipe import anonymize_mixed
     from sfumato.mixed.declaration import ItemsDeclaration, MixedDeclaration, read_mixed
     from sfumato.mixed.measures.scales import MixedScales
     from sfumato.mixed.mixed_table import MixedTable

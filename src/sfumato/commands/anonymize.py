@@ -34,7 +34,7 @@ OF_ITEMS = "is about a table with a column of items; name it (--items COLUMN)"
 
 
 @dataclass(frozen=True)
-class Recipe(OptionGroup):
+class RecipeOptions(OptionGroup):
     """Who makes the release, and what it must satisfy."""
 
     require: Annotated[
@@ -70,7 +70,7 @@ class Recipe(OptionGroup):
 def anonymize(
     table: Annotated[str, typer.Argument(help=SOURCE.meaning)],
     to: Annotated[Path, typer.Option("--to", help="The file to write: .csv or .parquet.")],
-    recipe: Recipe,
+    recipe: RecipeOptions,
     roles: RoleOptions,
     about: OfTable,
     reading: TableReading,
@@ -107,7 +107,7 @@ def anonymize(
 
 
 def _table(
-    source: str, recipe: Recipe, roles: RoleOptions, about: OfTable, reading: TableReading, target: Target
+    source: str, recipe: RecipeOptions, roles: RoleOptions, about: OfTable, reading: TableReading, target: Target
 ) -> Single:
     """Make a release of a table; everything that can be refused is, before the table is read."""
     from sfumato.anonymizers import Anonymizer, Brought, Mechanism, anonymizer
@@ -145,7 +145,7 @@ def _table(
 
 def _mixed(
     source: str,
-    recipe: Recipe,
+    recipe: RecipeOptions,
     roles: RoleOptions,
     about: OfTable,
     reading: TableReading,
@@ -155,9 +155,8 @@ def _mixed(
 ) -> Single:
     """Make a release of a table with items; everything that can be refused is, before the table is read."""
     from sfumato.anonymizers import anonymizer
-    from sfumato.mixed.anonymizers.making import FORM
-    from sfumato.mixed.anonymizers.making import Recipe as MixedRecipe
     from sfumato.mixed.anonymizers.merging import NoMerging, merging
+    from sfumato.mixed.anonymizers.recipe import FORM, MixedRecipe
     from sfumato.mixed.policy import mixed_requirement
     from sfumato.publish.mixed.single import single_mixed
     from sfumato.publish.single import Clock
@@ -195,7 +194,7 @@ def _mixed(
     return single_mixed(data, made, target, clock)
 
 
-def _baskets(source: str, recipe: Recipe, baskets: OfBaskets, reading: TableReading, target: Target) -> Single:
+def _baskets(source: str, recipe: RecipeOptions, baskets: OfBaskets, reading: TableReading, target: Target) -> Single:
     """Make a release of baskets."""
     from sfumato.publish.single import Clock, basket_layout, single_baskets
     from sfumato.tradeoff.study.explorable import files_of

@@ -39,7 +39,7 @@ Named = Sequence[str] | Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Pairs(Quiet):
+class CellBaskets(Quiet):
     """The distinct pairs of a cell and a basket, by cell and basket, and the number of records of each."""
 
     cell: Counts
@@ -47,11 +47,11 @@ class Pairs(Quiet):
     count: Counts
 
     @staticmethod
-    def gathered(cell: Counts, basket: Counts, count: Counts) -> Pairs:
+    def gathered(cell: Counts, basket: Counts, count: Counts) -> CellBaskets:
         """Join equal pairs and put them in order."""
         width = int(basket.max(initial=0)) + 1
         keys, number = np.unique(cell * width + basket, return_inverse=True)
-        return Pairs(keys // width, keys % width, weighted_counts(number.ravel(), count, len(keys)))
+        return CellBaskets(keys // width, keys % width, weighted_counts(number.ravel(), count, len(keys)))
 
     def __len__(self) -> int:
         return len(self.count)
@@ -68,7 +68,7 @@ class MixedTable(Quiet):
     """The same as it was declared, without that."""
 
     baskets: Baskets
-    pairs: Pairs
+    pairs: CellBaskets
     column: str
     """What the column of items is called, here and in the published file."""
 
@@ -146,7 +146,7 @@ def _has_any(baskets: Baskets, items: Counts) -> Counts:
 def mixed_table(
     table: Table,
     baskets: Baskets,
-    pairs: Pairs,
+    pairs: CellBaskets,
     column: str,
     sensitive: Named = (),
     notices: Sequence[str] = (),
@@ -159,7 +159,9 @@ def mixed_table(
     return MixedTable(table, declared, baskets, pairs, column, tuple(sensitive), tuple(notices))
 
 
-def _with_derived(table: Table, baskets: Baskets, pairs: Pairs, column: str, sensitive: Named) -> tuple[Table, Pairs]:
+def _with_derived(
+    table: Table, baskets: Baskets, pairs: CellBaskets, column: str, sensitive: Named
+) -> tuple[Table, CellBaskets]:
     """Divide the cells by the derived attribute, which is then the table's last sensitive one by name."""
     cells, values = table.cells, derived_values(baskets, sensitive)
     with named(f"{baskets.origin}: the sensitive items of column {column!r}"):
@@ -182,4 +184,4 @@ def _with_derived(table: Table, baskets: Baskets, pairs: Pairs, column: str, sen
     roles = replace(table.roles, sensitive=(*table.roles.sensitive, column))
     other = replace(table, roles=roles, hierarchies={**table.hierarchies, column: hierarchy})
     vars(other)["_counted"] = (divided, table.dropped, table.link)
-    return other, Pairs.gathered(number, pairs.basket, pairs.count)
+    return other, CellBaskets.gathered(number, pairs.basket, pairs.count)

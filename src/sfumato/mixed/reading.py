@@ -17,7 +17,7 @@ from sfumato.arrays import Counts
 from sfumato.engines import Engine, Reading, column_pairs, open_rows
 from sfumato.errors import BadInputError
 from sfumato.mixed.item_texts import Split, splitter
-from sfumato.mixed.mixed_table import MixedTable, Named, Pairs, mixed_table
+from sfumato.mixed.mixed_table import CellBaskets, MixedTable, Named, mixed_table
 from sfumato.phrases import counted
 from sfumato.quiet import Quiet
 from sfumato.table import Table
@@ -186,7 +186,7 @@ def tied(table: Table, held: HeldItems, column: str, named: str, tree: Any = Non
     kept = taken_rows(starts, once, first[present])
     baskets = _only_present(items, *kept, weights[present], table.engine.origin)
     baskets = with_tree(baskets, tree)
-    pairs = Pairs.gathered(held.cell, number[basket], held.count)
+    pairs = CellBaskets.gathered(held.cell, number[basket], held.count)
     roles = _notices_of(table, {column, named})
     table = replace(table, notices=())
     notices = (*roles, *held.notices, *baskets.notices)

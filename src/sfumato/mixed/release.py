@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.arrays import Codes, Counts
-from sfumato.mixed.anonymizers.placing import Placed
+from sfumato.mixed.anonymizers.placed import Placed
 from sfumato.mixed.mixed_table import MixedTable
 from sfumato.quiet import Quiet
 from sfumato.release import Release
@@ -26,7 +26,7 @@ SUPPRESSED = -1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Parts(Quiet):
+class ItemParts(Quiet):
     """Everything that stands for items somewhere in a release, each once."""
 
     labels: tuple[str, ...]
@@ -111,13 +111,13 @@ class PartsInUse:
         self.sizes.append(size)
         self.members.append(members)
 
-    def done(self) -> Parts:
+    def done(self) -> ItemParts:
         """Return all parts that came up."""
         lengths = [len(members) for members in self.members]
         items = np.fromiter((code for members in self.members for code in members), np.int32, sum(lengths))
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         assert len(set(self.labels)) == len(self.labels), "two different parts would look the same"
-        return Parts(tuple(self.labels), np.array(self.sizes, np.int64), starts, items, self.domain)
+        return ItemParts(tuple(self.labels), np.array(self.sizes, np.int64), starts, items, self.domain)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,7 +134,7 @@ class MixedRelease(Quiet):
     count: Counts
     """The rows: the distinct pairs of a group and a basket, by group and basket, and how many records each has."""
 
-    parts: Parts
+    parts: ItemParts
     part: Codes
     """For every item of every row's basket, one row after the other, what it is published as; -1 where it is not."""
 

@@ -15,8 +15,8 @@ from typing import Annotated, Any, ClassVar
 from sfumato.anonymizers import Brought, Maker, anonymizer
 from sfumato.errors import BadInputError
 from sfumato.mixed.anonymizers.grouped_items import Sets
-from sfumato.mixed.anonymizers.making import FORM, Recipe
 from sfumato.mixed.anonymizers.merging import Merging, NoMerging, merging
+from sfumato.mixed.anonymizers.recipe import FORM, MixedRecipe
 from sfumato.mixed.declaration import ItemsDeclaration, MixedDeclaration
 from sfumato.mixed.details import mixed_changes, mixed_details
 from sfumato.mixed.measures.scales import MixedScales, PreparedMixed
@@ -47,7 +47,7 @@ USUAL_ITEMS = candidate_maker(DEFAULT_MAKER)
 
 
 @dataclass(frozen=True)
-class MixedCandidate(Recipe, Settings):
+class MixedCandidate(MixedRecipe, Settings):
     """One release that could be made: who makes its groups and its items, what it must satisfy, what it may do."""
 
     form: ClassVar[str] = FORM

@@ -33,7 +33,7 @@ import numpy as np
 from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.configuration import Configured, Option, parse
 from sfumato.mixed.anonymizers.grouped_items import GroupedItems
-from sfumato.mixed.anonymizers.placing import Placed
+from sfumato.mixed.anonymizers.placed import Placed
 from sfumato.mixed.release import rows_of
 from sfumato.release import Release
 from sfumato.requirements import Requirement
@@ -143,7 +143,7 @@ def _ranks(values: Numbers) -> Counts:
 
 
 @dataclass
-class Group:
+class MergingGroup:
     """A group while groups are merged: its rows, its box, its sensitive counts, and what its items lose."""
 
     basket: Counts
@@ -174,7 +174,7 @@ class Merger:
             rows = slice(int(at[number]), int(at[number + 1]))
             self._mark(number, basket[rows])
             lost = self._loss(basket[rows], count[rows])
-            self.groups.append(Group(basket[rows], count[rows], [number], lost))
+            self.groups.append(MergingGroup(basket[rows], count[rows], [number], lost))
         self.relational = self._relational(self.lo, self.hi) * self.sizes
 
     def _mark(self, number: int, basket: Counts) -> None:
@@ -239,7 +239,7 @@ class Merger:
         loss = self._loss(basket, count)
         if loss > one.loss + two.loss - BETTER:
             return False
-        self.groups[seed] = Group(basket, count, one.members + two.members, loss)
+        self.groups[seed] = MergingGroup(basket, count, one.members + two.members, loss)
         self.alive[other] = False
         self.sizes[seed] += self.sizes[other]
         self.occurs[seed] |= self.occurs[other]

@@ -131,7 +131,7 @@ class Seen(Quiet):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Pairs(Quiet):
+class GroupPairs(Quiet):
     """Pairs of (sets of) groups that one person may be in."""
 
     earlier_sets: Sequence[tuple[int, ...]]
@@ -204,13 +204,13 @@ def _left(theirs: Counts, ours: Counts, q: Numbers) -> Numbers:
     return np.stack([total, share, distinct, loss, (distinct == 1) & several, share > alone + TOLERANCE], axis=1)
 
 
-def _members(pairs: Pairs, places: Counts) -> set[int]:
+def _members(pairs: GroupPairs, places: Counts) -> set[int]:
     """Return the groups of the later release that some pairs have."""
     return {group for later in np.unique(pairs.later[places]) for group in pairs.later_sets[later]}
 
 
 def _worst(
-    earlier: Seen, later: Seen, pairs: Pairs, place: int, theirs: Counts, ours: Counts, people: int
+    earlier: Seen, later: Seen, pairs: GroupPairs, place: int, theirs: Counts, ours: Counts, people: int
 ) -> WorstPair:
     e, l = int(pairs.earlier[place]), int(pairs.later[place])  # noqa: E741
     both = np.minimum(theirs[e], ours[l])
@@ -219,7 +219,7 @@ def _worst(
     return WorstPair(earlier.show(pairs.earlier_sets[e]), later.show(pairs.later_sets[l]), candidates, people)
 
 
-def _overlapping(earlier: Seen, later: Seen, notations: Mapping[str, Notation]) -> Pairs:
+def _overlapping(earlier: Seen, later: Seen, notations: Mapping[str, Notation]) -> GroupPairs:
     """Find the pairs of groups whose boxes overlap in the quasi-identifiers that both releases have."""
     shape = (len(earlier.boxes.codes), len(later.boxes.codes))
     if shape[0] * shape[1] > MOST_PAIRS:
@@ -245,10 +245,10 @@ def _overlapping(earlier: Seen, later: Seen, notations: Mapping[str, Notation]) 
         pairs.append(np.stack([groups, np.full(len(groups), later.group[box])], axis=1))
     both = np.unique(np.concatenate(pairs), axis=0)
     sets = [[(group,) for group in range(len(seen.profile.sizes))] for seen in (earlier, later)]
-    return Pairs(sets[0], sets[1], both[:, 0], both[:, 1], None)
+    return GroupPairs(sets[0], sets[1], both[:, 0], both[:, 1], None)
 
 
-def _shared(earlier: Seen, later: Seen, notations: Mapping[str, Notation], original: Counted | None) -> Pairs:
+def _shared(earlier: Seen, later: Seen, notations: Mapping[str, Notation], original: Counted | None) -> GroupPairs:
     """Find for every person of the original the groups of both releases that cover it."""
     assert original is not None
     points = TextCombinations.of(original, later.boxes.names)
@@ -269,4 +269,4 @@ def _shared(earlier: Seen, later: Seen, notations: Mapping[str, Notation], origi
     inside &= np.array([len(covering) > 0 for covering in our_groups])[our_number]
     key, number = np.unique(their_number[inside] * len(our_groups) + our_number[inside], return_inverse=True)
     totals = np.bincount(number, weights=people[inside], minlength=len(key)).astype(np.int64)
-    return Pairs(their_groups, our_groups, key // len(our_groups), key % len(our_groups), totals)
+    return GroupPairs(their_groups, our_groups, key // len(our_groups), key % len(our_groups), totals)

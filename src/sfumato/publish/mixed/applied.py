@@ -23,10 +23,10 @@ from sfumato.arrays import Codes, Counts, Flags
 from sfumato.engines import Reading, open_rows
 from sfumato.engines.places import input_files
 from sfumato.errors import BadInputError
-from sfumato.mixed.anonymizers.placing import Placed
+from sfumato.mixed.anonymizers.placed import Placed
 from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.reading import items_of_column, items_of_file, tied, with_items_of_file
-from sfumato.mixed.release import SUPPRESSED, MixedRelease, Parts
+from sfumato.mixed.release import SUPPRESSED, ItemParts, MixedRelease
 from sfumato.mixed.verification import verify
 from sfumato.mixed.writing import published_sheet, write_drafts
 from sfumato.publish.applied import Fitting, groups_left_out, nothing_left, published_groups
@@ -251,7 +251,7 @@ class MixedFitting:
         count = weighted_counts(which.ravel(), entries.count, len(distinct))
         return (distinct // width, distinct % width, count), first
 
-    def _parts(self) -> Parts:
+    def _parts(self) -> ItemParts:
         """Return everything that items are published as; of the items each stands for those that occur."""
         places, stands = self.data.baskets.places, self.mapping.stands_for
         members = [[places[item] for item in stands[name] if item in places] for name in self.texts]
@@ -259,7 +259,7 @@ class MixedFitting:
         items = np.array([code for one in members for code in sorted(one)], np.int32)
         sizes = np.array([len(stands[name]) for name in self.texts], np.int64)
         known = {item for one in (*stands.values(), *self.mapping.groups) for item in one}
-        return Parts(self.texts, sizes, starts, items, len(known))
+        return ItemParts(self.texts, sizes, starts, items, len(known))
 
 
 def _by_rows(row: Counts, text: Codes, wanted: Counts) -> Codes:

@@ -38,7 +38,7 @@ from sfumato.publish.audit.losses import observed_hierarchy
 from sfumato.publish.audit.question import AuditQuestion, Suppressed, WorstGroup, given_hierarchies
 from sfumato.publish.baskets.audit import stands_for
 from sfumato.publish.baskets.legend import Legend
-from sfumato.publish.mixed.coverage import Matching, Records
+from sfumato.publish.mixed.coverage import OriginalRecords, RowMatching
 from sfumato.publish.mixed.published import ItemSets, PublishedRecords, check_items, is_listed, item_sets
 from sfumato.quiet import Quiet
 from sfumato.requirements import All, Requirement
@@ -187,7 +187,7 @@ def audit_mixed(
     asked = Asked(question, items, separator, others)
     records = asked.records()
     against = None if source is None else _original(asked, source, original_separator)
-    meaning = Meaning.of(records.sets, against, tree, legend)
+    meaning = ItemMeaning.of(records.sets, against, tree, legend)
     notices = [*table.notices, *_notices(records, is_listed(file, items) or separator is not None)]
     by_sensitive, failed = dict(table.by_sensitive), list(table.failures)
     if sensitive_items:
@@ -266,14 +266,14 @@ def _opened(file: Source, question: AuditQuestion, items: str, original: Any, gi
     return source
 
 
-def _original(asked: Asked, source: Source, separator: str | None) -> Records:
+def _original(asked: Asked, source: Source, separator: str | None) -> OriginalRecords:
     """Count the original, and take its items apart."""
     check_items(source, asked.items, separator)
     question = asked.question
     counted = source.count([*question.quasi, asked.items, *asked.others])
     texts = counted.columns[asked.items].texts
     mark = separator or (None if is_listed(source, asked.items) else separator_of(texts))
-    return Records(counted, asked.items, item_sets(source, asked.items, texts, mark))
+    return OriginalRecords(counted, asked.items, item_sets(source, asked.items, texts, mark))
 
 
 def _others(file: Source, source: Source, named: Sequence[str], sensitive: Sequence[str]) -> tuple[str, ...]:
@@ -311,8 +311,8 @@ def _parts(
 def _against(
     asked: Asked,
     records: PublishedRecords,
-    against: Records,
-    meaning: Meaning,
+    against: OriginalRecords,
+    meaning: ItemMeaning,
     hierarchies: Any,
     local: bool,
     of_table: Coverage | None,
@@ -333,7 +333,7 @@ def _against(
         domain = given[name] if name in given else observed_hierarchy(name, against.counted)
         notations[name] = Notation(domain.with_missing() if "" in texts_in else domain, texts_in)
     places = Located.of(asked.question.covering(records.counted), against.counted, asked.question.quasi, notations)
-    matching = None if places is None else Matching(records, against, places, asked.others, meaning.items, local)
+    matching = None if places is None else RowMatching(records, against, places, asked.others, meaning.items, local)
     if matching is None or matching.places is None:
         assert of_table is not None
         return replace(of_table, checked=f"{of_table.checked}; items were not compared: there are too many pairs"), {}
@@ -404,7 +404,7 @@ def _notices(records: PublishedRecords, listed: bool) -> Iterator[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class Meaning:
+class ItemMeaning:
     """Which items every published text stands for, and how many: of a node of the tree all its leaves."""
 
     items: tuple[frozenset[str], ...]
@@ -412,7 +412,9 @@ class Meaning:
     domain: int
 
     @staticmethod
-    def of(sets: ItemSets, against: Records | None, tree: Hierarchy | None, legend: Legend | None) -> Meaning:
+    def of(
+        sets: ItemSets, against: OriginalRecords | None, tree: Hierarchy | None, legend: Legend | None
+    ) -> ItemMeaning:
         """Read every text: as an item of the original, a node of the tree, by the legend, or as a set."""
         known = set() if against is None else set(against.sets.labels)
         if against is None:
@@ -429,7 +431,7 @@ class Meaning:
             len(one) if label in known else widths.get(label, len(one))
             for label, one in zip(sets.labels, named, strict=True)
         )
-        return Meaning(named, tuple(sizes), len(items) if tree is None else tree.size)
+        return ItemMeaning(named, tuple(sizes), len(items) if tree is None else tree.size)
 
 
 def _values(sets: ItemSets, meant: Sequence[frozenset[str]], named: Mapping[str, frozenset[str]]) -> list[str]:
@@ -453,9 +455,9 @@ def _values(sets: ItemSets, meant: Sequence[frozenset[str]], named: Mapping[str,
 
 def _profile(
     records: PublishedRecords,
-    against: Records | None,
+    against: OriginalRecords | None,
     named: Mapping[str, frozenset[str]],
-    meaning: Meaning,
+    meaning: ItemMeaning,
     column: str,
 ) -> Profile:
     """Count the sensitive items that records show in every group, and in the table that is compared with."""
@@ -468,7 +470,7 @@ def _profile(
     return Profile.of(baseline(column, table, weights, texts.texts, None), texts, records.group, records.counted.counts)
 
 
-def _named(names: Sequence[str], against: Records | None, tree: Hierarchy | None) -> dict[str, frozenset[str]]:
+def _named(names: Sequence[str], against: OriginalRecords | None, tree: Hierarchy | None) -> dict[str, frozenset[str]]:
     """Say which items every named sensitive item or node is."""
     nodes: dict[str, frozenset[str]] = {}
     if tree is not None:

@@ -29,7 +29,7 @@ Kind = tuple[int, tuple[str, ...], frozenset[str]]
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class OriginalRecords:
     """The records of the original: counted tuples, and the set of items of each."""
 
     counted: Counted
@@ -55,11 +55,11 @@ def texts_of(counted: Counted, names: Sequence[str]) -> Iterator[tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Matching:
+class RowMatching:
     """The kinds of published rows and of original records, and which rows each record can be."""
 
     published: PublishedRecords
-    original: Records
+    original: OriginalRecords
     located: Located
     others: tuple[str, ...]
     readings: Sequence[frozenset[str]]

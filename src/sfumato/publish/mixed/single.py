@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sfumato.engines.formulas import formula_notice
-from sfumato.mixed.anonymizers.making import Recipe
+from sfumato.mixed.anonymizers.recipe import MixedRecipe
 from sfumato.mixed.details import mixed_changes
 from sfumato.mixed.measures.scales import MixedMeasures, MixedScales
 from sfumato.mixed.mixed_table import MixedTable
@@ -23,7 +23,7 @@ from sfumato.words.points import ARROWS, measure_lines
 from sfumato.words.sentences import Subject, sentences
 
 
-def single_mixed(data: MixedTable, recipe: Recipe, target: Target, clock: Clock) -> Single:
+def single_mixed(data: MixedTable, recipe: MixedRecipe, target: Target, clock: Clock) -> Single:
     """Make a release of a table with items, measure it and write it."""
     recipe.check(data)
     release = recipe.make(data)
@@ -59,7 +59,7 @@ def single_mixed(data: MixedTable, recipe: Recipe, target: Target, clock: Clock)
     return Single(files, notices, values, [*_lines(release, recipe, target.path), *legends, *_measured(data, measured)])
 
 
-def _lines(release: MixedRelease, recipe: Recipe, path: Path) -> list[str]:
+def _lines(release: MixedRelease, recipe: MixedRecipe, path: Path) -> list[str]:
     """Say what was written and what it achieves."""
     data = release.data
     rows, groups = counted(release.records, "record"), counted(release.relational.groups, "group")

@@ -22,7 +22,7 @@ from sfumato.configuration import check_choice
 from sfumato.errors import BadInputError
 from sfumato.mixed.anonymizers.grouped_items import SETS, GroupedItems, Sets, check_limit
 from sfumato.mixed.anonymizers.merging import Bounded, Merger, Merging, NoMerging, merging
-from sfumato.mixed.anonymizers.placing import Placed, placed
+from sfumato.mixed.anonymizers.placed import Placed, placed
 from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.policy import MixedRequirement, mixed_requirement
 from sfumato.mixed.release import MixedRelease, rows_of
@@ -37,7 +37,7 @@ FORM: Form = "generalization"
 
 
 @dataclass(frozen=True)
-class Recipe:
+class MixedRecipe:
     """How a release is made: who makes the groups, who the items, and what may be lost."""
 
     anonymizer: Maker
@@ -144,7 +144,7 @@ def anonymize_mixed(
     >>> release.records, release.relational.groups
     (4, 2)
     """
-    recipe = Recipe(
+    recipe = MixedRecipe(
         anonymizer(maker) if isinstance(maker, str) else maker,
         mixed_requirement(require) if isinstance(require, str) else require,
         candidate_maker(item_maker) if isinstance(item_maker, str) else item_maker,
