@@ -8,6 +8,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,15 @@ def test_only_engines_touch_rows_and_their_files():
 def test_no_folder_has_more_files_side_by_side_than_a_stranger_can_look_through():
     for folder in [SOURCES, *(path for path in SOURCES.rglob("*") if path.is_dir())]:
         assert len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) <= 15, folder
+
+
+def test_no_two_classes_are_called_by_one_name():
+    places = defaultdict(list)
+    for path in SOURCES.rglob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(str(path.relative_to(SOURCES)))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
 def test_what_the_page_on_extending_says_works_as_it_stands(tmp_path):

@@ -11,7 +11,7 @@ from sfumato.commands.common import announce_first_run, say, tell
 from sfumato.commands.groups import AsJson, OfBaskets, TextReading, Writing, refuse
 
 if TYPE_CHECKING:
-    from sfumato.publish.recoded import Recoded
+    from sfumato.publish.recoded import RecodedFile
     from sfumato.transactions.files.declaration import BasketsDeclaration
 
 
@@ -68,7 +68,7 @@ def apply(
     say(recoded.values(written), recoded.lines(written), as_json)
 
 
-def _table(mapping: Path, table: str, reading: TextReading, rest: str) -> Recoded:
+def _table(mapping: Path, table: str, reading: TextReading, rest: str) -> RecodedFile:
     """Recode a new table."""
     from sfumato.publish import apply as applied
     from sfumato.publish import read_mapping
@@ -78,7 +78,7 @@ def _table(mapping: Path, table: str, reading: TextReading, rest: str) -> Recode
     return applied(known, table, rest, **reading.declared())  # type: ignore[arg-type]
 
 
-def _mixed(mapping: Path, table: str, items_file: str | None, reading: TextReading, rest: str) -> Recoded:
+def _mixed(mapping: Path, table: str, items_file: str | None, reading: TextReading, rest: str) -> RecodedFile:
     """Recode new records with items."""
     from sfumato.publish.mixed.applied import apply_mixed
     from sfumato.publish.mixed.mapping import read_mixed_mapping
@@ -88,7 +88,7 @@ def _mixed(mapping: Path, table: str, items_file: str | None, reading: TextReadi
     return apply_mixed(known, table, rest, items_file, **reading.declared())  # type: ignore[arg-type]
 
 
-def _baskets(mapping: Path, declared: BasketsDeclaration, rest: str) -> Recoded:
+def _baskets(mapping: Path, declared: BasketsDeclaration, rest: str) -> RecodedFile:
     """Recode new baskets."""
     from sfumato.publish.baskets.applied import apply_baskets, read_basket_mapping
 

@@ -25,7 +25,7 @@ from sfumato.engines import Reading, open_rows
 from sfumato.publish.audit.audit import Audit
 from sfumato.publish.formulas import written_formulas
 from sfumato.publish.mapping import Mapping, find_boxes
-from sfumato.publish.recoded import LeftOut, Recoded, Rest, Source, UnknownValues
+from sfumato.publish.recoded import LeftOut, NewData, RecodedFile, Rest, UnknownValues
 from sfumato.publish.written_table import audit_written
 from sfumato.release import Release, format_of, generalization
 from sfumato.release.writing import write_drafts
@@ -34,7 +34,7 @@ from sfumato.table.table import with_roles
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Applied(Recoded):
+class Applied(RecodedFile):
     """A new table recoded."""
 
     use_of_ledger: ClassVar[str] = "Kept in {1}: `sfumato audit {0} --with {1} ...` looks at everything published so."
@@ -44,10 +44,10 @@ class Applied(Recoded):
     left_out: LeftOut
 
     @property
-    def source(self) -> Source:
+    def source(self) -> NewData:
         """The new table."""
         engine = self.release.table.engine
-        return Source(engine.origin, engine.notices, engine.digest)
+        return NewData(engine.origin, engine.notices, engine.digest)
 
     def draft(self, drafts: Sequence[Path], path: Path, layout: str, escape: bool) -> Entries[str, int]:
         """Write the rows, shuffled."""

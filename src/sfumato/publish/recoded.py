@@ -153,7 +153,7 @@ class Written(Quiet):
     ledger: Path | None = None
 
 
-class Source(NamedTuple):
+class NewData(NamedTuple):
     """Where new data come from."""
 
     origin: str
@@ -161,7 +161,7 @@ class Source(NamedTuple):
     digest: Callable[[], str]
 
 
-class Recoded(Quiet, ABC):
+class RecodedFile(Quiet, ABC):
     """New data recoded, and what was left out of them."""
 
     called: ClassVar[str] = "records"
@@ -180,7 +180,7 @@ class Recoded(Quiet, ABC):
 
     @property
     @abstractmethod
-    def source(self) -> Source:
+    def source(self) -> NewData:
         """The new data, all of them."""
 
     @cached_property

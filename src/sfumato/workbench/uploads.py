@@ -1,7 +1,7 @@
 """Receiving a file: into a folder of its own among the uploads, by a name that is harmless, up to a limit.
 
 The folder of all uploads is private, and goes with the workbench; one that a killed workbench left is removed by the
-next (`process.spilling` knows how).
+next (`process.spill` knows how).
 """
 
 from __future__ import annotations

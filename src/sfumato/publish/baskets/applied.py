@@ -25,7 +25,7 @@ from sfumato.publish.baskets.audit import BasketAudit, audit_baskets
 from sfumato.publish.baskets.mapping import KIND, SCHEMA, WORDS
 from sfumato.publish.baskets.publication import columns_of
 from sfumato.publish.ledger import file_digest
-from sfumato.publish.recoded import LeftOut, Recoded, Rest, Source, UnknownValues
+from sfumato.publish.recoded import LeftOut, NewData, RecodedFile, Rest, UnknownValues
 from sfumato.quiet import Quiet
 from sfumato.release import format_of
 from sfumato.tradeoff.choice.exposure import shown_baskets
@@ -71,7 +71,7 @@ def read_basket_mapping(path: Path) -> BasketMapping:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AppliedBaskets(Recoded):
+class AppliedBaskets(RecodedFile):
     """New baskets recoded."""
 
     called: ClassVar[str] = "baskets"
@@ -83,9 +83,9 @@ class AppliedBaskets(Recoded):
     """All of them, also those that are left out."""
 
     @property
-    def source(self) -> Source:
+    def source(self) -> NewData:
         """The new baskets."""
-        return Source(self.baskets.origin, self.baskets.notices, lambda: self.baskets.digest)
+        return NewData(self.baskets.origin, self.baskets.notices, lambda: self.baskets.digest)
 
     @property
     def inputs(self) -> list[Path]:

@@ -34,7 +34,7 @@ from sfumato.publish.formulas import written_formulas
 from sfumato.publish.mixed.audit import MixedAudit
 from sfumato.publish.mixed.mapping import MixedMapping
 from sfumato.publish.mixed.publication import audit_of
-from sfumato.publish.recoded import LeftOut, Recoded, Rest, Source, UnknownValues
+from sfumato.publish.recoded import LeftOut, NewData, RecodedFile, Rest, UnknownValues
 from sfumato.release import generalization
 from sfumato.table import Assignment, distinct_rows, weighted_counts
 from sfumato.table.table import with_roles
@@ -48,7 +48,7 @@ UNKNOWN = -2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AppliedMixed(Recoded):
+class AppliedMixed(RecodedFile):
     """New records with items recoded."""
 
     release: MixedRelease
@@ -57,10 +57,10 @@ class AppliedMixed(Recoded):
     items_file: str | None = None
 
     @property
-    def source(self) -> Source:
+    def source(self) -> NewData:
         """The new records with their items."""
         data = self.release.data
-        return Source(data.origin, data.notices, lambda: data.digest)
+        return NewData(data.origin, data.notices, lambda: data.digest)
 
     @property
     def inputs(self) -> list[Path]:
