@@ -103,6 +103,21 @@ def test_the_promise_is_counted_again() -> None:
     assert not Path("out.csv").exists()
 
 
+@pytest.mark.parametrize(
+    "wanted", ["privacy-constraints k=3 file=known.txt", "rho-uncertainty rho=0.9 sensitive=c m=1"]
+)
+def test_the_promise_may_name_an_item_that_nobody_has_today(wanted: str) -> None:
+    Path("known.txt").write_text("a b\nb c\n")
+    baskets = baskets_of([["a", "b"], ["a"], ["b", "c"], ["c"], ["d"]] * 6)
+    keys = np.array([0, 0, 1, -1])
+    mapping = mapping_file(global_release(baskets, set_recoding(baskets.items, keys)), wanted)
+    Path("new.txt").write_text("a b\na\nb\nd\n")
+    ended = run("apply", mapping, "new.txt", "--to", "out.csv")
+    assert ended.returncode == 0, ended.stderr
+    [kept] = read_ledger(Path("m.json.ledger.jsonl"))
+    assert kept.entry.confirmed["items_suppressed"] == pytest.approx(1 / 3)  # d, of a, b and d
+
+
 def test_pieces_recode_nothing_new() -> None:
     rows = [[f"i{n % 7}", f"i{n % 5}"] for n in range(40)]
     release = anonymize_baskets(baskets_of(rows), "k-anonymity k=4", "partition")

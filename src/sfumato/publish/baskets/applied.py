@@ -117,11 +117,18 @@ class AppliedBaskets(RecodedFile):
         """Audit the draft with the new baskets at hand; of what is promised, by what the mapping says."""
         wanted, known = str(self.mapping.requirement), dict(self.mapping.published)
         at = columns_of(layout)
-        of = self.release.baskets
-        verdict = audit_baskets(drafts[0], wanted, of, None, known, False, **at, escaped_formulas=escape)
+        verdict = audit_baskets(
+            drafts[0], wanted, self._with_all_items(), None, known, False, **at, escaped_formulas=escape
+        )
         if why := shown_baskets(verdict.measures, self.mapping.requirement):
             raise InfeasibleError(f"{self.source.origin}: recoded by this mapping it {why}; make a new release")
         return verdict
+
+    def _with_all_items(self) -> Baskets:
+        """Return the baskets with all items that the mapping knows: the promise may name one that nobody has."""
+        of, mapping = self.release.baskets, self.mapping
+        known = [item for items in (*mapping.published.values(), mapping.suppressed) for item in items]
+        return replace(of, items=(*of.items, *(item for item in known if item not in of.places)))
 
 
 def apply_baskets(mapping: BasketMapping, baskets: Baskets, rest: Rest = "refuse") -> AppliedBaskets:

@@ -353,7 +353,8 @@ def losses(read: PublishedBaskets, original: Baskets, readings: Mapping[str, fro
     for code, support in enumerate(supports):
         size = sizes[shown_as[code]] if code in shown_as else domain
         lost += Fraction(size, domain) * support if size > 1 or code not in shown_as else 0
-    gone = [code for code in range(len(supports)) if code not in shown_as]
+    had = [code for code, support in enumerate(supports) if support]  # of all that are known
+    gone = [code for code in had if code not in shown_as]
     records = read.supports
     loss = sum(
         (Fraction(2 ** sizes[label] - 1, 2**domain - 1) * Fraction(n, original.size) for label, n in records.items()),
@@ -363,7 +364,7 @@ def losses(read: PublishedBaskets, original: Baskets, readings: Mapping[str, fro
         "ncp": float(lost / max(total, 1)),
         **({"ul": float(loss)} if float(loss) >= SMALLEST or not loss else {}),  # a small loss must not read as none
         "ul_log2": log2(loss.numerator) - log2(loss.denominator) if loss else -inf,
-        "items_suppressed": len(gone) / max(len(supports), 1),
+        "items_suppressed": len(gone) / max(len(had), 1),
         "occurrences_suppressed": sum(supports[code] for code in gone) / max(total, 1),
     }
 
