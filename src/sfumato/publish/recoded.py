@@ -281,7 +281,7 @@ class RecodedFile(Quiet, ABC):
             "left_out": self.left_out.content(),
             **self._amounts(written),
             "files": [str(file) for file in written.files],
-            "ledger": str(written.ledger),
+            "ledger": None if written.ledger is None else str(written.ledger),
         }
 
     def lines(self, written: Written) -> list[str]:
@@ -292,7 +292,7 @@ class RecodedFile(Quiet, ABC):
         return [
             f"Wrote {' and '.join(map(str, files))}: {counted(written.audit.records, 'record')}{groups}{items}.",
             *self.confirmed(),
-            self.use_of_ledger.format(files[0], written.ledger),
+            *([] if written.ledger is None else [self.use_of_ledger.format(files[0], written.ledger)]),
             *self.left_out.lines(),
         ]
 
