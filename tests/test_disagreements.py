@@ -36,11 +36,10 @@ def mapped(points, axes=("p_loss", "u_loss")):
 
 
 def third(values, own, better):
-    """The rule, counted one by one: good, bad or neither."""
-    above = sum(v < own if better == "lower" else v > own for v in values)
-    below = sum(v > own if better == "lower" else v < own for v in values)
-    sides = [name for name, number in (("good", above), ("bad", below)) if number < len(values) / 3]
-    return sides[0] if len(sides) == 1 else ""
+    """The rule, counted one by one: good, bad or neither; a release counts among those that are as good as it."""
+    above = sum(v <= own if better == "lower" else v >= own for v in values)
+    below = sum(v >= own if better == "lower" else v <= own for v in values)
+    return "good" if above <= len(values) / 3 else "bad" if below <= len(values) / 3 else ""
 
 
 NAMES = ("p_loss", "definetti_accuracy", "u_loss", "u_loss_em", "k")

@@ -27,6 +27,16 @@ def listed(parts: Iterable[object]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
+def either(parts: Iterable[object]) -> str:
+    """Join alternatives.
+
+    >>> either(["a", "b", "c"]), either(["a"])
+    ('a, b or c', 'a')
+    """
+    *others, last = [str(part) for part in parts] or [""]
+    return f"{', '.join(others)} or {last}" if others else last
+
+
 SMALLEST = 1e-12
 """What is closer to zero than this is written as 0."""
 

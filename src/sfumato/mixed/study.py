@@ -233,6 +233,7 @@ def measured_mixed(candidate: MixedCandidate, prepared: PreparedMixed) -> Point:
         measured = prepared.measure(release)
         return {
             "measures": dict(measured.values),
+            "by_sensitive": measured.relational.of_columns,
             "published": promised_risk(candidate, prepared.scales),
             "details": mixed_details(release, measured.relational),
             "changes": mixed_changes(release),

@@ -104,7 +104,11 @@ def _uses(decision: Decision) -> list[str]:
     utility = [name for name, measure in MEASURES.items() if measure.kind == "utility" and not name.endswith("_em")]
     measured = {name: point.measures[name] for name in utility if name in point.measures}
     first = headlines(map_, point)[2].said
-    more = [sentence for sentence in sentences(measured, Subject.of(map_)).values() if sentence not in first]
+    more = [
+        sentence
+        for sentence in sentences(measured, Subject.of(map_), point.by_sensitive).values()
+        if sentence not in first
+    ]
     return [first, *dict.fromkeys(more)][:MOST_USES]
 
 
@@ -121,21 +125,25 @@ def _decided(certificate: Mapping[str, Any], decision: Decision) -> list[tuple[s
         ("Data", f"{normpath(origin['table'])}, {records}, SHA-256 {origin['sha256'][:12]}"),
         ("Study", f"{decision.map_.study.name}: {candidates} on one map"),
         ("Chosen", f"point {point.id}: {settings(point)}"),
-        ("Required", _required(certificate["promise"])),
+        *_promised(certificate),
         ("For whom", whom),
         ("Made", f"{certificate['made'][:10]}, sfumato {certificate['versions']['sfumato']}"),
     ]
 
 
-def _required(promise: Mapping[str, Any]) -> str:
-    """Write what was required; of a noisy draw, its budget."""
+def _promised(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Write what was required, and the promise where the file keeps more; of a noisy draw, its budget."""
+    promise = certificate["promise"]
     if "claimed" in promise:
-        return f"nothing: it was made elsewhere; claimed for it: {promise['claimed'] or 'nothing'}"
+        return [("Required", f"nothing: it was made elsewhere; claimed for it: {promise['claimed'] or 'nothing'}")]
     if "requirement" in promise:
-        return str(promise["requirement"])
+        promised = str(promise["requirement"])
+        required = certificate["for_your_eyes"].get("required", promised)
+        more = [("Promised", f"{promised} (checked on the file)")] if promised != required else []
+        return [("Required", required), *more]
     private = promise["differential_privacy"]
     delta = f", delta {private['delta']:g}" if "delta" in private else ""
-    return f"differential privacy, epsilon {private['epsilon']:g}{delta}"
+    return [("Required", f"differential privacy, epsilon {private['epsilon']:g}{delta}")]
 
 
 def recipient_named(name: str | None) -> Recipient | None:

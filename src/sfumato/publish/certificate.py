@@ -89,6 +89,7 @@ def internal(certificates: Sequence[Path]) -> Sequence[Path]:
 
 def public_certificate(
     candidate: Candidate,
+    promised: Requirement,
     columns: ReleasedColumns,
     files: Mapping[str, Path],
     alone: FileAlone,
@@ -97,14 +98,15 @@ def public_certificate(
 ) -> dict[str, Any]:
     """Write the certificate for everybody, of the settings and of what the file shows by itself.
 
+    `promised` is the strongest requirement of the kinds asked for that the file keeps.
     `files` are the written files by their final names; the texts of `cautions` and `meanings` are for everybody.
     """
     names = list(files)
     return {
         **head(files, alone.rows),
         "promise": {
-            "requirement": str(candidate.requirement),
-            "parts": [_part(part, candidate.form, columns, alone) for part in candidate.requirement.parts],
+            "requirement": str(promised),
+            "parts": [_part(part, candidate.form, columns, alone) for part in promised.parts],
             "form": candidate.form,
             "suppress_at_most": candidate.suppress,
             "checked_on_the_file": True,
@@ -163,6 +165,7 @@ def certificate(
         "verify": publisher_check([file["name"] for file in outside["files"]], candidate.form, parts, study, household),
         "for_your_eyes": {
             "note": EYES,
+            "required": str(candidate.requirement),
             "done": changes_sentence(column_changes(release), release.suppressed, release.cells.records),
             "relative_to": "the table",
             "measures": dict(checked.measures),

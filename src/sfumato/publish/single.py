@@ -114,6 +114,7 @@ def single_release(
         "dropped": table.dropped,
         "anonymizer": str(maker),
         "requirement": str(wanted),
+        "promise": str(wanted.strengthen(measured.values, measured.by_sensitive)),
         "form": form,
         "groups": release.groups,
         "changes": column_changes(release),
@@ -136,7 +137,12 @@ def release_lines(
 ) -> list[str]:
     """Say in words what was written and what it achieves."""
     rows, groups = counted(release.assignment.records, "record"), counted(release.groups, "group")
-    lines = [f"Wrote {' and '.join(map(str, files))}: {rows} in {groups}.", f"Every group satisfies: {wanted}"]
+    promised = wanted.strengthen(measured.values, measured.by_sensitive)
+    required = "" if promised == wanted else f" (required: {wanted})"
+    lines = [
+        f"Wrote {' and '.join(map(str, files))}: {rows} in {groups}.",
+        f"Every group satisfies: {promised}{required}",
+    ]
     if release.histograms is None:
         lines.append("(No sensitive attribute is published, so what this says of sensitive values holds of itself.)")
     if release.form == "bucketization":
@@ -150,7 +156,7 @@ def release_lines(
     lines.append(wrapped(f"What was done: {done}").lstrip())
     several = ", of the worst sensitive attribute where there are several" if len(measured.by_sensitive) > 1 else ""
     sentences_by_measure = sentences(
-        measured.values, Subject(tuple(measured.by_sensitive), records=release.cells.records)
+        measured.values, Subject(tuple(measured.by_sensitive), records=release.cells.records), measured.by_sensitive
     )
     return [*lines, "", f"Measured{several} {ARROWS}:", *measure_lines(measured.values, sentences_by_measure)]
 
@@ -227,7 +233,7 @@ def single_baskets(
     rows, items = counted(baskets.size, "record"), counted(len(baskets.items), "item")
     lines = [
         f"Wrote {target.path}: {rows}, {items} published as {len(release.labels):,}, by {maker.in_words()}.",
-        f"In it {wanted.rule_in_words()}.",
+        f"In it {wanted.strengthen(measures).rule_in_words()}.",
         *(legend_line(file, len(names.legend)) for file in files[1:]),
         f"What was done: {changes_sentence({'items': item_changes(release)})}",
         "",

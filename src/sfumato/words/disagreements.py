@@ -7,7 +7,7 @@ from statistics import median
 from sfumato.measures import MEASURES
 from sfumato.phrases import counted, listed, number, percent
 from sfumato.tradeoff import Point
-from sfumato.tradeoff.disagreements import Disagreement, Disagreements, StandingByMeasure
+from sfumato.tradeoff.disagreements import Disagreement, Disagreements, StandingByMeasure, attacked_column
 
 THIRDS = {
     ("risk", "good"): "safer",
@@ -34,9 +34,9 @@ def rule(disagreements: Disagreements) -> str:
     """Say when a release looks good or bad, and by what."""
     pairs = [f"{axis} with {listed(others)}" for axis, others in disagreements.compared.items()]
     return (
-        f"Among {counted(len(disagreements.releases), 'release')}, one looks good by a measure when fewer than a third "
-        "are better by it, and bad when fewer than a third are worse; when both hold it looks neither; an attack "
-        f"counts against a release only where it beats its baseline. Compared were {listed(pairs)}."
+        f"Among {counted(len(disagreements.releases), 'release')}, one looks good by a measure when at most a third, "
+        "itself included, are as good or better, and bad when at most a third are as bad or worse; an attack counts "
+        f"against a release only where it beats its baseline. Compared were {listed(pairs)}."
     )
 
 
@@ -54,12 +54,13 @@ def tally(disagreements: Disagreements) -> str:
 
 def readers(disagreements: Disagreements) -> str:
     """Say what reading across groups gives the researcher and the adversary; nothing where it was not measured."""
-    known = [point.measures for point in disagreements.releases if point.has(READ)]
+    known = [point for point in disagreements.releases if point.has(READ)]
     if not known:
         return ""
-    plain, clever = (number(median(measures[name] for measures in known)) for name in ("u_loss", "u_loss_em"))
-    right = percent(median(measures["definetti_accuracy"] for measures in known))
-    usual = percent(median(measures["definetti_accuracy"] - measures["definetti_gain"] for measures in known))
+    plain, clever = (number(median(point.measures[name] for point in known)) for name in ("u_loss", "u_loss_em"))
+    attacked = [attacked_column(point, "definetti_accuracy") for point in known]
+    right = percent(median(own["definetti_accuracy"] for own in attacked))
+    usual = percent(median(own["definetti_accuracy"] - own["definetti_gain"] for own in attacked))
     return (
         f"Half of the releases cost a researcher who assumes uniformity a u_loss of at most {plain}, and one who "
         f"learns across groups (u_loss_em) at most {clever}. The same inference serves an adversary who knows "
@@ -74,7 +75,7 @@ def _place(standing: StandingByMeasure) -> str:
 
 def _beside(point: Point, measure: str) -> str:
     """Say what an attack's accuracy is to be held against."""
-    measures = point.measures
+    measures = attacked_column(point, measure)
     if measure == "definetti_accuracy" and "definetti_gain" in measures:
         usual = measures[measure] - measures["definetti_gain"]
         return (

@@ -138,6 +138,7 @@ def audit(
     memory: str | None = None,
     spill: str | None = None,
     apart: Sequence[str] = (),
+    strongest: bool = False,
 ) -> Audit:
     """Measure any published file from what stands in it.
 
@@ -156,6 +157,7 @@ def audit(
     written, where that is found out wrongly: what is published is compared with what its values mean. `engine`
     names who reads the published files; beyond `memory` (`"4GB"`) an engine works on disk, in a private folder of
     `spill`. Columns that are compared elsewhere stay `apart`.
+    With `strongest` the requirement that is judged is the strongest of its kind that the file keeps.
     """
     if require is not None:
         requirement(require)
@@ -215,12 +217,17 @@ def audit(
     given = given_hierarchies(asked, original, hierarchies)
     before = earlier_files(earlier, file.origin)
     sources = [open_published(one.file, replace(laid_out, escaped=one.escaped)) for one in before.files]
-    answer = _answer(asked, given, require, sources, before.named)
+    answer = _answer(asked, given, require, sources, before.named, strongest)
     return replace(answer, notices=(*answer.notices, *before.notices))
 
 
 def _answer(
-    asked: AuditQuestion, given: Mapping[str, Hierarchy], require: str | None, earlier: Sequence[Source], named: bool
+    asked: AuditQuestion,
+    given: Mapping[str, Hierarchy],
+    require: str | None,
+    earlier: Sequence[Source],
+    named: bool,
+    strongest: bool,
 ) -> Audit:
     counts = [asked.count((name,)) for name in asked.sensitive] or [asked.count(())]
     plain, left_out = counts[0]
@@ -258,6 +265,12 @@ def _answer(
     ungrouped = matching if matching is not None and not grouped else None
     repeated = _repeated(asked, given, earlier, attributes, named)
     notices += repeated.notices
+    failed: tuple[Failure, ...] = ()
+    stronger = str(requirement(require).strengthen(measures, by_sensitive)) if require and strongest else require
+    for judged in dict.fromkeys((stronger, require)):
+        failed, require = _failures(asked, judged, attributes, one, sizes, ungrouped), judged
+        if not failed:
+            break
     return Audit(
         file=asked.file.origin,
         records=plain.records,
@@ -272,7 +285,7 @@ def _answer(
         uniques=int((alike == 1).sum()) if matching is None else matching.uniques,
         missing=asked.missing,
         require=require,
-        failures=_failures(asked, require, attributes, one, sizes, ungrouped),
+        failures=failed,
         coverage=checked,
         repeated=repeated.intersections,
         differences=repeated.differences,

@@ -1,0 +1,228 @@
+"""Every sentence about a release is true of the written file: counted here by plain Python."""
+
+import csv
+import json
+import random
+import re
+from collections import Counter, defaultdict
+from dataclasses import replace
+
+import pytest
+
+from command_line import run
+from sfumato.tradeoff import read_map
+from sfumato.words.headlines import headlines
+
+QUASI, SENSITIVE, NEUTRAL = ("age", "sex"), ("health", "smoker"), ("hand", "sport")
+STUDY = """
+schema = 1
+name = "survey"
+
+[table]
+source = "survey.csv"
+quasi = ["age", "sex"]
+sensitive = ["health", "smoker"]
+neutral = ["hand", "sport"]
+
+[scales]
+min_support = 0.2
+reader = "em"
+
+[[candidates]]
+anonymizers = ["mondrian"]
+requirements = ["k-anonymity k=3", "k-anonymity k=5", "k-anonymity k=9", "k-anonymity k=12", "k-anonymity k=20"]
+suppress = [0.0, 0.05]
+
+[[candidates]]
+anonymizers = ["mondrian"]
+requirements = ["k-anonymity k=4 & l-diversity l=1.01 variant=frequency on=\\"health\\""]
+
+[[candidates]]
+anonymizers = ["without-quasi", "original"]
+"""
+
+
+def survey(rows=150, seed=5):
+    """Draw people: `smoker` is `no` for most of them and has nothing to do with age, `health` has."""
+    draw = random.Random(seed)
+    for _ in range(rows):
+        age = draw.randint(20, 69)
+        ill = draw.random() < age / 80
+        yield {
+            "age": age,
+            "sex": draw.choice("mf"),
+            "health": draw.choice(["poor", "fair"]) if ill else "good",
+            "smoker": draw.choices(["no", "yes"], [83, 17])[0],
+            "hand": draw.choices(["right", "left"], [9, 1])[0],
+            "sport": draw.choice(["none", "some", "much"]),
+        }
+
+
+def write(path, records):
+    records = list(records)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(records[0]))
+        writer.writeheader()
+        writer.writerows(records)
+    return path
+
+
+def rows_of(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def groups_of(rows, columns=QUASI):
+    """Bring the rows together that show the same texts."""
+    groups = defaultdict(list)
+    for row in rows:
+        groups[tuple(row[name] for name in columns)].append(row)
+    return list(groups.values())
+
+
+def share_of_commonest(rows, column):
+    return max(Counter(row[column] for row in rows).values()) / len(rows)
+
+
+@pytest.fixture(scope="module")
+def walk(tmp_path_factory):
+    """A study of a table with two sensitive and two neutral columns, explored."""
+    folder = tmp_path_factory.mktemp("statements")
+    write(folder / "survey.csv", survey())
+    (folder / "study.toml").write_text(STUDY, encoding="utf-8")
+    explored = run("explore", "study.toml", "--out", "map", "--workers", 1, cwd=folder)
+    assert explored.returncode == 0, explored.stderr
+    return folder, explored.stdout
+
+
+def released(walk, point, name):
+    """Write the file of a point once, with its certificates; return its path and what was said."""
+    folder, _ = walk
+    said = run("release", "map", "--point", point.id, "--to", name, "--force", cwd=folder)
+    assert said.returncode == 0, said.stderr
+    return folder / name, said.stdout
+
+
+def point_of_map(walk, requirement, suppress=0.0):
+    map_ = read_map(walk[0] / "map")
+    return map_, next(
+        p
+        for p in map_.points
+        if p.requirement == requirement and not p.is_baseline and p.candidate.suppress == suppress
+    )
+
+
+# -- several sensitive columns
+
+
+def test_every_sentence_about_a_sensitive_value_names_its_column_and_its_base_rate(walk):
+    """Of `smoker` the attack gains nothing: it is right as often as who always says `no`."""
+    original = rows_of(walk[0] / "survey.csv")
+    base = {name: share_of_commonest(original, name) for name in SENSITIVE}
+    map_, point = point_of_map(walk, "k-anonymity k=5")
+    for name in SENSITIVE:
+        own = point.by_sensitive[name]
+        assert own["attack_accuracy"] / (1 + own["empirical_breach"]) == pytest.approx(base[name])
+    said = headlines(map_, point)[1].said
+    assert "whichever" not in said and " or " not in said
+    for name in SENSITIVE:
+        sentence = next(each for each in re.split(r"(?<=\.) ", said) if "right" in each and name in each)
+        assert "without the data" in sentence
+
+
+def test_the_worst_group_is_said_before_the_average(walk):
+    map_, point = point_of_map(walk, "k-anonymity k=9")
+    path, _ = released(walk, point, "worst.csv")
+    worst = {name: max(share_of_commonest(g, name) for g in groups_of(rows_of(path))) for name in SENSITIVE}
+    said = headlines(map_, point)[1].said
+    for name in SENSITIVE:
+        told = (
+            "everybody has the same" if worst[name] == 1 else f"{100 * worst[name]:.1f} % of the people have the same"
+        )
+        guess = next(place.start() for place in re.finditer(rf"[^.]* {name} [^.]*is right", said))
+        assert said.index(f"{told} {name}") < guess
+
+
+def test_explore_shows_the_risk_of_each_sensitive_column(walk):
+    folder, told = walk
+    original = rows_of(folder / "survey.csv")
+    line = next(line for line in told.splitlines() if line.strip().startswith("without the data"))
+    assert [int(share) for share in re.findall(r"(\d+) %", line)] == [
+        round(100 * share_of_commonest(original, name)) for name in SENSITIVE
+    ]
+    point = next(point for point in read_map(folder / "map").frontier() if not point.is_baseline)
+    path, _ = released(walk, point, "each.csv")
+    rows = told[told.index("without the data") :].splitlines()
+    line = next(line for line in rows if line.split()[:1] == [point.id])
+    worst = [max(share_of_commonest(g, name) for g in groups_of(rows_of(path))) for name in SENSITIVE]
+    assert [int(share) for share in re.findall(r"worst +(\d+) %", line)] == [round(100 * share) for share in worst]
+
+
+def test_no_ratio_mixes_two_columns(walk):
+    """What is said of guessing the commonest value is the share of the commonest value of that column, always."""
+    folder, told = walk
+    original = rows_of(folder / "survey.csv")
+    shares = {f"{100 * share_of_commonest(original, name):.1f}" for name in SENSITIVE}
+    assert set(re.findall(r"guessing the table's\s+commonest\s+value\s+about\s+([\d.]+) %", told)) <= shares
+
+
+# -- tables with items
+
+
+def test_patients_are_found_by_their_columns_or_by_their_items_whichever_is_easier(walk):
+    """A release without quasi-identifiers in which five records have the same items is no release of 71,517 alike."""
+    map_, point = point_of_map(walk, "k-anonymity k=5")
+    for columns, items in ((1 / 71517, 1 / 5), (1 / 3, 1 / 5)):
+        known = replace(point, measures={"prosecutor": columns, "itemset_risk": items})
+        assert headlines(map_, known)[0].share == max(columns, items)
+
+
+# -- the written promise
+
+
+def promises(path):
+    """Read what the four pages and files promise of a release."""
+    texts = {}
+    for name in ("certificate.json", "certificate-public.json"):
+        texts[name] = json.loads(path.with_name(f"{path.name}.{name}").read_text())["promise"]["requirement"]
+    return texts
+
+
+def test_the_promise_is_the_strongest_requirement_that_the_written_file_keeps(walk):
+    """Asked for k=4 and hardly any diversity: the file keeps more, and every page says how much."""
+    folder, _ = walk
+    wanted = "k-anonymity k=4 & l-diversity l=1.01 variant=frequency on=health"
+    _, point = point_of_map(walk, wanted)
+    path, said = released(walk, point, "promise.csv")
+    groups = groups_of(rows_of(path))
+    k = min(map(len, groups))
+    diverse = min(1 / share_of_commonest(group, "health") for group in groups)
+    kept = f"k-anonymity k={k} & l-diversity l={int(diverse * 1000) / 1000:g} variant=frequency on=health"
+    assert kept != wanted
+    assert promises(path) == dict.fromkeys(("certificate.json", "certificate-public.json"), kept)
+    assert f"Re-checked on the written file: {kept}" in said
+    board = path.with_name(f"{path.name}.board.html").read_text()
+    assert kept.replace("&", "&amp;") in board and wanted.replace("&", "&amp;") in board
+    assert f"at least {k} records" in path.with_name(f"{path.name}.certificate-public.html").read_text()
+    for verify in ("certificate.json", "certificate-public.json"):
+        words = json.loads(path.with_name(f"{path.name}.{verify}").read_text())["verify"]
+        assert kept in words
+        assert run(*words[1:], cwd=folder).returncode == 0
+        stronger = [word.replace(f"k={k} ", f"k={k + 1} ") for word in words[1:]]
+        assert run(*stronger, cwd=folder).returncode == 1
+
+
+def test_what_compares_with_the_whole_table_is_promised_as_it_was_required(tmp_path):
+    """A stronger t would tell of suppressed records; k and l are counted in the file."""
+    source = write(tmp_path / "survey.csv", survey())
+    wanted = "k-anonymity k=5 & t-closeness t=0.5 distance=equal & l-diversity l=2 variant=distinct"
+    words = ("--quasi", "age,sex", "--sensitive", "health", "--require", wanted, "--to", "out.csv", "--json")
+    made = run("anonymize", source, *words, cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    groups = groups_of(rows_of(tmp_path / "out.csv"))
+    k, distinct = min(map(len, groups)), min(len({row["health"] for row in group}) for group in groups)
+    assert json.loads(made.stdout)["promise"] == (
+        f"k-anonymity k={k} & t-closeness t=0.5 distance=equal & l-diversity l={distinct} variant=distinct"
+    )
+    text = run("anonymize", source, *words[:-1], "--force", cwd=tmp_path).stdout
+    assert f"Every group satisfies: k-anonymity k={k} &" in text
