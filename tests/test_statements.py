@@ -226,3 +226,48 @@ def test_what_compares_with_the_whole_table_is_promised_as_it_was_required(tmp_p
     )
     text = run("anonymize", source, *words[:-1], "--force", cwd=tmp_path).stdout
     assert f"Every group satisfies: k-anonymity k={k} &" in text
+
+
+# -- what is protected, and what is not
+
+
+def test_nothing_is_called_protection_that_a_group_refutes(walk):
+    """Where most of a group have the same value the page says so under what is not protected, the worst first."""
+    _, point = point_of_map(walk, "k-anonymity k=20")
+    path, _ = released(walk, point, "bound.csv")
+    groups = groups_of(rows_of(path))
+    words = json.loads(path.with_name(f"{path.name}.certificate-public.json").read_text())["in_plain_words"]
+    for name in SENSITIVE:
+        worst = max(share_of_commonest(group, name) for group in groups)
+        assert worst > 0.5 and not any(name in sentence for sentence in words["protects"])
+        exact = "in which all have the same" if worst == 1 else f"{100 * worst:.1f} % have the same {name}"
+        assert exact in " ".join(words["does_not"])
+
+
+def test_neutral_columns_are_counted_wherever_k_is_said(walk):
+    folder, _ = walk
+    original = [len(group) for group in groups_of(rows_of(folder / "survey.csv"), (*QUASI, *NEUTRAL))]
+    checked = run("check", "study.toml", "--json", cwd=folder)
+    assert json.loads(checked.stdout)["with_neutral"] == {"k": min(original), "alone": original.count(1)}
+    assert f"{original.count(1)} of 150 records are alone with theirs" in run("check", "study.toml", cwd=folder).stdout
+    _, point = point_of_map(walk, "k-anonymity k=9")
+    path, said = released(walk, point, "neutral.csv")
+    sizes = [len(group) for group in groups_of(rows_of(path), (*QUASI, *NEUTRAL))]
+    k, alone, rows = min(sizes), sizes.count(1), sum(sizes)
+    assert (k, alone > 0) == (1, True)
+    assert f"the smallest group has {k} record; {alone} of {rows} records are like no other" in said
+    certificate = json.loads(path.with_name(f"{path.name}.certificate.json").read_text())
+    assert certificate["including_neutral"] == {"k": k, "alone": alone}
+    told = f"Whoever also knows hand and sport of a person finds a single row that fits: {alone} of {rows} rows"
+    assert told in path.with_name(f"{path.name}.board.html").read_text()
+    words = ("audit", path, "--quasi", "age,sex", "--sensitive", "health,smoker", "--require", "k-anonymity k=9")
+    assert run(*words).returncode == 0
+    included = run(*words, "--include-neutral")
+    assert included.returncode == 1 and "FAILS: k-anonymity k=9" in included.stdout
+    assert run(*words[:-1], "k-anonymity k=1", "--include-neutral").returncode == 0
+
+
+def test_what_includes_neutral_columns_is_refused_where_there_are_none(tmp_path):
+    path = write(tmp_path / "file.csv", ({"age": 1, "d": "x"} for _ in range(3)))
+    ended = run("audit", path, "--quasi", "age", "--sensitive", "d", "--include-neutral")
+    assert ended.returncode == 2 and "leave out --include-neutral" in ended.stderr.replace("\n", " ")

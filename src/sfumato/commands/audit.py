@@ -70,6 +70,13 @@ class AboutTable(OptionGroup):
         str | None,
         typer.Option(help="The original's column that says who lives together: is what members share shown alike?"),
     ] = None
+    include_neutral: Annotated[
+        bool,
+        typer.Option(
+            "--include-neutral",
+            help="Count groups by all other columns too: by what an attacker finds who also knows the neutral ones.",
+        ),
+    ] = False
     missing: Annotated[
         str, typer.Option(help="A missing quasi-identifier is a value of its own, or matches everything: value | any.")
     ] = "value"

@@ -119,6 +119,7 @@ def public_certificate(
             **({"weights": dict(columns.weights)} if columns.weights else {}),
         },
         "shown": dict(alone.shown),
+        **({} if alone.with_neutral is None else {"including_neutral": including_neutral(*alone.with_neutral)}),
         "relative_to": "the file",
         "measures": dict(alone.measures),
         "by_sensitive": {name: dict(values) for name, values in alone.by_sensitive.items()},
@@ -128,6 +129,11 @@ def public_certificate(
         **foot(meanings, cautions, names[0]),
         "verify": public_check(names, columns, candidate.form, alone.confirmed),
     }
+
+
+def including_neutral(smallest: int, alone: int) -> dict[str, int]:
+    """Say what is left of k for an attacker who also knows the neutral columns."""
+    return {"k": smallest, "alone": alone}
 
 
 def public_maker(maker: Any) -> str:

@@ -68,6 +68,9 @@ class FileAlone:
     confirmed: tuple[str, ...]
     """The parts of `kept` that the file confirms, relative to itself."""
 
+    with_neutral: tuple[int, int] | None
+    """Of groups by quasi-identifiers and neutral columns: the smallest, and how many rows are alone in theirs."""
+
     shown: Mapping[str, str]
     """How the file shows each quasi-identifier, in a few words."""
 
@@ -107,6 +110,7 @@ def read_alone(
         verdict.require,
         asked,
         tuple(text for part in kept if (text := str(part)) not in failing),
+        verdict.with_neutral,
         {name: shown_in_file(*_texts(file, name)) for name in columns.quasi},
     )
 

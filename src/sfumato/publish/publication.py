@@ -22,6 +22,7 @@ from sfumato.mixed.study import MixedStudy
 from sfumato.phrases import counted
 from sfumato.process.steps import step
 from sfumato.publish.audit.audit import Audit
+from sfumato.publish.audit.lines import neutral_line
 from sfumato.publish.audit.question import STUDY
 from sfumato.publish.baskets.publication import leaving_baskets
 from sfumato.publish.board import Decision, board_file, recipient_named
@@ -223,7 +224,8 @@ class LeavingTable(Leaving):
         rows, groups = counted(self.release.assignment.records, "record"), counted(self.release.groups, "group")
         checked = f"Re-checked on the written file: {self._promise(verdict)}"
         first = [EXACT_RECORDS] if self.release.is_exact and self.release.histograms is not None else []
-        return [*first, f"Published {self.path}: {rows} in {groups}.", checked]
+        neutral = [] if verdict.with_neutral is None else [neutral_line(*verdict.with_neutral, verdict.records)]
+        return [*first, f"Published {self.path}: {rows} in {groups}.", checked, *neutral]
 
 
 def columns_of(release: Release) -> ReleasedColumns:
