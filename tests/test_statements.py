@@ -271,3 +271,109 @@ def test_what_includes_neutral_columns_is_refused_where_there_are_none(tmp_path)
     path = write(tmp_path / "file.csv", ({"age": 1, "d": "x"} for _ in range(3)))
     ended = run("audit", path, "--quasi", "age", "--sensitive", "d", "--include-neutral")
     assert ended.returncode == 2 and "leave out --include-neutral" in ended.stderr.replace("\n", " ")
+
+
+# -- one release in one line, of a study
+
+
+def amounts(folder, rows=60):
+    """Write people with an income to the cent, and a study that publishes it in stretches of 5,000."""
+    draw = random.Random(3)
+    people = [
+        {"age": draw.randint(20, 59), "sex": draw.choice("mf"), "income": f"{draw.uniform(10_000, 40_000):.2f}"}
+        for _ in range(rows)
+    ]
+    write(folder / "pay.csv", people)
+    (folder / "pay.toml").write_text(
+        'schema = 1\nname = "pay"\n[table]\nsource = "pay.csv"\nquasi = ["age", "sex"]\nsensitive = ["income"]\n'
+        '[table.hierarchy.income]\ntype = "numeric"\nlower = 0\nupper = 50000\nresolution = 5000\ncontinuous = true\n'
+        '[table.hierarchy.sex]\ntype = "flat"\n'
+        '[[candidates]]\nanonymizers = ["mondrian"]\nrequirements = ["k-anonymity k=5"]\n',
+        encoding="utf-8",
+    )
+    return people
+
+
+def test_anonymize_takes_a_study_with_its_roles_and_hierarchies(tmp_path):
+    amounts(tmp_path)
+    made = run("anonymize", "pay.toml", "--require", "k-anonymity k=5", "--to", "out.csv", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    rows = rows_of(tmp_path / "out.csv")
+    assert min(map(len, groups_of(rows))) >= 5 and all(".." in row["income"] for row in rows)
+    other = run(
+        *("anonymize", "pay.toml", "--quasi", "age", "--neutral", "sex", "--require", "k-anonymity k=5"),
+        *("--to", "other.csv", "--json"),
+        cwd=tmp_path,
+    )
+    assert other.returncode == 0 and json.loads(other.stdout)["changes"]["sex"] == "unchanged"
+    words = ("--quasi", "age,sex", "--sensitive", "income", "--require", "k-anonymity k=5", "--to", "third.csv")
+    given = run("anonymize", "pay.csv", *words, "--hierarchies", "pay.toml", cwd=tmp_path)
+    assert given.returncode == 0 and "is not used" not in given.stderr
+    assert {row["income"] for row in rows_of(tmp_path / "third.csv")} == {row["income"] for row in rows}
+
+
+def test_a_study_is_never_read_as_a_table(tmp_path):
+    amounts(tmp_path)
+    read = run("init", "pay.toml", "--to", "new.toml", cwd=tmp_path)
+    assert read.returncode == 2 and "no table" in read.stderr and not (tmp_path / "new.toml").exists()
+    (tmp_path / "bare.toml").write_text('schema = 1\nname = "b"\n[table]\nsource = "pay.csv"\nquasi = ["age"]\n')
+    words = ("--quasi", "age", "--require", "k-anonymity k=5", "--to", "out.csv", "--hierarchies", "bare.toml")
+    refused = run("anonymize", "pay.csv", *words, cwd=tmp_path)
+    assert refused.returncode == 2 and "declares no hierarchy" in refused.stderr and not (tmp_path / "out.csv").exists()
+
+
+def test_sensitive_numbers_that_one_record_alone_has_are_reported_with_the_remedy(tmp_path):
+    people = amounts(tmp_path)
+    words = ("--quasi", "age,sex", "--sensitive", "income", "--require", "k-anonymity k=5", "--to", "out.csv")
+    said = " ".join(run("anonymize", "pay.csv", *words, cwd=tmp_path).stdout.split())
+    unique = sum(count == 1 for count in Counter(row["income"] for row in rows_of(tmp_path / "out.csv")).values())
+    assert unique > 50
+    assert f"WARNING: {unique} of {len(people)} records have a number of income that no other record has" in said
+    assert "`sfumato init`" in said
+    made = run("anonymize", "pay.toml", "--require", "k-anonymity k=5", "--to", "out.csv", "--force", cwd=tmp_path)
+    assert "that no other record has" not in made.stdout
+
+
+# -- sentences that were nonsense
+
+
+def test_no_sentence_about_a_choice_is_nonsense(walk):
+    folder, _ = walk
+    for more in ((), ("--by", "angle"), ("--max", "k=1000", "--prefer", "u_loss")):
+        said = " ".join(run("choose", "map", *more, cwd=folder).stdout.split())
+        assert not re.search(r"-[\d.]+ % more|less than none|,\.|,,|whichever is worse", said)
+        for low, high, here in re.findall(r"between ([\d.]+) and ([\d.]+) \(here ([\d.]+)\)", said):
+            assert float(low) <= float(here) <= float(high)
+
+
+def test_ranges_below_zero_are_no_formulas_and_open_ranges_no_labels(tmp_path):
+    from sfumato.engines.formulas import is_formula
+    from sfumato.release.changes import shown_in_file
+
+    assert not any(map(is_formula, ("-0.5..<0", "-5..-1", "-5+", "-3", "+4")))
+    assert all(map(is_formula, ("-0.5..<A1", "-1+cmd|' /C calc'!A0", "=1")))
+    assert "label" not in shown_in_file(["1.27..<9.49", "<9.53", "9.53+"], [3, 2, 1])
+    assert "single labels" in shown_in_file(["A+", "0+", "B-"], [3, 2, 1])
+
+
+# -- baskets
+
+
+def test_an_empty_file_of_baskets_is_of_no_use(tmp_path):
+    """Of an error of 1 nothing is kept, of less the rest; beyond it a release is worse than an empty file."""
+    from points import point_of
+    from sfumato.tradeoff.choice.places import place
+    from sfumato.tradeoff.map import Map
+    from sfumato.transactions.study import bundled_study as bundled_baskets
+
+    study = bundled_baskets("online-retail")
+    shares = []
+    for error in (0.0, 0.25, 1.0, 7.72):
+        measures = {"are": error, "bounded_utility": 1 / (1 + error), "itemset_risk": 0.2}
+        point = replace(point_of("p", "mondrian", "generalization", "k-anonymity k=2", {}, "measured", None, measures))
+        map_ = Map(study, (point,))
+        shares.append(place(map_, "bounded_utility", point).share)
+        assert place(map_, "are", point).share == pytest.approx(shares[-1])
+    assert shares[:3] == pytest.approx([1, 0.75, 0]) and -1 < shares[3] < 0
+    said = headlines(map_, point)[2].said
+    assert said.startswith("It is less useful than publishing nothing.") and "7.72 times their truth" in said

@@ -212,7 +212,7 @@ class Named(Known):
     def of_rows(self, rows: Engine) -> dict[str, tuple[str, ...]]:
         """Return the roles with comma lists split, where no column has that whole name."""
         lists = {name: given for name, given in self.values().items() if isinstance(given, list)}
-        return {name: columns(given, rows.columns) for name, given in lists.items()}
+        return {name: columns(given, rows.columns) for name, given in lists.items() if given}
 
 
 @dataclass(frozen=True)
@@ -300,6 +300,22 @@ class OfTable(OptionGroup):
             weights=read_weights(self.weight),
             missing=self.missing,  # type: ignore[arg-type]
             **reading.declared(),
+        )
+
+    def override(self, declared: TableDeclaration, roles: RoleOptions, reading: TableReading) -> TableDeclaration:
+        """Return the table of a study, with the options that were given in place of what the study says."""
+        from sfumato.table.hierarchies.declared import read_hierarchies
+        from sfumato.table.weights import read_weights
+
+        read = {name: value for name, value in reading.declared().items() if value not in ((), None)}
+        hierarchy = {name: tree for path in self.hierarchies for name, tree in read_hierarchies(path).items()}
+        return replace(
+            declared,
+            household=roles.household or declared.household,
+            hierarchy={**declared.hierarchy, **hierarchy},
+            weights={**declared.weights, **read_weights(self.weight)},
+            missing=self.missing if self.missing != "value" else declared.missing,  # type: ignore[arg-type]
+            **read,
         )
 
 

@@ -6,17 +6,15 @@ what the file is, what it protects and what it does not.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from itertools import accumulate
-from math import ceil, isfinite
+from math import ceil
 from typing import Any
 
 from sfumato.phrases import counted, ended, listed, percent
 from sfumato.publish.certificate import DROPPED, NOT_SHOWN
 from sfumato.publish.noisy.cautions import NEARLY_SURE, NOISE_PREVAILS, belief
-from sfumato.release.changes import EXACT, text_piece
-from sfumato.table.hierarchies.hierarchy import read_number
+from sfumato.release.changes import EXACT, text_pieces
 
 MOST_NAMES, MOST_LETTERS = 8, 90
 """Columns that are named in a sentence, and their letters together; of more, it says how many."""
@@ -29,6 +27,12 @@ PROTECTED = 2
 
 MOST_SENSITIVE = 2
 """Sentences about sensitive columns, those first of which the file tells most; the exact part speaks of all."""
+
+NOT_STATED = (
+    "This page does not state how far counts of items are from the truth: where sets are large, an answer of 0 may be "
+    "nearer."
+)
+"""For everybody: the error of counts depends on the original."""
 
 PlainWords = dict[str, list[str]]
 """Sentences by what they are about: `is`, `protects`, `does_not`."""
@@ -84,16 +88,9 @@ def _shown(
     return [coarser, *([ended(f"Shown {'; '.join(phrases)}")] if phrases else [])]
 
 
-OPEN_END = re.compile(r"<=?-?[\d.]+|-?[\d.]+\+")
-"""How the open ends of a column of numbers stand in a file: <20, 25000+."""
-
-
 def _in_stretches(texts: Collection[str]) -> bool:
-    """Say whether some texts of a column are stretches; open ends where the others are numbers (0+ may be blood)."""
-    if any(text_piece(text).noun != EXACT.noun for text in texts):
-        return True
-    ends = sum(OPEN_END.fullmatch(text) is not None for text in texts)
-    return ends > 0 and ends + sum(isfinite(read_number(text)) for text in texts) >= len(texts) - 1  # one is missing
+    """Say whether some texts of a column are stretches."""
+    return any(piece.noun != EXACT.noun for piece in text_pieces(list(texts)))
 
 
 def _rows(certificate: Mapping[str, Any]) -> str:
@@ -263,6 +260,7 @@ def baskets_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
             "It promises nothing against somebody who knows more of a person than that, or items that the person does "
             "not have.",
             "All records that fit may have further items in common: these are then known of the person too.",
+            NOT_STATED,
             "It does not hide whether somebody is in it at all, nor what another file about the same people adds.",
         ],
     }

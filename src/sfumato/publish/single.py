@@ -18,6 +18,7 @@ from sfumato.engines.formulas import check_escaping, formula_items, formula_noti
 from sfumato.measures import Measured, measure
 from sfumato.phrases import counted, wrapped
 from sfumato.publish.baskets.leaving_items import legend_line
+from sfumato.publish.cautions import unique_numbers
 from sfumato.publish.formulas import written_formulas
 from sfumato.publish.noisy.publication import drawn_lines, drawn_values
 from sfumato.publish.records.publication import record_lines, record_values
@@ -154,11 +155,28 @@ def release_lines(
         lines.append(f"Dropped because a value is missing: {counted(release.table.dropped, 'record')}.")
     done = changes_sentence(column_changes(release), release.suppressed, release.cells.records)
     lines.append(wrapped(f"What was done: {done}").lstrip())
+    lines += [wrapped(f"WARNING: {text}.").lstrip() for text in _single_values(release)]
     several = ", of the worst sensitive attribute where there are several" if len(measured.by_sensitive) > 1 else ""
     sentences_by_measure = sentences(
         measured.values, Subject(tuple(measured.by_sensitive), records=release.cells.records), measured.by_sensitive
     )
     return [*lines, "", f"Measured{several} {ARROWS}:", *measure_lines(measured.values, sentences_by_measure)]
+
+
+def _single_values(release: Release) -> list[str]:
+    """Say of which sensitive numbers many records have one that no other has, and how they are made coarser."""
+    histograms = release.histograms
+    if histograms is None:
+        return []
+    found = {each.name: unique_numbers(each, histograms, i) for i, each in enumerate(histograms.sensitive)}
+    rows = counted(release.assignment.records, "record")
+    return [
+        f"{unique:,} of {rows} have a number of {name} that no other record has, published as it is: whoever knows "
+        f"it finds the record. A hierarchy makes it coarser: `sfumato init` drafts one; use that study in place of "
+        "the table, or give it as --hierarchies"
+        for name, unique in found.items()
+        if unique
+    ]
 
 
 def single_records(table: Table, maker: RecordMaker, wanted: Requirement, target: Target, clock: Clock) -> Single:

@@ -212,7 +212,7 @@ class Check(Quiet):
             },
             "candidates": self.candidates,
             "problems": [vars(problem) for problem in self.problems],
-            "effort": None if self.effort is None else vars(self.effort),
+            "effort": None if self.effort is None else self.effort.told,
             "valid": self.valid,
             "notices": self.notices,
         }

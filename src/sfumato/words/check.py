@@ -72,7 +72,7 @@ def _study(check: Check) -> Iterator[str]:
     if not check.problems:
         yield f"The study {check.study!r} can be explored: nothing speaks against its {many}."
     if check.effort is not None and not failed:
-        yield f"Exploring it takes {check.effort.in_words}, as an order of magnitude."
+        yield f"Exploring it takes {check.effort.in_words}."
     for problems, what in ((failed, "would fail"), (infeasible, "have no release")):
         if problems:
             verb = what if len(problems) > 1 else what.replace("have", "has")

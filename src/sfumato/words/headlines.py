@@ -13,7 +13,7 @@ from typing import Any
 from sfumato.measures import MEASURES
 from sfumato.phrases import counted, number, percent, wrapped
 from sfumato.tradeoff import Map, Point
-from sfumato.tradeoff.choice.places import Place, place
+from sfumato.tradeoff.choice.places import COUNT_ERRORS, Place, place
 from sfumato.words.sentences import GUESSES, Subject, guess_share, guess_without, sentence
 
 FOUND = (("prosecutor",), ("protected_risk", "itemset_risk"))
@@ -152,7 +152,7 @@ def useful(map_: Map, point: Point, subject: Subject) -> Headline:
     about, name = "How useful it is", useful_measure(map_)
     if name is None or not point.has([name]):
         return Headline(about, "Not measured." if name is None else f"Not measured: {name} is not known of it.")
-    kept = place(map_, name, point)
+    kept = Place(None) if subject.are_bounds else place(map_, name, point)
     words = sentence(name, point.measures[name], subject)
     return Headline(about, f"{kept_words(kept)} {words}".lstrip(), (name,), kept.share)
 
@@ -219,6 +219,7 @@ WORST = "attack_worst"
 BY_LINKAGE = " (where values were changed: how often the record that is most like a person's is their own)"
 
 
+OF_EMPTY = " (0 %: as an empty file, which answers 0 to every question; below 0 %: worse)"
 OF_SEVERAL = " (of these columns the one that tells most)"
 AT_LEAST = " (who is misled by a file guesses without it: nothing is drawn below that)"
 UNTRIED = "; no attack was tried that would tell of whom changed or synthetic records are (attacks in [scales])"
@@ -230,6 +231,8 @@ def plain_meaning(map_: Map, name: str, column: str) -> str:
     misled = name == "guessed" and any(point.measures.get("empirical_breach", 0.0) < 0 for point in map_.points)
     several = name in ("guessed", "sure") and len(map_.about.get("sensitive", ())) > 1
     more = f"{OF_SEVERAL if several else ''}{BY_LINKAGE if linked else AT_LEAST if misled else ''}"
+    if name == "kept" and useful_measure(map_) in COUNT_ERRORS:
+        more += OF_EMPTY
     untried = name in ("found", "guessed") and not _attacked(map_) and any(map(_are_records, map_.points))
     return f"{PLAIN[name][3].format(column)}{more}{UNTRIED if untried else ''}"
 

@@ -113,7 +113,7 @@ def _as_plain(draft: Draft, to: Path) -> dict[str, object]:
         "na": list(draft.declaration.na),
         "columns": columns,
         "undecided": [guess.column for guess in draft.of_role(None)],
-        "effort": None if draft.first.effort is None else vars(draft.first.effort),
+        "effort": None if draft.first.effort is None else draft.first.effort.told,
         "left_out": list(draft.first.left_out),
     }
 

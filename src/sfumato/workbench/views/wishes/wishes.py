@@ -194,5 +194,5 @@ ENDPOINTS = (
     Endpoint("GET", "/projects/{project}/wishes", "Shows what can be wished for.", wishes),
     Endpoint("GET", "/api/projects/{project}/wishes", "Says what can be wished for, and what was.", wishes_values),
     Endpoint("POST", "/api/projects/{project}/wishes", "Writes wishes into the study.", wish, Wanted),
-    Endpoint("GET", "/api/projects/{project}/estimate", "Says how long exploring the study takes.", estimate),
+    Endpoint("GET", "/api/projects/{project}/estimate", "Says what exploring the study takes.", estimate),
 )
