@@ -78,7 +78,7 @@ def test_what_bounds_a_risk_is_never_rounded_to_the_better_side(k, share):
     assert one_in(1 / k) == ("for certain" if k == 1 else f"at most 1 time in {k:,}")
     assert Fraction(at_most(share).removesuffix(" %")) / 100 >= Fraction(share) - Fraction(1, 10**8)
     least = 1 + share
-    said = re.search(r"more than ([\d.]+) %", sentence("l_frequency", least, ILLNESS))
+    said = re.search(r"worst group ([\d.]+) %", sentence("l_frequency", least, ILLNESS))
     assert said is None or Fraction(said[1]) / 100 >= 1 / Fraction(least) - Fraction(1, 10**8)
 
 

@@ -11,7 +11,7 @@ from itertools import accumulate
 from math import ceil
 from typing import Any
 
-from sfumato.phrases import counted, ended, listed, percent
+from sfumato.phrases import counted, ended, listed, percent, worst_share
 from sfumato.publish.certificate import DROPPED, NOT_SHOWN
 from sfumato.publish.noisy.cautions import NEARLY_SURE, NOISE_PREVAILS, belief
 from sfumato.release.changes import EXACT, text_pieces
@@ -149,7 +149,7 @@ def _guesses(by_sensitive: Mapping[str, Mapping[str, float]], group: str) -> tup
     if open_:
         does_not.append(f"It does not hide {named(open_)} of everybody: there is a {group} in which all have the same.")
     if exposed:
-        shares = [f"one in which {percent(1 / known[name])} have the same {name}" for name in exposed]
+        shares = [f"one in which {worst_share(1 / known[name])} have the same {name}" for name in exposed]
         does_not.append(ended(f"There is {listed(shares)}".replace("one in", f"a {group} in", 1)))
     return (
         [ended(f"In no {group} do more than {at_most(1 / known[name])} have the same {name}") for name in kept],

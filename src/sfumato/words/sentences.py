@@ -11,7 +11,7 @@ from math import ceil, exp, floor, inf, isfinite, isnan, log
 
 from sfumato.measures import MEASURES
 from sfumato.measures.of_baskets import ESTIMATORS
-from sfumato.phrases import counted, either, listed, number, percent
+from sfumato.phrases import counted, either, listed, number, percent, worst_share
 from sfumato.tradeoff import Map
 from sfumato.words.chances import EVEN, at_most, beside, more_often, off_by, one_in, times
 from sfumato.words.kinds import words_of
@@ -230,7 +230,7 @@ FILLINGS: Mapping[str, Callable[[float, Subject], str]] = {
     "size": lambda value, subject: _share(abs(value)) if abs(value) <= 1 else f"{number(100 * abs(value), 3)} %",
     "more": lambda value, subject: "more" if value > 0 else "less",
     "of_most": lambda value, subject: f"{_share(value / log(2))} of the most there can be",
-    "part": lambda value, subject: percent(1 / value),
+    "part": lambda value, subject: worst_share(1 / value),
     "at_most": lambda value, subject: at_most(min(value / log(2), 1)),
     "off_at_most": lambda value, subject: at_most(value) if isfinite(value) else off_by(value),
     "mixed": lambda value, subject: number(floor(100 * value + 1e-6) / 100 if isfinite(value) else value, 6),
