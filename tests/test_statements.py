@@ -169,7 +169,8 @@ def test_no_ratio_mixes_two_columns(walk):
     folder, told = walk
     original = rows_of(folder / "survey.csv")
     shares = {f"{100 * share_of_commonest(original, name):.1f}" for name in SENSITIVE}
-    assert set(re.findall(r"guessing the table's\s+commonest\s+value\s+about\s+([\d.]+) %", told)) <= shares
+    assert set(re.findall(r"the\s+table's\s+commonest\s+value\s+for\s+([\d.]+) %", told)) <= shares
+    assert re.search(r"deFinetti attack\s+guesses\s+(health|smoker)\s+right", told)
 
 
 # -- tables with items

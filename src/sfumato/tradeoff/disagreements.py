@@ -136,14 +136,14 @@ class Disagreements(Quiet):
         return [disagreement for point in self.frontier for disagreement in self.of_point(point)]
 
 
-def attacked_column(point: Point, attack: str) -> Mapping[str, float]:
-    """Return the measures of the sensitive column that an attack guesses best: its gain belongs to its accuracy."""
-    columns = [own for own in point.by_sensitive.values() if attack in own]
-    return max(columns, key=lambda own: own[attack]) if columns else point.measures
+def attacked_column(point: Point, attack: str) -> tuple[str | None, Mapping[str, float]]:
+    """Return the sensitive column that an attack guesses best, with its own measures; no name where there is one."""
+    columns = [(name, own) for name, own in point.by_sensitive.items() if attack in own]
+    return max(columns, key=lambda column: column[1][attack]) if columns else (None, point.measures)
 
 
 def _is_idle(point: Point, standing: StandingByMeasure) -> bool:
     """Say whether a release looks bad by an attack that does not beat its baseline; where that is unknown, it may."""
     if standing.side != "bad" or standing.measure not in BEATEN:
         return False
-    return attacked_column(point, standing.measure).get(BEATEN[standing.measure], 1.0) <= ALIKE
+    return attacked_column(point, standing.measure)[1].get(BEATEN[standing.measure], 1.0) <= ALIKE

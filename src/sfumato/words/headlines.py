@@ -153,7 +153,8 @@ def useful(map_: Map, point: Point, subject: Subject) -> Headline:
     if name is None or not point.has([name]):
         return Headline(about, "Not measured." if name is None else f"Not measured: {name} is not known of it.")
     kept = Place(None) if subject.are_bounds else place(map_, name, point)
-    words = sentence(name, point.measures[name], subject)
+    whose, _ = subject.worst_column(name, point.measures, point.by_sensitive)
+    words = sentence(name, point.measures[name], whose)
     return Headline(about, f"{kept_words(kept)} {words}".lstrip(), (name,), kept.share)
 
 

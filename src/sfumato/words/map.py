@@ -119,7 +119,7 @@ def _frontier(map_: Map) -> Iterator[str]:
     formulas = f"[{' '.join(f'{name:>10}' for name in axes)}]" if heads else " ".join(f"{name:>10}" for name in axes)
     yield f"  {'point':10} {titles}{formulas}  release"
     for alike in _alike(frontier, axes):
-        point = min(alike, key=lambda one: len(_typed(one)))
+        point = _told(alike)
         places = plain_values(map_, point)
         plain = "".join(f"{whole_percent(places[name]) if name in places else '-':>{WIDE}} " for name in heads)
         values = " ".join(f"{point.measures[name]:>{max(10, len(name))}.4f}" for name in axes)
@@ -129,7 +129,7 @@ def _frontier(map_: Map) -> Iterator[str]:
         column = Subject.of(map_).column
         words = "; ".join(f"{PLAIN[name][2]}: {plain_meaning(map_, name, column)}" for name in heads)
         yield f"\n{wrapped(f'{words}. In brackets the formulas of the study.')}"
-    yield from _of_columns(map_, frontier)
+    yield from _of_columns(map_, [_told(alike) for alike in _alike(frontier, axes)])
 
 
 def _of_columns(map_: Map, frontier: Sequence[Point]) -> Iterator[str]:
@@ -160,6 +160,11 @@ def _of_columns(map_: Map, frontier: Sequence[Point]) -> Iterator[str]:
 def _both(guess: BestGuess) -> str:
     worst = whole_percent(guess.in_worst_group) if guess.in_worst_group else "-"
     return f"{whole_percent(guess.share)}, worst {worst}"
+
+
+def _told(alike: Sequence[Point]) -> Point:
+    """Pick the point that stands for all at its place: the one whose settings are the shortest."""
+    return min(alike, key=lambda one: len(_typed(one)))
 
 
 def _alike(frontier: Sequence[Point], axes: Sequence[str]) -> Iterator[list[Point]]:

@@ -70,6 +70,15 @@ class Subject:
         shared = {name: measures[name] for name in ("suppressed",) if name in measures}
         return [(replace(self, sensitive=(name,)), {**shared, **own}) for name, own in by_sensitive.items()]
 
+    def worst_column(
+        self, name: str, measures: Mapping[str, float], by_sensitive: Mapping[str, Mapping[str, float]]
+    ) -> tuple[Subject, Mapping[str, float]]:
+        """Return the column that has the worst value of a measure, with its own measures."""
+        columns = self.of_columns(measures, by_sensitive)
+        worst = min if MEASURES[name].better == "higher" else max
+        known = [(own[name], i) for i, (_, own) in enumerate(columns) if name in own and not isnan(own[name])]
+        return columns[worst(known)[1]] if known else (self, measures)
+
 
 def sentence(name: str, value: float, subject: Subject, baseline: float | None = None) -> str:
     """Say a measure with its value; `baseline` is how often a guess is right without the data, where that is known.
@@ -99,12 +108,9 @@ def sentences(
     measures: Mapping[str, float], subject: Subject, by_sensitive: Mapping[str, Mapping[str, float]] | None = None
 ) -> dict[str, str]:
     """Say every measure; of several sensitive columns, of the one that has the worst value."""
-    columns = subject.of_columns(measures, by_sensitive or {})
     said = {}
     for name, value in measures.items():
-        worst = min if MEASURES[name].better == "higher" else max
-        known = [(own[name], i) for i, (_, own) in enumerate(columns) if name in own and not isnan(own[name])]
-        about, own = columns[worst(known)[1]] if known else (subject, measures)
+        about, own = subject.worst_column(name, measures, by_sensitive or {})
         said[name] = sentence(name, value, about, guess_without(name, own, about))
     return said
 
