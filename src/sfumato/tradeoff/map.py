@@ -40,9 +40,6 @@ class Point:
 
     reason: str | None = None
     measures: Mapping[str, float] = field(default_factory=dict)
-    by_sensitive: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """The measures of each sensitive column, where there are several; `measures` has the worst of them."""
-
     published: Mapping[str, float] = field(default_factory=dict)
     """Bounds of risks that follow from the published file and its promise alone (`measures.published_risks`)."""
 
@@ -67,6 +64,9 @@ class Point:
 
     least: float | None = None
     """What no release of its kind that is required the same is below, where its search ended early. Internal."""
+
+    by_sensitive: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """The measures of each sensitive column, where there are several; `measures` has the worst of them. Internal."""
 
     @property
     def anonymizer(self) -> str:
