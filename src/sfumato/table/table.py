@@ -44,6 +44,7 @@ from sfumato.table.households import (
     nearly_shared,
     shared_attributes,
 )
+from sfumato.table.look_alikes import ascii_where_unclear, find_look_alikes
 from sfumato.table.rows import weighted_counts
 from sfumato.table.structures.structure import APART
 from sfumato.table.weights import Weights, weights_in_words, weights_of
@@ -599,12 +600,9 @@ def _value_notices(name: str, sensitive: bool, given: Declared | None, distinct:
     if not sensitive and len(present) > 100 and len(present) == int(distinct.counts.sum()):
         notices.append(f"column {name!r} is different in every record: if it names persons, use --identifier")
     if sensitive:
-        alike: dict[str, str] = {}
-        for value in present:
-            other = alike.setdefault(value.strip().casefold(), value)
-            if other != value:
-                notices.append(f"sensitive column {name!r}: {other!r} and {value!r} count as two different values")
-                break
+        for alike in find_look_alikes(present)[:1]:
+            one, other = map(ascii_where_unclear, alike[:2])
+            notices.append(f"sensitive column {name!r}: {one} and {other} count as two different values")
         if None in distinct.values:
             notices.append(f"sensitive column {name!r}: a missing value counts as a value of its own")
     return notices

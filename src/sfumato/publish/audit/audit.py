@@ -58,6 +58,7 @@ from sfumato.publish.ledger import earlier_files
 from sfumato.requirements import requirement
 from sfumato.table import Hierarchy, Table
 from sfumato.table.hierarchies.declared import Declared
+from sfumato.table.look_alikes import name_alike
 from sfumato.table.weights import weights_in_words
 
 MOST_MATCHED = 1_000_000
@@ -461,14 +462,15 @@ def _both(
     """Read both releases over the values that either has, against the same Q."""
     counted, _ = before.count((name,))
     texts = canonical(name, counted.columns[name], hierarchy)
-    mine = canonical(name, attribute.counted.columns[name], hierarchy)
-    assert attribute.profile is not None
+    assert attribute.profile is not None and attribute.column is not None
     known = attribute.profile.baseline
+    if asked.gate:
+        texts = texts.called(name_alike((*known.values, *texts.texts))[len(known.values) :])
     every = TextColumn(known.values, np.arange(len(known.values), dtype=np.int32))
     compared = baseline(name, every, known.counts, texts.texts, hierarchy)
     number = counted.number(before.grouping)[1]
     theirs = Profile.of(compared, texts, number, counted.counts)
-    ours = Profile.of(compared, mine, attribute.number, attribute.counted.counts)
+    ours = Profile.of(compared, attribute.column, attribute.number, attribute.counted.counts)
     return (
         Seen.of(counted, before.quasi, before.grouping, theirs),
         Seen.of(attribute.counted, asked.quasi, asked.grouping, ours),
