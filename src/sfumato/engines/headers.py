@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from sfumato.engines.notations import BLANKS, looks_measured
 from sfumato.errors import BadInputError
+from sfumato.process.limits import check_columns
 
 FEWEST = 5
 """Records beside the first from which on the first is compared with them."""
@@ -38,6 +39,7 @@ def header_of(
     `given` says whether there is a header, where somebody knows; `columns` are names that somebody gives.
     """
     first, rest = records[0], records[1 : 1 + LOOKED_AT]
+    check_columns(origin, max(map(len, records)))
     stands = given if given is not None else not _is_data(first, rest)
     notices = []
     if not stands and given is None:

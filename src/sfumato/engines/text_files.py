@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import IO
 
@@ -34,6 +35,7 @@ OPEN_FILES = Path("/dev/fd")
 """Where the operating system shows the open files of a process by their numbers."""
 
 NEEDS_QUOTES = re.compile(r'[",\r\n]')
+BLOCK = 1 << 20
 SNIFFED = 1 << 20
 """How many characters of a text file are looked at to find its delimiter and header."""
 
@@ -232,6 +234,26 @@ def _delimiter(sample: str) -> str:
     return best
 
 
+def check_line_lengths(path: Path) -> None:
+    """Raise where a line is longer than DuckDB reads: its threads pass over such a line without a word.
+
+    Of a line of that length two whole blocks of the file in a row have no end of a line, so few bytes are looked at.
+    """
+    size = path.stat().st_size if path.is_file() else 0
+    if size < 2 * BLOCK:
+        return
+    with path.open("rb") as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as content:
+        for start in range(0, size - 2 * BLOCK + 1, BLOCK):
+            ends = (content.find(b"\n", at, at + BLOCK) for at in (start, start + BLOCK))
+            if all(end < 0 for end in ends):
+                raise too_long_a_line(f"{path}, line {content[:start].count(10) + 1}")
+
+
+def too_long_a_line(where: str) -> BadInputError:
+    """Say that a line is too long."""
+    return BadInputError(f"{where}: the line is longer than 2 MB; is a quote not closed? Correct the line")
+
+
 def explained(path: Path, message: str, fields: int) -> BadInputError:
     """Turn DuckDB's account of a broken text file into one sentence."""
     line = re.search(r"CSV Error on Line: (\d+)", message)
@@ -247,7 +269,7 @@ def explained(path: Path, message: str, fields: int) -> BadInputError:
     if "unicode" in message or "not utf-8" in message:
         return BadInputError(f"{where}: the bytes are not UTF-8 text; name the encoding (--encoding latin-1)")
     if "Maximum line size" in message or "max_line_size" in message:
-        return BadInputError(f"{where}: the line is longer than 2 MB; is a quote not closed? Correct the line")
+        return too_long_a_line(where)
     if "quote" in message.split("Possible")[0].lower():
         return BadInputError(f"{where}: the quotes around a field open or close in the wrong place; correct the line")
     return BadInputError(f"{where}: the file cannot be read ({message.splitlines()[0]})")

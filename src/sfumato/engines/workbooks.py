@@ -18,6 +18,7 @@ from sfumato.engines.headers import LOOKED_AT, header_of
 from sfumato.engines.labelled_files import cell_text
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
+from sfumato.process.limits import check_expanded
 
 SHEETS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
 UNSAVED = re.compile(rb"(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v></v>)?\s*</c>")
@@ -26,6 +27,7 @@ UNSAVED = re.compile(rb"(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v></v>)?\s*</c>")
 
 def read_sheet(path: Path, reading: Reading) -> tuple[pa.Table, tuple[str, ...]]:
     """Read a sheet of a workbook as texts, and say what should be known of how."""
+    check_expanded(path)
     workbook = _opened(path)
     name, notices = _chosen(path, workbook.sheet_names, reading.sheet)
     sheet = workbook.get_sheet_by_name(name)
