@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from sfumato.engines.encodings import found_encoding, open_bytes, text_encoding
-from sfumato.engines.headers import LOOKED_AT, Header, header_of
+from sfumato.engines.headers import LOOKED_AT, Header, check_header_row, header_of
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
 from sfumato.process.interrupts import unfinished
@@ -51,6 +51,9 @@ class DelimitedText:
     skipped: int
     """How many lines stand before the first record that is no header."""
 
+    above: int
+    """How many lines stand above the names of the columns."""
+
     spaced: bool
     """Whether quotes stand behind blanks, which then mean nothing."""
 
@@ -75,12 +78,16 @@ def sniff(path: Path, reading: Reading) -> tuple[DelimitedText, bool]:
     if delimiter is not None and len(delimiter) != 1:
         raise BadInputError(f"a delimiter is one character, not {delimiter!r}")
     encoding, notices = encoding_of(path, reading.encoding)
+    check_header_row(reading)
+    above = (reading.header_row or 1) - 1
     with opened_text(path, encoding) as stream:
+        skip_lines(stream, above)
         sample = stream.read(SNIFFED)
     if len(sample) == SNIFFED:
         sample = sample[: sample.rfind("\n") + 1] or sample
     if not sample.strip():
-        raise BadInputError(f"{path}: the file is empty; give one with a header and rows")
+        below = f" from line {above + 1} on (--header-row)" if above else ""
+        raise BadInputError(f"{path}: the file is empty{below}; give one with a header and rows")
     if "\x00" in sample:
         raise BadInputError(f"{path}: not a text file (it has zero bytes); is it UTF-16 (--encoding utf-16)?")
     with wide_fields(), readable_text(path):
@@ -96,8 +103,14 @@ def sniff(path: Path, reading: Reading) -> tuple[DelimitedText, bool]:
         notices.append(f"{path}: blanks before quoted values and names are taken away")
     header = replace(header, notices=(*notices, *header.notices))
     rewrite = mixed or spaced or any("\n" in name for name in records[0])
-    skipped = lines if header.stands else 0
-    return DelimitedText(path, chosen, text_encoding(encoding), header, skipped, spaced), rewrite
+    skipped = above + (lines if header.stands else 0)
+    return DelimitedText(path, chosen, text_encoding(encoding), header, skipped, above, spaced), rewrite
+
+
+def skip_lines(stream: IO[str], number: int) -> None:
+    """Pass over the first lines of a text."""
+    for _ in range(number):
+        stream.readline()
 
 
 def _records(sample: str, delimiter: str, trims: bool) -> tuple[list[list[str]], int]:
@@ -135,6 +148,7 @@ def as_utf8(text: DelimitedText, rewrite: bool) -> Iterator[DelimitedText]:
             target = stack.enter_context(copy.open("w", encoding="utf-8", newline=""))
         with wide_fields(), opened_text(text.path, text.encoding) as source, readable_text(text.path):
             if rewrite:
+                skip_lines(source, text.above)
                 records = filter(None, csv.reader(source, delimiter=text.delimiter, skipinitialspace=text.spaced))
                 if text.header.stands and next(records):
                     target.write("names\n")  # on one line, whatever line ends they have

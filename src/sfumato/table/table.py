@@ -286,6 +286,7 @@ def read(
     encoding: str | None = None,
     sheet: str | None = None,
     header: bool | None = None,
+    header_row: int | None = None,
     columns: Sequence[str] = (),
     decimal_comma: Iterable[str] = (),
     decimal_point: Iterable[str] = (),
@@ -305,10 +306,11 @@ def read(
     mean missing, beside the empty one. `household` names the column that says who belongs together: members of one
     household then show the same value of what they share. `weights` says how much a loss in a quasi-identifier counts,
     such as `{"age": 2}`; 1 where nothing is said. The others say how the source is written, where that is found out
-    wrongly: its encoding, sheet and header, the names of its columns, which columns have numbers with a decimal comma
-    or point, whether dates have the day or the month first, and which columns are left as they are. `engine` names who
-    reads the rows where the source does not say it; beyond `memory` (`"4GB"`) it works on disk, in a private folder of
-    `spill`. Above `most_cells` distinct combinations (by default what fits into memory) columns are coarsened.
+    wrongly: its encoding, sheet, header and the header's row, the names of its columns, which columns have numbers
+    with a decimal comma or point, whether dates have the day or the month first, and which columns are left as they
+    are. `engine` names who reads the rows where the source does not say it; beyond `memory` (`"4GB"`) it works on
+    disk, in a private folder of `spill`. Above `most_cells` distinct combinations (by default what fits into
+    memory) columns are coarsened.
     """
     if dates is not None:
         check_choice("dates", dates, ("day-first", "month-first"))
@@ -318,6 +320,7 @@ def read(
         encoding=encoding,
         sheet=sheet,
         header=header,
+        header_row=header_row,
         columns=_names(columns),
         decimal_comma=_names(decimal_comma),
         decimal_point=_names(decimal_point),
@@ -352,6 +355,7 @@ class Columns(TypedDict, total=False):
     encoding: str | None
     sheet: str | None
     header: bool | None
+    header_row: int | None
     columns: Sequence[str]
     decimal_comma: Iterable[str]
     decimal_point: Iterable[str]

@@ -130,6 +130,7 @@ def audit(
     escaped_formulas: bool = False,
     sheet: str | None = None,
     header: bool | None = None,
+    header_row: int | None = None,
     columns: Sequence[str] = (),
     decimal_comma: Sequence[str] = (),
     decimal_point: Sequence[str] = (),
@@ -152,11 +153,11 @@ def audit(
     they share? `missing="any"` lets a missing quasi-identifier match everything. `na` lists texts that mean missing
     in the original, and then in the file too; `encoding` is that of the published files. `escaped_formulas` says
     that the file was written with formulas escaped. `weights` says how much a loss in a quasi-identifier counts, 1
-    where nothing is said; a table or a study brings its own along. `sheet`, `header` and `columns` say how the
-    published files are laid out, `decimal_comma`, `decimal_point`, `dates` and `as_written` how the original is
-    written, where that is found out wrongly: what is published is compared with what its values mean. `engine`
-    names who reads the published files; beyond `memory` (`"4GB"`) an engine works on disk, in a private folder of
-    `spill`. Columns that are compared elsewhere stay `apart`.
+    where nothing is said; a table or a study brings its own along. `sheet`, `header`, `header_row` and `columns`
+    say how the published files are laid out, `decimal_comma`, `decimal_point`, `dates` and `as_written` how the
+    original is written, where that is found out wrongly: what is published is compared with what its values mean.
+    `engine` names who reads the published files; beyond `memory` (`"4GB"`) an engine works on disk, in a private
+    folder of `spill`. Columns that are compared elsewhere stay `apart`.
     """
     if require is not None:
         requirement(require)
@@ -186,6 +187,7 @@ def audit(
         encoding=encoding,
         sheet=sheet,
         header=header,
+        header_row=header_row,
         columns=_names(columns),
         engine=engine,
         memory=memory,
