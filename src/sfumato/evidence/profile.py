@@ -73,7 +73,8 @@ class Baseline:
     def open(self) -> NDArray[np.bool_]:
         """Which texts may hide any value: `*`, a missing value, a set; unless the original itself has the text."""
         hides = [comparable_text(text) in ("", STAR) or set_members(text) is not None for text in self.values]
-        return np.array(hides, np.bool_) & ((self.counts == 0) | (not self.of_original))
+        unknown = (self.counts == 0) if self.of_original else np.ones(len(hides), np.bool_)
+        return np.array(hides, np.bool_) & unknown
 
     @cached_property
     def shares(self) -> Numbers:

@@ -36,7 +36,7 @@ def run_apart(
 
     `gone` is set when nobody waits any more.
     """
-    context = multiprocessing.get_context("forkserver" if hasattr(os, "fork") else "spawn")
+    context: Any = multiprocessing.get_context("forkserver" if hasattr(os, "fork") else "spawn")
     if hasattr(os, "fork"):
         context.set_forkserver_preload(list(PRELOADED))
     ours, theirs = context.Pipe()
@@ -85,6 +85,7 @@ def _work(theirs: Connection, function: Callable[..., Any], arguments: tuple[Any
     """Do the work of a child, and send what came of it."""
     threading.Thread(target=_end_with, args=(theirs,), daemon=True).start()
     in_force.set(limits)
+    answer: tuple[SfumatoError | None, Any]
     try:
         answer = (None, function(*arguments))
     except SfumatoError as error:
