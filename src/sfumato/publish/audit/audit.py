@@ -56,9 +56,10 @@ from sfumato.publish.audit.question import (
 )
 from sfumato.publish.audit.sequence import Difference, Throughout, difference, throughout
 from sfumato.publish.ledger import earlier_files
-from sfumato.requirements import requirement
+from sfumato.requirements import Requirement, requirement
 from sfumato.table import Hierarchy, Table
 from sfumato.table.hierarchies.declared import Declared
+from sfumato.table.look_alikes import name_alike
 from sfumato.table.weights import weights_in_words
 
 MOST_MATCHED = 1_000_000
@@ -137,6 +138,7 @@ def audit(
     escaped_formulas: bool = False,
     sheet: str | None = None,
     header: bool | None = None,
+    header_row: int | None = None,
     columns: Sequence[str] = (),
     decimal_comma: Sequence[str] = (),
     decimal_point: Sequence[str] = (),
@@ -161,11 +163,11 @@ def audit(
     they share? `missing="any"` lets a missing quasi-identifier match everything. `na` lists texts that mean missing
     in the original, and then in the file too; `encoding` is that of the published files. `escaped_formulas` says
     that the file was written with formulas escaped. `weights` says how much a loss in a quasi-identifier counts, 1
-    where nothing is said; a table or a study brings its own along. `sheet`, `header` and `columns` say how the
-    published files are laid out, `decimal_comma`, `decimal_point`, `dates` and `as_written` how the original is
-    written, where that is found out wrongly: what is published is compared with what its values mean. `engine`
-    names who reads the published files; beyond `memory` (`"4GB"`) an engine works on disk, in a private folder of
-    `spill`. Columns that are compared elsewhere stay `apart`.
+    where nothing is said; a table or a study brings its own along. `sheet`, `header`, `header_row` and `columns`
+    say how the published files are laid out, `decimal_comma`, `decimal_point`, `dates` and `as_written` how the
+    original is written, where that is found out wrongly: what is published is compared with what its values mean.
+    `engine` names who reads the published files; beyond `memory` (`"4GB"`) an engine works on disk, in a private
+    folder of `spill`. Columns that are compared elsewhere stay `apart`.
     `include_neutral` counts groups by all other columns of the file too, as an attacker does who knows them.
     With `strongest` the requirement that is judged is the strongest of its kind that the file keeps.
     """
@@ -197,6 +199,7 @@ def audit(
         encoding=encoding,
         sheet=sheet,
         header=header,
+        header_row=header_row,
         columns=_names(columns),
         engine=engine,
         memory=memory,
@@ -277,12 +280,13 @@ def _answer(
     repeated = _repeated(asked, given, earlier, attributes, named)
     notices += repeated.notices
     others = _neutral(asked.file, asked.quasi, asked.sensitive, asked.apart) if asked.group is None else ()
-    failed: tuple[Failure, ...] = ()
-    stronger = str(requirement(require).strengthen(measures, by_sensitive)) if require and strongest else require
-    for judged in dict.fromkeys((stronger, require)):
-        failed, require = _failures(asked, judged, attributes, one, sizes, ungrouped), judged
-        if not failed:
-            break
+    wanted = () if require is None else requirement(require).parts
+    judged = [part.strengthen(measures, by_sensitive) for part in wanted] if strongest else wanted
+    failed = _failures(asked, _joined(judged), attributes, one, sizes, ungrouped)
+    if failed and strongest:  # as a gate the audit may count fewer values than it measures
+        failing = {failure.requirement for failure in failed}
+        judged = [part if str(kept) in failing else kept for part, kept in zip(wanted, judged, strict=True)]
+        failed = _failures(asked, _joined(judged), attributes, one, sizes, ungrouped)
     return Audit(
         file=asked.file.origin,
         records=plain.records,
@@ -298,7 +302,7 @@ def _answer(
         worst=worst_groups(asked, attributes, one, sizes if ungrouped is None else ungrouped.frequencies),
         uniques=int((alike == 1).sum()) if matching is None else matching.uniques,
         missing=asked.missing,
-        require=require,
+        require=_joined(judged) if strongest else require,
         failures=failed,
         coverage=checked,
         repeated=repeated.intersections,
@@ -316,9 +320,15 @@ def _names(given: Iterable[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
+def _joined(parts: Iterable[Requirement]) -> str | None:
+    """Write the parts of a requirement; None where there are none."""
+    return " & ".join(map(str, parts)) or None
+
+
 def _neutral(file: Source, *others: Sequence[str]) -> tuple[str, ...]:
     """List the columns of a file that have none of the other roles."""
-    return tuple(name for name in file.engine.columns if not any(name in names for names in others))
+    known = {*file.engine.nested, *(name for names in others for name in names)}
+    return tuple(name for name in file.engine.columns if name not in known)
 
 
 def _included(
@@ -509,14 +519,15 @@ def _both(
     """Read both releases over the values that either has, against the same Q."""
     counted, _ = before.count((name,))
     texts = canonical(name, counted.columns[name], hierarchy)
-    mine = canonical(name, attribute.counted.columns[name], hierarchy)
-    assert attribute.profile is not None
+    assert attribute.profile is not None and attribute.column is not None
     known = attribute.profile.baseline
+    if asked.gate:
+        texts = texts.called(name_alike((*known.values, *texts.texts))[len(known.values) :])
     every = TextColumn(known.values, np.arange(len(known.values), dtype=np.int32))
     compared = baseline(name, every, known.counts, texts.texts, hierarchy)
     number = counted.number(before.grouping)[1]
     theirs = Profile.of(compared, texts, number, counted.counts)
-    ours = Profile.of(compared, mine, attribute.number, attribute.counted.counts)
+    ours = Profile.of(compared, attribute.column, attribute.number, attribute.counted.counts)
     return (
         Seen.of(counted, before.quasi, before.grouping, theirs),
         Seen.of(attribute.counted, asked.quasi, asked.grouping, ours),
