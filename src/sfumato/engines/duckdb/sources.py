@@ -123,8 +123,8 @@ def _load_frame(connection: duckdb.DuckDBPyConnection, source: Any, reading: Rea
 def _load_lines(connection: duckdb.DuckDBPyConnection, path: Path, reading: Reading) -> LoadedRows:
     """Load a list of items from every line of a text."""
     encoding, said = encoding_of(existing_file(path, "give one with a basket per line"), reading.encoding)
-    items = lines_of_items(path, replace(reading, encoding=encoding))
-    return LoadedRows(load_table(connection, pa.table({"items": items}), reading.origin), notices=tuple(said))
+    items, noticed = lines_of_items(path, replace(reading, encoding=encoding))
+    return LoadedRows(load_table(connection, pa.table({"items": items}), reading.origin), notices=(*said, *noticed))
 
 
 def _load_cells(connection: duckdb.DuckDBPyConnection, path: Path, reading: Reading) -> LoadedRows:

@@ -161,9 +161,9 @@ def audited(
     return verdict
 
 
-def columns_of(layout: str) -> dict[str, str]:
-    """Return the columns of a file that is laid out so, as those who read it name them."""
-    return LONG if layout == "long" else {}
+def columns_of(layout: str) -> dict[str, Any]:
+    """Return how a file that is laid out so is read: by its columns, or line by line."""
+    return dict(LONG) if layout == "long" else {"lines": True}
 
 
 def maker_numbers(release: BasketRelease, known: int) -> dict[str, float]:
