@@ -62,7 +62,7 @@ class BasketDraft(Quiet):
 
 def _allowed(study: BasketStudy) -> str:
     """Say what may be left out, and within what items are generalized."""
-    [constraints] = [each for grid in study.grids for each in grid.utility if each is not None] or [None]
+    constraints = next((each for grid in study.grids for each in grid.utility if each is not None), None)
     within = "" if constraints is None else f", and generalizes once more with {constraints.in_words()}"
     return f"It may suppress up to {100 * ALLOWED.share:g} % of the {ALLOWED.of}{within}."
 

@@ -78,7 +78,7 @@ def init(
 
 def _sets_of_items(path: Path, encoding: str | None) -> list[str]:
     """Say that a text file looks as if it held sets of items."""
-    from sfumato.engines.item_layouts import are_ragged, field_counts, named_rows
+    from sfumato.engines.items.layouts import are_ragged, field_counts, named_rows
     from sfumato.engines.text_files import DELIMITED
 
     name = path.name.lower().removesuffix(".gz")

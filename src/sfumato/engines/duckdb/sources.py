@@ -20,7 +20,7 @@ from sfumato.engines.duckdb.statements import literal
 from sfumato.engines.duckdb.views import path_literal, view_database, view_parquet, view_url
 from sfumato.engines.frames import arrow_table
 from sfumato.engines.headers import checked_header
-from sfumato.engines.item_files import lines_of_items
+from sfumato.engines.items.files import lines_of_items
 from sfumato.engines.json_texts import json_lists, json_texts
 from sfumato.engines.labelled_files import LABELLED, read_labelled
 from sfumato.engines.places import files_in, is_database, is_many, partition_of, scheme_of

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sfumato.engines.formulas import formula_items
-from sfumato.engines.item_files import LONG
+from sfumato.engines.items.files import LONG
 from sfumato.errors import BadInputError
 from sfumato.plain import json_text
 from sfumato.process.steps import step

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engines import CountedLists, Engine, Reading, open_rows
-from sfumato.engines.item_files import LONG
-from sfumato.engines.item_layouts import named_rows
+from sfumato.engines.items.files import LONG
+from sfumato.engines.items.layouts import named_rows
 from sfumato.engines.protocol import SourceLayout
 from sfumato.engines.text_files import PARQUET, opened_text
 from sfumato.errors import BadInputError

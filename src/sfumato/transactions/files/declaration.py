@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
 from sfumato.configuration import check_options, described
-from sfumato.engines.item_layouts import find_rows
+from sfumato.engines.items.layouts import find_rows
 from sfumato.engines.places import beside, seen_from
 from sfumato.errors import BadInputError
 from sfumato.process.memory import read_size

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sfumato.arrays import Codes, Counts
 from sfumato.engines import CountedLists, Engine, Reading, open_rows
-from sfumato.engines.item_layouts import ItemRows, find_rows
+from sfumato.engines.items.layouts import ItemRows, find_rows
 from sfumato.engines.protocol import SourceLayout
 from sfumato.engines.text_files import JSON, PARQUET
 from sfumato.errors import BadInputError

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from sfumato.catalogue import Entry
 from sfumato.configuration import Option
 from sfumato.engines import Engine
-from sfumato.engines.item_layouts import are_ragged, field_counts, named_rows
+from sfumato.engines.items.layouts import are_ragged, field_counts, named_rows
 from sfumato.engines.protocol import KeepsOrder
 from sfumato.engines.text_files import DELIMITED, PARQUET
 from sfumato.errors import BadInputError

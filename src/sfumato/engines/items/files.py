@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from sfumato.engines.formulas import escaped, is_formula, unescaped
-from sfumato.engines.item_layouts import SEPARATORS, without_header, without_marks
+from sfumato.engines.items.layouts import SEPARATORS, without_header, without_marks
 from sfumato.engines.protocol import Reading
 from sfumato.engines.text_files import csv_line, existing_file, opened_text, wide_fields
 from sfumato.errors import BadInputError
