@@ -20,7 +20,6 @@ PLACES = {
     "file": "The name of a file.",
 }
 ENDED: Mapping[int, str] = {
-    401: "Whoever asks has not logged in (for a team).",
     403: "Whoever asks may not: the secret of the address is missing, or what is asked for is out of reach.",
     404: "What was asked for is not there.",
     409: "It cannot be done just now.",
