@@ -103,7 +103,7 @@ def _ends(endpoint: Endpoint) -> list[int]:
     """Say how this request can end without an answer."""
     asked = [404, 422] if PLACE.search(endpoint.path) or endpoint.query or endpoint.body is not None else []
     changes = [409, 413, 422] if endpoint.method != "GET" else []
-    return sorted({401, 403, *asked, *changes})
+    return sorted({403, *asked, *changes})
 
 
 def _refusal(status: int) -> dict[str, Any]:
