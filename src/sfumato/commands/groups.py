@@ -36,6 +36,7 @@ from sfumato.vocabulary import (
     ITEM,
     ITEM_COLUMN,
     ITEMS_FILE,
+    LINES,
     MEMORY,
     MISSING_VALUES,
     MOST_CELLS,
@@ -237,6 +238,7 @@ class OfBaskets(OptionGroup):
     item: Annotated[str | None, option(ITEM)] = None
     column: Annotated[str | None, option(COLUMN)] = None
     separator: Annotated[str | None, option(SEPARATOR)] = None
+    lines: Annotated[bool, typer.Option("--lines", help=LINES.meaning)] = False
     tree: Annotated[str | None, option(TREE)] = None
 
     def are_meant(self, source: str) -> bool:
@@ -251,11 +253,13 @@ class OfBaskets(OptionGroup):
 
         reading.refuse_for_baskets()
         separator = self.separator or reading.delimiter
-        at = self.id, self.item, self.column, separator, self.tree
+        at = self.id, self.item, self.column, separator, self.lines or None, self.tree
         return BasketsDeclaration(source, *at, reading.encoding, reading.memory, reading.spill)
 
-    def declared_in(self, name: str, reading: TextFile, separator: str | None = None) -> BasketsDeclaration:
-        """Find out where baskets are: in a study, bundled, or in a file, whose items a separator may stand between."""
+    def declared_in(
+        self, name: str, reading: TextFile, separator: str | None = None, encoding: str | None = None
+    ) -> BasketsDeclaration:
+        """Find out where baskets are: in a study, bundled, or in a file, of which the options speak."""
         from sfumato.publish.audit.question import study_file
         from sfumato.tradeoff import read_study
         from sfumato.transactions.files.declaration import BasketsDeclaration
@@ -263,8 +267,8 @@ class OfBaskets(OptionGroup):
 
         path = study_file(name)
         if path is None:
-            within = {"memory": reading.memory, "spill": reading.spill}
-            return BasketsDeclaration(name, separator=separator, tree=self.tree, **within)
+            at = self.id, self.item, self.column, separator, self.lines or None, self.tree
+            return BasketsDeclaration(name, *at, encoding, reading.memory, reading.spill)
         if separator is not None:
             raise BadInputError(f"--original-separator: {path} says how its baskets are read; leave the option out")
         study = read_study(str(path))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sfumato.engines.formulas import formula_items
-from sfumato.engines.item_files import LONG
+from sfumato.engines.items.files import LONG
 from sfumato.errors import BadInputError
 from sfumato.plain import json_text
 from sfumato.process.steps import step
@@ -167,9 +167,9 @@ def audited(
     return verdict
 
 
-def columns_of(layout: str) -> dict[str, str]:
-    """Return the columns of a file that is laid out so, as those who read it name them."""
-    return LONG if layout == "long" else {}
+def columns_of(layout: str) -> dict[str, Any]:
+    """Return how a file that is laid out so is read: by its columns, or line by line."""
+    return dict(LONG) if layout == "long" else {"lines": True}
 
 
 def maker_numbers(release: BasketRelease, known: int) -> dict[str, float]:

@@ -144,8 +144,7 @@ def _parts(project: Project, chosen: Wishes) -> dict[str, Any]:
             study.data.table_as_read, f"wishes {chosen}", lambda table: mixed_parts_for(study, table, chosen)
         )
     elif isinstance(study, BasketStudy):
-        filled = of_baskets(study.baskets, "filled", lambda baskets: baskets.filled)
-        parts = basket_parts_for(study, filled, chosen)
+        parts = of_baskets(study.baskets, f"wishes {chosen}", lambda baskets: basket_parts_for(study, baskets, chosen))
     else:
         assert isinstance(study, Study)
         parts = of_table(study.table, f"wishes {chosen}", lambda table: parts_for(study, table, chosen))
