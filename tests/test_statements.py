@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from command_line import run
+from sfumato.publish.board import short
 from sfumato.tradeoff import read_map
 from sfumato.words.headlines import headlines
 
@@ -393,3 +394,22 @@ def test_what_no_release_can_have_is_said_of_the_column_that_forbids_it(walk):
     worst = max(shares, key=shares.get)
     refused = " ".join(run("choose", "map", "--for", "public", cwd=folder).stderr.split())
     assert f"{100 * shares[worst]:.1f} % of the 150 records have the same value of '{worst}'" in refused
+
+
+def test_the_board_reads_the_verdict_first(walk):
+    folder, _ = walk
+    _, point = point_of_map(walk, "k-anonymity k=20")
+    for more, verdict in ((), "Not judged"), (("--for", "internal"), "Fit for the recipient &#39;internal&#39;"):
+        said = run("release", "map", "--point", point.id, "--to", "board.csv", "--force", *more, cwd=folder)
+        if said.returncode == 1:  # some group is all alike: refused, and no page
+            assert "is asked for" in said.stderr
+            continue
+        page = (folder / "board.csv.board.html").read_text()
+        assert page.index(verdict) < page.index("What will be published")
+
+
+def test_nothing_on_the_page_of_the_board_is_cut_inside_a_word():
+    text = "age between ranges of 5 and 40, half in ranges of 20 or finer; town left out; sex and health unchanged"
+    for letters in range(8, 120):
+        words = short(text, letters).removesuffix(" ...").split(" ")
+        assert words == text.split(" ")[: len(words)] and len(short(text, letters)) <= max(letters, len(text))

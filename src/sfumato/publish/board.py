@@ -72,6 +72,7 @@ def board_content(certificate: Mapping[str, Any], decision: Decision, path: Path
     return {
         "name": short(path.name, 50),
         "public": short(certificate_files(path)[3].name, 80),
+        "verdict": _verdict(decision),
         "plain": plain,
         "done": short(certificate["for_your_eyes"].get("done", "")),
         "left_out": _left_out(certificate),
@@ -83,6 +84,21 @@ def board_content(certificate: Mapping[str, Any], decision: Decision, path: Path
         "uses": [short(text) for text in _uses(decision)],
         "decided": [(about, short(text)) for about, text in _decided(certificate, decision)],
     }
+
+
+def _verdict(decision: Decision) -> str:
+    """Say first whether the release is fit for its recipient: one that is not is refused before."""
+    recipient = decision.recipient
+    if recipient is None:
+        return "Not judged: no recipient was named, so no bound was checked."
+    asked = _checked_bounds(decision)
+    return f"Fit for the recipient '{recipient.name}': {asked}." if asked else f"Not judged: {NO_BOUND}."
+
+
+def _checked_bounds(decision: Decision) -> str:
+    """Write the bounds of the recipient that the release keeps."""
+    bounds = () if decision.recipient is None else decision.recipient.bounds
+    return ", ".join(str(bound) for bound in bounds if bound.measure in decision.point.measures)
 
 
 def _left_out(certificate: Mapping[str, Any]) -> str:
@@ -124,7 +140,7 @@ def _decided(certificate: Mapping[str, Any], decision: Decision) -> list[tuple[s
     records = counted(origin["records"] + _dropped(certificate), "record")
     whom = "nobody named; `sfumato release --for` names and checks it"
     if recipient is not None:
-        asked = ", ".join(str(bound) for bound in recipient.bounds if bound.measure in point.measures)
+        asked = _checked_bounds(decision)
         whom = f"{recipient.name}: {recipient.meaning}; {f'checked: {asked}' if asked else NO_BOUND}"
     return [
         ("Data", f"{normpath(origin['table'])}, {records}, SHA-256 {origin['sha256'][:12]}"),
