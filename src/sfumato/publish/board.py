@@ -68,7 +68,7 @@ def board_page(certificate: Mapping[str, Any], decision: Decision, path: Path) -
 def board_content(certificate: Mapping[str, Any], decision: Decision, path: Path) -> dict[str, Any]:
     """Collect what the board reads, every text short enough for one page."""
     plain = {about: [short(text) for text in texts] for about, texts in certificate["in_plain_words"].items()}
-    warnings = list({each["about"]: each for each in reversed(certificate["warnings"])}.values())[::-1]
+    warnings = certificate["warnings"]
     return {
         "name": short(path.name, 50),
         "public": short(certificate_files(path)[3].name, 80),
@@ -80,7 +80,7 @@ def board_content(certificate: Mapping[str, Any], decision: Decision, path: Path
             (each["about"], opening(each["text"], WARNING), short(each.get("found", ""), FOUND))
             for each in warnings[:MOST_WARNINGS]
         ],
-        "more": max(0, len(certificate["warnings"]) - MOST_WARNINGS),
+        "more": max(0, len(warnings) - MOST_WARNINGS),
         "uses": [short(text) for text in _uses(decision)],
         "decided": [(about, short(text)) for about, text in _decided(certificate, decision)],
     }

@@ -87,7 +87,8 @@ def _sensitive(release: Release, requirement: Requirement) -> Iterator[Caution]:
         yield from _unique_numbers(attribute, histograms, place)
         yield from _homogeneity(attribute, histograms, place)
         yield from _similarity(attribute, histograms, place)
-        yield from _skewness(attribute, histograms, place, requirement)
+    yield from _undeclared_similarity(histograms.sensitive)
+    yield from _skewness(histograms, requirement)
     if len(histograms.sensitive) > 1:
         names = listed([attribute.name for attribute in histograms.sensitive])
         yield Caution(
@@ -131,14 +132,7 @@ def _similarity(attribute: Sensitive, histograms: Histograms, place: int) -> Ite
     A hierarchy that was made of the table's values depends on all of them, so then nothing is said of what it finds.
     """
     hierarchy = attribute.hierarchy
-    if hierarchy.observed:
-        yield Caution(
-            "similarity",
-            f"Values of {attribute.name} that differ may still have something in common, which is then known of "
-            "everybody in the group. Nothing was declared by which to look for that.",
-        )
-        return
-    if hierarchy.height < 2:
+    if hierarchy.observed or hierarchy.height < 2:
         return
     parents = hierarchy.ancestors[-2][attribute.leaves]
     present = histograms.of(place) > 0
@@ -153,16 +147,33 @@ def _similarity(attribute: Sensitive, histograms: Histograms, place: int) -> Ite
         )
 
 
-def _skewness(attribute: Sensitive, histograms: Histograms, place: int, requirement: Requirement) -> Iterator[Caution]:
-    bounded = ("t-closeness", "beta-likeness", "delta-disclosure")
-    if any(part.name in bounded and part.on in (None, attribute.name) for part in requirement.parts):
+def _undeclared_similarity(sensitive: Iterable[Sensitive]) -> Iterator[Caution]:
+    """Name the columns in which nothing was declared by which values are similar."""
+    if observed := [attribute.name for attribute in sensitive if attribute.hierarchy.observed]:
+        yield Caution(
+            "similarity",
+            f"Values of {listed(observed)} that differ may still have something in common, which is then known of "
+            "everybody in the group. Nothing was declared by which to look for that.",
+        )
+
+
+def _skewness(histograms: Histograms, requirement: Requirement) -> Iterator[Caution]:
+    """Name the columns whose distribution in a group nothing bounds, and the one that differs most from the table."""
+    bounding = [p for p in requirement.parts if p.name in ("t-closeness", "beta-likeness", "delta-disclosure")]
+    gains = {
+        attribute.name: float((histograms.of(place) / histograms.sizes[:, None] / attribute.shares).max())
+        for place, attribute in enumerate(histograms.sensitive)
+        if not any(part.on in (None, attribute.name) for part in bounding)
+    }
+    if not gains:
         return
-    gain = float((histograms.of(place) / histograms.sizes[:, None] / attribute.shares).max())
+    worst = max(gains, key=lambda name: gains[name])
+    column = f" ({worst})" if len(gains) > 1 else ""
     yield Caution(
         "skewness",
-        f"Nothing was required of how far a group's distribution of {attribute.name} may lie from the table's: a "
-        "rare value can be much more likely in a group than in the table.",
-        f"up to {gain:.3g} times as likely" if gain > 1.5 else "",
+        f"Nothing was required of how far a group's distribution of {listed(gains)} may lie from the table's: a rare "
+        "value can be much more likely in a group than in the table.",
+        f"up to {gains[worst]:.3g} times as likely{column}" if gains[worst] > 1.5 else "",
     )
 
 
