@@ -70,6 +70,10 @@ class AboutTable(OptionGroup):
         str | None,
         typer.Option(help="The original's column that says who lives together: is what members share shown alike?"),
     ] = None
+    person: Annotated[
+        str | None,
+        typer.Option(help="The original's column that says whose record it is: groups are counted in persons."),
+    ] = None
     missing: Annotated[
         str, typer.Option(help="A missing quasi-identifier is a value of its own, or matches everything: value | any.")
     ] = "value"

@@ -98,9 +98,9 @@ def failures(
     """List the parts of a requirement that fail; `texts_of` gives the texts of a group of an attribute's profile."""
     failed = []
     for part in wanted.parts:
-        column = _column(part, tuple(profiles)) if part.about_sensitive else None
+        column = sensitive_column(part, tuple(profiles)) if part.about_sensitive else None
         part_sizes = sizes if column is None else profiles[column].sizes
-        admitted, goodness, achieved = _judge(part, part_sizes, None if column is None else profiles[column])
+        admitted, goodness, achieved = judge(part, part_sizes, None if column is None else profiles[column])
         failing = np.flatnonzero(~admitted)
         if len(failing):
             worst = int(failing[np.argmin(goodness[failing])])
@@ -110,7 +110,8 @@ def failures(
     return failed
 
 
-def _column(part: Requirement, sensitive: Sequence[str]) -> str:
+def sensitive_column(part: Requirement, sensitive: Sequence[str]) -> str:
+    """Return the sensitive column that a part is about."""
     if not sensitive:
         raise BadInputError(f"{part}: this is about a sensitive attribute, and none is named (--sensitive)")
     if part.on is not None and part.on not in sensitive:
@@ -120,7 +121,8 @@ def _column(part: Requirement, sensitive: Sequence[str]) -> str:
     return part.on or sensitive[0]
 
 
-def _judge(part: Requirement, sizes: Counts, profile: Profile | None) -> Judged:
+def judge(part: Requirement, sizes: Counts, profile: Profile | None) -> Judged:
+    """Judge one part by its definition: of groups of these sizes, and where it reads values, with these profiles."""
     if isinstance(part, KAnonymity):
         return sizes >= part.k, sizes.astype(np.float64), f"k={int(sizes.min())}"
     assert profile is not None

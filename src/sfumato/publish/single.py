@@ -19,13 +19,15 @@ from sfumato.measures import Measured, measure
 from sfumato.phrases import counted, wrapped
 from sfumato.publish.baskets.leaving_items import legend_line
 from sfumato.publish.formulas import written_formulas
+from sfumato.publish.leaving import check_confirmed
 from sfumato.publish.noisy.publication import drawn_lines, drawn_values
 from sfumato.publish.records.publication import record_lines, record_values
+from sfumato.publish.written_table import audit_written
 from sfumato.quiet import Quiet
 from sfumato.release import Form, Release, check_targets, format_of, write_release
 from sfumato.release.changes import column_changes
 from sfumato.release.written_records import WrittenRecords
-from sfumato.requirements import Requirement
+from sfumato.requirements import KAnonymity, Requirement
 from sfumato.table import Table
 from sfumato.tradeoff.choice.exposure import check_changed
 from sfumato.transactions import anonymize_baskets
@@ -103,7 +105,21 @@ def single_release(
     beside = {} if target.lattice is None else {target.lattice: maker.lattice(table, wanted, suppress).to_text()}
     escaped = target.escape_formulas
     path, layout, force = target.path, target.layout, target.force
-    files = write_release(release, path, layout, force, format_of(path), beside, escaped)  # type: ignore[arg-type]
+
+    def verify(drafts: list[Path]) -> None:
+        if table.roles.person is not None:
+            check_confirmed(audit_written(release, wanted, drafts, escaped), measured.values)
+
+    files = write_release(
+        release,
+        path,
+        layout,  # type: ignore[arg-type]
+        force,
+        format_of(path),
+        beside,
+        escaped,
+        verify,
+    )
     clock.end("write")
     written = [path for path in files if path not in beside]
     notices = [*table.notices, *table.household_notices()]
@@ -180,6 +196,7 @@ def _written(release: WrittenRecords, target: Target) -> tuple[list[str], list[s
 
 def single_draw(table: Table, maker: Mechanism, target: Target, clock: Clock) -> Single:
     """Draw a noisy release of a table and write records drawn from it."""
+    maker.check(table, KAnonymity(1), "generalization", 0.0)
     release = maker.draw(table)
     written, formulas = _written(release, target)
     clock.end("draw_and_write")

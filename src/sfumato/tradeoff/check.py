@@ -127,6 +127,9 @@ class Check(Quiet):
     smallest_groups: int
     """How many combinations have the smallest frequency."""
 
+    person: str | None = None
+    """The column that is declared to say whose record it is."""
+
     persons: tuple[RepeatedPersons, ...] = ()
     individual: IndividualRisk | None = None
     population: PopulationUniques | None = None
@@ -178,6 +181,7 @@ class Check(Quiet):
             "unique_by": {"more" if n == 0 else str(n): count for n, count in self.unique_by.items()},
             "smallest_groups": self.smallest_groups,
             "worst": [vars(group) for group in self.worst],
+            "person": self.person,
             "persons": [vars(each) for each in self.persons],
             "individual": None
             if individual is None
@@ -236,7 +240,7 @@ def check(
     individual, risks = _individual(given, frequencies, weight, weights, size)
     outcome = replace(
         outcome,
-        persons=tuple(_persons(table, column, number) for column in table.roles.naming_persons),
+        persons=tuple(_persons(table, column, number) for column in _persons_told_by(table)),
         individual=individual,
         population=None if size is None or meaning == "any" else population_uniques(given.counts, size),
         why_no_population=_why_no_population(size, meaning),
@@ -272,6 +276,7 @@ def _as_it_stands(table: Table, meaning: Missing, given: Combinations, frequenci
         dropped=table.dropped,
         quasi=names,
         sensitive=tuple(attribute.name for attribute in cells.sensitive),
+        person=table.roles.person,
         risk=risk,
         attributes=_attributes(names, subsets),
         subsets={tuple(names[a] for a in members): subset_risk for members, subset_risk in subsets.risks.items()},
@@ -431,6 +436,12 @@ def _worst(table: Table, given: Combinations, frequencies: Counts, keys: Counts)
             RareCombination(values, int(given.counts[i]), int(frequencies[i]), tuple(quasi[a].name for a in by))
         )
     return tuple(worst)
+
+
+def _persons_told_by(table: Table) -> tuple[str, ...]:
+    """Name the columns by which persons can be counted: the declared one, or an identifier that seems to be one."""
+    column = table.roles.person or table.repeated_key
+    return () if column is None else (column,)
 
 
 def _persons(table: Table, column: str, number: Counts) -> RepeatedPersons:

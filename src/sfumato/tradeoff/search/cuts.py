@@ -178,7 +178,7 @@ def cuts_of(study: Study, table: Table, axes: Sequence[str], workers: int | None
         given = MeasuredProblem(", ".join(axes), str(wanted), suppress, study.scales)
     if given is not None:
         return CountedCuts(search_of(table, given, space, plan.nsga2, workers, plan.exact), plan, axes)
-    if is_counted(axes) and plan.required is None:
+    if is_counted(axes) and plan.required is None and table.roles.person is None:
         loss = next(name for name in axes if name != "k")
         problem = Problem2(suppress, minimize=loss)  # type: ignore[arg-type]
         if plan.exact or (plan.exact is None and plan.solver is None and space.count <= FEW_VECTORS):

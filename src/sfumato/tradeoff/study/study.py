@@ -18,7 +18,7 @@ from sfumato.documents import named, parse_toml, read_text
 from sfumato.engines import Frame
 from sfumato.engines.places import beside, seen_from
 from sfumato.errors import BadInputError
-from sfumato.measures import READ_NOISY, READERS, Classification, Reader, Scales
+from sfumato.measures import MEASURES, READ_NOISY, READERS, Classification, Reader, Scales
 from sfumato.release import FORMS, Form
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import DATASETS, Hierarchy, Table, TableDeclaration
@@ -140,6 +140,8 @@ class Study(GridStudy[Candidate]):
         super().__post_init__()
         bounded = () if self.search is None else tuple(bound.measure for bound in self.search.bounds)
         object.__setattr__(self, "scales", self.scales.having((*self.axes, *bounded)))  # what counts is measured
+        if self.table.person is not None:
+            self._check_persons((*self.axes, *bounded))
         nobody = [str(candidate.anonymizer) for candidate in self.candidates if not candidate.anonymizer.people]
         lacking = [axis for axis in self.axes if axis not in READ_NOISY]
         if nobody and lacking:
@@ -148,6 +150,21 @@ class Study(GridStudy[Candidate]):
                 f"records of nobody instead, so its releases would not be on the map; write into the study "
                 'axes = ["attack_accuracy", "query_error"], or others of what can be said of all: '
                 f"{', '.join(READ_NOISY)}"
+            )
+
+    def _check_persons(self, measures: Sequence[str]) -> None:
+        """Raise where something is asked for that counts records, while persons are counted."""
+        what = f"persons are counted (person = {self.table.person!r})"
+        lacking = [name for name in measures if not MEASURES[name].holds_of_persons]
+        if lacking:
+            known = ", ".join(name for name, measure in MEASURES.items() if measure.by_persons)
+            raise BadInputError(
+                f"{lacking[0]} is not defined where {what}; of the risks take {known}, such as "
+                'axes = ["k", "loss"] in the study'
+            )
+        if self.search is not None and self.search.problem is not None:
+            raise BadInputError(
+                f"the problems of a frontier count records, and {what}; explore or ask the study instead"
             )
 
     def on_axes_for(self, measures: Sequence[str]) -> Study:
