@@ -213,7 +213,10 @@ class LeavingTable(Leaving):
     def lines(self, verdict: Audit) -> Sequence[str]:
         """Say how much was published, and what was re-checked."""
         rows, groups = counted(self.release.assignment.records, "record"), counted(self.release.groups, "group")
-        checked = f"Re-checked on the written file: {self.candidate.requirement}"
+        wanted, counts = self.candidate.requirement, self.release.cells.persons is not None
+        checked = f"Re-checked on the written file: {wanted}"
+        if counts:
+            checked = f"Re-checked on the written file, counting persons: {wanted.by_persons}"
         first = [EXACT_RECORDS] if self.release.is_exact and self.release.histograms is not None else []
         return [*first, f"Published {self.path}: {rows} in {groups}.", checked]
 
@@ -223,7 +226,7 @@ def columns_of(release: Release) -> ReleasedColumns:
     roles = release.table.roles
     sensitive = roles.sensitive if release.histograms is not None else ()
     ordered = tuple(name for name in sensitive if release.table.hierarchies[name].lists_values)
-    return ReleasedColumns(roles.quasi, sensitive, roles.neutral, roles.household, ordered, roles.weights)
+    return ReleasedColumns(roles.quasi, sensitive, roles.neutral, roles.household, ordered, roles.weights, roles.unit)
 
 
 def audited(release: Release, candidate: Candidate, drafts: list[Path], escape_formulas: bool = False) -> Audit:

@@ -140,6 +140,7 @@ def single_release(
         "by_sensitive": {name: dict(values) for name, values in measured.by_sensitive.items()},
         "files": [str(file) for file in files],
         "same_in_households": table.shared_names,
+        "counted": table.roles.unit,
         "weights": dict(table.roles.weights),
         "notices": notices,
         **clock.values(),
@@ -166,7 +167,8 @@ def release_lines(
     lines.append(wrapped(f"What was done: {done}").lstrip())
     several = ", of the worst sensitive attribute where there are several" if len(measured.by_sensitive) > 1 else ""
     sentences_by_measure = sentences(
-        measured.values, Subject(tuple(measured.by_sensitive), records=release.cells.records)
+        measured.values,
+        Subject(tuple(measured.by_sensitive), records=release.cells.records, unit=release.table.roles.unit),
     )
     return [*lines, "", f"Measured{several} {ARROWS}:", *measure_lines(measured.values, sentences_by_measure)]
 

@@ -247,8 +247,8 @@ class KAnonymity(Requirement):
 
     @property
     def by_persons(self) -> Requirement:
-        """The same with the largest share of one person."""
-        return KAnonymity(self.k, self.usual_share)
+        """The same with the largest share of one person; of a single person nothing is asked."""
+        return self if self.k == 1 and self.share is None else KAnonymity(self.k, self.usual_share)
 
     def rule_in_words(self, group: str = "group") -> str:
         """Say how large groups are."""

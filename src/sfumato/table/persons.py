@@ -135,12 +135,18 @@ def count_persons(cell: Counts, person: Counts, count: Counts, group: Counts, gr
     return persons, largest
 
 
-def is_key_like(engine: Engine, name: str) -> bool:
-    """Say whether a column holds codes or numbers of persons: no names, dates, sentences or ways to reach somebody."""
+def is_repeated_key(engine: Engine, name: str) -> bool:
+    """Say whether a column holds codes or numbers of persons, some in several records.
+
+    Names, dates, sentences and ways to reach somebody are none.
+    """
     meaning = meaning_of(name)
     if not name.strip() or (meaning is not None and meaning.what in (HOUSEHOLD, NAME, REACH)):
         return False
-    return looks_like_keys([value for value in engine.sample(name, EXAMINED).values if value is not None])
+    if not looks_like_keys([value for value in engine.sample(name, EXAMINED).values if value is not None]):
+        return False
+    facts = engine.facts(name)
+    return facts.distinct < facts.present
 
 
 def looks_like_keys(values: Sequence[str]) -> bool:

@@ -44,7 +44,7 @@ from sfumato.table.households import (
     nearly_shared,
     shared_attributes,
 )
-from sfumato.table.persons import is_key_like, persons_of
+from sfumato.table.persons import is_repeated_key, persons_of
 from sfumato.table.rows import weighted_counts
 from sfumato.table.structures.structure import APART
 from sfumato.table.weights import Weights, weights_in_words, weights_of
@@ -54,6 +54,13 @@ DUCKDB = "duckdb"
 
 Missing = Literal["value", "drop"]
 Unknown = Literal["refuse", "count"]
+Unit = Literal["records", "persons", "one each"]
+"""What is counted in groups: records, different persons, or records each of which is declared to be another person."""
+
+
+def unit_of(person: str | None, one_record_per_person: bool) -> Unit:
+    """Say what is counted in groups."""
+    return "persons" if person is not None else "one each" if one_record_per_person else "records"
 
 
 @dataclass(frozen=True)
@@ -114,6 +121,11 @@ class Roles:
                 f"--person {self.person} and --household {self.household}: persons cannot be counted where households "
                 "are kept together; leave one of them out"
             )
+
+    @property
+    def unit(self) -> Unit:
+        """What is counted in groups."""
+        return unit_of(self.person, self.one_record_per_person)
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -299,9 +311,7 @@ class Table:
         roles, engine = self.roles, self.engine
         if roles.person is not None or roles.one_record_per_person:
             return None
-        keys = [name for name in roles.naming_persons if is_key_like(engine, name)]
-        different = engine.all_different(keys)
-        return next((name for name in keys if name not in different), None)
+        return next((name for name in roles.naming_persons if is_repeated_key(engine, name)), None)
 
     @property
     def why_no_persons(self) -> str | None:

@@ -72,7 +72,8 @@ def found(point: Point, subject: Subject) -> Headline:
         return Headline(about, CHANGED)
     if known:
         name, value = known[0], point.measures[known[0]]
-        return Headline(about, sentence(name, value, subject), (name,), 1 / value if name == "k" else value)
+        share = None if name == "k" and subject.unit == "persons" else 1 / value if name == "k" else value
+        return Headline(about, sentence(name, value, subject), (name,), share)
     if not point.candidate.anonymizer.people and not point.is_noisy:
         return Headline(about, "The records are synthetic: nobody is behind them, though one may be like somebody's.")
     if point.is_noisy:
@@ -91,6 +92,8 @@ def learned(point: Point, subject: Subject) -> Headline:
     than none.
     """
     about, measures = "What can be learned", point.measures
+    if subject.unit == "persons" and subject.sensitive:
+        return Headline(about, "What is learned of sensitive values is not measured where persons are counted.")
     baselines = {name: guess_without(name, measures, subject) for name in GUESSES}
     shares = {name: guess_share(name, measures[name], baselines[name]) for name in GUESSES if point.has([name])}
     right = {name: share for name, share in shares.items() if share is not None}
@@ -161,7 +164,7 @@ def headline_lines(map_: Map, point: Point) -> Iterator[str]:
 # -- axes --------------------------------------------------------------------------------------------------
 
 PLAIN = {
-    "found": ("risk", "lower", "found", "how often the person who is easiest to find is found, at best"),
+    "found": ("risk", "lower", "found", "how often the person or record that is easiest to find is found, at best"),
     "guessed": ("risk", "lower", "guessed", "how often a guess about a person's {} is right"),
     "kept": ("utility", "higher", "useful", "part of the achievable usefulness that is kept"),
     "attacked": (

@@ -270,6 +270,8 @@ def families_of(study: Study, table: Table, private: bool = False) -> list[Famil
         for form in forms
         for share in suppress
     )
+    if table.roles.person is not None:
+        offered = (replace(one, requirement=one.requirement.by_persons) for one in offered)
     found: dict[str, Family] = {}
     mechanism = [Candidate(anonymizer(PRIVATE), KAnonymity(1))] if private else []
     for family in _families([*own, *mechanism, *offered], table):

@@ -26,7 +26,7 @@ from sfumato.table import Cells, Guess, TableDeclaration, bundled, guess
 from sfumato.table.declaration import READING
 from sfumato.table.guess.guess import SAMPLE, shown
 from sfumato.table.guess.names import HOUSEHOLD, Role, may_number_persons, meaning_of
-from sfumato.table.persons import is_key_like
+from sfumato.table.persons import is_repeated_key
 from sfumato.table.structures.similar import similar_groups
 from sfumato.table.table import check_columns
 from sfumato.tradeoff.study.explorable import Explorable
@@ -326,9 +326,7 @@ def _person(declared: TableDeclaration, rows: Engine, guesses: Sequence[Guess]) 
     if declared.person is not None or declared.one_record_per_person or declared.household is not None:
         return declared.person
     given = [each.column for each in guesses if each.role == "identifier" and not each.missing]
-    names = [name for name in given if is_key_like(rows, name)]
-    different = rows.all_different(names)
-    repeated = [name for name in names if name not in different]
+    repeated = [name for name in given if is_repeated_key(rows, name)]
     return min(repeated, key=lambda name: not may_number_persons(name), default=None)
 
 
