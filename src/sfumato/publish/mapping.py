@@ -9,6 +9,7 @@ numbers and dates were written, for new data must be read as the old were.
 from __future__ import annotations
 
 from collections.abc import Mapping as Entries
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -81,7 +82,7 @@ MAPPING = fields(
         "levels": listed(whole(0, 1000)),
         "hierarchies": mapped(fields(HIERARCHY, COARSE)),
     },
-    {"notations": mapped(text)},
+    {"notations": mapped(text), "orders": mapped(listed(text))},
 )
 
 
@@ -106,6 +107,9 @@ class Mapping(Quiet):
     notations: Entries[str, str] = field(default_factory=dict)
     """How columns were written whose texts were read as numbers or dates."""
 
+    orders: Entries[str, Sequence[str]] = field(default_factory=dict)
+    """The order of the values of sensitive columns without a declared hierarchy."""
+
     def content(self) -> dict[str, Any]:
         """Return the mapping as plain values."""
         return {
@@ -115,6 +119,7 @@ class Mapping(Quiet):
             "missing": self.missing,
             "na": list(self.na),
             "notations": dict(self.notations),
+            "orders": {name: list(values) for name, values in self.orders.items()},
             "levels": list(self.levels),
             "lo": self.lo.tolist(),
             "hi": self.hi.tolist(),
@@ -144,20 +149,20 @@ def mapping_of(release: Published, wanted: Requirement) -> Mapping:
     cells = release.cells
     names = {quasi.name: quasi.hierarchy for quasi in cells.quasi}
     # a domain of sensitive values that was only observed may be another one in new data
-    names |= {
-        attribute.name: attribute.hierarchy for attribute in cells.sensitive if not attribute.hierarchy.lists_values
-    }
+    observed = [attribute for attribute in cells.sensitive if attribute.hierarchy.lists_values]
+    names |= {attribute.name: attribute.hierarchy for attribute in cells.sensitive if attribute not in observed}
+    orders = {attribute.name: attribute.labels for attribute in observed}
     table = release.table
     reading = (wanted, table.roles, table.missing, tuple(table.engine.na), names)
     boxes = np.zeros((0, len(cells.quasi)), np.int32)
     if release.levels:
-        return Mapping(*reading, release.levels, boxes, boxes, table.engine.notations)
+        return Mapping(*reading, release.levels, boxes, boxes, table.engine.notations, orders)
     losses = sum(
         cells.weights[a] * quasi.hierarchy.losses(release.boxes.lo[:, a], release.boxes.hi[:, a])
         for a, quasi in enumerate(cells.quasi)
     )
     order = np.lexsort((*release.boxes.lo.T[::-1], np.asarray(losses)))
-    return Mapping(*reading, (), release.boxes.lo[order], release.boxes.hi[order], table.engine.notations)
+    return Mapping(*reading, (), release.boxes.lo[order], release.boxes.hi[order], table.engine.notations, orders)
 
 
 def read_mapping(path: str | Path) -> Mapping:
@@ -199,7 +204,8 @@ def mapping_from(content: Any, origin: str) -> Mapping:
         in_shape(content, origin, WHAT, fields(dict.fromkeys(("lo", "hi"), listed(listed(CODE, width)))))
         lo, hi = (np.array(content[end], np.int32).reshape(-1, width) for end in ("lo", "hi"))
         reading = (wanted, roles, content["missing"], tuple(content["na"]), hierarchies)
-        mapping = Mapping(*reading, tuple(content["levels"]), lo, hi, content.get("notations", {}))
+        kept = (content.get("notations", {}), content.get("orders", {}))
+        mapping = Mapping(*reading, tuple(content["levels"]), lo, hi, *kept)
         _check_recoding(mapping)
     return mapping
 

@@ -44,6 +44,7 @@ from sfumato.table.households import (
     nearly_shared,
     shared_attributes,
 )
+from sfumato.table.look_alikes import ascii_where_unclear, find_look_alikes
 from sfumato.table.persons import is_repeated_key, persons_of
 from sfumato.table.rows import weighted_counts
 from sfumato.table.structures.structure import APART
@@ -350,6 +351,7 @@ def read(
     encoding: str | None = None,
     sheet: str | None = None,
     header: bool | None = None,
+    header_row: int | None = None,
     columns: Sequence[str] = (),
     decimal_comma: Iterable[str] = (),
     decimal_point: Iterable[str] = (),
@@ -371,10 +373,11 @@ def read(
     column that says who belongs together: members of one household then show the same value of what they share.
     `weights` says how much a loss in a quasi-identifier counts,
     such as `{"age": 2}`; 1 where nothing is said. The others say how the source is written, where that is found out
-    wrongly: its encoding, sheet and header, the names of its columns, which columns have numbers with a decimal comma
-    or point, whether dates have the day or the month first, and which columns are left as they are. `engine` names who
-    reads the rows where the source does not say it; beyond `memory` (`"4GB"`) it works on disk, in a private folder of
-    `spill`. Above `most_cells` distinct combinations (by default what fits into memory) columns are coarsened.
+    wrongly: its encoding, sheet, header and the header's row, the names of its columns, which columns have numbers
+    with a decimal comma or point, whether dates have the day or the month first, and which columns are left as they
+    are. `engine` names who reads the rows where the source does not say it; beyond `memory` (`"4GB"`) it works on
+    disk, in a private folder of `spill`. Above `most_cells` distinct combinations (by default what fits into
+    memory) columns are coarsened.
     """
     if dates is not None:
         check_choice("dates", dates, ("day-first", "month-first"))
@@ -384,6 +387,7 @@ def read(
         encoding=encoding,
         sheet=sheet,
         header=header,
+        header_row=header_row,
         columns=_names(columns),
         decimal_comma=_names(decimal_comma),
         decimal_point=_names(decimal_point),
@@ -427,6 +431,7 @@ class Columns(TypedDict, total=False):
     encoding: str | None
     sheet: str | None
     header: bool | None
+    header_row: int | None
     columns: Sequence[str]
     decimal_comma: Iterable[str]
     decimal_point: Iterable[str]
@@ -689,12 +694,9 @@ def _value_notices(name: str, sensitive: bool, given: Declared | None, distinct:
     if not sensitive and len(present) > 100 and len(present) == int(distinct.counts.sum()):
         notices.append(f"column {name!r} is different in every record: if it names persons, use --identifier")
     if sensitive:
-        alike: dict[str, str] = {}
-        for value in present:
-            other = alike.setdefault(value.strip().casefold(), value)
-            if other != value:
-                notices.append(f"sensitive column {name!r}: {other!r} and {value!r} count as two different values")
-                break
+        for alike in find_look_alikes(present)[:1]:
+            one, other = map(ascii_where_unclear, alike[:2])
+            notices.append(f"sensitive column {name!r}: {one} and {other} count as two different values")
         if None in distinct.values:
             notices.append(f"sensitive column {name!r}: a missing value counts as a value of its own")
     return notices

@@ -73,7 +73,7 @@ def sentence(name: str, value: float, subject: Subject, baseline: float | None =
     """Say a measure with its value; `baseline` is how often a guess is right without the data, where that is known.
 
     >>> sentence("prosecutor", 0.05, Subject())
-    'The person who is easiest to find is found 1 time in 20 at best.'
+    'The record that is easiest to find is found 1 time in 20 at best.'
     >>> sentence("attack_accuracy", 0.31, Subject(("occupation",)), 0.13)
     "An attacker's guess about a person's occupation is right 31 times in 100, 13 without the data."
     """
