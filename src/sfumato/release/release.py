@@ -184,7 +184,7 @@ class Release(Grouped):
         return self.cells.records - self.assignment.records
 
     @cached_property
-    def group_persons(self) -> GroupPersons | None:  # type: ignore[override]
+    def group_persons(self) -> GroupPersons | None:
         """The persons of every group; None where records are counted."""
         if self.histograms is not None:
             return self.histograms.persons

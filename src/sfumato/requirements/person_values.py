@@ -11,7 +11,7 @@ have the value s at least once, and w(s) the mean over its persons of the share 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ class PersonValues(NamedTuple):
     group: Counts
     person: Counts
     value: Counts
-    count: Counts
+    records: Counts
     groups: int
     size: int
     """The number of values."""
@@ -51,7 +51,7 @@ class PersonValues(NamedTuple):
         """Add up the values of every group with weights that add up to one for every person."""
         _, person = np.unique(np.stack([self.group, self.person], axis=1), axis=0, return_inverse=True)
         person = person.ravel()
-        return self._summed(self.count / np.bincount(person, self.count)[person])
+        return self._summed(self.records / np.bincount(person, self.records)[person])
 
     def _summed(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         sums = np.zeros((self.groups, self.size))
@@ -86,10 +86,10 @@ def _admitted(cells: Cells, group: Counts, groups: int, part: Requirement) -> ND
     alone = replace(part, on=None)  # type: ignore[type-var]
     rules = alone.compile((cells.sensitive[place],))
     if kind == predicates.FREQUENCY:
-        return groups_admitted(rules, held.having, held.persons)
+        return groups_admitted(rules, cast(Counts, held.having), held.persons)
     whole = _values_of_persons(cells, place, np.zeros(cells.size, np.int64), 1)
     rules = rules._replace(q=whole.weighted[0] / whole.persons[0])
-    return groups_admitted(rules, held.weighted, held.persons)
+    return groups_admitted(rules, cast(Counts, held.weighted), held.persons)  # kernels read any numbers
 
 
 def _values_of_persons(cells: Cells, place: int, group: Counts, groups: int) -> PersonValues:

@@ -36,7 +36,7 @@ class PersonCounter(NamedTuple):
     """The persons of cell c stand at `offsets[c]:offsets[c + 1]`."""
 
     person: Counts
-    count: Counts
+    records: Counts
     stamps: Counts
     """Of every person the last time it was counted; one more number at the end counts the times."""
 
@@ -151,7 +151,7 @@ def side_admitted(problem: CutProblem, cells: Counts, attribute: int, code: int,
             if counter.stamps[person] != now:
                 counter.stamps[person], counter.held[person] = now, 0
                 persons += 1
-            counter.held[person] += counter.count[p]
+            counter.held[person] += counter.records[p]
             if small and counter.held[person] > allowed:
                 return False
         if not small and persons >= counter.k:

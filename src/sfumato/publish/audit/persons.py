@@ -240,7 +240,7 @@ def _values_admitted(
     weights = _weights(everybody)
     known = tuple(weights)
     compared = baseline(
-        name, TextColumn(known, np.arange(len(known), dtype=np.int32)), np.ones(len(known)), (), hierarchy
+        name, TextColumn(known, np.arange(len(known), dtype=np.int32)), np.ones(len(known), np.int64), (), hierarchy
     )
     compared = replace(compared, counts=np.array([weights[text] for text in compared.values]))
     place = {text: number for number, text in enumerate(compared.values)}
