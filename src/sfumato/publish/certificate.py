@@ -105,6 +105,7 @@ def internal(certificates: Sequence[Path]) -> Sequence[Path]:
 
 def public_certificate(
     candidate: Candidate,
+    promised: Requirement,
     columns: ReleasedColumns,
     files: Mapping[str, Path],
     alone: FileAlone,
@@ -113,15 +114,15 @@ def public_certificate(
 ) -> dict[str, Any]:
     """Write the certificate for everybody, of the settings and of what the file shows by itself.
 
+    `promised` is the strongest requirement of the kinds asked for that the file keeps.
     `files` are the written files by their final names; the texts of `cautions` and `meanings` are for everybody.
     """
     names = list(files)
-    wanted = candidate.requirement.by_persons if columns.unit == "persons" else candidate.requirement
     return {
         **head(files, alone.rows),
         "promise": {
-            "requirement": str(wanted),
-            "parts": [_part(part, candidate.form, columns, alone) for part in wanted.parts],
+            "requirement": str(promised),
+            "parts": [_part(part, candidate.form, columns, alone) for part in promised.parts],
             "counted": {"unit": columns.unit, "in_words": COUNTED[columns.unit]},
             "form": candidate.form,
             "suppress_at_most": candidate.suppress,
@@ -135,6 +136,7 @@ def public_certificate(
             **({"weights": dict(columns.weights)} if columns.weights else {}),
         },
         "shown": dict(alone.shown),
+        **({} if alone.with_neutral is None else {"including_neutral": including_neutral(*alone.with_neutral)}),
         "relative_to": "the file",
         "measures": dict(alone.measures),
         "by_sensitive": {name: dict(values) for name, values in alone.by_sensitive.items()},
@@ -144,6 +146,11 @@ def public_certificate(
         **foot(meanings, cautions, names[0]),
         "verify": public_check(names, columns, candidate.form, alone.confirmed),
     }
+
+
+def including_neutral(smallest: int, alone: int) -> dict[str, int]:
+    """Say what is left of k for an attacker who also knows the neutral columns."""
+    return {"k": smallest, "alone": alone}
 
 
 def public_maker(maker: Any) -> str:
@@ -188,6 +195,7 @@ def certificate(
         ),
         "for_your_eyes": {
             "note": EYES,
+            "required": str(candidate.requirement),
             "done": changes_sentence(column_changes(release), release.suppressed, release.cells.records),
             "relative_to": "the table",
             "measures": dict(checked.measures),

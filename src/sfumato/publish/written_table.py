@@ -36,20 +36,27 @@ def delimiter_of(path: Path) -> str | None:
     return "," if format_of(path) == "csv" else None
 
 
-def audit_written(release: Release, wanted: Requirement, drafts: Sequence[Path], escape_formulas: bool) -> Audit:
-    """Audit written drafts against the table that they were made of."""
+def audit_written(
+    release: Release, wanted: Requirement, drafts: Sequence[Path], escape_formulas: bool, strongest: bool = False
+) -> Audit:
+    """Audit written drafts against the table that they were made of; `strongest` looks for all that they keep."""
     roles = release.table.roles
     if roles.person is None:
-        return _audit(release, wanted, drafts, escape_formulas, None)
+        return _audit(release, wanted, drafts, escape_formulas, strongest, None)
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"named{drafts[0].suffix}"
         write_named_rows(release, path)
         named = open_published(path, Reading(delimiter=delimiter_of(path), header=True))
-        return _audit(release, wanted, drafts, escape_formulas, named)
+        return _audit(release, wanted, drafts, escape_formulas, strongest, named)
 
 
 def _audit(
-    release: Release, wanted: Requirement, drafts: Sequence[Path], escape_formulas: bool, named: Source | None
+    release: Release,
+    wanted: Requirement,
+    drafts: Sequence[Path],
+    escape_formulas: bool,
+    strongest: bool,
+    named: Source | None,
 ) -> Audit:
     roles = release.table.roles
     return audit(
@@ -64,6 +71,7 @@ def _audit(
         delimiter=delimiter_of(drafts[0]),
         header=True,
         escaped_formulas=escape_formulas and len(drafts) == 1,
+        strongest=strongest,
         person=roles.person,
         named=named,
     )

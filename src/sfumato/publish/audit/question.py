@@ -58,6 +58,9 @@ class AuditQuestion:
     apart: tuple[str, ...] = ()
     """Columns of both files that are not compared here: a column of items."""
 
+    neutral: tuple[str, ...] = ()
+    """Further columns that tell groups apart: those that an attacker may know although they were called neutral."""
+
     def check(self) -> None:
         """Raise unless all columns exist and each has one role."""
         if not self.quasi:
@@ -90,7 +93,8 @@ class AuditQuestion:
                 f"a published file does not say whose its rows are, so persons (--person {self.person}) cannot be "
                 "counted in it alone: give the table it was made of too (--original)"
             )
-        for option, given in (("--group", self.group is not None), ("--missing any", self.missing == "any")):
+        others = {"--group": self.group, "--missing any": self.missing == "any", "--include-neutral": self.neutral}
+        for option, given in others.items():
             if given:
                 raise BadInputError(f"persons (--person {self.person}) are not counted with {option}; leave one out")
         self.original.check([str(self.person)], "--person, in the original")
@@ -101,12 +105,12 @@ class AuditQuestion:
     @property
     def grouping(self) -> tuple[str, ...]:
         """The columns whose texts tell groups apart."""
-        return self.quasi if self.group is None else (self.group,)
+        return (*self.quasi, *self.neutral) if self.group is None else (self.group,)
 
     def count(self, more: Sequence[str]) -> tuple[Counted, int]:
         """Count the file over the columns that tell groups apart and some more; also the rows of `*` left out."""
-        columns = [*(() if self.group is None else (self.group,)), *self.quasi, *more]
-        counted = self.file.count(columns)
+        columns = dict.fromkeys([*(() if self.group is None else (self.group,)), *self.quasi, *self.neutral, *more])
+        counted = self.file.count(list(columns))
         counted = reread(counted, [name for name in more if name in self.sensitive], {EMPTY: ""})
         if self.missing == "any":
             counted = reread(counted, self.quasi, dict.fromkeys(self.na, ""))

@@ -31,9 +31,18 @@ PUBLIC = [
 """What must be known to read the public numbers."""
 
 
+EMPTY = (
+    "An empty answer",
+    "Counts of items that are off by 100 % or more on average are no nearer to the truth than an empty file, which "
+    "answers 0 to every query.",
+)
+
+
 def meanings(map_: Map) -> list[tuple[str, str]]:
     """List what must be known to read the public numbers."""
-    return [UNITS[map_.study.unit], *PUBLIC[1:]] if isinstance(map_.study, PublicStudy) else PUBLIC
+    of_items = isinstance(map_.study, PublicStudy) and map_.study.studied in ("baskets", "items")
+    first = [UNITS[map_.study.unit], *PUBLIC[1:]] if isinstance(map_.study, PublicStudy) else PUBLIC
+    return [*first, EMPTY] if of_items else first
 
 
 def subject(map_: Map) -> Subject:
