@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from pathlib import Path
 
@@ -344,3 +345,101 @@ def test_what_the_audit_cannot_count_is_not_confirmed(tmp_path):
     assert "NOT CONFIRMED" in ended.stdout and "Every group satisfies" not in ended.stdout
     bounded = audited(tmp_path, "--require", "k-anonymity k=3 share=1", *against)  # six rows: three persons at least
     assert bounded.returncode == 0, bounded.stdout
+
+
+# -- from init to audit ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def walk(tmp_path_factory):
+    """The panel from init to the release with k=5, each published row with its number beside."""
+    folder = tmp_path_factory.mktemp("walk")
+    write_rows(folder / "panel.csv", panel())
+    assert run("init", "panel.csv", "--neutral", "row", "--quasi", "year,school,industry", cwd=folder).returncode == 0
+    ended = run("explore", "study.toml", "--out", "map", "--workers", "1", cwd=folder)
+    assert ended.returncode == 0, ended.stderr
+    points = json.loads((folder / "map/points.json").read_text())["points"]
+    wanted = [p for p in points if p["anonymizer"] == "mondrian" and "k=5" in p["requirement"]]
+    ended = run("release", "map", "--point", wanted[0]["id"], "--to", "r.csv", "--mapping", "m.json", cwd=folder)
+    assert ended.returncode == 0, ended.stderr
+    assert "counting persons: k-anonymity k=5 share=0.5" in ended.stdout
+    return folder, points, wanted[0]
+
+
+def test_the_panel_is_counted_in_men_from_init_to_audit(walk):
+    folder, _, point = walk
+    original, quasi = read_rows(folder / "panel.csv"), ["year", "school", "industry"]
+    groups = groups_of(read_rows(folder / "r.csv"), original, quasi, "nr")
+    plain = risks(groups)
+    assert plain["k"] >= 5 and plain["prosecutor"] <= Fraction(1, 2)
+    assert any(group.records > group.persons for group in groups), "some man has several years in a group"
+    for name, value in plain.items():
+        assert point["measures"][name] == pytest.approx(float(value))
+    against = ("--original", "map/study.toml", "--delimiter", ",", "--require", f"k-anonymity k={plain['k']}")
+    ended = run("audit", "r.csv", "--json", *against, cwd=folder)
+    found = json.loads(ended.stdout)
+    if found["persons"]["counted"] == found["persons"]["groups"]:
+        assert ended.returncode == 0 and found["measures"]["k"] == plain["k"]
+        assert found["measures"]["prosecutor"] == pytest.approx(float(plain["prosecutor"]))
+    assert found["persons"]["k"] <= plain["k"] and found["persons"]["share"] >= float(plain["prosecutor"]) - 1e-12
+
+
+def test_every_measured_point_of_a_study_with_persons_has_risks_of_persons_alone(walk):
+    _, points, _ = walk
+    names = {name for point in points if point["status"] == "measured" for name in point["measures"]}
+    assert {name for name in names if sfumato.MEASURES[name].kind == "risk"} == {"k", "prosecutor", "marketer"}
+    assert {point["status"] for point in points} <= {"measured", "infeasible"}
+
+
+def test_certificates_say_that_persons_were_counted_and_the_file_alone_confirms_nothing(walk):
+    folder, _, _ = walk
+    public = json.loads((folder / "r.csv.certificate-public.json").read_text())
+    assert public["promise"]["counted"]["unit"] == "persons"
+    assert public["promise"]["requirement"] == "k-anonymity k=5 share=0.5"
+    assert not any(part["confirmed_by_the_file"] for part in public["promise"]["parts"])
+    assert not {"k", "prosecutor", "marketer", "l_distinct", "p_loss"} & public["measures"].keys()
+    said = " ".join(public["in_plain_words"]["protects"])
+    assert "at least 5 different persons" in said and "1 time in 5" not in said
+    assert "Persons were counted" in (folder / "r.csv.certificate-public.html").read_text()
+    inside = json.loads((folder / "r.csv.certificate.json").read_text())
+    assert inside["verify"][inside["verify"].index("--person") + 1] == "nr"
+    assert "nr" not in read_rows(folder / "r.csv")[0]
+
+
+def test_new_data_need_the_person_column(walk, tmp_path):
+    folder, _, _ = walk
+    assert run("apply", "m.json", "panel.csv", "--to", "new.csv", cwd=folder).returncode == 0
+    without = [{name: row[name] for name in row if name != "nr"} for row in panel()]
+    write_rows(tmp_path / "without.csv", without)
+    ended = run("apply", folder / "m.json", "without.csv", "--to", "new.csv", cwd=tmp_path)
+    assert ended.returncode == 2 and "'nr'" in ended.stderr
+    once = [{**row, "nr": "7"} for row in panel()]
+    write_rows(tmp_path / "once.csv", once)
+    assert run("apply", folder / "m.json", "once.csv", "--to", "new.csv", cwd=tmp_path).returncode != 0
+
+
+def test_a_study_with_a_repeated_key_stops_and_measures_of_records_are_refused(walk, tmp_path):
+    folder, _, _ = walk
+    text = (folder / "study.toml").read_text().replace("panel.csv", str(folder / "panel.csv"))
+    undeclared = text.replace('person = "nr"\n', "")
+    (tmp_path / "study.toml").write_text(undeclared)
+    ended = run("explore", "study.toml", "--out", "map", cwd=tmp_path)
+    assert ended.returncode == 2 and "--person nr" in ended.stderr and "--one-record-per-person" in ended.stderr
+    checked = run("check", "study.toml", cwd=tmp_path)
+    assert checked.returncode == 1 and "--one-record-per-person" in checked.stdout
+    declared = undeclared.replace("identifier = [", "one_record_per_person = true\nidentifier = [")
+    assert sfumato.Study.from_toml(declared).unit == "one each"
+    with pytest.raises(BadInputError, match="p_loss is not defined where persons are counted"):
+        sfumato.Study.from_toml(text.replace('axes = ["k", "loss"]', 'axes = ["p_loss", "loss"]'))
+    written = sfumato.Study.from_toml(text).to_toml()
+    assert 'person = "nr"' in written and "k-anonymity k=5 share=0.5" in written
+
+
+def test_pages_without_a_person_column_speak_of_records(tmp_path):
+    rows = [{name: row[name] for name in ("age", "zip", "illness")} for row in visits(20, 1)]
+    write_rows(tmp_path / "people.csv", rows)
+    asked = ("anonymize", "people.csv", "--quasi", "age", "--sensitive", "illness", "--to", "out.csv")
+    said = run(*asked, "--require", "k-anonymity k=5", cwd=tmp_path).stdout
+    assert "Every record shares its quasi-identifiers" in said and "The record that is easiest to find" in said
+    declared = run(*asked, "--force", "--require", "k-anonymity k=5", "--one-record-per-person", cwd=tmp_path).stdout
+    assert "The person who is easiest to find" in declared

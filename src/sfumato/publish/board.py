@@ -50,7 +50,10 @@ class Decision:
             return
         against = self.recipient.objections(self.point, {**self.point.measures, **(written or {})})
         if self.map_.study.unit == "persons" and self.map_.about.get("sensitive"):
-            against.append("what is learned of sensitive values is not measured where persons are counted")
+            raise InfeasibleError(
+                f"nobody knows whether point {self.point.id} is fit for {self.recipient.name}: what is learned of "
+                "sensitive values is not measured where persons are counted; leave out --for, or the sensitive columns"
+            )
         if against:
             raise InfeasibleError(
                 f"point {self.point.id} is no release for {self.recipient.name} ({self.recipient.meaning}): "

@@ -55,6 +55,7 @@ def table_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
     does_not += guesses
     protects.append(_checked(promise["parts"]))
     does_not += _neutral(certificate)
+    does_not += _not_counted(certificate)
     does_not += [
         "It does not hide whether somebody is in it at all: who knows a person can often tell.",
         f"It promises nothing against somebody who knows more of a person than {named(columns['quasi'])}, or who holds "
@@ -102,6 +103,23 @@ def _rows(certificate: Mapping[str, Any]) -> str:
     if any(meaning["text"] == DROPPED for meaning in certificate["meanings"]):
         left_out = f" {DROPPED}{left_out.replace('the records', 'the others')}"
     return f"{name} has {rows}, each made of one record of {TABLES[_unit(certificate)]}.{left_out}"
+
+
+def _not_counted(certificate: Mapping[str, Any]) -> list[str]:
+    """Say what is not promised because of what was counted."""
+    unit, promise = _unit(certificate), requirement(certificate["promise"]["requirement"])
+    if unit == "records":
+        return ["It may hide a person with several records less well: records were counted, not persons."]
+    if unit == "one each":
+        return []
+    several = ["It promises nothing against somebody who knows several records of one person."]
+    sensitive = certificate["columns"]["sensitive"]
+    if not sensitive or any(part.about_sensitive for part in promise.parts):
+        return several
+    return [
+        *several,
+        f"It promises nothing about {named(sensitive)}: what all rows of a group show is known of its persons.",
+    ]
 
 
 TABLES: Mapping[Unit, str] = {
