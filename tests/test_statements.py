@@ -238,6 +238,18 @@ def test_what_compares_with_the_whole_table_is_promised_as_it_was_required(tmp_p
     assert f"Every group satisfies: k-anonymity k={k} &" in text
 
 
+def test_of_persons_the_promise_is_what_was_required(tmp_path):
+    """Groups of many records are groups of few persons: the size of the smallest group promises nothing of these."""
+    draw = random.Random(8)
+    people = [{"id": f"P{i:03}", "age": draw.randint(20, 59)} for i in range(15)]
+    source = write(tmp_path / "visits.csv", [{**one, "ward": draw.choice("AB")} for one in people for _ in range(6)])
+    words = ("--quasi", "age,ward", "--person", "id", "--require", "k-anonymity k=3", "--to", "out.csv", "--json")
+    made = run("anonymize", source, *words, cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    assert min(map(len, groups_of(rows_of(tmp_path / "out.csv"), ("age", "ward")))) > 3
+    assert json.loads(made.stdout)["promise"].startswith("k-anonymity k=3")
+
+
 # -- what is protected, and what is not
 
 
