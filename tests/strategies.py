@@ -83,7 +83,13 @@ def table_of(cells):
     """What a release reads of a table."""
     sensitive = tuple(attribute.name for attribute in cells.sensitive)
     return SimpleNamespace(
-        cells=cells, roles=SimpleNamespace(sensitive=sensitive), shared=(), memberships=None, grown=(), fine={}
+        cells=cells,
+        roles=SimpleNamespace(sensitive=sensitive),
+        shared=(),
+        memberships=None,
+        grown=(),
+        ranges=None,
+        fine={},
     )
 
 

@@ -117,7 +117,7 @@ def homes_that_differ(rows, published, shared):
     rows=households(),
     require=st.sampled_from(REQUIREMENTS),
     maker=st.sampled_from(
-        ["mondrian", "mondrian", "mondrian cut=loss", "mondrian box=region", "mondrian publish=node", "full-domain"]
+        ["mondrian", "mondrian", "mondrian cut=loss", "mondrian ranges=region", "mondrian ranges=node", "full-domain"]
     ),
     form=st.sampled_from(["generalization", "generalization", "bucketization"]),
     suppress=st.sampled_from([0.0, 0.2, 0.5]),
@@ -137,7 +137,7 @@ def test_members_show_the_same_value_in_the_written_file(rows, require, maker, f
     assert not homes_that_differ(rows, published, shared)
     assert audited.coverage is not None and audited.coverage.holds
     assert audited.households is not None and audited.households.shared == tuple(shared)
-    if "publish=node" not in maker and not lack(rows, shared):
+    if "ranges=node" not in maker and not lack(rows, shared):
         assert audited.households.holds
     if form == "generalization":
         groups = Counter(tuple(row[name] for name in QUASI) for row in published.values())
@@ -147,7 +147,7 @@ def test_members_show_the_same_value_in_the_written_file(rows, require, maker, f
 
 
 @tries(12)
-@given(rows=households(), maker=st.sampled_from(["mondrian", "mondrian publish=node", "local-recoding", "full-domain"]))
+@given(rows=households(), maker=st.sampled_from(["mondrian", "mondrian ranges=node", "local-recoding", "full-domain"]))
 def test_what_the_audit_confirms_holds_row_by_row_whoever_made_the_file(rows, maker):
     table, plain = table_of(rows), table_of(rows, household=None)
     release = sfumato.anonymize(plain, "k-anonymity k=2", maker)
@@ -263,7 +263,7 @@ def without_zip(number, rows=PAIRS):
     return [{**row, "zip": None} if int(row["id"]) in {4 * i + 1 for i in range(number)} else row for row in rows]
 
 
-@pytest.mark.parametrize("maker", ["mondrian", "mondrian box=region", "mondrian publish=node", "full-domain"])
+@pytest.mark.parametrize("maker", ["mondrian", "mondrian ranges=region", "mondrian ranges=node", "full-domain"])
 @pytest.mark.parametrize("number", [1, 3])
 def test_one_missing_zip_does_not_switch_households_off(maker, number):
     rows = without_zip(number)

@@ -150,14 +150,14 @@ def job_values(lines):
 MAKERS = [
     "mondrian",
     "mondrian mode=relaxed",
-    "mondrian box=region",
-    "mondrian mode=relaxed box=region",
-    "mondrian publish=node",
+    "mondrian ranges=region",
+    "mondrian mode=relaxed ranges=region",
+    "mondrian ranges=node",
     "mondrian cut=range",
-    "mondrian cut=variance publish=node",
+    "mondrian cut=variance ranges=node",
     "mondrian cut=loss",
     "mondrian cut=information-gain target=ill",
-    "mondrian cut=information-gain target=note box=region",
+    "mondrian cut=information-gain target=note ranges=region",
     "mondrian cut=variance target=age",
     "full-domain",
     "full-domain minimize=discernibility",
@@ -185,7 +185,7 @@ def test_written_file_keeps_its_requirement(lines, requirement, form, maker, sup
             assert "feasible" in str(error) or "absent" in str(error)
             return
         except sfumato.BadInputError as error:
-            assert "mode=relaxed" in maker or "publish=node" in maker
+            assert "mode=relaxed" in maker or "ranges=node" in maker
             assert "absent=ignore" in requirement and "merging" in str(error)
             return
         path = folder / "release.csv"

@@ -41,6 +41,7 @@ from sfumato.vocabulary import (
     NA,
     NEUTRAL,
     QUASI,
+    RANGES,
     SENSITIVE,
     SENSITIVE_ITEMS,
     SEPARATOR,
@@ -192,6 +193,7 @@ class TableReading(TextReading):
     """How a table is read that releases are made of."""
 
     most_cells: Annotated[int | None, option(MOST_CELLS)] = None
+    ranges: Annotated[str | None, option(RANGES)] = None
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,14 @@ alone. What needs the table, and how much there is of it, stands in `count` and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from sfumato.anonymizers import Anonymizer
 from sfumato.phrases import counted, ended, listed
 from sfumato.release import Release
+from sfumato.release.ends import ends_of_single_records
 from sfumato.requirements import Requirement
 from sfumato.table import Histograms, Sensitive
 
@@ -45,6 +46,7 @@ def cautions(release: Release, requirement: Requirement, maker: Anonymizer) -> l
         *_target(release, maker.decided_by),
         *_stop(maker.stops_at),
         *_dealing(release, maker.dealing),
+        *_ranges(release, maker),
         *_always(release, requirement),
     ]
 
@@ -186,6 +188,27 @@ def _dealing(release: Release, dealing: str) -> Iterator[Caution]:
         yield Caution("dealing", dealing, sentence if moved else "")
 
 
+def _ranges(release: Release, maker: Anonymizer) -> Iterator[Caution]:
+    """Describe what the ends of published ranges reveal, where the anonymizer publishes ranges of groups."""
+    ranges = maker.ranges_of(release.table)
+    if release.form == "bucketization" or "ranges" not in {each.name for each in fields(maker)}:  # type: ignore[arg-type]
+        return
+    if ranges == "tight":
+        yield Caution(
+            "exact ends",
+            "The ends of published ranges can be values of single records: a range of 20-61 says that somebody is 61. "
+            "Where ranges meet can be the value of a record that was left out.",
+            "; ".join(map(str, ends_of_single_records(release, ranges))),
+        )
+    elif ranges == "rounded":
+        yield Caution(
+            "rounded ends",
+            "The ends of ranges of numbers and dates are rounded outward to the first level of the hierarchy. A value "
+            "that all records of a group share is exact, and each set of categories begins and ends with values that "
+            "records have.",
+        )
+
+
 def _always(release: Release, requirement: Requirement) -> Iterator[Caution]:
     if any(part.about_sensitive for part in requirement.parts) and release.histograms is not None:
         yield Caution(
@@ -210,17 +233,15 @@ def _always(release: Release, requirement: Requirement) -> Iterator[Caution]:
             f"{ended(f'Published as they are, and taken for harmless: {names}')} Their content was not judged.",
         )
     observed = [quasi.name for quasi in release.cells.quasi if quasi.hierarchy.observed]
-    if release.form == "generalization" and observed:
+    observed = observed if release.form == "generalization" else []
+    if release.histograms is not None:
+        binned = (each for each in release.histograms.sensitive if each.hierarchy.firsts != each.hierarchy.lasts)
+        observed += [attribute.name for attribute in binned if attribute.hierarchy.observed]
+    if observed:
         yield Caution(
             "automatic hierarchies",
             f"Which values and groups {listed(observed)} can have was taken from the table, records that were left out "
             "included, and not declared beforehand. Who knows how that is done can sometimes reason from where "
             "intervals begin, how wide they are and how they are written (20-29 or 20..<30), and which groups there "
             "are to a record that is not published.",
-        )
-    if release.form == "generalization" and not release.levels:
-        yield Caution(
-            "exact ends",
-            "The ends of published ranges can be values of single records: a range of 20-61 says that somebody is 61. "
-            "Where ranges meet can be the value of a record that was left out.",
         )

@@ -45,6 +45,7 @@ from sfumato.publish.plain_words import PlainWords, table_in_plain_words
 from sfumato.publish.records.publication import LeavingRecords, check_record_request
 from sfumato.publish.written_table import audit_written, delimiter_of, parts_on_the_file, source_of
 from sfumato.release import NoisyRelease, RecordRelease, Release, RowLayout, check_targets, format_of
+from sfumato.release.ends import ends_of_single_records
 from sfumato.release.writing import inputs_of, release_files, write_drafts
 from sfumato.tradeoff import Candidate, Map, read_map
 from sfumato.tradeoff.choice.exposure import check_published
@@ -215,7 +216,10 @@ class LeavingTable(Leaving):
         rows, groups = counted(self.release.assignment.records, "record"), counted(self.release.groups, "group")
         checked = f"Re-checked on the written file: {self.candidate.requirement}"
         first = [EXACT_RECORDS] if self.release.is_exact and self.release.histograms is not None else []
-        return [*first, f"Published {self.path}: {rows} in {groups}.", checked]
+        assert isinstance(self.candidate.anonymizer, Anonymizer)
+        ranges = self.candidate.anonymizer.ranges_of(self.release.table)
+        ends = [f"WARNING: {found}." for found in ends_of_single_records(self.release, ranges)]
+        return [*first, f"Published {self.path}: {rows} in {groups}.", checked, *ends]
 
 
 def columns_of(release: Release) -> ReleasedColumns:

@@ -24,6 +24,7 @@ from sfumato.publish.records.publication import record_lines, record_values
 from sfumato.quiet import Quiet
 from sfumato.release import Form, Release, check_targets, format_of, write_release
 from sfumato.release.changes import column_changes
+from sfumato.release.ends import ends_of_single_records
 from sfumato.release.written_records import WrittenRecords
 from sfumato.requirements import Requirement
 from sfumato.table import Table
@@ -142,6 +143,7 @@ def release_lines(
     if release.form == "bucketization":
         lines.append(f"{EXACT_VALUES} The size of a group is a bucket size, not k-anonymity.")
     lines += maker.account(release)
+    lines += [f"WARNING: {found}." for found in ends_of_single_records(release, maker.ranges_of(release.table))]
     if release.suppressed:
         lines.append(f"Left out (suppressed): {counted(release.suppressed, 'record')}.")
     if release.table.dropped:

@@ -187,7 +187,7 @@ class TableWork(Opened):
         hierarchies = sorted((name, hierarchy.content) for name, hierarchy in table.hierarchies.items())
         attacks = self.study.scales.attacks
         control = [] if attacks is None else [attacks.digest]
-        return [self.digest, table.roles, table.missing, hierarchies, self.study.scales, *control]
+        return [self.digest, table.roles, table.missing, table.ranges, hierarchies, self.study.scales, *control]
 
     @cached_property
     def candidates(self) -> Sequence[Candidate]:
@@ -240,6 +240,7 @@ def table_facts(table: Table) -> dict[str, Any]:
         "dropped": table.dropped,
         "quasi": [quasi.name for quasi in table.cells.quasi],
         "sensitive": [sensitive.name for sensitive in table.cells.sensitive],
+        "commonest": {each.name: round(float(each.shares.max()), 6) for each in table.cells.sensitive},
     }
 
 

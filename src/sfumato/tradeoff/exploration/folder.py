@@ -105,6 +105,7 @@ FACTS = {
     "tree": flag,
     "column": text,
     "weights": mapped(number),
+    "commonest": mapped(number),
     "coarsened": mapped(fields({"values": whole(), "instead_of": whole()})),
     **dict.fromkeys(("records", "cells", "dropped", "distinct", "items", "occurrences"), whole()),
 }

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 NOTHING = requirement("k-anonymity k=1")
-TABLE_FACTS = ("digest", "records", "cells", "dropped", "quasi", "sensitive")
+TABLE_FACTS = ("digest", "records", "cells", "dropped", "quasi", "sensitive", "commonest")
 """What `points.json` keeps of a table, whatever stands beside it."""
 
 
@@ -316,7 +316,7 @@ def bundled_study(name: str) -> Study:
         name,
         TableDeclaration(name),
         (
-            Grid((anonymizer("mondrian"),), tuple(map(requirement, texts)), FORMS),
+            Grid((anonymizer("mondrian ranges=tight"),), tuple(map(requirement, texts)), FORMS),
             Grid(makers, (NOTHING,)),
         ),
     )
