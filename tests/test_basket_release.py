@@ -297,3 +297,25 @@ def test_nobody_learns_what_the_owners_file_of_weights_is_called(kind: str, tmp_
     assert len(public) == 3 and "hush" in Path("r.csv.certificate.json").read_text()
     assert [path.name for path in public if "hush" in path.read_text()] == []
     assert "a file" in json.loads(Path("r.csv.certificate-public.json").read_text())["anonymizer"]
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(releases(pieces=2), st.data())
+def test_listed_sets_are_counted_as_a_loop_over_the_written_rows_counts_them(tmp_path: Path, case, data) -> None:
+    release, _, _ = case
+    items = release.baskets.items
+    lines = data.draw(st.lists(st.sets(st.sampled_from(items), min_size=1, max_size=3), min_size=1, max_size=8))
+    (tmp_path / "known.txt").write_text("".join(" ".join(sorted(line)) + "\n" for line in lines))
+    path = write_baskets(release, tmp_path / "r.parquet", force=True)
+    written = [set(row or ()) for [row] in (row.values() for row in parquet.read_table(path).to_pylist())]
+    wanted = f"privacy-constraints k=4 file={tmp_path / 'known.txt'} protect-subsets=no"
+    found = audit_baskets(path, wanted, release.baskets, local=not release.is_global)
+    shows = stands_for(sorted(set().union(*written)), items)
+    fits = {}
+    for line in {frozenset(line) for line in lines}:
+        known = [item for item in line if any(release.baskets.places[item] in own for own in shows.values())]
+        names = [{label for label, own in shows.items() if release.baskets.places[item] in own} for item in known]
+        fits[line] = sum(all(each & row for each in names) for row in written) if known else 0
+    some = [n for n in fits.values() if n]
+    assert found["protected_risk"] == (1 / min(some) if some else 0)
+    assert sum(failure.sets for failure in found.failures) == sum(n < 4 for n in some)

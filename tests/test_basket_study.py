@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+import command_line
 import plain_basket_measures as plain
 from sfumato import cli
 from sfumato.errors import BadInputError, InfeasibleError
@@ -385,6 +386,18 @@ def test_the_ends_of_the_map_promise_nothing_they_do_not_keep() -> None:
     assert candidate_maker("one-item").anonymize(own, wanted).labels == ("*",)
     with pytest.raises(InfeasibleError, match="only 2 records have any item"):
         candidate_maker("one-item").anonymize(own, basket_requirement("km-anonymity k=3 m=1"))
+
+
+@pytest.mark.parametrize("maker", ["aa", "lra", "vpa", "coat", "pcta"])
+def test_too_few_records_with_items_are_no_internal_error_whatever_may_be_left_out(tmp_path, maker) -> None:
+    (tmp_path / "two.txt").write_text("tea milk\nbeer milk\n")
+    words = ("anonymize", "two.txt", "--baskets", "--require", "km-anonymity k=5 m=1", "--with", maker)
+    done = command_line.run(*words, "--limit", "suppression share=1", "--to", "out.csv", cwd=tmp_path)
+    if maker in ("coat", "pcta"):
+        assert done.returncode == 0 and (tmp_path / "out.csv").read_text().split() == ['""', '""']
+    else:
+        assert done.returncode == 1 and "only 2 records have any item" in done.stderr, done.stderr
+        assert not (tmp_path / "out.csv").exists()
 
 
 def test_baskets_made_in_python_are_explored(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def release(maps, kind, *words):
 
 
 @pytest.mark.parametrize("kind", ["map", "sets"])
-@pytest.mark.parametrize("mapping", [f"x/{TOO_LONG}", "nowhere/m.json", "x", "/proc/m.json", f"x/{'m' * 150}/m.json"])
+@pytest.mark.parametrize("mapping", [f"x/{TOO_LONG}", "x", "/proc/m.json"])
 def test_a_mapping_that_cannot_be_written_publishes_nothing(maps, here, run, kind, mapping):
     (here / "x").mkdir()
     code, said = run(*release(maps, kind, "--to", "r.csv", "--mapping", mapping))

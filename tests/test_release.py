@@ -21,6 +21,7 @@ import sfumato
 from command_line import run
 from independent_checker import read_rows, violations
 from renames import watched_renames
+from sfumato.errors import BadInputError
 from sfumato.publish import certificate_files, publish_point, read_certificate
 from sfumato.publish import publication as releasing
 from sfumato.publish.certificate import check_certificate
@@ -195,14 +196,41 @@ def refused(done, message):
     assert len(done.stderr.strip().splitlines()) == 1
 
 
+def test_a_missing_folder_is_made_and_removed_again_where_nothing_is_written(explored, tmp_path, monkeypatch):
+    point = points(explored, anonymizer="mondrian", form="generalization")[0]
+    words = ("release", explored / "map", "--point", point.id, "--to")
+    assert run(*words, tmp_path / "new" / "deeper" / "out.csv").returncode == 0
+    assert (tmp_path / "new" / "deeper" / "out.csv").is_file()
+    monkeypatch.setattr("sfumato.publish.publication.LeavingTable.write", refuse_to_write)
+    assert run(*words, tmp_path / "other" / "out.csv").returncode == 2
+    assert not (tmp_path / "other").exists()
+
+
+def refuse_to_write(*_):
+    raise BadInputError("the disk is full")
+
+
+def test_a_release_names_its_steps_where_stderr_is_no_terminal(explored, tmp_path, monkeypatch):
+    monkeypatch.setattr("sfumato.commands.common.SECONDS_BETWEEN_LINES", 0.0)
+    point = points(explored, anonymizer="mondrian", form="generalization")[0]
+    done = run("release", explored / "map", "--point", point.id, "--to", tmp_path / "out.csv")
+    steps = [line for line in done.stderr.splitlines() if line.endswith(" ...")]
+    assert steps == [
+        "reading the data ...",
+        "making the release ...",
+        "writing the draft ...",
+        "checking the written draft ...",
+        "writing the certificates ...",
+    ]
+
+
 def test_bad_requests_are_refused_in_one_sentence(explored, tmp_path):
     point = points(explored, anonymizer="mondrian", form="generalization")[0]
     out = tmp_path / "out.csv"
     refused(run("release", explored / "map", "--point", "nonsense", "--to", out), "no point 'nonsense'")
     refused(run("release", tmp_path, "--point", point.id, "--to", out), "there is no points.json here")
-    refused(
-        run("release", explored / "map", "--point", point.id, "--to", tmp_path / "no" / "out.csv"), "does not exist"
-    )
+    table = explored / "map" / "points.json"
+    refused(run("release", explored / "map", "--point", point.id, "--to", table / "out.csv"), "is a file, not a folder")
     refused(run("release", explored / "map", "--point", point.id, "--to", tmp_path / "out.txt"), ".csv")
     original_point = points(explored, anonymizer="original")[0]
     refused(run("release", explored / "map", "--point", original_point.id, "--to", out), "original table")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ import typer
 
 from sfumato.errors import BadInputError, InfeasibleError, StoppedError
 from sfumato.process.interrupts import last_words
+from sfumato.process.steps import told_to
 from sfumato.vega import NO_ROOM
 
 if TYPE_CHECKING:
@@ -20,6 +22,18 @@ if TYPE_CHECKING:
     from sfumato.tradeoff.study.explorable import Explorable
 
 GOES_ON = "stopped; what was found is kept, the same command goes on from there"
+
+SECONDS_BETWEEN_LINES = 10.0
+"""How long a command is silent before it reports progress to a stderr that is no terminal, and between two lines."""
+
+STEPS = {
+    "read": "reading the data",
+    "make": "making the release",
+    "write": "writing the draft",
+    "verify": "checking the written draft",
+    "certify": "writing the certificates",
+}
+"""What the steps of a publication are called."""
 
 FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
 """What no name of a file may have on some system."""
@@ -104,15 +118,46 @@ def explored_into(
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[int, int, str], None]]:
-    """Show a bar with the time left on stderr, if somebody is looking."""
+    """Show a bar with the time left on stderr; where that is no terminal, print a line from time to time."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
+    if not console.is_terminal:
+        line = occasional_line()
+        yield lambda done, total, last: line(f"{what}: {done:,} of {total:,}")
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total, last: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def report_steps() -> Iterator[None]:
+    """Name on stderr the step at which a publication is."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        line = occasional_line()
+        with told_to(lambda step: line(f"{STEPS[step]} ...")):
+            yield
+        return
+    with console.status("") as status, told_to(lambda step: status.update(f"{STEPS[step]} ...")):
+        yield
+
+
+def occasional_line() -> Callable[[str], None]:
+    """Return a function that prints a line on stderr, unless the last one, or the start, was a moment ago."""
+    printed = [time.monotonic()]
+
+    def print_line(text: str) -> None:
+        if time.monotonic() - printed[0] >= SECONDS_BETWEEN_LINES:
+            typer.echo(text, err=True)
+            printed[0] = time.monotonic()
+
+    return print_line
 
 
 def announce_first_run() -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.commands.common import announce_first_run, say, tell
+from sfumato.commands.common import announce_first_run, report_steps, say, tell
 from sfumato.commands.groups import AsJson, Legends, MapFolder, Writing
 
 
@@ -40,6 +40,7 @@ def release(
     started = time.perf_counter()
     escaped = writing.escape_formulas
     how = (layout, writing.force, mapping, escaped, recipient, legend)
-    done = publish_point(folder, point, to, *how)  # type: ignore[arg-type]
+    with report_steps():
+        done = publish_point(folder, point, to, *how)  # type: ignore[arg-type]
     tell(done.notices)
     say({"point": point, **done.values(), "seconds": round(time.perf_counter() - started, 4)}, done.lines(), as_json)

@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 
@@ -51,8 +51,9 @@ def check_target(path: Path, force: bool) -> None:
             )
         if path.is_dir() and not is_parts(path):
             raise BadInputError(f"{path} is a folder; give the name of a file")
-        if not path.parent.is_dir():
-            raise BadInputError(f"{path}: the folder {path.parent} does not exist; make it first")
+        above = next(folder for folder in path.absolute().parents if folder.exists())
+        if not above.is_dir():
+            raise BadInputError(f"{path}: {above} is a file, not a folder; choose another name")
 
 
 def _same(path: Path, other: Path) -> bool:
@@ -76,13 +77,16 @@ def staged(targets: Sequence[Path], private: Collection[Path] = ()) -> Iterator[
     """Give a draft beside every target; when all went well, rename all drafts, the first target last, or none.
 
     A reader sees whole files or none. Whatever happens, no draft stays, and where one file cannot get its name
-    everything is as it was before. Those of the targets that are `private` can be read by their owner alone.
+    everything is as it was before. Those of the targets that are `private` can be read by their owner alone. A folder
+    that does not exist is made, and removed again where nothing is written into it.
     """
     drafts: list[Path] = []
+    made: list[Path] = []
     with ExitStack() as held:
         try:
             for target in targets:
                 with finishing(), writable(target):
+                    made += _make_folders(target.parent)
                     start, end = f".{target.name[:NAME_KEPT]}.", f".part{target.suffix}"
                     handle, name = tempfile.mkstemp(end, start, target.parent)
                     os.close(handle)
@@ -99,6 +103,16 @@ def staged(targets: Sequence[Path], private: Collection[Path] = ()) -> Iterator[
         finally:
             for draft in drafts:
                 _remove(draft)
+            for folder in reversed(made):
+                with suppress(OSError):  # it has files
+                    folder.rmdir()
+
+
+def _make_folders(folder: Path) -> list[Path]:
+    """Make a folder and those above it that do not exist; return them, the outermost first."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()][::-1]
+    folder.mkdir(parents=True, exist_ok=True)
+    return missing
 
 
 def is_parts(path: Path) -> bool:

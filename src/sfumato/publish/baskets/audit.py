@@ -22,9 +22,10 @@ from sfumato.errors import BadInputError
 from sfumato.evidence.decision import AuditFindings
 from sfumato.evidence.notation import set_members
 from sfumato.phrases import SMALLEST
+from sfumato.process.interrupts import look
 from sfumato.publish.baskets.inference import faults
 from sfumato.publish.baskets.legend import Legend, legend_beside
-from sfumato.publish.baskets.published import PublishedBaskets, Shown, read_published
+from sfumato.publish.baskets.published import PublishedBaskets, Shown, labels_by_item, read_published
 from sfumato.quiet import Quiet
 from sfumato.table import Hierarchy
 from sfumato.transactions import (
@@ -242,16 +243,16 @@ def _known_lines(
     read: PublishedBaskets, wanted: PrivacyConstraints, original: Baskets, readings: Mapping[str, frozenset[int]]
 ) -> list[RareSet]:
     """Count the records that fit the listed sets of known items; those that no record fits tell of nobody."""
-    shows: dict[int, list[str]] = {}
-    for label, items in readings.items():
-        for code in items:
-            shows.setdefault(code, []).append(label)
+    shows = labels_by_item(readings)
+    counted: dict[frozenset[tuple[str, ...]], int] = {}
     fitting = []
     for itemset in wanted.itemsets(original):
-        known = [code for code in itemset if code in shows]  # who knows a suppressed item knows nothing by it
-        fits = sum(n for row, n in read.rows.items() if all(any(text in row for text in shows[code]) for code in known))
-        if known and fits:
-            fitting.append(RareSet(fits, tuple(original.items[code] for code in itemset)))
+        known = frozenset(shows[code] for code in itemset if code in shows)  # a suppressed item tells nothing
+        if known and known not in counted:
+            look()
+            counted[known] = int(read.weights[read.rows_showing(known)].sum())
+        if known and counted[known]:
+            fitting.append(RareSet(counted[known], tuple(original.items[code] for code in itemset)))
     return fitting
 
 

@@ -2,14 +2,16 @@
 
 Shares nothing with those who make releases. Of every set of published items that occurs the records are counted; a set
 with a sensitive item, and the same set without it, are a rule: of the records that show the latter, the share that also
-shows the sensitive item. Rules of a file are counted row by row.
+shows the sensitive item. Rules of a file are counted by posting lists.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from sfumato.publish.baskets.published import PublishedBaskets
+import numpy as np
+
+from sfumato.publish.baskets.published import PublishedBaskets, labels_by_item
 from sfumato.transactions import Baskets
 from sfumato.transactions.policy import Coherence, InferenceRequirement, PSRules, RhoUncertainty
 
@@ -72,17 +74,15 @@ def _counted(read: PublishedBaskets, size: int) -> dict[tuple[int, ...], int]:
 
 def _of_lines(read: PublishedBaskets, wanted: PSRules, original: Baskets, readings: Readings) -> Iterator[Fault]:
     """Count the records that fit what stands before each arrow, and those of them that show all behind it."""
-    shows: dict[int, frozenset[str]] = {}
-    for label, items in readings.items():
-        for code in items:
-            shows[code] = shows.get(code, frozenset()) | {label}
+    shows = labels_by_item(readings)
+    everybody = np.arange(len(read.weights))
     for known, concluded in wanted.rules(original):
-        visible = [code for code in known if code in shows]  # who knows a suppressed item knows nothing by it
-        fitting = [(row, n) for row, n in read.rows.items() if all(shows[code] & row for code in visible)]
-        records = sum(n for _, n in fitting)
+        visible = [shows[code] for code in known if code in shows]  # a suppressed item tells nothing
+        fitting = read.rows_showing(visible) if visible else everybody
+        records = int(read.weights[fitting].sum())
         if visible and 0 < records < wanted.k:
             yield records, tuple(original.items[code] for code in known)
-        showing = sum(n for row, n in fitting if all(shows.get(code, frozenset()) & row for code in concluded))
-        if showing > (wanted.share + SLACK) * records:
+        both = read.rows_showing([*visible, *(shows.get(code, ()) for code in concluded)])
+        if int(read.weights[both].sum()) > (wanted.share + SLACK) * records:
             names = (original.items[code] for code in concluded)
             yield records, (*(original.items[code] for code in known), *(f"-> {name}" for name in names))

@@ -7,7 +7,7 @@ as text: only where an original is given does the audit ask which items a text s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, islice, pairwise
@@ -73,6 +73,27 @@ class PublishedBaskets:
             records.update(dict.fromkeys(labels, n))
         return records
 
+    @cached_property
+    def postings(self) -> Mapping[str, NDArray[np.int64]]:
+        """The distinct records that show each label, ascending."""
+        row = np.repeat(np.arange(len(self.weights)), np.diff(self.starts))[np.argsort(self.codes, kind="stable")]
+        ends = np.cumsum(np.bincount(self.codes, minlength=len(self.labels)))
+        return dict(zip(self.labels, np.split(row, ends[:-1]), strict=True))
+
+    def rows_showing(self, known: Iterable[tuple[str, ...]]) -> NDArray[np.int64]:
+        """Find the distinct records that show at least one label of every tuple: posting lists, the shortest first."""
+        rows, *others = sorted((self._rows_showing_any(labels) for labels in known), key=len)
+        for posting in others:
+            at = np.searchsorted(posting, rows)
+            rows = rows[np.take(posting, at, mode="clip") == rows] if len(posting) else posting
+        return rows
+
+    def _rows_showing_any(self, labels: tuple[str, ...]) -> NDArray[np.int64]:
+        """Find the distinct records that show at least one of some labels, ascending."""
+        if len(labels) == 1:
+            return self.postings[labels[0]]
+        return np.unique(np.concatenate([np.zeros(0, np.int64), *(self.postings[label] for label in labels)]))
+
     def itemsets(self, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Count the records of every set of `size` published items that occurs: the sets by place, their supports."""
         lengths = np.diff(self.starts)
@@ -87,6 +108,15 @@ class PublishedBaskets:
                     block = codes[start : start + step, chosen].reshape(-1, size)
                     tally.add(block, np.repeat(weights[start : start + step], len(chosen)))
         return tally.joined()
+
+
+def labels_by_item(readings: Mapping[str, frozenset[int]]) -> dict[int, tuple[str, ...]]:
+    """List for every item the published labels that stand for it."""
+    shows: dict[int, list[str]] = {}
+    for label, items in readings.items():
+        for code in items:
+            shows.setdefault(code, []).append(label)
+    return {code: tuple(labels) for code, labels in shows.items()}
 
 
 def choices(length: int, size: int) -> Iterator[NDArray[np.int64]]:

@@ -111,10 +111,10 @@ def check_policy(release: BasketRelease, task: Task) -> None:
             assert len(set(blocks[list(members)].tolist())) == 1, "items of two utility constraints are one part"
 
 
-def check_enough_records(task: Task) -> None:
-    """Raise where even one part for all items is in fewer than k records, and nothing may be suppressed."""
+def check_enough_records(task: Task, may_suppress: bool = False) -> None:
+    """Raise where even one part for all items is in fewer than k records, unless all items can be suppressed."""
     most, k = task.baskets.filled, task.requirement.k
-    if 0 < most < k and task.limit.share == 0:
+    if 0 < most < k and not (may_suppress and task.limit.share > 0):
         raise InfeasibleError(
             f"{task.requirement}: only {most:,} records have any item, so no published part can be in {k:,}; "
             f"k={most} is the most"
