@@ -155,7 +155,7 @@ def on_bands(name, text):
     return first == last or (first % 5 == 0 and last % 5 == 4)
 
 
-@tries(60)
+@tries(30)
 @given(
     columns=small_columns(), maker=st.sampled_from(MAKERS), k=st.integers(2, 4), ranges=st.sampled_from([None, "node"])
 )

@@ -668,7 +668,7 @@ def test_releases_of_mondrian_keep_the_requirement_and_the_budget(data, cells, m
         for group, own in placed.items():
             lo, hi = twins.box_of(own)
             assert (release.boxes.lo[group] <= lo).all() and (hi <= release.boxes.hi[group]).all()
-            if maker.box == "tight":
+            if maker.ranges == "tight":
                 assert (release.boxes.lo[group] == lo).all() and (hi == release.boxes.hi[group]).all()
         assert len(set(map(tuple, np.hstack([release.boxes.lo, release.boxes.hi]).tolist()))) == release.groups
 

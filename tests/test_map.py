@@ -576,7 +576,7 @@ def adult():
 def test_the_bundled_study_has_67_points(adult):
     assert len(adult.points) == len({point.id for point in adult.points}) == 67
     assert {point.status for point in adult.points} == {"measured"}
-    assert sum(point.anonymizer == "mondrian" for point in adult.points) == 64
+    assert sum(point.anonymizer == "mondrian ranges=tight" for point in adult.points) == 64
     assert {form: sum(p.form == form for p in adult.points) for form in ("generalization", "bucketization")} == {
         "generalization": 35,
         "bucketization": 32,

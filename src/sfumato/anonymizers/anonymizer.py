@@ -186,7 +186,7 @@ def check_budget(release: Release, requirement: Requirement, budget: int, given:
     )
 
 
-def published(table: Table, assignment: Assignment, groups: int, form: Form, ends: Ranges) -> Release:
+def published(table: Table, assignment: Assignment, groups: int, form: Form, ends: Ranges = "rounded") -> Release:
     """Publish groups as buckets, or by the ranges of their records."""
     if form == "bucketization":
         return bucketization(table, assignment, groups)

@@ -14,9 +14,8 @@ import numpy as np
 from sfumato.anonymizers import Anonymizer
 from sfumato.phrases import counted, ended, listed
 from sfumato.release import Release
-from sfumato.release.ends import ends_of_single_records
 from sfumato.requirements import Requirement
-from sfumato.table import Histograms, Sensitive
+from sfumato.table import Histograms, Ranges, Sensitive
 
 
 @dataclass(frozen=True)
@@ -245,3 +244,44 @@ def _always(release: Release, requirement: Requirement) -> Iterator[Caution]:
             "intervals begin, how wide they are and how they are written (20-29 or 20..<30), and which groups there "
             "are to a record that is not published.",
         )
+
+
+# -- published values of single records: for the publisher, since they need the table
+
+
+@dataclass(frozen=True)
+class PublishedEnds:
+    """The numbers or days of one column that a file shows as an end of a range or as a single value."""
+
+    column: str
+    number: int
+    of_one_record: int
+    """How many of them exactly one record of the table has."""
+
+    def __str__(self) -> str:
+        ends = counted(self.number, "published end or value", "published ends and values")
+        return f"{self.of_one_record:,} of {ends} of {self.column} belong to one record each"
+
+
+def ends_of_single_records(release: Release, ranges: Ranges) -> list[PublishedEnds]:
+    """Count the ends for every column of numbers or dates of which one belongs to a single record.
+
+    A rounded end that some record happens to have reveals nothing of the record, so ends count where ranges are tight.
+    """
+    found: list[PublishedEnds] = []
+    if release.form == "bucketization" or release.is_exact:
+        return found  # every value is published as it is
+    for a, quasi in enumerate(release.cells.quasi):
+        hierarchy = quasi.hierarchy
+        if hierarchy.scale == "category":
+            continue
+        lo, hi = release.boxes.lo[:, a], release.boxes.hi[:, a]
+        shown = ((lo > 0) | (hi < hierarchy.size - 1)) if ranges == "tight" else lo == hi
+        ends = np.unique(np.concatenate([lo[shown], hi[shown]]))
+        ends = ends[ends < hierarchy.domain_size]
+        exact = np.array(hierarchy.firsts) == np.array(hierarchy.lasts)
+        ends = ends[exact[ends]]  # the end of a leaf that is a stretch is nobody's value
+        alone = int((release.cells.leaf_counts[a][ends] == 1).sum())
+        if alone:
+            found.append(PublishedEnds(quasi.name, len(ends), alone))
+    return found

@@ -25,7 +25,7 @@ from sfumato.publish.audit.audit import Audit
 from sfumato.publish.audit.question import STUDY
 from sfumato.publish.baskets.publication import leaving_baskets
 from sfumato.publish.board import Decision, board_file, recipient_named
-from sfumato.publish.cautions import cautions
+from sfumato.publish.cautions import cautions, ends_of_single_records
 from sfumato.publish.certificate import (
     Origin,
     certificate,
@@ -45,7 +45,6 @@ from sfumato.publish.plain_words import PlainWords, table_in_plain_words
 from sfumato.publish.records.publication import LeavingRecords, check_record_request
 from sfumato.publish.written_table import audit_written, delimiter_of, parts_on_the_file, source_of
 from sfumato.release import NoisyRelease, RecordRelease, Release, RowLayout, check_targets, format_of
-from sfumato.release.ends import ends_of_single_records
 from sfumato.release.writing import inputs_of, release_files, write_drafts
 from sfumato.tradeoff import Candidate, Map, read_map
 from sfumato.tradeoff.choice.exposure import check_published

@@ -247,12 +247,13 @@ class Hierarchy(Quiet):
         are round intervals, and a domain too small for these is one band. Leaves that are nodes of a finer hierarchy
         are bands themselves, and so are categories.
         """
+        joining = [bounds[:-1] for bounds in self._bounds[1:-1] if len(bounds) <= self.size]
         if self.scale == "category" or self.inside:
             starts = self._bounds[0][:-1]
+        elif joining:
+            starts = joining[0]
         else:
-            joining = next((bounds for bounds in self._bounds[1:-1] if len(bounds) <= self.size), None)
-            round_ = np.append(_round_bands(self), np.arange(self.domain_size, self.size))
-            starts = round_ if joining is None else joining[:-1]
+            starts = np.append(_round_bands(self), np.arange(self.domain_size, self.size))
         lengths = np.diff(np.append(starts, self.size))
         first, last = np.repeat(starts, lengths), np.repeat(starts + lengths - 1, lengths)
         return first.astype(np.int32), last.astype(np.int32)
