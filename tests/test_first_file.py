@@ -280,6 +280,83 @@ def test_a_sheet_is_read_as_texts(tmp_path):
         opened(save(tmp_path / "bad.xlsx", "no"))
 
 
+def titled(path, *above):
+    """Write a sheet with something above its names."""
+    book = openpyxl.Workbook()
+    for row in (*above, ["Eta", "Reddito", "Esito"], [31, "1.234,5", "x"], [32, None, "y"], [33, "2.000,0", "x"]):
+        book.active.append(row)
+    book.save(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("above", "row"),
+    [
+        ([["ASL Napoli"]], 2),
+        ([["ASL Napoli"], [], ["estratto il 12/01/2024"]], 4),
+        ([[], [None, "ASL Napoli"], []], 4),
+    ],
+)
+def test_a_title_above_the_names_is_found_and_told(tmp_path, above, row):
+    rows = opened(titled(tmp_path / "w.xlsx", *above))
+    assert rows.columns == ("Eta", "Reddito", "Esito") and rows.row_count == 3
+    [told] = [notice for notice in rows.notices if "holds the names" in notice]
+    assert f"row {row} holds the names of the columns" in told and "--header-row" in told and "'ASL Napoli'" in told
+
+
+def test_the_row_of_the_names_can_be_said(tmp_path):
+    path = titled(tmp_path / "w.xlsx", ["ASL", "2023", "riservato"])
+    assert opened(path).columns == ("ASL", "2023", "riservato")
+    rows = opened(path, header_row=2)
+    assert rows.columns == ("Eta", "Reddito", "Esito") and texts(rows, "Eta") == ["31", "32", "33"]
+    with pytest.raises(sfumato.BadInputError, match=r"w\.xlsx, sheet 'Sheet': row 9 is empty"):
+        opened(path, header_row=9)
+    for content in ("ASL, 2023\n\nage;ill\n1;x\n2;y\n", "ASL, 2023\r\n\r\nage;ill\r\n1;x\n2;y\n"):
+        text = save(tmp_path / "t.csv", content)
+        rows = opened(text, header_row=3)
+        assert rows.columns == ("age", "ill") and texts(rows, "age") == ["1", "2"]
+    with pytest.raises(sfumato.BadInputError, match="counted from 1"):
+        opened(text, header_row=0)
+    with pytest.raises(sfumato.BadInputError, match=r"empty from line 9 on \(--header-row\)"):
+        opened(text, header_row=9)
+    study = runner.invoke(app, ["init", str(path), "--header-row", "2", "--to", str(tmp_path / "study.toml")])
+    assert study.exit_code == 0 and "header_row = 2" in (tmp_path / "study.toml").read_text()
+
+
+@pytest.mark.parametrize("word", ["n.d.", "s.d.", "k. A.", "ND", "NULL", ".", "non rilevato"])
+def test_a_word_that_repeats_between_numbers_or_dates_is_proposed_as_missing(tmp_path, word):
+    lines = ["when,cost", *(f"{day:02d}/0{month}/2020,{day * month * 7}" for day in range(1, 28) for month in (1, 2))]
+    lines += [f"{word},5", f"03/03/2020,{word}", f"{word},{word}"]
+    drafted = sfumato.draft(sfumato.TableDeclaration(str(save(tmp_path / "t.csv", "\n".join(lines) + "\n"))))
+    assert {guess.column: guess.type for guess in drafted.guesses} == {"when": "dates", "cost": "whole numbers"}
+    assert drafted.study.table.na == (word,)
+
+
+def test_a_top_code_between_numbers_is_not_missing(tmp_path):
+    lines = ["age", *map(str, range(20, 90)), "90+", "90+"]
+    drafted = sfumato.draft(sfumato.TableDeclaration(str(save(tmp_path / "t.csv", "\n".join(lines) + "\n"))))
+    assert drafted.study.table.na == ()
+
+
+PLACED = {
+    "health": "sensitive", "black": "quasi", "ethn": "quasi", "married": "quasi", "child": "quasi", "educdec": "quasi",
+    "exper": "quasi", "union": "sensitive", "wage": "sensitive", "school": "quasi",
+}  # fmt: skip
+
+
+def test_names_of_surveys_are_placed_and_years_of_school_are_no_place(tmp_path):
+    rows = [
+        {name: ["yes", "no"][(i + len(name)) % 2] for name in PLACED} | {"school": i % 13, "exper": i % 17, "wage": i}
+        for i in range(60)
+    ]
+    lines = [",".join(PLACED), *(",".join(str(row[name]) for name in PLACED) for row in rows)]
+    path = save(tmp_path / "t.csv", "\n".join(lines) + "\n")
+    guesses = {guess.column: guess for guess in sfumato.draft(sfumato.TableDeclaration(str(path))).guesses}
+    meant = {name: guess.role for name, guess in guesses.items() if guess.role is not None}
+    assert all(PLACED[name] == role for name, role in meant.items()) and len(meant) >= 8
+    assert "place" not in guesses["school"].reason and "education" in guesses["school"].reason
+
+
 @pytest.mark.parametrize(
     ("module", "name", "pip"),
     [("python_calamine", "w.xlsx", "excel"), ("pyreadstat", "s.sav", "stats")],

@@ -1,10 +1,13 @@
 """The audit as a gate: text as published, rows of `*` counted, no empty requirement, and a plain reader that agrees."""
 
 import datetime
+import itertools
 import json
+import math
 import tempfile
 from collections import Counter
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import pyarrow as pa
@@ -248,7 +251,172 @@ def test_sensitive_values_that_differ_in_blanks_or_case_are_told(tmp_path):
     path = write(tmp_path / "x.csv", [{"q": "a", "s": s} for s in ["HIV", "hiv ", "H IV", "flu"]])
     found = sfumato.audit(path, "q", "s")
     assert found["l_distinct"] == 4
-    [notice] = [notice for notice in found.notices if "blanks or case" in notice]
+    [notice] = [notice for notice in found.notices if "look alike" in notice]
     assert all(repr(value) in notice for value in ("HIV", "hiv ", "H IV")) and "'flu'" not in notice
     path = write(tmp_path / "y.csv", [{"q": "a", "s": s} for s in ["HIV", "flu"]])
-    assert not any("blanks or case" in notice for notice in sfumato.audit(path, "q", "s").notices)
+    assert not any("look alike" in notice for notice in sfumato.audit(path, "q", "s").notices)
+
+
+# ---------------------------------------------------------------- sensitive values in disguise
+
+DISTINCT = "l-diversity l=2 variant=distinct"
+DISGUISES = {
+    "case": "hiv",
+    "star": "*",
+    "full-width star": "\uff0a",
+    "missing": "",
+    "set": "{HIV, HIV}",
+    "set of others": "{flu, HIV}",
+    "zero-width": "H\u200bIV",
+    "soft hyphen": "HI\u00adV",
+    "blank glyph": "\u2800HIV",
+    "no-break blank": "HI\u00a0V",
+    "full-width": "\uff28\uff29\uff36",
+    "Cyrillic": "\u041d\u0406V",
+    "Greek": "\u0397\u0399V",
+}
+
+
+def written(path, rows):
+    """Write a file of ages and illnesses."""
+    return write(path, [{"age": f"{age}", "ill": value} for age, value in rows])
+
+
+def two_rows(tmp_path, *values):
+    return written(tmp_path / "out.csv", [(3, value) for value in values])
+
+
+@pytest.mark.parametrize("disguise", DISGUISES.values(), ids=list(DISGUISES))
+def test_a_disguised_value_makes_no_group_diverse(tmp_path, disguise):
+    found = sfumato.audit(two_rows(tmp_path, "HIV", disguise), "age", "ill", require=DISTINCT)
+    assert not found.holds and found.failures[0].achieved == "l=1"
+    assert any("'ill'" in notice and ("look alike" in notice or "worst" in notice) for notice in found.notices)
+
+
+@pytest.mark.parametrize("pair", [("1", "1.0"), ("1", "1e0"), ("0", "-0"), ("caf\u00e9", "cafe\u0301"), (".5", "0.50")])
+def test_values_that_are_equal_as_numbers_or_texts_count_as_one(tmp_path, pair):
+    assert not sfumato.audit(two_rows(tmp_path, *pair), "age", "ill", require=DISTINCT).holds
+    assert sfumato.audit(two_rows(tmp_path, *pair), "age", "ill")["l_distinct"] == 2  # no gate: as they stand
+
+
+@pytest.mark.parametrize(
+    "pair", [("HIV", "flu"), ("1", "10"), ("1", "-1"), ("a", "\u00e4"), ("\u0440\u0430\u043a", "HIV")]
+)
+def test_values_that_differ_count_as_two(tmp_path, pair):
+    found = sfumato.audit(two_rows(tmp_path, *pair), "age", "ill", require=DISTINCT)
+    assert found.holds and not any("alike" in notice for notice in found.notices)
+
+
+def test_a_missing_value_that_the_original_has_is_a_value(tmp_path):
+    path = two_rows(tmp_path, "HIV", "")
+    original = written(tmp_path / "in.csv", [(3, "HIV"), (3, ""), (4, "flu")])
+    assert sfumato.audit(path, "age", "ill", original=original, require=DISTINCT).holds
+
+
+def requirements_by_plain_definition(counts, shares):
+    """Decide ten requirements for one group of counts against the table's shares, in fractions where possible."""
+    n, present = sum(counts.values()), {value: count for value, count in counts.items() if count}
+    p = {value: Fraction(count, n) for value, count in present.items()}
+    ordered = sorted(present.values(), reverse=True)
+    entropy = -sum(float(share) * math.log(share) for share in p.values())
+    distance = sum(abs(p.get(value, 0) - share) for value, share in shares.items()) / 2
+    rising, running, moved = sorted(shares), Fraction(0), Fraction(0)
+    for value in rising[:-1]:
+        running += p.get(value, 0) - shares[value]
+        moved += abs(running)
+    ratios = [abs(math.log(p[value] / shares[value])) if value in p else math.inf for value in shares]
+    gains = {value: (p[value] - shares[value]) / shares[value] for value in p}
+    return {
+        "l-diversity l=2 variant=distinct": len(present) >= 2,
+        "l-diversity l=3 variant=distinct": len(present) >= 3,
+        "l-diversity l=2 variant=frequency": ordered[0] * 2 <= n,
+        "l-diversity l=1.5 variant=entropy": entropy >= math.log(1.5) - 1e-9,
+        "l-diversity l=2 variant=recursive c=2": ordered[0] < 2 * sum(ordered[1:]),
+        "t-closeness t=0.3 distance=equal": distance <= Fraction(3, 10),
+        "t-closeness t=0.2 distance=ordered": len(shares) == 1 or moved / (len(shares) - 1) <= Fraction(2, 10),
+        "delta-disclosure delta=1": max(ratios) < 1 - 1e-9,
+        "beta-likeness beta=1 variant=enhanced": all(
+            gain <= min(1, -math.log(shares[value])) + 1e-9 for value, gain in gains.items()
+        ),
+        "alpha-k alpha=0.6 k=3": n >= 3 and Fraction(ordered[0], n) <= Fraction(6, 10),
+    }
+
+
+hidden = st.lists(
+    st.lists(st.sampled_from(["a", "b", "c", "*", "", "{a, b}"]), min_size=1, max_size=5), min_size=1, max_size=3
+)
+
+
+@tries(40)
+@given(hidden)
+def test_a_group_is_judged_by_the_worst_values_that_it_may_hide(groups):
+    """Against every way to fill in the open values, and not only against those that the audit tries."""
+    certain = Counter(value for group in groups for value in group if value in "abc" and value)
+    if not certain:
+        return
+    shares = {value: Fraction(count, sum(certain.values())) for value, count in certain.items()}
+    expected = dict.fromkeys(requirements_by_plain_definition({"a": 1}, shares={"a": Fraction(1)}), True)
+    for group in groups:
+        known = [value for value in group if value in certain]
+        for filled in itertools.product(certain, repeat=len(group) - len(known)):
+            judged = requirements_by_plain_definition(Counter([*known, *filled]), shares)
+            expected = {text: holds and judged[text] for text, holds in expected.items()}
+    rows = [(number, value) for number, group in enumerate(groups) for value in group]
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(Path(folder) / "out.csv", rows)
+        for text, holds in expected.items():
+            assert sfumato.audit(path, "age", "ill", require=text).holds == holds, text
+
+
+# ---------------------------------------------------------------- at the boundary of each definition
+
+
+def file_of_groups(tmp_path, *groups):
+    """Write one group for each mapping of values to counts."""
+    rows = [(age, value) for age, group in enumerate(groups) for value, count in group.items() for _ in range(count)]
+    return written(tmp_path / "out.csv", rows)
+
+
+BOUNDARIES = {
+    "alpha-k asks for its k": ([{"a": 1, "b": 1}], "alpha-k alpha=0.5 k=2", "alpha-k alpha=0.5 k=3"),
+    "enhanced beta takes the smaller bound": (
+        [{"a": 9, "b": 1}, {"a": 1, "b": 9}],
+        "beta-likeness beta=1 variant=basic",
+        "beta-likeness beta=1 variant=enhanced",  # gain .8 above ln 2
+    ),
+    "entropy has no slack": (
+        [{"a": 51, "b": 49}],
+        "l-diversity l=1.999 variant=entropy",
+        "l-diversity l=2 variant=entropy",  # short by .0002
+    ),
+    "recursive is strict": (
+        [{"a": 2, "b": 2}],
+        "l-diversity l=2 c=1.001 variant=recursive",
+        "l-diversity l=2 c=1 variant=recursive",
+    ),
+    "t has no slack": (
+        [{"a": 5, "b": 1}, {"a": 1, "b": 5}],
+        "t-closeness t=0.33334 distance=equal",
+        "t-closeness t=0.33333 distance=equal",  # 1/3
+    ),
+    "delta is strict": (
+        [{"a": 3, "b": 1}, {"a": 1, "b": 3}],
+        "delta-disclosure delta=0.69315",
+        "delta-disclosure delta=0.6931471805599453",  # ln 2
+    ),
+}
+
+
+@pytest.mark.parametrize(("groups", "holds", "fails"), BOUNDARIES.values(), ids=list(BOUNDARIES))
+def test_the_gate_decides_exactly_at_the_boundary(tmp_path, groups, holds, fails):
+    path = file_of_groups(tmp_path, *groups)
+    assert sfumato.audit(path, "age", "ill", require=holds).holds
+    assert not sfumato.audit(path, "age", "ill", require=fails).holds
+
+
+def test_a_requirement_refuses_a_table_whose_values_look_alike(tmp_path):
+    rows = [(age, value) for age in (3, 3, 4, 4) for value in ("HIV", "h\u0456v", "flu")]
+    table = written(tmp_path / "in.csv", rows)
+    with pytest.raises(sfumato.BadInputError, match=r"column 'ill'.*look alike.*write them alike"):
+        sfumato.anonymize(table, DISTINCT, quasi="age", sensitive="ill")
+    assert sfumato.anonymize(table, "k-anonymity k=2", quasi="age", sensitive="ill")

@@ -6,6 +6,7 @@ import csv
 import json
 import tempfile
 from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -246,6 +247,32 @@ def test_unknown_values_are_part_of_q(tmp_path):
     new = write(tmp_path / "other.csv", [*GOOD, *([(120, "f", "flu", "a")] * 20)])
     with pytest.raises(sfumato.InfeasibleError, match="no group of the mapping satisfies"):
         apply(known, new, "drop")
+
+
+def ordered_distance(group, table, order):
+    """Return the earth mover's distance of two lists of values in some order, in fractions."""
+    places, running, moved = [value for value in order if value in table], Fraction(0), Fraction(0)
+    for value in places[:-1]:
+        running += Fraction(group.count(value), len(group)) - Fraction(table.count(value), len(table))
+        moved += abs(running)
+    return moved / (len(places) - 1)
+
+
+def test_the_larger_of_two_ordered_distances_decides_about_new_values(tmp_path):
+    """A new value stands where its text falls, or after all known ones: by the first order group 20-29 would pass."""
+    wanted = "t-closeness t=0.3 distance=ordered"
+    plain = {name: HIERARCHIES[name] for name in ("age", "sex")}
+    old = [(age, "f", ill, "a") for age in (25, 45) for ill in "pqr" * 4]
+    table = sfumato.read(write(tmp_path / "old.csv", old), quasi=["age", "sex"], sensitive="ill", hierarchies=plain)
+    maker = "full-domain"
+    known = mapping_of(sfumato.anonymize(table, "k-anonymity k=2", maker), sfumato.requirement(wanted))
+    known = read_mapping(kept(known, tmp_path / "mapping.json"))
+    young, rest = list("ppqqpqpq"), list("rrrrrrr") + ["NEW"] * 9
+    rows = [(25, "f", ill, "a") for ill in young] + [(45, "f", ill, "a") for ill in rest]
+    by_text, at_the_end = (ordered_distance(young, young + rest, order) for order in (["NEW", *"pqr"], [*"pqr", "NEW"]))
+    assert by_text <= Fraction(3, 10) < at_the_end
+    with pytest.raises(sfumato.InfeasibleError, match="do not satisfy t-closeness"):
+        apply(known, write(tmp_path / "new.csv", rows))
 
 
 def test_the_audit_of_the_draft_decides(tmp_path, known, monkeypatch):

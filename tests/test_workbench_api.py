@@ -35,7 +35,7 @@ class NoRuns(Runs):
 
 def let_in(app: ASGIApp, gate: Gate) -> ASGIApp:
     """Give every request what our own pages send along, in place of what it has."""
-    ours = {"host": HOST, "origin": ORIGIN, CSRF: gate.csrf(), "cookie": f"{gate.cookie}={gate.token}"}
+    ours = {"host": HOST, "origin": ORIGIN, CSRF: gate.csrf(), "cookie": f"{gate.cookie}={gate.session}"}
 
     async def inside(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":

@@ -15,9 +15,10 @@ import termios
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any
-from urllib.request import Request, urlopen
+from urllib.request import HTTPCookieProcessor, Request, build_opener, urlopen
 
 import duckdb
 import pytest
@@ -73,15 +74,21 @@ def test_the_secret_of_the_address_becomes_a_cookie(desk: Desk) -> None:
     with TestClient(opened(House(lambda name: desk), gate), ORIGIN, follow_redirects=False) as client:
         answer = client.get(f"/audit?token={gate.token}")
         assert (answer.status_code, answer.headers["location"]) == (303, "/audit")
-        elsewhere = client.get(f"/%2Fevil.example/?token={gate.token}").headers["location"]
-        assert elsewhere.startswith("/") and not elsewhere.startswith("//")
         cookie = answer.headers["set-cookie"]
         assert "HttpOnly" in cookie and "samesite=strict" in cookie.lower() and "sfumato-8765=" in cookie
         assert client.get("/").status_code == 200
         assert gate.token not in client.get("/").text and gate.token not in repr(gate)
+        assert gate.token not in cookie and gate.session not in repr(gate)
+        elsewhere = client.get(f"/%2Fevil.example/?token={gate.token}").headers["location"]  # with the cookie, again
+        assert elsewhere.startswith("/") and not elsewhere.startswith("//")
+        client.cookies.clear()
+        answer = client.get(f"/?token={gate.token}")
+        assert answer.status_code == 403 and "was used already" in answer.text and "set-cookie" not in answer.headers
+    gate = Gate(frozenset([HOST]))
     with TestClient(opened(House(lambda name: desk), gate), "http://evil.example") as client:
         answer = client.get(f"/?token={gate.token}")
         assert answer.status_code == 403 and "set-cookie" not in answer.headers
+    assert not gate.used.is_set()
 
 
 @pytest.mark.parametrize("host", ["evil.example:8765", "127.0.0.1", "127.0.0.1:80", "", "localhost:8765.evil.example"])
@@ -209,7 +216,7 @@ def test_an_upload_that_is_broken_off_leaves_nothing_and_is_no_error(
     """Whoever sends it has gone, so there is nobody to tell and nothing to report."""
     gate = Gate(frozenset([HOST]))
     sent: list[Message] = []
-    headers = {"host": HOST, "origin": ORIGIN, CSRF: gate.csrf(), "cookie": f"{gate.cookie}={gate.token}"}
+    headers = {"host": HOST, "origin": ORIGIN, CSRF: gate.csrf(), "cookie": f"{gate.cookie}={gate.session}"}
     scope: Scope = {
         "type": "http",
         "method": "PUT",
@@ -557,11 +564,11 @@ def test_it_ends_within_seconds_and_leaves_nothing(tmp_path: Path, how: signal.S
     slow = STUDY.replace("k=10", "k=11").replace("queries number=20", "queries number=20000")
     make_project(tmp_path / "people", slow)
     started, address = served(tmp_path)
-    base, token = address.split("/?token=")
-    host = base.removeprefix("http://")
-    page = urlopen(Request(f"{base}/", headers={"cookie": f"sfumato-{host.split(':')[1]}={token}"})).read().decode()
+    base, jar = address.split("/?token=")[0], CookieJar()
+    page = build_opener(HTTPCookieProcessor(jar)).open(address).read().decode()
     csrf = re.findall(r'name="csrf" content="([^"]+)"', page)[0]
-    ours = {"cookie": f"sfumato-{host.split(':')[1]}={token}", "origin": base, CSRF: csrf}
+    [cookie] = jar
+    ours = {"cookie": f"{cookie.name}={cookie.value}", "origin": base, CSRF: csrf}
     urlopen(Request(f"{base}/api/uploads/a.csv", b"a\n1\n", ours, method="PUT")).read()
     urlopen(Request(f"{base}/api/projects/people/run", b"{}", ours, method="POST")).read()
     listening = urlopen(Request(f"{base}/api/projects/people/run/events", headers=ours))

@@ -93,12 +93,27 @@ def client_of(desk: Desk, **house: Any) -> Iterator[TestClient]:
     app = opened(House(lambda name: desk, **{"runs": Runs(), **house}), gate)
     headers = {"origin": ORIGIN, CSRF: gate.csrf()}
     with patient(), TestClient(app, ORIGIN, raise_server_exceptions=False, headers=headers) as client:
-        client.cookies.set(gate.cookie, gate.token)
+        client.cookies.set(gate.cookie, gate.session)
         yield client
 
 
+class NeverSet(threading.Event):
+    """Lets an address be opened in one browser after another, as tests do."""
+
+    def is_set(self) -> bool:
+        """Forget that it was set."""
+        return False
+
+
+def reusable_gate(hosts: frozenset[str]) -> Gate:
+    """Make a gate whose address can be used again."""
+    return Gate(hosts, used=NeverSet())
+
+
 @contextmanager
-def served(house: House, gate_of: Callable[[frozenset[str]], Any] = Gate, **tls: str) -> Iterator[tuple[str, Any]]:
+def served(
+    house: House, gate_of: Callable[[frozenset[str]], Any] = reusable_gate, **tls: str
+) -> Iterator[tuple[str, Any]]:
     """Serve a workbench on a free port of this machine, for a browser; give its origin and its gate."""
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))

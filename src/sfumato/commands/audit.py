@@ -17,7 +17,7 @@ from sfumato.vocabulary import WEIGHTS
 if TYPE_CHECKING:
     from sfumato.publish import Audit, BasketAudit, MixedAudit
 
-LAID_OUT = ("delimiter", "encoding", "sheet", "header", "columns", "engine", "memory", "spill")
+LAID_OUT = ("delimiter", "encoding", "sheet", "header", "header_row", "columns", "engine", "memory", "spill")
 NO_ITEMS = "is not known of a table with a column of items (--items); leave one of them out"
 NO_TABLE = "is about tables, and --baskets says that the file holds sets of items; leave one of them out"
 

@@ -28,6 +28,7 @@ from sfumato.vocabulary import (
     ENCODING,
     ENGINE,
     HEADER,
+    HEADER_ROW,
     HIERARCHIES,
     HOUSEHOLD,
     ID,
@@ -154,6 +155,7 @@ class TextFile(OptionGroup):
     encoding: Annotated[str | None, option(ENCODING)] = None
     sheet: Annotated[str | None, option(SHEET)] = None
     header: Annotated[bool | None, typer.Option("--header/--no-header", help=HEADER.meaning)] = None
+    header_row: Annotated[int | None, option(HEADER_ROW)] = None
     columns: Annotated[list[str], option(COLUMNS, ": a,b,c, or repeat")] = field(default_factory=list)
     engine: Annotated[str | None, option(ENGINE)] = None
     memory: Annotated[str | None, option(MEMORY)] = None

@@ -26,6 +26,10 @@ def serve(
     most_upload: Annotated[
         str, typer.Option(help="How much may be uploaded; what is larger is put into the folder by hand.")
     ] = "2GB",
+    most_expanded: Annotated[str, typer.Option(help="How much a workbook may take when it is unpacked.")] = "2GB",
+    most_memory: Annotated[str, typer.Option(help="How much memory opening a file may take.")] = "4GB",
+    most_seconds: Annotated[float, typer.Option(help="How long opening a file may take.", min=1)] = 120,
+    most_columns: Annotated[int, typer.Option(help="How many columns a file may have.", min=1)] = 2000,
     allow_programs: Annotated[
         bool,
         typer.Option(
@@ -71,6 +75,7 @@ def serve(
         raise BadInputError(
             f"the workbench needs {' and '.join(lacking)}, which is not installed: pip install 'sfumato[workbench]'"
         )
+    from sfumato.process.limits import OpeningLimits
     from sfumato.process.memory import read_size
 
     if add_user is not None:
@@ -88,7 +93,9 @@ def serve(
             typer.launch(address)
 
     most = read_size("--most-upload", most_upload)
-    served(Serving(folder, port, most, allow_programs, allow_servers, team), tell)
+    expanded, memory = read_size("--most-expanded", most_expanded), read_size("--most-memory", most_memory)
+    limits = OpeningLimits(expanded, memory, most_seconds, most_columns)
+    served(Serving(folder, port, most, allow_programs, allow_servers, team, limits), tell)
     typer.echo("The workbench has ended.", err=True)
 
 

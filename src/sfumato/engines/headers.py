@@ -10,15 +10,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import median
 
 from sfumato.engines.notations import BLANKS, looks_measured
+from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
+from sfumato.process.limits import check_columns
 
 FEWEST = 5
 """Records beside the first from which on the first is compared with them."""
 
 LOOKED_AT = 1000
-RENAME = "rename columns, or name them all (--columns a,b,c)"
+RENAME = "rename columns, name them all (--columns a,b,c), or say in which row the names stand (--header-row N)"
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,22 @@ class Header:
     notices: tuple[str, ...] = ()
 
 
+def check_header_row(reading: Reading) -> None:
+    """Raise unless a row of names can be where it is said to be."""
+    row, origin = reading.header_row, reading.origin
+    if row is not None and row < 1:
+        raise BadInputError(f"{origin}: rows are counted from 1, so the names cannot stand in row {row} (--header-row)")
+    if row is not None and reading.header is False:
+        raise BadInputError(f"{origin}: --header-row says where the names stand, and --no-header that there are none")
+
+
+def find_header(rows: Sequence[Sequence[object]]) -> int:
+    """Find the first row that names the columns: titles above it fill fewer than half as many cells as most rows do."""
+    filled = [sum(cell not in (None, "") for cell in row) for row in rows]
+    usual = median(filled)
+    return next((place for place, number in enumerate(filled) if number > 1 and 2 * number > usual), 0)
+
+
 def header_of(
     origin: str, records: Sequence[Sequence[str]], given: bool | None, columns: Sequence[str], trims: bool
 ) -> Header:
@@ -38,6 +57,7 @@ def header_of(
     `given` says whether there is a header, where somebody knows; `columns` are names that somebody gives.
     """
     first, rest = records[0], records[1 : 1 + LOOKED_AT]
+    check_columns(origin, max(map(len, records)))
     stands = given if given is not None else not _is_data(first, rest)
     notices = []
     if not stands and given is None:

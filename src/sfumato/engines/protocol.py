@@ -82,6 +82,9 @@ class Reading:
     header: bool | None = None
     """Whether the first record of a text file or sheet is the names of its columns, where it is not to be found out."""
 
+    header_row: int | None = None
+    """The row of a sheet, or the line of a text file, with the names of the columns; what is above is left out."""
+
     columns: tuple[str, ...] = ()
     """The names of the columns, where they are not those of the source."""
 

@@ -13,11 +13,12 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import IO
 
 from sfumato.engines.encodings import found_encoding, open_bytes, text_encoding
-from sfumato.engines.headers import LOOKED_AT, Header, header_of
+from sfumato.engines.headers import LOOKED_AT, Header, check_header_row, header_of
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
 from sfumato.process.interrupts import unfinished
@@ -34,6 +35,7 @@ OPEN_FILES = Path("/dev/fd")
 """Where the operating system shows the open files of a process by their numbers."""
 
 NEEDS_QUOTES = re.compile(r'[",\r\n]')
+BLOCK = 1 << 20
 SNIFFED = 1 << 20
 """How many characters of a text file are looked at to find its delimiter and header."""
 
@@ -48,6 +50,9 @@ class DelimitedText:
     header: Header
     skipped: int
     """How many lines stand before the first record that is no header."""
+
+    above: int
+    """How many lines stand above the names of the columns."""
 
     spaced: bool
     """Whether quotes stand behind blanks, which then mean nothing."""
@@ -73,12 +78,16 @@ def sniff(path: Path, reading: Reading) -> tuple[DelimitedText, bool]:
     if delimiter is not None and len(delimiter) != 1:
         raise BadInputError(f"a delimiter is one character, not {delimiter!r}")
     encoding, notices = encoding_of(path, reading.encoding)
+    check_header_row(reading)
+    above = (reading.header_row or 1) - 1
     with opened_text(path, encoding) as stream:
+        skip_lines(stream, above)
         sample = stream.read(SNIFFED)
     if len(sample) == SNIFFED:
         sample = sample[: sample.rfind("\n") + 1] or sample
     if not sample.strip():
-        raise BadInputError(f"{path}: the file is empty; give one with a header and rows")
+        below = f" from line {above + 1} on (--header-row)" if above else ""
+        raise BadInputError(f"{path}: the file is empty{below}; give one with a header and rows")
     if "\x00" in sample:
         raise BadInputError(f"{path}: not a text file (it has zero bytes); is it UTF-16 (--encoding utf-16)?")
     with wide_fields(), readable_text(path):
@@ -94,8 +103,14 @@ def sniff(path: Path, reading: Reading) -> tuple[DelimitedText, bool]:
         notices.append(f"{path}: blanks before quoted values and names are taken away")
     header = replace(header, notices=(*notices, *header.notices))
     rewrite = mixed or spaced or any("\n" in name for name in records[0])
-    skipped = lines if header.stands else 0
-    return DelimitedText(path, chosen, text_encoding(encoding), header, skipped, spaced), rewrite
+    skipped = above + (lines if header.stands else 0)
+    return DelimitedText(path, chosen, text_encoding(encoding), header, skipped, above, spaced), rewrite
+
+
+def skip_lines(stream: IO[str], number: int) -> None:
+    """Pass over the first lines of a text."""
+    for _ in range(number):
+        stream.readline()
 
 
 def _records(sample: str, delimiter: str, trims: bool) -> tuple[list[list[str]], int]:
@@ -133,6 +148,7 @@ def as_utf8(text: DelimitedText, rewrite: bool) -> Iterator[DelimitedText]:
             target = stack.enter_context(copy.open("w", encoding="utf-8", newline=""))
         with wide_fields(), opened_text(text.path, text.encoding) as source, readable_text(text.path):
             if rewrite:
+                skip_lines(source, text.above)
                 records = filter(None, csv.reader(source, delimiter=text.delimiter, skipinitialspace=text.spaced))
                 if text.header.stands and next(records):
                     target.write("names\n")  # on one line, whatever line ends they have
@@ -232,6 +248,26 @@ def _delimiter(sample: str) -> str:
     return best
 
 
+def check_line_lengths(path: Path) -> None:
+    """Raise where a line is longer than DuckDB reads: its threads pass over such a line without a word.
+
+    Of a line of that length two whole blocks of the file in a row have no end of a line, so few bytes are looked at.
+    """
+    size = path.stat().st_size if path.is_file() else 0
+    if size < 2 * BLOCK:
+        return
+    with path.open("rb") as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as content:
+        for start in range(0, size - 2 * BLOCK + 1, BLOCK):
+            ends = (content.find(b"\n", at, at + BLOCK) for at in (start, start + BLOCK))
+            if all(end < 0 for end in ends):
+                raise too_long_a_line(f"{path}, line {content[:start].count(10) + 1}")
+
+
+def too_long_a_line(where: str) -> BadInputError:
+    """Say that a line is too long."""
+    return BadInputError(f"{where}: the line is longer than 2 MB; is a quote not closed? Correct the line")
+
+
 def explained(path: Path, message: str, fields: int) -> BadInputError:
     """Turn DuckDB's account of a broken text file into one sentence."""
     line = re.search(r"CSV Error on Line: (\d+)", message)
@@ -247,7 +283,7 @@ def explained(path: Path, message: str, fields: int) -> BadInputError:
     if "unicode" in message or "not utf-8" in message:
         return BadInputError(f"{where}: the bytes are not UTF-8 text; name the encoding (--encoding latin-1)")
     if "Maximum line size" in message or "max_line_size" in message:
-        return BadInputError(f"{where}: the line is longer than 2 MB; is a quote not closed? Correct the line")
+        return too_long_a_line(where)
     if "quote" in message.split("Possible")[0].lower():
         return BadInputError(f"{where}: the quotes around a field open or close in the wrong place; correct the line")
     return BadInputError(f"{where}: the file cannot be read ({message.splitlines()[0]})")

@@ -1,7 +1,9 @@
 """Deciding from the definitions whether every group of a published file satisfies a requirement.
 
-Only the text of a requirement is read by the tool's own parser. Comparisons are made on whole numbers where the
-definition allows it, otherwise with the one tolerance: `a <= b` is `a <= b + 1e-9`, a strict `a < b` is `a < b - 1e-9`.
+Only the text of a requirement is read by the tool's own parser. `*`, a missing value and a set may hide any sensitive
+value, so a group with such entries is judged by the worst value that they may hide. Comparisons are made on whole
+numbers where the definition allows it, otherwise with the one tolerance: `a <= b` is `a <= b + 1e-9`, a strict `a < b`
+is `a < b - 1e-9`.
 """
 
 from __future__ import annotations
@@ -100,7 +102,7 @@ def failures(
     for part in wanted.parts:
         column = _column(part, tuple(profiles)) if part.about_sensitive else None
         part_sizes = sizes if column is None else profiles[column].sizes
-        admitted, goodness, achieved = _judge(part, part_sizes, None if column is None else profiles[column])
+        admitted, goodness, achieved = _judge_worst_case(part, part_sizes, None if column is None else profiles[column])
         failing = np.flatnonzero(~admitted)
         if len(failing):
             worst = int(failing[np.argmin(goodness[failing])])
@@ -118,6 +120,19 @@ def _column(part: Requirement, sensitive: Sequence[str]) -> str:
     if part.on is None and len(sensitive) > 1:
         raise BadInputError(f"{part}: there are several sensitive columns ({', '.join(sensitive)}); say on=COLUMN")
     return part.on or sensitive[0]
+
+
+def _judge_worst_case(part: Requirement, sizes: Counts, profile: Profile | None) -> Judged:
+    """Judge every group by the worst values that its open entries may hide."""
+    if profile is None or not profile.open.any():
+        return _judge(part, sizes, profile)
+    admitted, goodness, achieved = np.ones(len(profile.sizes), np.bool_), np.full(len(profile.sizes), np.inf), ""
+    for groups, closed in profile.closings():
+        holds, own, reached = _judge(part, sizes, closed)
+        achieved = reached if not achieved or own.min() < goodness.min() else achieved
+        admitted[groups] &= holds
+        goodness[groups] = np.minimum(goodness[groups], own)
+    return admitted, goodness, achieved
 
 
 def _judge(part: Requirement, sizes: Counts, profile: Profile | None) -> Judged:

@@ -8,8 +8,8 @@ that DuckDB returned, however many values the attribute has. Natural logarithms 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log
 from typing import Any
@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import Counts, Numbers
 from sfumato.errors import BadInputError
-from sfumato.evidence.counted import LARGEST_KEY, TextColumn
-from sfumato.evidence.notation import read_number
+from sfumato.evidence.counted import LARGEST_KEY, STAR, TextColumn
+from sfumato.evidence.notation import read_number, set_members
 from sfumato.table import Hierarchy
+from sfumato.table.look_alikes import comparable_text
 from sfumato.workers import together
 
 RECURSIVE_C = 3
@@ -65,6 +66,16 @@ class Baseline:
     levels: NDArray[np.int64] | None
     """The node above every value at every level of its hierarchy, if one was given."""
 
+    of_original: bool = True
+    """Whether the counts are those of the original, and not of the published file itself."""
+
+    @cached_property
+    def open(self) -> NDArray[np.bool_]:
+        """Which texts may hide any value: `*`, a missing value, a set; unless the original itself has the text."""
+        hides = [comparable_text(text) in ("", STAR) or set_members(text) is not None for text in self.values]
+        unknown = (self.counts == 0) if self.of_original else np.ones(len(hides), np.bool_)
+        return np.array(hides, np.bool_) & unknown
+
     @cached_property
     def shares(self) -> Numbers:
         """Q itself."""
@@ -78,7 +89,12 @@ class Baseline:
 
 
 def baseline(
-    name: str, occurring: TextColumn, weights: Counts, more: Sequence[str], given: Hierarchy | None
+    name: str,
+    occurring: TextColumn,
+    weights: Counts,
+    more: Sequence[str],
+    given: Hierarchy | None,
+    of_original: bool = True,
 ) -> Baseline:
     """Count the values of an attribute and order them; `more` are values that only the published file may have."""
     totals = np.bincount(occurring.codes, weights=weights, minlength=len(occurring.texts)).astype(np.int64)
@@ -95,7 +111,7 @@ def baseline(
         ranked, order = sorted(counts, key=lambda text: (text == "", read_number(text or "0"), text)), "number"
     else:
         ranked = sorted(counts, key=lambda text: (text == "", text))
-    return Baseline(name, tuple(ranked), np.array([counts[text] for text in ranked]), order, levels)
+    return Baseline(name, tuple(ranked), np.array([counts[text] for text in ranked]), order, levels, of_original)
 
 
 def leaf_codes(name: str, hierarchy: Hierarchy, texts: Sequence[str]) -> list[int]:
@@ -148,6 +164,31 @@ class Profile:
         starts = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
         count = np.add.reduceat(weights[order], starts)
         return Profile(baseline, key[starts] // len(baseline.values), key[starts] % len(baseline.values), count)
+
+    # -- values that the file leaves open ------------------------------------------------------------------
+
+    @property
+    def open(self) -> NDArray[np.bool_]:
+        """Which entries may hide any value."""
+        return self.baseline.open[self.value]
+
+    def closings(self) -> Iterator[tuple[Counts, Profile]]:
+        """Give all open entries of a group one value, for every value in turn: the groups, and what they then show.
+
+        Diversity is concave and every distance from Q is convex in the shares of a group, and the largest ratio lies
+        at an end of its interval. So whatever the open entries hide, the group is no worse than in one of these.
+        """
+        compared = replace(self.baseline, counts=np.where(self.baseline.open, 0, self.baseline.counts))
+        values = np.flatnonzero(~self.baseline.open)
+        if not len(values):
+            compared, values = self.baseline, np.zeros(1, np.int64)
+        groups, hidden = np.arange(len(self.sizes)), self.open
+        yield groups, Profile.counted(compared, self.group, np.where(hidden, values[0], self.value), self.count)
+        groups = np.unique(self.group[hidden])
+        kept = np.isin(self.group, groups)
+        group, value, hidden = np.searchsorted(groups, self.group[kept]), self.value[kept], hidden[kept]
+        for other in values[1:]:
+            yield groups, Profile.counted(compared, group, np.where(hidden, other, value), self.count[kept])
 
     # -- what all measures need ----------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ from sfumato.publish.recoded import LeftOut, NewData, RecodedFile, Rest, Unknown
 from sfumato.publish.written_table import audit_written
 from sfumato.release import Release, format_of, generalization
 from sfumato.release.writing import write_drafts
-from sfumato.table import Assignment, Cells, Table, distinct_rows, weighted_counts
+from sfumato.table import Assignment, Cells, Histograms, Table, distinct_rows, weighted_counts
 from sfumato.table.table import with_roles
 
 
@@ -131,9 +131,14 @@ class Fitting:
 
     @cached_property
     def satisfied(self) -> Flags:
-        """The groups that satisfy the requirement, against the Q of the whole table."""
+        """The groups that satisfy the requirement, against the Q of the whole table.
+
+        Where the new table has sensitive values that the mapping's had not, these stand where their texts fall, and
+        after all others: both orders must satisfy it, so the larger of two distances decides.
+        """
         assignment, lo, _ = self.boxes
-        return self.mapping.requirement.admits(self.cells.histograms(assignment, len(lo)))
+        histograms, wanted = self.cells.histograms(assignment, len(lo)), self.mapping.requirement
+        return wanted.admits(histograms) & wanted.admits(_reordered(histograms, self.mapping.orders))
 
     @property
     def admitted(self) -> Flags:
@@ -180,6 +185,17 @@ class Fitting:
         (assignment, lo, hi), admitted = self.boxes, self.admitted
         release = generalization(self.table, assignment.only(admitted), lo[admitted], hi[admitted], ranges=None)
         return replace(release, levels=self.mapping.levels) if self.mapping.levels else release
+
+
+def _reordered(histograms: Histograms, orders: Entries[str, Sequence[str]]) -> Histograms:
+    """Put the sensitive values in the order that a mapping keeps, those that it does not know after all others."""
+    sensitive, counts = [], []
+    for position, attribute in enumerate(histograms.sensitive):
+        known = {value: place for place, value in enumerate(orders.get(attribute.name, attribute.labels))}
+        order = np.argsort([known.get(value, len(known)) for value in attribute.labels], kind="stable")
+        sensitive.append(replace(attribute, leaves=attribute.leaves[order], counts=attribute.counts[order]))
+        counts.append(histograms.of(position)[:, order])
+    return replace(histograms, sensitive=tuple(sensitive), counts=np.hstack(counts)) if counts else histograms
 
 
 def group_sizes(assignment: Assignment, groups: int) -> Counts:

@@ -188,7 +188,7 @@ def head(files: Mapping[str, Path], rows: int) -> dict[str, Any]:
     return {
         "kind": "sfumato certificate",
         "for": "the public",
-        "made": datetime.now(UTC).replace(microsecond=0).isoformat(),
+        "made": datetime.now(UTC).date().isoformat(),
         "files": [{"name": name, "sha256": file_digest(path), "bytes": _bytes(path)} for name, path in files.items()],
         "rows": rows,
     }

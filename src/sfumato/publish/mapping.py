@@ -10,6 +10,7 @@ numbers and dates were written, for new data must be read as the old were.
 from __future__ import annotations
 
 from collections.abc import Mapping as Entries
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -74,7 +75,7 @@ MAPPING = fields(
         "levels": listed(whole(0, 1000)),
         "hierarchies": mapped(fields(HIERARCHY, COARSE)),
     },
-    {"notations": mapped(text)},
+    {"notations": mapped(text), "orders": mapped(listed(text))},
 )
 BOXES = ("lo", "hi", "core_lo", "core_hi")
 
@@ -100,6 +101,9 @@ class Mapping(Quiet):
     notations: Entries[str, str] = field(default_factory=dict)
     """How columns were written whose texts were read as numbers or dates."""
 
+    orders: Entries[str, Sequence[str]] = field(default_factory=dict)
+    """The order of the values of sensitive columns without a declared hierarchy."""
+
     core_lo: Codes | None = None
     core_hi: Codes | None = None
     """The ranges of the records of every box; None in a mapping of an earlier version."""
@@ -121,6 +125,7 @@ class Mapping(Quiet):
             "missing": self.missing,
             "na": list(self.na),
             "notations": dict(self.notations),
+            "orders": {name: list(values) for name, values in self.orders.items()},
             "levels": list(self.levels),
             **{end: ends.tolist() for end in BOXES if (ends := getattr(self, end)) is not None},
             "hierarchies": {name: asdict(hierarchy) for name, hierarchy in self.hierarchies.items()},
@@ -149,14 +154,14 @@ def mapping_of(release: Published, wanted: Requirement) -> Mapping:
     cells = release.cells
     names = {quasi.name: quasi.hierarchy for quasi in cells.quasi}
     # a domain of sensitive values that was only observed may be another one in new data
-    names |= {
-        attribute.name: attribute.hierarchy for attribute in cells.sensitive if not attribute.hierarchy.lists_values
-    }
+    observed = [attribute for attribute in cells.sensitive if attribute.hierarchy.lists_values]
+    names |= {attribute.name: attribute.hierarchy for attribute in cells.sensitive if attribute not in observed}
+    orders = {attribute.name: attribute.labels for attribute in observed}
     table = release.table
     reading = (wanted, table.roles, table.missing, tuple(table.engine.na), names)
     boxes = np.zeros((0, len(cells.quasi)), np.int32)
     if release.levels:
-        return Mapping(*reading, release.levels, boxes, boxes, table.engine.notations)
+        return Mapping(*reading, release.levels, boxes, boxes, table.engine.notations, orders)
     losses = sum(
         cells.weights[a] * quasi.hierarchy.losses(release.boxes.lo[:, a], release.boxes.hi[:, a])
         for a, quasi in enumerate(cells.quasi)
@@ -165,7 +170,7 @@ def mapping_of(release: Published, wanted: Requirement) -> Mapping:
     codes = cells.codes[release.assignment.cell]
     ends = (release.boxes.lo, release.boxes.hi, *ranges(release.assignment.group, codes, codes))
     lo, hi, core_lo, core_hi = (end[order] for end in ends)
-    return Mapping(*reading, (), lo, hi, table.engine.notations, core_lo, core_hi)
+    return Mapping(*reading, (), lo, hi, table.engine.notations, orders, core_lo, core_hi)
 
 
 def read_mapping(path: str | Path) -> Mapping:
@@ -201,7 +206,8 @@ def mapping_from(content: Any, origin: str) -> Mapping:
         in_shape(content, origin, WHAT, fields(dict.fromkeys(BOXES[:2], boxes), dict.fromkeys(BOXES[2:], boxes)))
         lo, hi, *core = (np.array(content[end], np.int32).reshape(-1, width) for end in BOXES if end in content)
         reading = (wanted, roles, content["missing"], tuple(content["na"]), hierarchies)
-        mapping = Mapping(*reading, tuple(content["levels"]), lo, hi, content.get("notations", {}), *core)
+        kept = (content.get("notations", {}), content.get("orders", {}))
+        mapping = Mapping(*reading, tuple(content["levels"]), lo, hi, *kept, *core)
         _check_recoding(mapping)
     return mapping
 

@@ -96,6 +96,8 @@ class Requirement(Configured, ABC):
         rules, places = [], []
         for part in self.parts:
             place = find_sensitive(sensitive, part.on) if part.about_sensitive else -1
+            if place >= 0:
+                sensitive[place].check_look_alikes()
             for rule in part.rules():
                 rules.append(rule)
                 places.append(place)

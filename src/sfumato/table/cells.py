@@ -20,6 +20,7 @@ from sfumato.errors import BadInputError
 from sfumato.quiet import Quiet
 from sfumato.table.assignment import Assignment
 from sfumato.table.hierarchies.hierarchy import Hierarchy
+from sfumato.table.look_alikes import ascii_where_unclear, find_look_alikes
 from sfumato.table.rows import Points, weighted_counts
 from sfumato.table.weights import scaled
 from sfumato.workers import Once
@@ -57,6 +58,19 @@ class Sensitive(Quiet):
     def labels(self) -> list[str]:
         """The values that occur, as text."""
         return [self.hierarchy.leaves[leaf] for leaf in self.leaves]
+
+    def check_look_alikes(self) -> None:
+        """Raise where two values look alike: an auditor counts them as one, so they may not count as two."""
+        if self._look_alikes:
+            first, second = map(ascii_where_unclear, self._look_alikes[0][:2])
+            raise BadInputError(
+                f"sensitive column {self.name!r}: the values {first} and {second} look alike, and a requirement would "
+                "count them as two different values; write them alike in the table, or declare one missing (--na)"
+            )
+
+    @cached_property
+    def _look_alikes(self) -> list[list[str]]:
+        return find_look_alikes(self.labels)
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:

@@ -28,6 +28,7 @@ from sfumato.vocabulary import (
     ENCODING,
     ENGINE,
     HEADER,
+    HEADER_ROW,
     HIERARCHIES,
     HIERARCHY,
     HOUSEHOLD,
@@ -51,6 +52,7 @@ READING = (
     "encoding",
     "sheet",
     "header",
+    "header_row",
     "columns",
     "decimal_comma",
     "decimal_point",
@@ -89,6 +91,7 @@ class TableDeclaration:
     encoding: Annotated[str | None, ENCODING] = None
     sheet: Annotated[str | None, SHEET] = None
     header: Annotated[bool | None, HEADER] = None
+    header_row: Annotated[int | None, HEADER_ROW] = None
     columns: Annotated[tuple[str, ...], COLUMNS] = ()
     decimal_comma: Annotated[tuple[str, ...], DECIMAL_COMMA] = ()
     decimal_point: Annotated[tuple[str, ...], DECIMAL_POINT] = ()

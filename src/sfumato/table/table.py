@@ -44,6 +44,7 @@ from sfumato.table.households import (
     nearly_shared,
     shared_attributes,
 )
+from sfumato.table.look_alikes import ascii_where_unclear, find_look_alikes
 from sfumato.table.rows import weighted_counts
 from sfumato.table.structures.structure import APART
 from sfumato.table.weights import Weights, weights_in_words, weights_of
@@ -299,6 +300,7 @@ def read(
     encoding: str | None = None,
     sheet: str | None = None,
     header: bool | None = None,
+    header_row: int | None = None,
     columns: Sequence[str] = (),
     decimal_comma: Iterable[str] = (),
     decimal_point: Iterable[str] = (),
@@ -319,10 +321,11 @@ def read(
     mean missing, beside the empty one. `household` names the column that says who belongs together: members of one
     household then show the same value of what they share. `weights` says how much a loss in a quasi-identifier counts,
     such as `{"age": 2}`; 1 where nothing is said. The others say how the source is written, where that is found out
-    wrongly: its encoding, sheet and header, the names of its columns, which columns have numbers with a decimal comma
-    or point, whether dates have the day or the month first, and which columns are left as they are. `engine` names who
-    reads the rows where the source does not say it; beyond `memory` (`"4GB"`) it works on disk, in a private folder of
-    `spill`. Above `most_cells` distinct combinations (by default what fits into memory) columns are coarsened.
+    wrongly: its encoding, sheet, header and the header's row, the names of its columns, which columns have numbers
+    with a decimal comma or point, whether dates have the day or the month first, and which columns are left as they
+    are. `engine` names who reads the rows where the source does not say it; beyond `memory` (`"4GB"`) it works on
+    disk, in a private folder of `spill`. Above `most_cells` distinct combinations (by default what fits into
+    memory) columns are coarsened.
     `ranges` is the finest that a release may publish: `rounded` or `node`.
     """
     if ranges is not None:
@@ -335,6 +338,7 @@ def read(
         encoding=encoding,
         sheet=sheet,
         header=header,
+        header_row=header_row,
         columns=_names(columns),
         decimal_comma=_names(decimal_comma),
         decimal_point=_names(decimal_point),
@@ -370,6 +374,7 @@ class Columns(TypedDict, total=False):
     encoding: str | None
     sheet: str | None
     header: bool | None
+    header_row: int | None
     columns: Sequence[str]
     decimal_comma: Iterable[str]
     decimal_point: Iterable[str]
@@ -619,12 +624,9 @@ def _value_notices(name: str, sensitive: bool, given: Declared | None, distinct:
     if not sensitive and len(present) > 100 and len(present) == int(distinct.counts.sum()):
         notices.append(f"column {name!r} is different in every record: if it names persons, use --identifier")
     if sensitive:
-        alike: dict[str, str] = {}
-        for value in present:
-            other = alike.setdefault(value.strip().casefold(), value)
-            if other != value:
-                notices.append(f"sensitive column {name!r}: {other!r} and {value!r} count as two different values")
-                break
+        for alike in find_look_alikes(present)[:1]:
+            one, other = map(ascii_where_unclear, alike[:2])
+            notices.append(f"sensitive column {name!r}: {one} and {other} count as two different values")
         if None in distinct.values:
             notices.append(f"sensitive column {name!r}: a missing value counts as a value of its own")
     return notices

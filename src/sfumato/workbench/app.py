@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 import traceback
@@ -28,6 +29,7 @@ from sfumato.errors import BadInputError, SfumatoError
 from sfumato.pages import file
 from sfumato.pages.texts import t
 from sfumato.plain import to_plain
+from sfumato.process.limits import OpeningLimits
 from sfumato.report.page import SHARED, script_of, vega_script
 from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.desk import Desk
@@ -80,6 +82,7 @@ class House:
     runs: Runs = field(default_factory=Runs)
     most_upload: int = USUAL_MOST
     publications: Publications = field(default_factory=Publications)
+    limits: OpeningLimits | None = field(default_factory=OpeningLimits)
 
     def close(self) -> None:
         """End what is under way."""
@@ -136,9 +139,17 @@ async def _answered(methods: Mapping[str, Endpoint], house: House, request: Requ
         if "told" in endpoint.query and "last-event-id" in request.headers:  # a browser that listens again
             query["told"] = request.headers["last-event-id"]
         call = Call(
-            desk, dict(request.path_params), query, body, visitor.csrf, visitor.name, house.runs, house.publications
+            desk,
+            dict(request.path_params),
+            query,
+            body,
+            visitor.csrf,
+            visitor.name,
+            house.runs,
+            house.publications,
+            house.limits,
         )
-        result = await run_in_threadpool(endpoint.answer, call)
+        result = await _while_somebody_waits(request, call, endpoint)
     except SfumatoError as error:
         answer, project = answer_of(error), str(request.path_params.get("project", ""))
         sentence = answer["error"] if desk is None else in_forms(desk.locally(answer["error"], project))
@@ -148,6 +159,21 @@ async def _answered(methods: Mapping[str, Endpoint], house: House, request: Requ
     if isinstance(result, StreamingResponse) and request.method == "HEAD":
         return Response(media_type=result.media_type)
     return result if isinstance(result, Response) else JSONResponse(to_plain(result))
+
+
+async def _while_somebody_waits(request: Request, call: Call, endpoint: Endpoint) -> Any:
+    """Answer a call in a thread, and let it know when its caller has gone."""
+
+    async def watch() -> None:
+        while not await request.is_disconnected():
+            await asyncio.sleep(0.1)
+        call.gone.set()
+
+    watching = asyncio.create_task(watch())
+    try:
+        return await run_in_threadpool(endpoint.answer, call)
+    finally:
+        watching.cancel()
 
 
 async def _body(endpoint: Endpoint, house: House, desk: Desk, request: Request) -> Any:

@@ -7,6 +7,7 @@ for JSON, or a whole `Response` where it is a page or a file.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field
 from functools import cache
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_h
 from sfumato.configuration import check_options, described, shortened
 from sfumato.errors import BadInputError
 from sfumato.pages.texts import t
+from sfumato.process.limits import OpeningLimits
+from sfumato.workbench.apart import run_apart
 from sfumato.workbench.errors import FieldError
 from sfumato.workbench.publications import Publications
 from sfumato.workbench.runs import Runs
@@ -71,6 +74,18 @@ class Call:
 
     publications: Publications = field(default_factory=Publications, repr=False)
     """What is being published."""
+
+    limits: OpeningLimits | None = None
+    """What a file may take that is opened for the first time; None opens it in this process."""
+
+    gone: threading.Event = field(default_factory=threading.Event, repr=False)
+    """Set when nobody waits for the answer any more."""
+
+    def apart(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call what opens a file for the first time, within limits."""
+        if self.limits is None:
+            return function(*arguments)
+        return run_apart(function, arguments, self.limits, self.gone)
 
     @property
     def project(self) -> Project:

@@ -38,6 +38,10 @@ class FieldError(BadInputError):
         super().__init__(sentence)
         self.field = field
 
+    def __reduce__(self) -> tuple[type[FieldError], tuple[str, str]]:
+        """Let it pass from one process to another."""
+        return FieldError, (self.field, str(self))
+
 
 STATUS: dict[type[SfumatoError], int] = {
     MissingError: 404,

@@ -1,14 +1,15 @@
 """Who may come in, and what a browser may do with what it gets.
 
-The workbench is for one person on one machine: it listens on loopback, and its address holds a secret that the first
-visit turns into a cookie. A page of somebody else that is open in the same browser must not be able to read or change
-anything: the Host must be ours (no rebinding of names), every change must come from our own pages (Origin) with a
-secret that only they know, and the policy of every answer lets nothing run or load that is not ours.
+The workbench is for one person on one machine: it listens on loopback, and its address holds a secret that works once:
+the first visit turns it into a cookie. A page of somebody else that is open in the same browser must not be able to
+read or change anything: the Host must be ours (no rebinding of names), every change must come from our own pages
+(Origin) with a secret that only they know, and the policy of every answer lets nothing run or load that is not ours.
 """
 
 from __future__ import annotations
 
 import hmac
+import threading
 from dataclasses import dataclass, field
 from hashlib import sha256
 from secrets import token_urlsafe
@@ -68,6 +69,14 @@ class Gate:
 
     scheme: str = "http"
     token: str = field(default_factory=lambda: token_urlsafe(32), repr=False)
+    """The secret of the address; it lets one browser in, once."""
+
+    session: str = field(default_factory=lambda: token_urlsafe(32), repr=False)
+    """What the cookie of that browser holds."""
+
+    used: threading.Event = field(default_factory=threading.Event, repr=False)
+    """Set when the address has let somebody in."""
+
     secret: bytes = field(default_factory=lambda: token_urlsafe(32).encode(), repr=False)
 
     @property
@@ -77,11 +86,11 @@ class Gate:
 
     def csrf(self) -> str:
         """What our own pages send along when they change something."""
-        return hmac.new(self.secret, self.token.encode(), sha256).hexdigest()
+        return hmac.new(self.secret, self.session.encode(), sha256).hexdigest()
 
-    def admits_token(self, given: str) -> bool:
-        """Say whether this is the secret of the address."""
-        return hmac.compare_digest(given.encode(), self.token.encode())
+    def is_known(self, request: Request) -> bool:
+        """Say whether a browser has our cookie."""
+        return hmac.compare_digest(request.cookies.get(self.cookie, "").encode(), self.session.encode())
 
     @property
     def origins(self) -> frozenset[str]:
@@ -90,17 +99,22 @@ class Gate:
 
     def admitted(self, request: Request) -> Visitor:
         """Say who asks; raise unless the request may be answered."""
-        if not self.admits_token(request.cookies.get(self.cookie, "")):
-            raise RefusedError(t("error.secret"))
+        if not self.is_known(request):
+            raise RefusedError(
+                t("gate.used" if "token" in request.query_params and self.used.is_set() else "error.secret")
+            )
         return Visitor("", self.csrf())
 
     async def entered(self, request: Request) -> Response | None:
         """Turn the secret of the address into a cookie, where it is given; the address is then without it."""
-        given = request.query_params.get("token")
-        if request.method != "GET" or given is None or not self.admits_token(given):
+        given = request.query_params.get("token", "")
+        if request.method != "GET" or not hmac.compare_digest(given.encode(), self.token.encode()):
             return None
+        if self.used.is_set() and not self.is_known(request):
+            return None
+        self.used.set()
         response = RedirectResponse("/" + request.url.path.lstrip("/"), 303)
-        response.set_cookie(self.cookie, self.token, httponly=True, samesite="strict", secure=self.scheme == "https")
+        response.set_cookie(self.cookie, self.session, httponly=True, samesite="strict", secure=self.scheme == "https")
         return response
 
     def check_name(self, request: Request) -> None:

@@ -7,7 +7,7 @@ import shutil
 import socket
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Any
@@ -18,6 +18,7 @@ from starlette.concurrency import run_in_threadpool
 from sfumato.errors import BadInputError
 from sfumato.pages.texts import t
 from sfumato.process.interrupts import looks_itself, pressed, remove_unfinished
+from sfumato.process.limits import OpeningLimits
 from sfumato.process.spill import private_folder
 from sfumato.workbench.app import House, opened
 from sfumato.workbench.desk import Desk
@@ -77,6 +78,7 @@ class Serving:
     programs: bool = False
     servers: bool = False
     team: Team | None = None
+    limits: OpeningLimits = field(default_factory=OpeningLimits)
 
     def desk_of(self, uploads: Path, name: str) -> Desk:
         """Return the desk of somebody; of a team, each has folders of their own, which are made where they lack."""
@@ -102,7 +104,7 @@ def serve(serving: Serving, tell: Callable[[str], None]) -> None:
     gate = _gate(team, port)
     uploads = private_folder(UPLOADS, Path(gettempdir()).absolute())
     preview_folder()  # what a killed workbench left of its own is removed
-    house = House(lambda name: serving.desk_of(uploads, name), Runs(), serving.most_upload)
+    house = House(lambda name: serving.desk_of(uploads, name), Runs(), serving.most_upload, limits=serving.limits)
     tls = {} if team is None else {"ssl_certfile": str(team.certificate), "ssl_keyfile": str(team.key)}
     config = uvicorn.Config(
         opened(house, gate),

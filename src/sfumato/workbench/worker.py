@@ -12,6 +12,7 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -22,6 +23,9 @@ from sfumato.errors import SfumatoError, StoppedError, unforeseen
 from sfumato.pages.texts import t
 from sfumato.process import interrupts
 from sfumato.workbench.trust import Trust
+
+GRACE_SECONDS = 3.0
+"""So long a run may take to end by itself when its workbench has died."""
 
 NICE = 10
 """How much a run gives way to whoever looks at pages meanwhile."""
@@ -71,16 +75,20 @@ def main() -> None:
     with suppress(OSError, AttributeError):
         os.nice(NICE)
     task = RunTask.of(sys.stdin.readline())
-    threading.Thread(target=_end_with, args=(sys.stdin,), daemon=True).start()
+    threading.Thread(target=_end_with, args=(sys.stdin, os.getppid()), daemon=True).start()
     code = interrupts.run(lambda: _run(task, say))
     os._exit(code)
 
 
-def _end_with(stream: IO[str]) -> None:
-    """Interrupt the run when the stream is closed at the other end."""
+def _end_with(stream: IO[str], parent: int) -> None:
+    """Interrupt the run when the stream is closed at the other end; end hard soon after where the parent is gone."""
     while stream.readline():
         pass
+    last = time.monotonic() + GRACE_SECONDS
     _thread.interrupt_main()
+    while os.getppid() == parent or time.monotonic() < last:
+        time.sleep(0.1)
+    os._exit(interrupts.EXIT_CODE)
 
 
 def _run(task: RunTask, say: Say) -> int:

@@ -30,6 +30,7 @@ from sfumato.engines.text_files import (
     PARQUET,
     DelimitedText,
     as_utf8,
+    check_line_lengths,
     encoding_of,
     existing_file,
     explained,
@@ -37,6 +38,7 @@ from sfumato.engines.text_files import (
 )
 from sfumato.engines.workbooks import SHEETS, read_sheet
 from sfumato.errors import BadInputError
+from sfumato.process.limits import check_columns
 
 WHOLE_KINDS = ("STRUCT", "MAP", "UNION", "VARIANT", "GEOMETRY", "BLOB")
 """How a DuckDB type is told whose values are made of several, or of bytes: their texts need not tell them apart."""
@@ -96,6 +98,7 @@ def _opened(connection: duckdb.DuckDBPyConnection, source: Any, reading: Reading
     ending = paths[0].suffix.lower()
     if ending in PARQUET:
         found = view_parquet(connection, paths, many)
+        check_columns(reading.origin, len(found))
         return LoadedRows(
             _renamed(reading.origin, found, reading.columns), typed=True, files=tuple(paths), na=reading.missing
         )
@@ -202,6 +205,7 @@ def _text_rows(text: DelimitedText, parts: Sequence[str | None]) -> str:
     more = "".join(
         f", {'NULL' if part is None else literal(part)}::VARCHAR AS c{len(names) + i}" for i, part in enumerate(parts)
     )
+    check_line_lengths(text.path)
     return (
         f"SELECT *{more} FROM read_csv({path_literal(text.path)}, columns = {{{columns}}}, "
         f"delim = {literal(text.delimiter)}, quote = '\"', escape = '\"', header = false, "

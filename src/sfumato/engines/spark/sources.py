@@ -174,6 +174,7 @@ def _check_reading(reading: Reading) -> None:
         "--decimal-point": reading.decimal_point,
         "--dates": reading.dates,
         "--sheet": reading.sheet,
+        "--header-row": reading.header_row,
         "--escaped-formulas": reading.escaped,
         "--memory": reading.memory,
         "--spill": reading.spill,

@@ -58,6 +58,7 @@ from sfumato.publish.ledger import earlier_files
 from sfumato.requirements import requirement
 from sfumato.table import Hierarchy, Table
 from sfumato.table.hierarchies.declared import Declared
+from sfumato.table.look_alikes import name_alike
 from sfumato.table.weights import weights_in_words
 
 MOST_MATCHED = 1_000_000
@@ -129,6 +130,7 @@ def audit(
     escaped_formulas: bool = False,
     sheet: str | None = None,
     header: bool | None = None,
+    header_row: int | None = None,
     columns: Sequence[str] = (),
     decimal_comma: Sequence[str] = (),
     decimal_point: Sequence[str] = (),
@@ -151,11 +153,11 @@ def audit(
     they share? `missing="any"` lets a missing quasi-identifier match everything. `na` lists texts that mean missing
     in the original, and then in the file too; `encoding` is that of the published files. `escaped_formulas` says
     that the file was written with formulas escaped. `weights` says how much a loss in a quasi-identifier counts, 1
-    where nothing is said; a table or a study brings its own along. `sheet`, `header` and `columns` say how the
-    published files are laid out, `decimal_comma`, `decimal_point`, `dates` and `as_written` how the original is
-    written, where that is found out wrongly: what is published is compared with what its values mean. `engine`
-    names who reads the published files; beyond `memory` (`"4GB"`) an engine works on disk, in a private folder of
-    `spill`. Columns that are compared elsewhere stay `apart`.
+    where nothing is said; a table or a study brings its own along. `sheet`, `header`, `header_row` and `columns`
+    say how the published files are laid out, `decimal_comma`, `decimal_point`, `dates` and `as_written` how the
+    original is written, where that is found out wrongly: what is published is compared with what its values mean.
+    `engine` names who reads the published files; beyond `memory` (`"4GB"`) an engine works on disk, in a private
+    folder of `spill`. Columns that are compared elsewhere stay `apart`.
     """
     if require is not None:
         requirement(require)
@@ -185,6 +187,7 @@ def audit(
         encoding=encoding,
         sheet=sheet,
         header=header,
+        header_row=header_row,
         columns=_names(columns),
         engine=engine,
         memory=memory,
@@ -461,14 +464,15 @@ def _both(
     """Read both releases over the values that either has, against the same Q."""
     counted, _ = before.count((name,))
     texts = canonical(name, counted.columns[name], hierarchy)
-    mine = canonical(name, attribute.counted.columns[name], hierarchy)
-    assert attribute.profile is not None
+    assert attribute.profile is not None and attribute.column is not None
     known = attribute.profile.baseline
+    if asked.gate:
+        texts = texts.called(name_alike((*known.values, *texts.texts))[len(known.values) :])
     every = TextColumn(known.values, np.arange(len(known.values), dtype=np.int32))
     compared = baseline(name, every, known.counts, texts.texts, hierarchy)
     number = counted.number(before.grouping)[1]
     theirs = Profile.of(compared, texts, number, counted.counts)
-    ours = Profile.of(compared, mine, attribute.number, attribute.counted.counts)
+    ours = Profile.of(compared, attribute.column, attribute.number, attribute.counted.counts)
     return (
         Seen.of(counted, before.quasi, before.grouping, theirs),
         Seen.of(attribute.counted, asked.quasi, asked.grouping, ours),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from sfumato.evidence.counted import EMPTY, EMPTY_SHOWN, Counted
 from sfumato.evidence.matching import GENEROUS, Matching
-from sfumato.evidence.profile import Baseline
+from sfumato.evidence.profile import Baseline, Profile
 from sfumato.publish.audit.question import AuditQuestion, PublishedAttribute
 from sfumato.table import Hierarchy
+from sfumato.table.look_alikes import ascii_where_unclear, find_look_alikes
 
 MOST_SHOWN = 5
 """How many values a sentence names."""
@@ -76,9 +77,11 @@ def notices_of(
             f"groups are told by the column {asked.group!r}; the exact quasi-identifiers are in the file, so it does "
             "not hide who is in the table: k is counted from them, and k-anonymity in a requirement is a group size"
         )
-    for attribute in attributes.values():
+    for name, attribute in attributes.items():
         assert attribute.profile is not None
         notices += _value_notices(attribute.profile.baseline)
+        notices += name_look_alikes(name, attribute.texts, asked.gate)
+        notices += name_unknown_values(name, attribute.profile) if asked.gate else []
     unknown = [
         name
         for name in asked.file.engine.columns
@@ -99,7 +102,6 @@ def _value_notices(compared: Baseline) -> list[str]:
     elif compared.order != "the hierarchy":
         how = "as numbers" if compared.order == "number" else "as text"
         notices.append(f"t_ordered takes the values of {compared.name!r} {how} in rising order (it has no hierarchy)")
-    notices += _alike(compared)
     strange = [value for value, count in zip(compared.values, compared.counts, strict=True) if count == 0]
     if strange:
         examples = ", ".join(map(repr, strange[:MOST_SHOWN]))
@@ -107,17 +109,27 @@ def _value_notices(compared: Baseline) -> list[str]:
     return notices
 
 
-def _alike(compared: Baseline) -> list[str]:
-    """Name sensitive values that differ in blanks or case only: they count as different, so diversity may be less."""
-    kinds: dict[str, list[str]] = {}
-    for value in compared.values:
-        kinds.setdefault("".join(value.split()).casefold(), []).append(value)
-    alike = [values for values in kinds.values() if len(values) > 1]
+def name_look_alikes(name: str, texts: Iterable[str], gate: bool) -> list[str]:
+    """Name the sensitive values that look alike: as a gate the audit counts them as one value."""
+    alike = find_look_alikes(texts)
     if not alike:
         return []
-    examples = "; ".join(", ".join(map(repr, values[:MOST_SHOWN])) for values in alike[:MOST_SHOWN])
+    examples = "; ".join(", ".join(map(ascii_where_unclear, values[:MOST_SHOWN])) for values in alike[:MOST_SHOWN])
     more = "" if len(alike) <= MOST_SHOWN else f"; and {len(alike) - MOST_SHOWN:,} other sets"
+    if gate:
+        return [f"sensitive column {name!r}: values that look alike were counted as one ({examples}{more})"]
     return [
-        f"sensitive column {compared.name!r}: values that differ in blanks or case only were counted as different "
-        f"({examples}{more}); if they mean the same, l is less than it says: write them alike"
+        f"sensitive column {name!r}: values that look alike were counted as different ({examples}{more}); if they mean "
+        "the same, l is smaller: write them alike (with --require they count as one)"
+    ]
+
+
+def name_unknown_values(name: str, profile: Profile) -> list[str]:
+    """Say how many sensitive values the file leaves open, and how a requirement reads them."""
+    rows = int(profile.count[profile.open].sum())
+    if not rows:
+        return []
+    return [
+        f"sensitive column {name!r}: {rows:,} rows show *, a set or no value; the requirement was judged as if these "
+        "rows had whichever value is worst for their group"
     ]

@@ -23,6 +23,7 @@ from sfumato.evidence.profile import Profile, baseline, leaf_codes
 from sfumato.quiet import Quiet
 from sfumato.table import DATASETS, Hierarchy, Table, bundled, read_hierarchies
 from sfumato.table.hierarchies.declared import declared
+from sfumato.table.look_alikes import name_alike
 from sfumato.table.weights import weights_of
 
 Suppressed = Literal["keep", "leave-out"]
@@ -117,6 +118,11 @@ class PublishedAttribute(Quiet):
     first: Counts
     number: Counts
     profile: Profile | None
+    column: TextColumn | None = None
+    """The published values as they are counted."""
+
+    texts: tuple[str, ...] = ()
+    """The values of the file and of the table that it is compared with, before look-alikes became one."""
 
     def shown(self, group: int, names: Sequence[str]) -> dict[str, str]:
         """Return what a group shows."""
@@ -178,15 +184,19 @@ def _observed(asked: AuditQuestion, name: str) -> Any:
 
 def attribute_of(asked: AuditQuestion, name: str, counted: Counted, hierarchy: Hierarchy | None) -> PublishedAttribute:
     """Count one sensitive attribute in every group, and in the table that is compared with."""
-    column = canonical(name, counted.columns[name], hierarchy)
-    if asked.original is None:
-        table, weights = column, counted.counts
-    else:
+    published = canonical(name, counted.columns[name], hierarchy)
+    table, weights = published, counted.counts
+    if asked.original is not None:
         original = asked.original.count((name,))
         table, weights = canonical(name, original.columns[name], hierarchy), original.counts
-    compared = baseline(name, table, weights, column.texts, hierarchy)
+    texts = tuple(dict.fromkeys((*table.texts, *published.texts)))
+    if asked.gate:
+        names = dict(zip(texts, name_alike(texts), strict=True))
+        table, published = (column.called([names[text] for text in column.texts]) for column in (table, published))
+    compared = baseline(name, table, weights, published.texts, hierarchy, asked.original is not None)
     first, number = counted.number(asked.grouping)
-    return PublishedAttribute(counted, first, number, Profile.of(compared, column, number, counted.counts))
+    profile = Profile.of(compared, published, number, counted.counts)
+    return PublishedAttribute(counted, first, number, profile, published, texts)
 
 
 def canonical(name: str, column: TextColumn, hierarchy: Hierarchy | None) -> TextColumn:

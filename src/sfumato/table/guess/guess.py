@@ -77,13 +77,33 @@ OLDEST = 90
 """Ages from here on are one value in an age column, as the rules for health data in the US have it."""
 
 CERTAINLY_MISSING = frozenset(
-    ("?", "n/a", "#n/a", "<na>", "null", "k.a.", "k. a.", "keine angabe", "unbekannt", "unknown", "inconnu", "onbekend")
+    (
+        "?",
+        "n/a",
+        "#n/a",
+        "<na>",
+        "null",
+        "n.d.",
+        "n. d.",
+        "s.d.",
+        "s. d.",
+        "k.a.",
+        "k. a.",
+        "keine angabe",
+        "unbekannt",
+        "unknown",
+        "inconnu",
+        "onbekend",
+    )
 )
 """Texts that mean missing wherever they stand, whatever their case."""
 
 NOT_AVAILABLE = CERTAINLY_MISSING | {
     "na",
     "n.a.",
+    "nd",
+    "sd",
+    "ka",
     "nan",
     "-",
     "--",
@@ -245,9 +265,16 @@ class SampledColumn(Quiet):
         texts = [value for value in self.values if not _is_plain(value)]
         if odd <= 0.9 * facts.present and all(text.strip().casefold() in NOT_AVAILABLE for text in texts):
             return (*texts, *self._codes())
+        if odd <= 0.5 * facts.present and all(self._is_repeated_word(text) for text in texts):
+            return (*texts, *self._codes())
         certain = [text for text in texts if text.strip().casefold() in CERTAINLY_MISSING]
         missing = (*certain, *_among_words([text for text in texts if text not in certain]))
         return missing if len(missing) < facts.distinct else ()
+
+    def _is_repeated_word(self, text: str) -> bool:
+        """Say whether a text without a digit stands for several records: between numbers or dates it means missing."""
+        count = self.sampled.counts[self.sampled.values.index(text)]
+        return bool(count > 1) and not any(map(str.isdigit, text))
 
     def _codes(self) -> tuple[str, ...]:
         """List numbers such as 9999 that are farther from all others than those are from each other."""

@@ -109,7 +109,12 @@ MEANINGS = (
         "*personalnummer personalnr personal_nr *kundennummer kundennr dossier_patient numero_dossier "
         "numero_de_dossier dossiernummer historia_clinica numero_historia cartella_clinica numero_cartella uuid guid",
     ),
-    ColumnMeaning("a person's number", "identifier", "id nr no number nummer numero key code kennung", beside=PERSONS),
+    ColumnMeaning(
+        "a person's number",
+        "identifier",
+        "id nr no number nummer numero key code codice codigo kennung",
+        beside=PERSONS,
+    ),
     ColumnMeaning(
         NAME,
         "identifier",
@@ -154,13 +159,14 @@ MEANINGS = (
     ColumnMeaning(
         "health",
         "sensitive",
-        "*diagnos* icd10 disease* illness* sickness condition* icd symptom* comorbid* medication* medicine* drug* "
-        "prescription* treatment* therap* surgery hiv aids std cancer tumor tumour pregnan* abortion disab* handicap* "
-        "mental* psych* suicid* addict* alcohol* smok* genetic* genom* mutation* blood* lab_result test_result "
-        "prognosis cause_of_death krankheit* erkrankung* befund* medikament* behandlung* behinderung* schwanger* "
-        "todesursache maladie* traitement* medicament* grossesse enfermedad* tratamiento* embarazo malattia malattie "
-        "farmac* terapia trattamento gravidanza ziekte* behandeling medicijn* sykdom* sygdom* sjukdom* choroba "
-        "doenca* alergi* allerg*",
+        "health* *gesundheit* sante salud salute gezondheid* physlim* limitation* chronic* *diagnos* icd10 disease* "
+        "illness* sickness condition* icd symptom* comorbid* medication* medicine* drug* prescription* treatment* "
+        "therap* surgery hiv aids std cancer tumor tumour pregnan* abortion disab* handicap* mental* psych* suicid* "
+        "addict* alcohol* smok* genetic* genom* mutation* blood* lab_result test_result prognosis cause_of_death "
+        "krankheit* erkrankung* befund* medikament* behandlung* behinderung* schwanger* todesursache maladie* "
+        "traitement* medicament* grossesse enfermedad* tratamiento* embarazo malattia malattie farmac* terapia "
+        "trattamento gravidanza ziekte* behandeling medicijn* sykdom* sygdom* sjukdom* choroba doenca* alergi* "
+        "allerg*",
     ),
     ColumnMeaning(
         "an admission or a discharge",
@@ -173,11 +179,11 @@ MEANINGS = (
     ColumnMeaning(
         "money",
         "sensitive",
-        "salary salaries salaryclass income incomes wage wages earnings pay payroll bonus debt debts loan loans "
-        "credit* cost costs *kosten charges total_charges cout couts coste costes costo costi dividends tax taxes "
-        "wealth capital net_worth *gehalt *einkommen lohn bruttolohn nettolohn verdienst vermogen schulden salaire "
-        "revenu* salario sueldo ingreso ingresos renta stipendio reddito loon inkomen lon inntekt indkomst zarobki "
-        "rendimento benefits",
+        "salary salaries salaryclass *income* ^inc$ linc loginc *wage *wages earnings earn pay payroll bonus debt "
+        "debts loan loans credit* cost costs *kosten charges total_charges cout couts coste costes costo costi "
+        "dividends tax taxes wealth capital net_worth *gehalt *einkommen lohn bruttolohn nettolohn verdienst vermogen "
+        "schulden salaire revenu* salario sueldo ingreso ingresos renta stipendio reddito loon inkomen lon inntekt "
+        "indkomst zarobki rendimento benefits",
         nominal=False,
     ),
     ColumnMeaning(
@@ -207,7 +213,8 @@ MEANINGS = (
     ColumnMeaning(
         "a race or ethnicity",
         "quasi",
-        "race races ethnic* ethnie rasse raza razza etnia etnic* herkunft skin_color tribe caste hispanic",
+        "race races ethn ethnic* black white minority *minorit* ethnie rasse raza razza etnia etnic* herkunft "
+        "skin_color tribe caste hispanic",
     ),
     ColumnMeaning(
         "a nationality or language",
@@ -219,8 +226,10 @@ MEANINGS = (
     ColumnMeaning(
         "a marital status",
         "quasi",
-        "marital maritalstatus marriage civil_status civilstatus familienstand etat_civil situation_familiale "
-        "estado_civil stato_civile burgerlijke_staat sivilstand civilstand stan_cywilny",
+        "marital* marriage married single divorced widow* spouse verheiratet ledig marie mariee celibataire casado "
+        "casada soltero soltera sposato sposata coniugato coniugata celibe nubile gehuwd getrouwd civil_status "
+        "civilstatus familienstand etat_civil situation_familiale estado_civil stato_civile burgerlijke_staat "
+        "sivilstand civilstand stan_cywilny",
     ),
     ColumnMeaning(
         "a place",
@@ -230,7 +239,7 @@ MEANINGS = (
         "landkreis kreis bundesland kanton ville commune departement ciudad provincia municipio citta comune regione "
         "plaats gemeente woonplaats stad localite localidad poblacion localita ortschaft *wohnort miasto wojewodztwo "
         "gmina kommune kommun fylke cidade estado hospital clinic ward krankenhaus klinik hopital ospedale ziekenhuis "
-        "school university",
+        "university",
     ),
     ColumnMeaning(
         "a position on the map",
@@ -241,9 +250,17 @@ MEANINGS = (
     ColumnMeaning(
         "an education",
         "quasi",
-        "education* schooling edu degree qualification* *bildung* ausbildung* schulabschluss abschluss diplom* etudes "
-        "niveau_etude* educacion nivel_educativo estudios istruzione titolo_di_studio opleiding* utdanning uddannelse "
-        "utbildning wyksztalcenie escolaridade",
+        "educ* school schooling schoolyears years_of_school edu degree qualification* *bildung* ausbildung* "
+        "schulabschluss abschluss diplom* etudes niveau_etude* educacion nivel_educativo estudios istruzione "
+        "titolo_di_studio opleiding* utdanning uddannelse utbildning wyksztalcenie escolaridade scuola ecole escuela "
+        "schule",
+        nominal=False,
+    ),
+    ColumnMeaning(
+        "experience at work",
+        "quasi",
+        "exper experience seniority job_tenure *erfahrung *zugehorigkeit experiencia esperienza anzianita ervaring",
+        nominal=False,
     ),
     ColumnMeaning(
         "work",
@@ -255,8 +272,9 @@ MEANINGS = (
     ColumnMeaning(
         "a family or household",
         "quasi",
-        "household* hogar menage huishouden relationship family family_size famille familia famiglia gezin children "
-        "kids siblings dependents dependants haushalt* kinder enfants hijos figli kinderen housing tenure",
+        "household* hogar menage huishouden relationship family family_size famille familia famiglia gezin child "
+        "children kid kids lfam siblings dependents dependants haushalt* kinder enfants hijos figli kinderen housing "
+        "tenure",
         nominal=False,
     ),
     ColumnMeaning(

@@ -73,7 +73,7 @@ def download(folder: Path, name: str, called: str, media: str = FILE) -> Respons
     """Hand out a file of a folder under a name; what is read is what was looked at, and never behind a link."""
     try:
         stream = _opened(folder, name)
-    except OSError:
+    except (OSError, ValueError):  # a name with a zero in it
         raise MissingError(t("files.none", name=name)) from None
     plain = "".join(each if each.isascii() and each.isprintable() and each not in '"\\' else "_" for each in called)
     headers = {

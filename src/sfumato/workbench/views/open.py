@@ -137,20 +137,24 @@ def browse(call: Call) -> dict[str, Any]:
 
 def preview(call: Call) -> dict[str, Any]:
     """Say how a file would be read, and show a few records."""
-    wanted: Preview = call.body
-    source = source_of(call.desk, wanted.source)
+    few: dict[str, Any] = call.apart(_previewed, call.desk, call.body)
+    return few
+
+
+def _previewed(desk: Desk, wanted: Preview) -> dict[str, Any]:
+    source = source_of(desk, wanted.source)
     guessed, reason = guess_kind(source)
     kind = wanted.kind or guessed
     about = {"source": wanted.source, "name": source.stem, "origin": source.origin, "kind": kind}
     about |= {"guessed": guessed, "why": reason}
-    declared = declaration(call.desk, source, kind, wanted.reading)
+    declared = declaration(desk, source, kind, wanted.reading)
     try:
         few = _few(declared, wanted.show)
     except FieldError:
         raise
     except BadInputError as error:
-        raise FieldError(named_first(str(error), READ_AS[kind]), call.desk.locally(str(error))) from None
-    return {**about, **few, "notices": [in_forms(call.desk.locally(notice)) for notice in few["notices"]]}
+        raise FieldError(named_first(str(error), READ_AS[kind]), desk.locally(str(error))) from None
+    return {**about, **few, "notices": [in_forms(desk.locally(notice)) for notice in few["notices"]]}
 
 
 def _few(declared: TableDeclaration | BasketsDeclaration | MixedDeclaration, plainly: bool) -> dict[str, Any]:
@@ -279,10 +283,7 @@ def make(call: Call) -> dict[str, Any]:
     wanted: NewProject = call.body
     source = source_of(call.desk, wanted.source)
     folder = _new_folder(call.desk, wanted.name, source)
-    kind = wanted.kind or guess_kind(source)[0]
-    declared = declaration(call.desk, source, kind, wanted.reading)
-    text, notes = _drafted(declared, source, folder)
-    text = call.desk.locally(text)
+    kind, text, notes = call.apart(_first_study, call.desk, wanted, folder)
     folder.mkdir()
     try:
         source.link_in(folder)
@@ -295,6 +296,14 @@ def make(call: Call) -> dict[str, Any]:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return {"project": folder.name}
+
+
+def _first_study(desk: Desk, wanted: NewProject, folder: Path) -> tuple[Kind, str, dict[str, Any]]:
+    """Open the data of a new project: what they are, the text of its first study, and what is kept beside it."""
+    source = source_of(desk, wanted.source)
+    kind = wanted.kind or guess_kind(source)[0]
+    text, notes = _drafted(declaration(desk, source, kind, wanted.reading), source, folder)
+    return kind, desk.locally(text), notes
 
 
 def _drafted(

@@ -201,8 +201,8 @@ def releases(project: Project) -> list[dict[str, Any]]:
     folder = project.folder / RELEASES
     if folder.is_symlink() or not folder.is_dir():
         return []
-    told = [_told(project, path) for path in sorted(folder.glob(f"*{CERTIFICATE}"))]
-    return sorted((each for each in told if each is not None), key=lambda each: each["made"], reverse=True)
+    latest = sorted(folder.glob(f"*{CERTIFICATE}"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    return [each for each in (_told(project, path) for path in latest) if each is not None]
 
 
 def _told(project: Project, certificate: Path) -> dict[str, Any] | None:
