@@ -16,7 +16,7 @@ from pyarrow import parquet
 
 import plain_basket_measures as plain
 from command_line import run
-from sfumato.engines.item_files import LONG
+from sfumato.engines.items.files import LONG
 from sfumato.errors import BadInputError
 from sfumato.publish.baskets.audit import audit_baskets, stands_for
 from sfumato.publish.baskets.mapping import basket_mapping

@@ -450,6 +450,23 @@ def test_init_writes_a_study_that_runs(shop: Path, tmp_path: Path, monkeypatch: 
         run("init", "few.txt", "--baskets", code=2)
 
 
+def test_the_draft_has_the_default_anonymizer_a_limit_and_the_tree(tmp_path: Path) -> None:
+    (tmp_path / "few.txt").write_text("\n".join(" ".join(own) for own in records(30)) + "\n")
+    labels = sorted({item for own in records(30) for item in own})
+    (tmp_path / "tree.csv").write_text(
+        "".join(f"{item},{'low' if item < labels[3] else 'high'},*\n" for item in labels)
+    )
+    default = "coat order=ascending visit=once loss=size"
+    for words, constraints in (((), {None}), (("--tree", "tree.csv"), {None, "utility-constraints level=1"})):
+        told = command_line.run("init", "few.txt", "--baskets", *words, "--force", cwd=tmp_path)
+        assert "It may suppress up to 5 % of the occurrences" in told.stdout
+        candidates = read_study(str(tmp_path / "study.toml")).candidates
+        best = [own for own in candidates if str(own.anonymizer) == default]
+        assert {None if own.utility is None else str(own.utility) for own in best} == constraints
+        assert {str(own.limit) for own in best} == {"suppression share=0.05 of=occurrences"}
+        assert {str(own.anonymizer) for own in candidates} == {default, "aa", "coat", "pcta", "one-item", "original"}
+
+
 def test_a_certificate_speaks_of_as_many_known_items_as_its_promise(shop: Path, tmp_path: Path) -> None:
     """The map takes two items for known; a promise about one item is measured for one."""
     study = usual_study("one", BasketsDeclaration(str(shop / "shop.txt")), (4,), m=1)

@@ -195,7 +195,7 @@ NONSENSE = {
     "an unknown ending": ["anonymize", "t.csv", *USUAL, "--to", "o.xls"],
     "a folder as target": ["anonymize", "t.csv", *USUAL, "--to", "."],
     "no name for the target": ["anonymize", "t.csv", *USUAL, "--to", ""],
-    "a target in no folder": ["anonymize", "t.csv", *USUAL, "--to", "nowhere/o.csv"],
+    "a target in a file": ["anonymize", "t.csv", *USUAL, "--to", "t.csv/o.csv"],
     "an existing target": ["anonymize", "t.csv", *USUAL, "--to", "t.csv"],
     "datasets of something": ["datasets", "all"],
 }

@@ -36,11 +36,10 @@ def mapped(points, axes=("p_loss", "u_loss")):
 
 
 def third(values, own, better):
-    """The rule, counted one by one: good, bad or neither."""
-    above = sum(v < own if better == "lower" else v > own for v in values)
-    below = sum(v > own if better == "lower" else v < own for v in values)
-    sides = [name for name, number in (("good", above), ("bad", below)) if number < len(values) / 3]
-    return sides[0] if len(sides) == 1 else ""
+    """The rule, counted one by one: good, bad or neither; a release counts among those that are as good as it."""
+    above = sum(v <= own if better == "lower" else v >= own for v in values)
+    below = sum(v >= own if better == "lower" else v <= own for v in values)
+    return "good" if above <= len(values) / 3 else "bad" if below <= len(values) / 3 else ""
 
 
 NAMES = ("p_loss", "definetti_accuracy", "u_loss", "u_loss_em", "k")
@@ -98,8 +97,8 @@ def torn_map():
 
 SAID = (
     "By p_loss it is among the safer third of the releases (0, rank 1 of 9), but among the riskier third by "
-    "definetti_accuracy (0.9, rank 9 of 9: the deFinetti attack is right about 90.0 % of the people, guessing the "
-    "commonest value of each group about 85.0 %)."
+    "definetti_accuracy (0.9, rank 9 of 9: the deFinetti attack guesses the sensitive value right for 90.0 % of the "
+    "people, the commonest value of each group for 85.0 %)."
 )
 
 
@@ -113,7 +112,8 @@ def test_it_is_said_in_words():
         found
     )
     assert "u_loss of at most 0.6, and" in words.readers(found) and "at most 0.3." in words.readers(found)
-    assert "guesses 35.0 % of the people right in the median release, against 30.0 %" in words.readers(found)
+    told = "guesses illness right for 35.0 % of the people in the median release, the commonest value of each group for"
+    assert f"{told} 30.0 %" in words.readers(found)
 
 
 def test_an_attack_that_does_not_beat_its_baseline_is_no_alarm():

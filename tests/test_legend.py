@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import command_line
 from sfumato import BadInputError, audit_baskets
-from sfumato.engines.item_files import LONG
+from sfumato.engines.items.files import LONG
 from sfumato.publish.baskets.legend import read_legend
 from sfumato.publish.baskets.mapping import basket_mapping
 from sfumato.publish.baskets.publication import maker_numbers

@@ -665,14 +665,15 @@ def test_an_existing_second_table_is_kept_without_force(tmp_path, out):
     assert (out / "o.sensitive.csv").read_text() == "precious"
 
 
-def test_a_name_that_is_a_folder_or_in_no_folder_is_refused(tmp_path, out):
+def test_a_name_that_is_a_folder_or_in_a_file_is_refused(tmp_path, out):
     release = release_of(tmp_path, require="k-anonymity k=2")
+    (out / "file").touch()
     for force in (False, True):
         with pytest.raises(sfumato.BadInputError, match="out"):
             release.to_csv(out, force=force)
-        with pytest.raises(sfumato.BadInputError, match=r"nowhere.*make it"):
-            release.to_csv(out / "nowhere" / "o.csv", force=force)
-    assert list(out.iterdir()) == []
+        with pytest.raises(sfumato.BadInputError, match=r"is a file, not a folder"):
+            release.to_csv(out / "file" / "o.csv", force=force)
+    assert list(out.iterdir()) == [out / "file"]
 
 
 def test_a_parquet_file_is_not_given_the_name_of_a_csv(tmp_path, out):

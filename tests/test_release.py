@@ -114,7 +114,7 @@ def test_every_point_is_published_with_what_its_certificate_says(explored, publi
         check_certificate(content, certificate_files(path)[0], path)
         assert content["files"][0]["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
         eyes = content["for_your_eyes"]
-        assert content["promise"]["requirement"] == point.requirement and eyes["study"]["point"] == point.id
+        assert eyes["required"] == point.requirement and eyes["study"]["point"] == point.id
         group = "group" if point.form == "bucketization" else None
         about = {
             "quasi": ["age", "zip"],
@@ -122,7 +122,8 @@ def test_every_point_is_published_with_what_its_certificate_says(explored, publi
             "group": group,
             "original": original({"age", "zip", "ill"}),
         }
-        assert violations(path, point.requirement, **about) == []
+        for wanted in (point.requirement, content["promise"]["requirement"]):
+            assert violations(path, wanted, **about) == []
         found = sfumato.audit(
             path, ["age", "zip"], ["ill"], original=explored / "patients.csv", group=group, suppressed="keep"
         )

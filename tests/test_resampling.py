@@ -202,7 +202,7 @@ def test_of_near_equal_knees_the_one_that_loses_less_is_taken():
         "(0 % is the trivial release (without-quasi), 100 % the original (original)). But it loses less"
         in choice.why[0]
     )
-    assert "it keeps 57.5 % more of the utility than of the risk, first 40.0 %" in choice.why[0]
+    assert "its share of the risk is at least 57.5 percentage points, that of first 40.0." in choice.why[0]
     steady = choose(shown, by="knee", judge=judge({"first": (0, 0.01), "second": (0, 0.1)}))
     assert steady.point.id == "first" and steady.why == shown.choose().why
     best = choose(shown, prefer="u_loss", judge=judge(firm))  # what was asked for is not traded away

@@ -75,10 +75,10 @@ def test_how_often_is_near_and_never_or_always_only_where_it_is_so(some, of):
 
 @given(st.integers(1, 10**5), st.floats(0, 1))
 def test_what_bounds_a_risk_is_never_rounded_to_the_better_side(k, share):
-    assert one_in(1 / k) == ("for certain" if k == 1 else f"1 time in {k:,} at best")
+    assert one_in(1 / k) == ("for certain" if k == 1 else f"at most 1 time in {k:,}")
     assert Fraction(at_most(share).removesuffix(" %")) / 100 >= Fraction(share) - Fraction(1, 10**8)
     least = 1 + share
-    said = re.search(r"more than ([\d.]+) %", sentence("l_frequency", least, ILLNESS))
+    said = re.search(r"worst group ([\d.]+) %", sentence("l_frequency", least, ILLNESS))
     assert said is None or Fraction(said[1]) / 100 >= 1 / Fraction(least) - Fraction(1, 10**8)
 
 
@@ -109,9 +109,9 @@ def test_sentences_of_a_table_are_what_counting_its_rows_says(clinic):
     whole = Counter(rows["illness"])
     sizes = [sum(group.values()) for group in groups.values()]
     assert said["k"] == f"Everybody shares their quasi-identifiers with {min(sizes) - 1} others or more."
-    assert said["prosecutor"] == f"The person who is easiest to find is found 1 time in {min(sizes)} at best."
+    assert said["prosecutor"] == f"The person who is easiest to find is found at most 1 time in {min(sizes)}."
     most = max(Fraction(max(group.values()), sum(group.values())) for group in groups.values())
-    assert said["l_frequency"] == f"In no group do more than {float(100 * most)} % of the people have the same illness."
+    assert said["l_frequency"] == f"In the worst group {float(100 * most)} % of the people have the same illness."
     right = Fraction(sum(max(group.values()) for group in groups.values()), 8) - Fraction(max(whole.values()), 8)
     assert right == 0
     assert said["a_acc"].endswith("is right as often as without the quasi-identifiers.")
@@ -166,7 +166,7 @@ def test_the_scale_runs_from_publishing_nothing_to_the_original():
     assert [place(map_, "u_loss", end).share for end in ENDS] == [0, 1]
     found, learned, useful = headlines(map_, point)
     assert useful.said.startswith("80 % of the achievable usefulness is kept. ") and useful.measures == ("u_loss",)
-    assert (found.said, found.share) == ("The person who is easiest to find is found 1 time in 20 at best.", 0.05)
+    assert (found.said, found.share) == ("The person who is easiest to find is found at most 1 time in 20.", 0.05)
     assert learned.said.endswith("their illness is right 31 times in 100, 13 without the data.")
     assert learned.measures == ("a_acc",) and learned.share == pytest.approx(0.13 + 0.18)
 
@@ -309,7 +309,7 @@ def test_whole_percent_reads_as_none_or_all_only_where_it_is(share):
 def test_baskets_speak_of_items():
     study = bundled_baskets("online-retail")
     said = sentence("itemset_risk", 0.2, Subject.of(Map(study, ())))
-    assert said == "Who knows any two items of a person finds them 1 time in 5 at best."
+    assert said == "Who knows any two items of a person finds them at most 1 time in 5."
     errors = [sentence(*each, Subject()) for each in (("query_utility", 4.0), ("bounded_utility", 0.8), ("are", 0.25))]
     assert set(errors) == {"Counts of records with some items are off by 25 %, on average."}
     assert sentence("query_utility", inf, Subject()).endswith("are exact.")

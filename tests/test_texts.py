@@ -170,7 +170,7 @@ def test_places_of_texts_are_names() -> None:
 
 # -- sentences that were written for the command line
 
-TERMINAL = ("commands", "cli.py", "papers", "workbench/server.py", "workbench/teams.py")
+TERMINAL = ("commands", "cli.py", "papers", "workbench/server.py")
 """What speaks to a terminal alone."""
 
 
@@ -196,7 +196,7 @@ def _library_sentences() -> list[str]:
 
 def test_no_sentence_names_an_option_on_a_page_that_one_cannot_click() -> None:
     """Whatever a room above says, but for what only whoever starts the workbench can set."""
-    ours = [text for name, text in texts().items() if not name.startswith(("serve.", "team."))]
+    ours = [text for name, text in texts().items() if not name.startswith("serve.")]
     sentences = [*_library_sentences(), *ours]
     assert len(sentences) > 100
     left = {(name, text) for text in sentences for name in OPTION.findall(in_forms(text)) if name not in STARTING}

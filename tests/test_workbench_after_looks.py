@@ -39,7 +39,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
 
 @pytest.fixture(scope="module")
 def address(desk: Desk) -> Iterator[str]:
-    with served(House(lambda name: desk)) as (origin, gate):
+    with served(House(desk)) as (origin, gate):
         yield f"{origin}/?token={gate.token}"
 
 
@@ -372,7 +372,7 @@ def test_points_appear_while_a_run_is_under_way(browser: Any, tmp_path: Path) ->
     points.unlink()
     runs = Told(every)
     runs.known = 0
-    with served(House(lambda name: desk, runs)) as (origin, gate):
+    with served(House(desk, runs)) as (origin, gate):
         page = browser.new_page()
         page.goto(f"{origin}/?token={gate.token}")
         page.goto(f"{origin}/projects/shop/map")

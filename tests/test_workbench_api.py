@@ -50,7 +50,7 @@ def _app() -> ASGIApp:
     desk = make_desk(Path(_kept.name))
     make_project(desk.folder / "people")
     gate = Gate(frozenset([HOST]))
-    return let_in(opened(House(lambda name: desk, NoRuns(), 10_000), gate), gate)
+    return let_in(opened(House(desk, NoRuns(), 10_000), gate), gate)
 
 
 schema = schemathesis.openapi.from_asgi("/api/openapi.json", _app())

@@ -14,8 +14,7 @@ from starlette.testclient import TestClient
 from command_line import run
 from sfumato.tradeoff import read_study
 from sfumato.workbench.desk import Desk
-from sfumato.workbench.errors import RefusedError, TooLargeError, TooOftenError
-from sfumato.workbench.teams import TRIES, Patience
+from sfumato.workbench.errors import RefusedError, TooLargeError
 from sfumato.workbench.uploads import received
 from workbenches import STUDY, client_of, make_desk, make_project
 
@@ -154,13 +153,3 @@ def test_uploads_at_once_are_limited_together(tmp_path: Path) -> None:
     anyio.run(all_at_once)
     assert sum(ended) <= 1 and len(ended) == 3
     assert sum(path.stat().st_size for path in tmp_path.rglob("*.csv")) <= 6 << 20
-
-
-def test_passwords_tried_at_once_count_before_they_fail() -> None:
-    patience = Patience()
-    for _ in range(TRIES):
-        patience.begin("1.2.3.4", "ada")
-    with pytest.raises(TooOftenError):
-        patience.begin("1.2.3.4", "ada")
-    patience.forget("1.2.3.4", "ada")
-    patience.begin("1.2.3.4", "ada")

@@ -158,6 +158,20 @@ def test_lines_of_many_lengths_are_taken_for_sets_of_items(client: TestClient, d
     assert sent(client, f"/api/projects/{project}/roles", {"column": "a", "role": "quasi"}, 422)["error"]
 
 
+def test_rows_of_one_item_are_taken_for_sets_of_items_and_stay_masked(client: TestClient, desk: Desk) -> None:
+    sets = [["jam", "tea"][: 1 + i % 2] + ["figs"] * (i % 3 == 0) for i in range(30)]
+    rows = [f"{1000 + i},{item}" for i, own in enumerate(sets) for item in own]
+    (desk.folder / "till.csv").write_text("\n".join(["invoice,item", *rows]))
+    seen = sent(client, "/api/previews", {"source": "till.csv"})
+    assert seen["kind"] == "baskets" and (seen["records"], seen["items"]) == (30, 3)
+    assert "“invoice” says to which set it belongs" in seen["why"]
+    assert "the same 'invoice' are one set" in seen["notices"][0] and "figs" not in json.dumps(seen)
+    sent(client, "/api/projects", {"source": "till.csv"})
+    study = tomllib.loads((desk.folder / "till" / "study.toml").read_text())["baskets"]
+    assert (study["id"], study["item"]) == ("invoice", "item")
+    assert client.get("/projects/till/columns").status_code == 200
+
+
 def test_a_project_is_a_folder_that_the_command_line_takes(client: TestClient, desk: Desk, ugly: Path) -> None:
     (desk.folder / "ugly.csv").write_text(ugly_table(), encoding="utf-8")
     assert sent(client, "/api/projects", {"source": "ugly.csv"}) == {"project": "ugly"}

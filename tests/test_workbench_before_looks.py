@@ -30,7 +30,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
 @pytest.fixture(scope="module")
 def page(desk: Desk, browser: Any) -> Iterator[Any]:
     """A page that was let in; what it logs as an error fails the test that caused it."""
-    with served(House(lambda name: desk, Runs())) as (origin, gate):
+    with served(House(desk, Runs())) as (origin, gate):
         context = browser.new_context(base_url=origin, viewport={"width": 1280, "height": 900})
         opened = context.new_page()
         opened.problems = []

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import pty
 import re
 import signal
 import socket
-import ssl
 import subprocess
 import sys
-import termios
-import time
 from collections.abc import Iterator
-from contextlib import suppress
 from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any
@@ -26,19 +20,16 @@ from starlette.testclient import TestClient
 from starlette.types import Message, Scope
 
 from command_line import run
-from sfumato.errors import BadInputError
 from sfumato.workbench import app as of_app
 from sfumato.workbench.app import House, opened
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.endpoints import Call, Endpoint
-from sfumato.workbench.errors import RefusedError, SfumatoError
+from sfumato.workbench.errors import RefusedError
 from sfumato.workbench.gate import CSRF, HEADERS, Gate
-from sfumato.workbench.runs import Runs
-from sfumato.workbench.server import Serving, Team, _listening
-from sfumato.workbench.teams import MembersFile, Patience, TeamGate, digested, fits
+from sfumato.workbench.server import _listening
 from sfumato.workbench.uploads import harmless
 from sfumato.workbench.views.after.point import PREVIEWS
-from workbenches import HOST, ORIGIN, STUDY, certificate, client_of, make_desk, make_project, wait_until_gone
+from workbenches import HOST, ORIGIN, STUDY, client_of, make_desk, make_project, wait_until_gone
 
 SCRIPT = "<script>alert(1)</script>"
 
@@ -71,7 +62,7 @@ def test_without_the_secret_nothing_but_scripts_and_styles_is_answered(client: T
 
 def test_the_secret_of_the_address_becomes_a_cookie(desk: Desk) -> None:
     gate = Gate(frozenset([HOST]))
-    with TestClient(opened(House(lambda name: desk), gate), ORIGIN, follow_redirects=False) as client:
+    with TestClient(opened(House(desk), gate), ORIGIN, follow_redirects=False) as client:
         answer = client.get(f"/audit?token={gate.token}")
         assert (answer.status_code, answer.headers["location"]) == (303, "/audit")
         cookie = answer.headers["set-cookie"]
@@ -85,7 +76,7 @@ def test_the_secret_of_the_address_becomes_a_cookie(desk: Desk) -> None:
         answer = client.get(f"/?token={gate.token}")
         assert answer.status_code == 403 and "was used already" in answer.text and "set-cookie" not in answer.headers
     gate = Gate(frozenset([HOST]))
-    with TestClient(opened(House(lambda name: desk), gate), "http://evil.example") as client:
+    with TestClient(opened(House(desk), gate), "http://evil.example") as client:
         answer = client.get(f"/?token={gate.token}")
         assert answer.status_code == 403 and "set-cookie" not in answer.headers
     assert not gate.used.is_set()
@@ -234,7 +225,7 @@ def test_an_upload_that_is_broken_off_leaves_nothing_and_is_no_error(
     async def send(message: Message) -> None:
         sent.append(message)
 
-    asyncio.run(opened(House(lambda name: desk), gate)(scope, receive, send))
+    asyncio.run(opened(House(desk), gate)(scope, receive, send))
     assert sent[0]["status"] == 400 and list(desk.uploads.iterdir()) == []
     assert capfd.readouterr().err == ""
 
@@ -401,120 +392,6 @@ def test_a_source_that_is_not_there_is_no_secret(desk: Desk) -> None:
         desk.project("other")
 
 
-# -- a team
-
-
-@pytest.fixture
-def team(tmp_path: Path) -> Iterator[tuple[TestClient, Path]]:
-    members = MembersFile(tmp_path / "users")
-    for name in ("ada", "bob"):
-        members.add(name, f"{name}'s long password")
-    (tmp_path / "work").mkdir()
-    (tmp_path / "up").mkdir()
-    serving = Serving(tmp_path / "work", team=Team("h", Path(), Path(), members.file))
-    gate = TeamGate(frozenset([HOST]), members=members)
-    app = opened(House(lambda name: serving.desk_of(tmp_path / "up", name), Runs()), gate)
-    origin = f"https://{HOST}"
-    with TestClient(app, origin, headers={"origin": origin}, follow_redirects=False) as client:
-        yield client, tmp_path
-
-
-def log_in(client: TestClient, name: str, password: str | None = None) -> int:
-    client.cookies.clear()
-    given = {"name": name, "password": password or f"{name}'s long password"}
-    return client.post("/login", data=given).status_code
-
-
-def test_members_log_in_and_work_in_folders_of_their_own(team: tuple[TestClient, Path]) -> None:
-    client, folder = team
-    assert client.get("/").headers["location"] == "/login"
-    assert client.get("/api/projects").status_code == 401
-    assert client.get("/login").status_code == 200
-    assert log_in(client, "ada", "wrong") == 401 and log_in(client, "eve") == 401
-    assert log_in(client, "ada") == 303
-    page = client.get("/").text
-    assert "ada" in page and "/logout" in page
-    csrf = re.findall(r'name="csrf" content="([^"]+)"', page)[0]
-    make_project(folder / "work" / "ada" / "hers")
-    assert client.get("/api/projects").json()["projects"][0]["name"] == "hers"
-    uploaded = client.put("/api/uploads/a.csv", content=b"a\n", headers={CSRF: csrf}).json()["source"]
-    assert (folder / "work" / "ada").stat().st_mode & 0o077 == 0
-    assert log_in(client, "bob") == 303
-    assert client.get("/api/projects").json() == {"projects": []}
-    assert client.get("/api/projects/hers/run").status_code == 404
-    for name in ("..%2Fada%2Fhers", "%2E%2E"):
-        assert client.get(f"/api/projects/{name}/run").status_code == 404
-    bobs = re.findall(r'name="csrf" content="([^"]+)"', client.get("/").text)[0]
-    assert client.put("/api/uploads/a.csv", content=b"a\n", headers={CSRF: csrf}).status_code == 403
-    for file in (uploaded, "../ada/hers/people.csv", str(folder / "work" / "ada" / "hers" / "people.csv")):
-        answer = client.post("/api/audit/columns", json={"file": file}, headers={CSRF: bobs})
-        assert answer.status_code in (403, 422) and "columns" not in answer.json()
-
-
-def test_who_logs_out_or_is_taken_out_of_the_file_is_out(team: tuple[TestClient, Path]) -> None:
-    client, folder = team
-    log_in(client, "ada")
-    cookie = dict(client.cookies)
-    assert client.get("/").status_code == 200
-    assert client.post("/logout", headers={"origin": "https://evil.example"}).status_code == 403
-    assert client.post("/logout").status_code == 303
-    client.cookies.update(cookie)
-    assert client.get("/api/projects").status_code == 401
-    log_in(client, "bob")
-    assert client.get("/").status_code == 200
-    users = folder / "users"
-    users.write_text("".join(line for line in users.open() if not line.startswith("bob:")))
-    assert client.get("/api/projects").status_code == 401
-
-
-def test_whoever_guesses_is_slowed_down(team: tuple[TestClient, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    client, _ = team
-    monkeypatch.setattr("sfumato.workbench.teams.fits", lambda password, kept: password == "right")
-    for _ in range(5):
-        assert log_in(client, "ada", "wrong") == 401
-    assert log_in(client, "ada", "right") == 429
-    assert log_in(client, "bob", "right") == 303
-    patience = Patience()
-    for number in range(50):
-        patience.begin("10.0.0.1", f"name{number}")
-    with pytest.raises(SfumatoError, match="try again in 5 minutes"):
-        patience.begin("10.0.0.1", "another")
-    patience.begin("10.0.0.2", "another")
-
-
-def test_passwords_are_kept_as_digests_for_their_owner_alone(tmp_path: Path) -> None:
-    members = MembersFile(tmp_path / "users")
-    members.add("ada", "correct horse battery")
-    assert "correct" not in members.file.read_text() and members.file.stat().st_mode & 0o077 == 0
-    assert fits("correct horse battery", members.read()["ada"]) and not fits("Correct horse", members.read()["ada"])
-    assert digested("same password") != digested("same password")
-    for name, password in (("../eve", "long enough, really"), ("Ada", "long enough, really"), ("eve", "short")):
-        with pytest.raises(BadInputError):
-            members.add(name, password)
-    members.file.write_text("ada\n")
-    with pytest.raises(BadInputError, match="line 1"):
-        members.read()
-
-
-def test_a_password_is_asked_for_twice_and_not_shown(tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "sfumato", "serve", "--add-user", "ada", "--users", str(tmp_path / "users")]
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execv(words[0], words)
-    shown = b""
-    for asks in (b"Password of ada", b"Repeat"):
-        while asks not in shown:
-            shown += os.read(terminal, 1000)
-        while termios.tcgetattr(terminal)[3] & termios.ECHO:  # what is typed before would be shown, and lost
-            time.sleep(0.01)
-        os.write(terminal, b"a very long password\n")
-    with suppress(OSError):  # the other end is closed
-        while piece := os.read(terminal, 1000):
-            shown += piece
-    assert os.waitpid(pid, 0)[1] == 0 and b"very long" not in shown and b"ada can log in" in shown
-    assert fits("a very long password", MembersFile(tmp_path / "users").read()["ada"])
-
-
 # -- starting and ending
 
 
@@ -524,12 +401,7 @@ def test_what_is_lacking_is_a_sentence(tmp_path: Path, monkeypatch: pytest.Monke
         taken.listen()
         ended = run("serve", tmp_path, "--no-browser", "--port", taken.getsockname()[1])
         assert ended.returncode == 2 and "cannot be used" in ended.stderr and "--port" in ended.stderr
-    for options, word in (
-        (["--host", "0.0.0.0"], "--certificate, --key, --users"),
-        (["--users", "u"], "--host"),
-        (["--add-user", "ada"], "--users"),
-        (["--most-upload", "much"], "must be a size"),
-    ):
+    for options, word in ((["--most-upload", "much"], "must be a size"),):
         ended = run("serve", tmp_path, "--no-browser", *options)
         assert ended.returncode == 2 and word in ended.stderr, ended
     ended = run("serve", tmp_path / "nowhere", "--no-browser")
@@ -608,29 +480,6 @@ def test_what_a_killed_workbench_left_is_removed_by_the_next(tmp_path: Path) -> 
     assert not any(folder.exists() for folder in left) and all(folder.exists() for folder in own)
     again.send_signal(signal.SIGINT)
     assert again.wait(90) == 0 and not any(folder.exists() for folder in own)
-
-
-def test_a_team_is_let_in_by_tls_and_told_what_that_means(tmp_path: Path) -> None:
-    (tmp_path / "work").mkdir()
-    cert, key = certificate(tmp_path)
-    MembersFile(tmp_path / "users").add("ada", "ada's long password")
-    files = ["--certificate", cert, "--key", key, "--users", str(tmp_path / "users")]
-    started, address = served(tmp_path / "work", "--host", "localhost", *files)
-    try:
-        assert address.startswith("https://localhost:") and "token" not in address
-        context = ssl.create_default_context(cafile=cert)
-        page = urlopen(f"{address}login", context=context).read().decode()
-        assert 'name="password"' in page
-    finally:
-        started.send_signal(signal.SIGINT)
-    assert started.wait(90) == 0
-    assert started.stderr is not None and "open to other machines" in started.stderr.read()
-    (tmp_path / "users").chmod(0o644)
-    refused = run("serve", tmp_path / "work", "--host", "localhost", *files)
-    assert refused.returncode == 2 and "chmod 600" in refused.stderr
-    (tmp_path / "users").chmod(0o600)
-    refused = run("serve", tmp_path / "work", "--host", "localhost", *files[:2], "--key", cert, *files[4:])
-    assert refused.returncode == 2 and "no certificate and its key" in refused.stderr
 
 
 def test_answers_leave_at_once() -> None:

@@ -229,7 +229,7 @@ def test_its_files_may_lie_nowhere_else(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_its_pages_are_clicked_in_a_browser(browser: Any, desk: Desk, clinic: Path) -> None:
-    with served(House(lambda name: desk, Runs())) as (origin, gate):
+    with served(House(desk, Runs())) as (origin, gate):
         page = browser.new_context(base_url=origin, viewport={"width": 1280, "height": 900}).new_page()
         page.problems = []
         page.on("pageerror", lambda error: page.problems.append(str(error)))

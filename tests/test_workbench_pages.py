@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,7 @@ from sfumato.pages.texts import t
 from sfumato.workbench.app import House
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.runs import Runs
-from sfumato.workbench.teams import MembersFile, TeamGate
-from workbenches import MAY_END, STUDY, certificate, make_desk, make_held_project, make_project, served
+from workbenches import MAY_END, STUDY, make_desk, make_held_project, make_project, served
 
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
 HOSTILE = '<img src=x onerror="document.title=1">'
@@ -35,7 +33,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
 @pytest.fixture(scope="module")
 def page(desk: Desk, browser: Any) -> Iterator[Any]:
     """A page that was let in; what it logs as an error fails the test that caused it."""
-    with served(House(lambda name: desk, Runs())) as (origin, gate):
+    with served(House(desk, Runs())) as (origin, gate):
         context = browser.new_context(base_url=origin, viewport={"width": 1280, "height": 900})
         opened = context.new_page()
         opened.problems = []
@@ -115,29 +113,3 @@ def test_whoever_may_not_is_told_so_on_a_page(page: Any) -> None:
     page.goto("/projects/foreign/run")
     assert "outside of the folder" in page.inner_text("main")
     readable(page)
-
-
-def test_a_member_of_a_team_logs_in_and_out(browser: Any, desk: Desk, tmp_path: Path) -> None:
-    """By forms, of which a browser says where they were sent from only where the policy lets it."""
-    members = MembersFile(tmp_path / "users")
-    members.add("ada", "ada's long password")
-    cert, key = certificate(tmp_path)
-    gate_of = partial(TeamGate, members=members)
-    with served(House(lambda name: desk, Runs()), gate_of, ssl_certfile=cert, ssl_keyfile=key) as (origin, _):
-        context = browser.new_context(base_url=origin, ignore_https_errors=True)
-        page = context.new_page()
-        page.problems = []
-        page.goto("/audit")
-        for password in ("wrong", "ada's long password"):
-            page.fill("#name", "ada")
-            page.fill("#password", password)
-            readable(page)
-            page.click("button")
-            page.locator("#error" if password == "wrong" else ".who").wait_for()
-        assert page.inner_text(".who span") == "ada" and page.title().startswith(t("home.title"))
-        readable(page)
-        page.click("text=" + t("login.out"))
-        page.locator("#password").wait_for()
-        page.goto("/")
-        assert page.url.endswith("/login")
-        context.close()

@@ -39,7 +39,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
 
 @pytest.fixture(scope="module")
 def address(desk: Desk) -> Iterator[str]:
-    with served(House(lambda name: desk)) as (origin, gate):
+    with served(House(desk)) as (origin, gate):
         yield f"{origin}/?token={gate.token}"
 
 

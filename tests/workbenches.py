@@ -90,7 +90,7 @@ def make_desk(folder: Path, **options: Any) -> Desk:
 def client_of(desk: Desk, **house: Any) -> Iterator[TestClient]:
     """Open a workbench, and a client that has its cookie and sends along what its pages do."""
     gate = Gate(frozenset([HOST]))
-    app = opened(House(lambda name: desk, **{"runs": Runs(), **house}), gate)
+    app = opened(House(desk, **{"runs": Runs(), **house}), gate)
     headers = {"origin": ORIGIN, CSRF: gate.csrf()}
     with patient(), TestClient(app, ORIGIN, raise_server_exceptions=False, headers=headers) as client:
         client.cookies.set(gate.cookie, gate.session)

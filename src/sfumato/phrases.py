@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from math import isfinite
+from math import ceil, isfinite
 from textwrap import fill
 
 
@@ -25,6 +25,16 @@ def listed(parts: Iterable[object]) -> str:
     """
     *others, last = [str(part) for part in parts] or [""]
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def either(parts: Iterable[object]) -> str:
+    """Join alternatives.
+
+    >>> either(["a", "b", "c"]), either(["a"])
+    ('a, b or c', 'a')
+    """
+    *others, last = [str(part) for part in parts] or [""]
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 SMALLEST = 1e-12
@@ -71,6 +81,19 @@ def percent(share: float, digits: int | None = None) -> str:
         if round(share, 12) in (0, 1) or 0 < rounded < 100:
             return f"{abs(rounded):.{places}f} %"
     return "less than 0.0001 %" if share < 0.5 else "more than 99.999 %"
+
+
+def worst_share(share: float) -> str:
+    """Write the share of a worst case: never rounded down, and as all of it only where it is.
+
+    >>> worst_share(0.9621), worst_share(0.99996), worst_share(1.0)
+    ('96.3 %', '99.996 %', '100.0 %')
+    """
+    for places in (1, 2, 3, 4):
+        rounded = ceil(100 * share * 10**places - 1e-6) / 10**places
+        if rounded < 100 or share >= 1:
+            return f"{rounded:.{places}f} %"
+    return "nearly 100 %"
 
 
 def wrapped(sentence: str, mark: str = "") -> str:

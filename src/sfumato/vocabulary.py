@@ -51,6 +51,7 @@ RANGES = Option(
 BASKET_SOURCE = Option("A file of sets of items (lines, rows or lists), or the name of bundled baskets.", takes="file")
 ID = Option("Of baskets in rows: the column that says whose an item is.", takes="column")
 ITEM = Option("Of baskets in rows: the column of items.", takes="column")
+LINES = Option("Of baskets in lines: every line is a basket, although the file looks like a table or has a header.")
 COLUMN = Option("Of baskets in lists: the column that holds them, if there are several.", takes="column")
 SEPARATOR = Option("Of baskets in lines: what separates items, if it is guessed wrongly.")
 TREE = Option(

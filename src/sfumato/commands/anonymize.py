@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -68,7 +68,7 @@ class RecipeOptions(OptionGroup):
 
 
 def anonymize(
-    table: Annotated[str, typer.Argument(help=SOURCE.meaning)],
+    table: Annotated[str, typer.Argument(help=f"{SOURCE.meaning} Or a study, whose roles and hierarchies are used.")],
     to: Annotated[Path, typer.Option("--to", help="The file to write: .csv or .parquet.")],
     recipe: RecipeOptions,
     roles: RoleOptions,
@@ -89,25 +89,41 @@ def anonymize(
     from sfumato.publish.single import Target
 
     target = Target(to, layout, writing.escape_formulas, writing.force, lattice, legend)
-    if items.are_meant:
-        single = _mixed(table, recipe, roles, about, reading, baskets, items, target)
-    elif baskets.are_meant(table):
+    study = _study(table)
+    if study is not None:
+        refuse({**baskets.given(), **items.given()}, f"is said by the study {table}; leave it out")
+    if items.are_meant or hasattr(study, "data"):
+        single = _mixed(table, study, recipe, roles, about, reading, baskets, items, target)
+    elif baskets.are_meant(table) or hasattr(study, "baskets"):
         items.refuse_alone()
         recipe.refuse_items()
         given = {**roles.given(), **about.given(), "--na": reading.na, "--lattice": lattice}
         refuse({**given, "--suppress": recipe.suppress}, ABOUT_TABLES)
-        single = _baskets(table, recipe, baskets, reading, target)
+        single = _baskets(table, study, recipe, baskets, reading, target)
     else:
         items.refuse_alone()
         recipe.refuse_items()
         baskets.refuse_for_table(utility=recipe.utility, limit=recipe.limit, legend=legend != "auto")
-        single = _table(table, recipe, roles, about, reading, target)
+        single = _table(table, study, recipe, roles, about, reading, target)
     tell(single.notices)
     say(single.values, single.lines, as_json)
 
 
+def _study(source: str) -> Any:
+    """Return the study that the data are named by, with its roles, hierarchies and reading; None where it is none."""
+    from sfumato.tradeoff import read_study
+
+    return read_study(source) if source.lower().endswith(".toml") else None
+
+
 def _table(
-    source: str, recipe: RecipeOptions, roles: RoleOptions, about: OfTable, reading: TableReading, target: Target
+    source: str,
+    study: Any,
+    recipe: RecipeOptions,
+    roles: RoleOptions,
+    about: OfTable,
+    reading: TableReading,
+    target: Target,
 ) -> Single:
     """Make a release of a table; everything that can be refused is, before the table is read."""
     from sfumato.anonymizers import Anonymizer, Brought, Mechanism, anonymizer
@@ -115,7 +131,10 @@ def _table(
     from sfumato.requirements import KAnonymity, requirement
 
     clock = Clock()
-    declared = about.declaration(source, roles, reading)
+    if study is None:
+        declared = about.declaration(source, roles, reading)
+    else:
+        declared = about.override(study.table, roles, reading)
     maker = anonymizer(USUAL if recipe.maker is None else recipe.maker)
     wanted = requirement(" & ".join(recipe.require)) if recipe.require else KAnonymity(1)
     form, suppress = recipe.form, recipe.suppress
@@ -145,6 +164,7 @@ def _table(
 
 def _mixed(
     source: str,
+    study: Any,
     recipe: RecipeOptions,
     roles: RoleOptions,
     about: OfTable,
@@ -185,7 +205,10 @@ def _mixed(
         recipe.sets or "group",  # type: ignore[arg-type]  # checked by the recipe
     )
     made.check()
-    declared = items.declaration(about.declaration(source, roles, reading), baskets)
+    if study is None:
+        declared = items.declaration(about.declaration(source, roles, reading), baskets)
+    else:
+        declared = replace(study.data, table=about.override(study.data.table, roles, reading))
     target.check([*declared.files, *map(Path, files_of(made))])
     announce_first_run()
     rows = declared.open_rows()
@@ -194,7 +217,9 @@ def _mixed(
     return single_mixed(data, made, target, clock)
 
 
-def _baskets(source: str, recipe: RecipeOptions, baskets: OfBaskets, reading: TableReading, target: Target) -> Single:
+def _baskets(
+    source: str, study: Any, recipe: RecipeOptions, baskets: OfBaskets, reading: TableReading, target: Target
+) -> Single:
     """Make a release of baskets."""
     from sfumato.publish.single import Clock, basket_layout, single_baskets
     from sfumato.tradeoff.study.explorable import files_of
@@ -202,7 +227,9 @@ def _baskets(source: str, recipe: RecipeOptions, baskets: OfBaskets, reading: Ta
     from sfumato.transactions.policy import basket_requirement, utility_constraints
 
     clock = Clock()
-    declared = baskets.declaration(source, reading)
+    if study is not None:
+        refuse(reading.given(), f"is said by the study {source}; leave it out")
+    declared = baskets.declaration(source, reading) if study is None else study.baskets
     basket_layout(target)
     if len(recipe.require) != 1:
         raise BadInputError('baskets need one requirement: --require "km-anonymity k=5 m=2", for example')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -70,6 +70,13 @@ class AboutTable(OptionGroup):
         str | None,
         typer.Option(help="The original's column that says who lives together: is what members share shown alike?"),
     ] = None
+    include_neutral: Annotated[
+        bool,
+        typer.Option(
+            "--include-neutral",
+            help="Count groups by all other columns too: by what an attacker finds who also knows the neutral ones.",
+        ),
+    ] = False
     missing: Annotated[
         str, typer.Option(help="A missing quasi-identifier is a value of its own, or matches everything: value | any.")
     ] = "value"
@@ -240,18 +247,36 @@ def _of_baskets(
 ) -> BasketAudit:
     """Audit published baskets."""
     from sfumato.publish import audit_baskets
+    from sfumato.publish.audit.question import study_file
     from sfumato.publish.baskets.legend import read_legend
 
     against = None
     text.refuse_for_baskets()
+    who, item, column = baskets.id, baskets.item, baskets.column
     if original.original is not None:
-        against = baskets.declared_in(original.original, text, about.original_separator).open()
+        of_original = baskets
+        if study_file(original.original) is None:
+            if _are_of_published(Path(file), Path(original.original), baskets):
+                of_original = replace(baskets, id=None, item=None)
+            else:
+                who = item = column = None
+        said = about.original_separator, original.original_encoding
+        against = of_original.declared_in(original.original, text, *said).open()
+        tell(against.notices)
     elif baskets.tree is not None:
         raise BadInputError("--tree says which items a published node stands for: give the original too (--original)")
     legend = None if about.legend is None else read_legend(about.legend)
-    at = baskets.id, baskets.item, baskets.column, baskets.separator or text.delimiter, text.encoding
+    at = who, item, column, baskets.separator or text.delimiter, text.encoding
     within = text.memory, text.spill
     return audit_baskets(Path(file), wanted, against, about.known, legend, about.local, *at, escaped, *within)
+
+
+def _are_of_published(file: Path, original: Path, sets: OfBaskets) -> bool:
+    """Say whether --id and --item name columns of the published file, and not of the original, which has them first."""
+    from sfumato.engines.items.layouts import has_columns
+
+    names = sets.id, sets.item
+    return None not in names and has_columns(file, names) and not has_columns(original, names)
 
 
 def _of_items(

@@ -165,7 +165,7 @@ def announce_first_run() -> None:
     from sfumato.kernels import compiled_before
 
     if not compiled_before():
-        typer.echo("First run of this version: compiling the kernels, about 20 seconds, only once ...", err=True)
+        typer.echo("First run of this version: compiling the kernels, only once ...", err=True)
 
 
 def tell_undrawn(files: list[Path], wanted: tuple[str, ...]) -> None:

@@ -36,6 +36,7 @@ from sfumato.vocabulary import (
     ITEM,
     ITEM_COLUMN,
     ITEMS_FILE,
+    LINES,
     MEMORY,
     MISSING_VALUES,
     MOST_CELLS,
@@ -216,7 +217,7 @@ class Named(Known):
     def of_rows(self, rows: Engine) -> dict[str, tuple[str, ...]]:
         """Return the roles with comma lists split, where no column has that whole name."""
         lists = {name: given for name, given in self.values().items() if isinstance(given, list)}
-        return {name: columns(given, rows.columns) for name, given in lists.items()}
+        return {name: columns(given, rows.columns) for name, given in lists.items() if given}
 
 
 @dataclass(frozen=True)
@@ -239,6 +240,7 @@ class OfBaskets(OptionGroup):
     item: Annotated[str | None, option(ITEM)] = None
     column: Annotated[str | None, option(COLUMN)] = None
     separator: Annotated[str | None, option(SEPARATOR)] = None
+    lines: Annotated[bool, typer.Option("--lines", help=LINES.meaning)] = False
     tree: Annotated[str | None, option(TREE)] = None
 
     def are_meant(self, source: str) -> bool:
@@ -253,11 +255,13 @@ class OfBaskets(OptionGroup):
 
         reading.refuse_for_baskets()
         separator = self.separator or reading.delimiter
-        at = self.id, self.item, self.column, separator, self.tree
+        at = self.id, self.item, self.column, separator, self.lines or None, self.tree
         return BasketsDeclaration(source, *at, reading.encoding, reading.memory, reading.spill)
 
-    def declared_in(self, name: str, reading: TextFile, separator: str | None = None) -> BasketsDeclaration:
-        """Find out where baskets are: in a study, bundled, or in a file, whose items a separator may stand between."""
+    def declared_in(
+        self, name: str, reading: TextFile, separator: str | None = None, encoding: str | None = None
+    ) -> BasketsDeclaration:
+        """Find out where baskets are: in a study, bundled, or in a file, of which the options speak."""
         from sfumato.publish.audit.question import study_file
         from sfumato.tradeoff import read_study
         from sfumato.transactions.files.declaration import BasketsDeclaration
@@ -265,8 +269,8 @@ class OfBaskets(OptionGroup):
 
         path = study_file(name)
         if path is None:
-            within = {"memory": reading.memory, "spill": reading.spill}
-            return BasketsDeclaration(name, separator=separator, tree=self.tree, **within)
+            at = self.id, self.item, self.column, separator, self.lines or None, self.tree
+            return BasketsDeclaration(name, *at, encoding, reading.memory, reading.spill)
         if separator is not None:
             raise BadInputError(f"--original-separator: {path} says how its baskets are read; leave the option out")
         study = read_study(str(path))
@@ -304,6 +308,22 @@ class OfTable(OptionGroup):
             weights=read_weights(self.weight),
             missing=self.missing,  # type: ignore[arg-type]
             **reading.declared(),
+        )
+
+    def override(self, declared: TableDeclaration, roles: RoleOptions, reading: TableReading) -> TableDeclaration:
+        """Return the table of a study, with the options that were given in place of what the study says."""
+        from sfumato.table.hierarchies.declared import read_hierarchies
+        from sfumato.table.weights import read_weights
+
+        read = {name: value for name, value in reading.declared().items() if value not in ((), None)}
+        hierarchy = {name: tree for path in self.hierarchies for name, tree in read_hierarchies(path).items()}
+        return replace(
+            declared,
+            household=roles.household or declared.household,
+            hierarchy={**declared.hierarchy, **hierarchy},
+            weights={**declared.weights, **read_weights(self.weight)},
+            missing=self.missing if self.missing != "value" else declared.missing,  # type: ignore[arg-type]
+            **read,
         )
 
 

@@ -33,6 +33,10 @@ def open_rows(source: Any, reading: Reading | None = None) -> Engine:
     reading = reading or Reading()
     if isinstance(source, str) and not source:
         raise BadInputError("the table has no name; give a file, a folder, a pattern of files or the URL of a table")
+    if isinstance(source, str | Path) and str(source).lower().endswith(".toml"):
+        raise BadInputError(
+            f"{source}: this is a TOML file and no table; name the table, or give a study where one fits"
+        )
     check_secrets(source)
     origin = shown_place(source) if isinstance(source, str | Path) else frame_origin(source)
     engine = engine_for(source, reading.engine)

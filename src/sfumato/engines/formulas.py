@@ -1,7 +1,7 @@
 """Cells that a spreadsheet would run as a formula, and how they are written so that it does not: with `'` in front.
 
 A cell that has `'` in front of a formula already gets one more, so two values never become one and every cell can be
-read back. Numbers with a sign and ranges of them (`-5..-1`) are no formulas.
+read back. Numbers with a sign and ranges of them (`-5..-1`, `-0.5..<0`, `-5+`) are no formulas.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sfumato.errors import BadInputError
 
 NUMBER = r"(?:[0-9][0-9.,]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?%?"
 BEGINNING = r"(?:[=@\t\r\n]|[+-].)(?s:.*)"
-HARMLESS = rf"[+-]{NUMBER}(?:\.\.[+-]?{NUMBER})?"
+HARMLESS = rf"[+-]{NUMBER}(?:\+|\.\.<?[+-]?{NUMBER})?"
 MARK = "'"
 
 _BEGINNING, _HARMLESS = re.compile(BEGINNING), re.compile(HARMLESS)

@@ -67,6 +67,9 @@ class Reading:
     layout: SourceLayout = "table"
     """Rows with columns; the same with lists in some of them; or a list of items on every line, one column `items`."""
 
+    every_line: bool = False
+    """Of lines of items: whether every line is one, so that no comment, header or mark of SPMF is looked for."""
+
     as_it_stands: bool = False
     """Whether values are only counted as the source's readers see them: an empty text is then no missing value."""
 

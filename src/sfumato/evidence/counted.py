@@ -153,6 +153,20 @@ class Source:
         return Counted(columns, np.concatenate(counts) if counts else np.zeros(0, np.int64))
 
 
+def group_sizes_in(rows: Engine, names: Sequence[str], complete: Sequence[str] = ()) -> tuple[int, int]:
+    """Return the size of the smallest group of rows with equal texts, and how many rows are alone in theirs.
+
+    Nothing is kept of the texts: with neutral columns nearly every row may be another one.
+    """
+    smallest, alone = 0, 0
+    for batch in rows.count_texts(names, complete):
+        counts = batch.column(len(names)).to_numpy()
+        if len(counts):
+            smallest = min(smallest or int(counts.min()), int(counts.min()))
+            alone += int((counts == 1).sum())
+    return smallest, alone
+
+
 def open_published(given: Any, reading: Reading | None = None) -> Source:
     """Open a published file or frame as its readers see it: what it shows is neither trimmed nor read otherwise."""
     if isinstance(given, Source):

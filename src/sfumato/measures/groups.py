@@ -71,6 +71,12 @@ class Measured(Quiet):
     def __getitem__(self, name: str) -> float:
         return self.values[name]
 
+    @property
+    def of_columns(self) -> dict[str, dict[str, float]]:
+        """The measures of each sensitive column, where there are several: of one, `values` has them."""
+        several = len(self.by_sensitive) > 1
+        return {name: dict(own) for name, own in self.by_sensitive.items()} if several else {}
+
 
 def measure(release: Grouped) -> Measured:
     """Measure a release by everything that can be read off its groups.

@@ -64,8 +64,9 @@ class MixedDraft(Quiet):
         return [
             f"{data.origin}: {rows}, each with {listed([quasi.name for quasi in data.cells.quasi])} and a set of some "
             f"of {items} ({data.column}). One record is taken for one person.",
-            f"The study makes groups by Mondrian and items by COAT and AA, with and without merging, for k from "
-            f"{self.ks[0]} to {self.ks[-1]} against who knows the quasi-identifiers and any two items.",
+            f"The study makes groups by Mondrian and items by COAT and AA, with and without merging, and items without "
+            f"quasi-identifiers by COAT, for k from {self.ks[0]} to {self.ks[-1]} against an attacker who knows the "
+            "quasi-identifiers and any two items.",
             "",
             f"Next: correct {to}, then\n  sfumato check {to}\n  sfumato explore {to}",
         ]

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from sfumato.engines.item_files import separator_of, split_line
+from sfumato.engines.items.files import separator_of, split_line
 from sfumato.errors import BadInputError
 
 ELEMENT = re.compile(r"\s*(?:'(?P<quoted>(?:[^'\\]|\\.)*)'|(?P<plain>[^,]*))\s*(?:,|$)", re.DOTALL)

@@ -19,7 +19,8 @@ would promise less than a reader expects of a file with exact codes, so there is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 from sfumato.configuration import Configured, Option, parse, split_outside_quotes
@@ -27,6 +28,7 @@ from sfumato.errors import BadInputError
 from sfumato.phrases import counted
 from sfumato.requirements import REQUIREMENTS, All, KAnonymity, Requirement
 from sfumato.transactions.policy import KMAnonymity, known_in_words
+from sfumato.transactions.policy.requirements import at_least
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,15 @@ class MixedRequirement:
     def of_items(self) -> KMAnonymity | None:
         """What is asked of the items within each group; nothing where no item is known."""
         return self.linking.of_items
+
+    def strengthen(
+        self, measures: Mapping[str, float], by_sensitive: Mapping[str, Mapping[str, float]]
+    ) -> MixedRequirement:
+        """Return the strongest requirement of this kind that a file keeps; the columns not in `by_sensitive` stay."""
+        linking = replace(self.linking, k=at_least(self.k, measures.get("candidates", 0.0)))
+        known = {*by_sensitive, *([None] if len(by_sensitive) == 1 else [])}
+        further = (part.strengthen(measures, by_sensitive) if part.on in known else part for part in self.further)
+        return MixedRequirement(linking, tuple(further))
 
     def rule_in_words(self) -> str:
         """Say what it promises."""

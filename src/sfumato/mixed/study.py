@@ -233,6 +233,7 @@ def measured_mixed(candidate: MixedCandidate, prepared: PreparedMixed) -> Point:
         measured = prepared.measure(release)
         return {
             "measures": dict(measured.values),
+            "by_sensitive": measured.relational.of_columns,
             "published": promised_risk(candidate, prepared.scales),
             "details": mixed_details(release, measured.relational),
             "changes": mixed_changes(release),
@@ -248,7 +249,10 @@ USUAL_KS = (2, 3, 5, 10, 20, 50)
 
 
 def usual_study(name: str, declared: MixedDeclaration, ks: Iterable[int], m: int = 2) -> MixedStudy:
-    """Return a first study: two makers of items over some k, merged or not, both kinds of sets, ends of the map."""
+    """Return a first study: two makers of items over some k, merged or not, both kinds of sets, ends of the map.
+
+    Items are also published without quasi-identifiers: then sets of items have the whole table to themselves.
+    """
     asked = tuple(mixed_requirement(f"k-km-anonymity k={k} m={m}") for k in ks)
     makers = tuple(map(candidate_maker, (DEFAULT_MAKER, "aa")))
     merged = (NoMerging(), merging("rt-merge bound=0.3"))
@@ -256,4 +260,5 @@ def usual_study(name: str, declared: MixedDeclaration, ks: Iterable[int], m: int
     grid = MixedGrid(item_anonymizers=makers, merging=merged, requirements=asked, limits=limit)
     much = (suppression_limit("suppression share=0.6 of=occurrences"),)  # common sets leave out what has no company
     common = MixedGrid(item_anonymizers=makers, requirements=asked, limits=much, sets=("common",))
-    return MixedStudy(name, declared, (grid, common, *ends()), MixedScales(known=m))
+    alone = MixedGrid((anonymizer("without-quasi"),), makers[:1], requirements=asked, limits=limit)
+    return MixedStudy(name, declared, (grid, common, alone, *ends()), MixedScales(known=m))

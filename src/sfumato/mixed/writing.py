@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.engines.formulas import check_escaping, escape_file
-from sfumato.engines.item_files import write_rows_with_items
+from sfumato.engines.items.files import write_rows_with_items
 from sfumato.engines.places import input_files
 from sfumato.mixed.release import MixedRelease
 from sfumato.quiet import Quiet

@@ -19,6 +19,7 @@ from sfumato.pages import render
 from sfumato.phrases import counted
 from sfumato.publish.certificate import DROPPED, certificate_files
 from sfumato.tradeoff import Map, Point
+from sfumato.tradeoff.choice.reasons import warnings as utility_warnings
 from sfumato.tradeoff.choice.recipients import RECIPIENTS, Recipient
 from sfumato.words.headlines import headlines
 from sfumato.words.points import settings
@@ -28,6 +29,9 @@ MOST_WARNINGS = 4
 MOST_USES = 4
 LONG, WARNING, FOUND = 240, 180, 90
 """Letters after which a text, a warning, and what was found is cut short, so that everything stays on one page."""
+
+FOR_RESEARCHERS = ("kl", "discernibility")
+"""Measures of utility that only their formulas explain."""
 
 NO_BOUND = "none of its bounds speaks of such a release"
 
@@ -64,7 +68,7 @@ def board_page(certificate: Mapping[str, Any], decision: Decision, path: Path) -
 def board_content(certificate: Mapping[str, Any], decision: Decision, path: Path) -> dict[str, Any]:
     """Collect what the board reads, every text short enough for one page."""
     plain = {about: [short(text) for text in texts] for about, texts in certificate["in_plain_words"].items()}
-    warnings = certificate["warnings"]
+    warnings = list({each["about"]: each for each in reversed(certificate["warnings"])}.values())[::-1]
     return {
         "name": short(path.name, 50),
         "public": short(certificate_files(path)[3].name, 80),
@@ -75,7 +79,7 @@ def board_content(certificate: Mapping[str, Any], decision: Decision, path: Path
             (each["about"], opening(each["text"], WARNING), short(each.get("found", ""), FOUND))
             for each in warnings[:MOST_WARNINGS]
         ],
-        "more": max(0, len(warnings) - MOST_WARNINGS),
+        "more": max(0, len(certificate["warnings"]) - MOST_WARNINGS),
         "uses": [short(text) for text in _uses(decision)],
         "decided": [(about, short(text)) for about, text in _decided(certificate, decision)],
     }
@@ -101,11 +105,16 @@ def _dropped(certificate: Mapping[str, Any]) -> int:
 def _uses(decision: Decision) -> list[str]:
     """Say what the map measured of its utility: the headline, then as a reader finds it who assumes nothing."""
     map_, point = decision.map_, decision.point
-    utility = [name for name, measure in MEASURES.items() if measure.kind == "utility" and not name.endswith("_em")]
+    told = [name for name in MEASURES if name not in FOR_RESEARCHERS and not name.endswith("_em")]
+    utility = [name for name in told if MEASURES[name].kind == "utility"]
     measured = {name: point.measures[name] for name in utility if name in point.measures}
     first = headlines(map_, point)[2].said
-    more = [sentence for sentence in sentences(measured, Subject.of(map_)).values() if sentence not in first]
-    return [first, *dict.fromkeys(more)][:MOST_USES]
+    more = [
+        sentence
+        for sentence in sentences(measured, Subject.of(map_), point.by_sensitive).values()
+        if sentence not in first
+    ]
+    return [first, *utility_warnings(point), *dict.fromkeys(more)][:MOST_USES]
 
 
 def _decided(certificate: Mapping[str, Any], decision: Decision) -> list[tuple[str, str]]:
@@ -121,21 +130,25 @@ def _decided(certificate: Mapping[str, Any], decision: Decision) -> list[tuple[s
         ("Data", f"{normpath(origin['table'])}, {records}, SHA-256 {origin['sha256'][:12]}"),
         ("Study", f"{decision.map_.study.name}: {candidates} on one map"),
         ("Chosen", f"point {point.id}: {settings(point)}"),
-        ("Required", _required(certificate["promise"])),
+        *_promised(certificate),
         ("For whom", whom),
         ("Made", f"{certificate['made'][:10]}, sfumato {certificate['versions']['sfumato']}"),
     ]
 
 
-def _required(promise: Mapping[str, Any]) -> str:
-    """Write what was required; of a noisy draw, its budget."""
+def _promised(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Write what was required, and the promise where the file keeps more; of a noisy draw, its budget."""
+    promise = certificate["promise"]
     if "claimed" in promise:
-        return f"nothing: it was made elsewhere; claimed for it: {promise['claimed'] or 'nothing'}"
+        return [("Required", f"nothing: it was made elsewhere; claimed for it: {promise['claimed'] or 'nothing'}")]
     if "requirement" in promise:
-        return str(promise["requirement"])
+        promised = str(promise["requirement"])
+        required = certificate["for_your_eyes"].get("required", promised)
+        more = [("Promised", f"{promised} (checked on the file)")] if promised != required else []
+        return [("Required", required), *more]
     private = promise["differential_privacy"]
     delta = f", delta {private['delta']:g}" if "delta" in private else ""
-    return f"differential privacy, epsilon {private['epsilon']:g}{delta}"
+    return [("Required", f"differential privacy, epsilon {private['epsilon']:g}{delta}")]
 
 
 def recipient_named(name: str | None) -> Recipient | None:
@@ -150,12 +163,20 @@ def opening(text: str, letters: int = LONG) -> str:
     """Keep the sentences of a text that have room; of a first one that has none, its beginning.
 
     >>> opening("One. Two is longer. Three.", 20), opening("One is far too long.", 9)
-    ('One. Two is longer.', 'One i ...')
+    ('One. Two is longer.', 'One ...')
     """
     end = text.rfind(". ", 0, letters) + 1
     return text if len(text) <= letters else text[:end] if end else short(text, letters)
 
 
 def short(text: str, letters: int = LONG) -> str:
-    """Cut a long text short."""
-    return text if len(text) <= letters else f"{text[: letters - 4].rstrip()} ..."
+    """Cut a long text short, after a part of it where there is one, and never inside a word.
+
+    >>> short("age in ranges of 20; town left out", 30), short("one two three", 10), short("unbroken", 7)
+    ('age in ranges of 20; ...', 'one ...', 'unb ...')
+    """
+    if len(text) <= letters:
+        return text
+    room = text[: letters - 4]
+    part, word = room.rfind(";") + 1, room.rfind(" ")
+    return f"{room[: part if part > len(room) / 2 else word if word > 0 else len(room)].rstrip()} ..."

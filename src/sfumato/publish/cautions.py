@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
+from math import isfinite
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from sfumato.phrases import counted, ended, listed
 from sfumato.release import Release
 from sfumato.requirements import Requirement
 from sfumato.table import Histograms, Ranges, Sensitive
+from sfumato.table.hierarchies.hierarchy import read_number
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,7 @@ def _sensitive(release: Release, requirement: Requirement) -> Iterator[Caution]:
     if histograms is None or not histograms.sensitive:
         return
     for place, attribute in enumerate(histograms.sensitive):
+        yield from _unique_numbers(attribute, histograms, place)
         yield from _homogeneity(attribute, histograms, place)
         yield from _similarity(attribute, histograms, place)
         yield from _skewness(attribute, histograms, place, requirement)
@@ -92,6 +95,22 @@ def _sensitive(release: Release, requirement: Requirement) -> Iterator[Caution]:
             "several sensitive columns",
             f"Each requirement speaks of one column. The columns {names} stay together in a row: who knows one of a "
             "person's values may learn the others.",
+        )
+
+
+def unique_numbers(attribute: Sensitive, histograms: Histograms, place: int) -> int:
+    """Count the published numbers of a sensitive column that stand in one record each."""
+    once = histograms.of(place).sum(axis=0) == 1
+    return sum(isfinite(read_number(label)) for label, alone in zip(attribute.labels, once, strict=True) if alone)
+
+
+def _unique_numbers(attribute: Sensitive, histograms: Histograms, place: int) -> Iterator[Caution]:
+    if unique := unique_numbers(attribute, histograms, place):
+        yield Caution(
+            "single values",
+            f"Some numbers of {attribute.name} stand in one row only: whoever knows such a number of a person finds "
+            "that row.",
+            f"{unique:,} of {counted(int(histograms.sizes.sum()), 'row')}",
         )
 
 

@@ -89,6 +89,7 @@ def internal(certificates: Sequence[Path]) -> Sequence[Path]:
 
 def public_certificate(
     candidate: Candidate,
+    promised: Requirement,
     columns: ReleasedColumns,
     files: Mapping[str, Path],
     alone: FileAlone,
@@ -97,14 +98,15 @@ def public_certificate(
 ) -> dict[str, Any]:
     """Write the certificate for everybody, of the settings and of what the file shows by itself.
 
+    `promised` is the strongest requirement of the kinds asked for that the file keeps.
     `files` are the written files by their final names; the texts of `cautions` and `meanings` are for everybody.
     """
     names = list(files)
     return {
         **head(files, alone.rows),
         "promise": {
-            "requirement": str(candidate.requirement),
-            "parts": [_part(part, candidate.form, columns, alone) for part in candidate.requirement.parts],
+            "requirement": str(promised),
+            "parts": [_part(part, candidate.form, columns, alone) for part in promised.parts],
             "form": candidate.form,
             "suppress_at_most": candidate.suppress,
             "checked_on_the_file": True,
@@ -117,6 +119,7 @@ def public_certificate(
             **({"weights": dict(columns.weights)} if columns.weights else {}),
         },
         "shown": dict(alone.shown),
+        **({} if alone.with_neutral is None else {"including_neutral": including_neutral(*alone.with_neutral)}),
         "relative_to": "the file",
         "measures": dict(alone.measures),
         "by_sensitive": {name: dict(values) for name, values in alone.by_sensitive.items()},
@@ -126,6 +129,11 @@ def public_certificate(
         **foot(meanings, cautions, names[0]),
         "verify": public_check(names, columns, candidate.form, alone.confirmed),
     }
+
+
+def including_neutral(smallest: int, alone: int) -> dict[str, int]:
+    """Say what is left of k for an attacker who also knows the neutral columns."""
+    return {"k": smallest, "alone": alone}
 
 
 def public_maker(maker: Any) -> str:
@@ -163,6 +171,7 @@ def certificate(
         "verify": publisher_check([file["name"] for file in outside["files"]], candidate.form, parts, study, household),
         "for_your_eyes": {
             "note": EYES,
+            "required": str(candidate.requirement),
             "done": changes_sentence(column_changes(release), release.suppressed, release.cells.records),
             "relative_to": "the table",
             "measures": dict(checked.measures),

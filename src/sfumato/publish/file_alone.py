@@ -18,7 +18,7 @@ from sfumato.publish.audit.audit import audit
 from sfumato.publish.check_command import ReleasedColumns
 from sfumato.release.changes import shown_in_file
 from sfumato.release.writing import GROUP
-from sfumato.requirements import Requirement, TCloseness
+from sfumato.requirements import Requirement, TCloseness, requirement
 
 MEASURED = (
     "k",
@@ -59,8 +59,17 @@ class FileAlone:
     shares: Mapping[str, Mapping[str, float]]
     """Q of the file, for every sensitive column, the commonest value first."""
 
+    kept: str | None
+    """What was judged of the file: the parts asked for that it can confirm, each as strong as it keeps it if wanted."""
+
+    asked: tuple[Requirement, ...]
+    """What was asked for, part by part of `kept`."""
+
     confirmed: tuple[str, ...]
-    """The parts of the requirement that the file confirms, relative to itself."""
+    """The parts of `kept` that the file confirms, relative to itself."""
+
+    with_neutral: tuple[int, int] | None
+    """Of groups by quasi-identifiers and neutral columns: the smallest, and how many rows are alone in theirs."""
 
     shown: Mapping[str, str]
     """How the file shows each quasi-identifier, in a few words."""
@@ -73,19 +82,22 @@ def read_alone(
     parts: tuple[Requirement, ...],
     delimiter: str | None,
     escaped_formulas: bool = False,
+    strongest: bool = False,
 ) -> FileAlone:
-    """Audit a file without its original."""
-    asked = [str(part) for part in parts if judged_alone(part, columns)]
+    """Audit a file without its original; `strongest` looks for the strongest requirement that it keeps."""
+    asked = tuple(part for part in parts if judged_alone(part, columns))
     file = open_published(source, Reading(delimiter=delimiter, header=True, escaped=escaped_formulas))
     verdict = audit(
         file,
         columns.quasi,
         columns.sensitive,
         group=GROUP if form == "bucketization" else None,
-        require=" & ".join(asked) or None,
+        require=" & ".join(map(str, asked)) or None,
         suppressed="keep",
+        strongest=strongest,
     )
     failing = {failure.requirement for failure in verdict.failures}
+    kept = () if verdict.require is None else requirement(verdict.require).parts
     shares = {}
     for name in columns.sensitive:
         pairs = sorted(zip(*_texts(file, name), strict=True), key=lambda pair: (-pair[1], pair[0]))
@@ -95,7 +107,10 @@ def read_alone(
         _measures(verdict.measures, columns.sensitive, columns),
         {name: _measures(measures, (name,), columns) for name, measures in verdict.by_sensitive.items()},
         shares,
-        tuple(part for part in asked if part not in failing),
+        verdict.require,
+        asked,
+        tuple(text for part in kept if (text := str(part)) not in failing),
+        verdict.with_neutral,
         {name: shown_in_file(*_texts(file, name)) for name in columns.quasi},
     )
 

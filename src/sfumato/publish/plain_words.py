@@ -6,23 +6,33 @@ what the file is, what it protects and what it does not.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from itertools import accumulate
-from math import ceil, isfinite
+from math import ceil
 from typing import Any
 
-from sfumato.phrases import counted, ended, listed, percent
+from sfumato.phrases import counted, ended, listed, percent, worst_share
 from sfumato.publish.certificate import DROPPED, NOT_SHOWN
 from sfumato.publish.noisy.cautions import NEARLY_SURE, NOISE_PREVAILS, belief
-from sfumato.release.changes import EXACT, text_piece
-from sfumato.table.hierarchies.hierarchy import read_number
+from sfumato.release.changes import EXACT, text_pieces
 
 MOST_NAMES, MOST_LETTERS = 8, 90
 """Columns that are named in a sentence, and their letters together; of more, it says how many."""
 
+HIDDEN = 3
+"""The fewest rows that fit a person where that is called protection: the weakest threshold in use."""
+
+PROTECTED = 2
+"""One over the largest share of a group that may have the same sensitive value where that is called protection."""
+
 MOST_SENSITIVE = 2
 """Sentences about sensitive columns, those first of which the file tells most; the exact part speaks of all."""
+
+NOT_STATED = (
+    "This page does not state how far counts of items are from the truth: where sets are large, an answer of 0 may be "
+    "nearer."
+)
+"""For everybody: the error of counts depends on the original."""
 
 PlainWords = dict[str, list[str]]
 """Sentences by what they are about: `is`, `protects`, `does_not`."""
@@ -34,14 +44,15 @@ def table_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
     exact = any(warning["about"] == "identity" for warning in certificate["warnings"])
     bucketized = promise["form"] == "bucketization"
     protects, does_not = ([] if bucketized else _hidden(certificate)), []
+    if not protects and not exact and not bucketized:
+        does_not.append(_found(certificate))
     if exact:
         does_not.append(ended(f"It does not hide who is in it: it has the exact values of {named(columns['quasi'])}"))
     kept, guesses = _guesses(certificate["by_sensitive"], "bucket" if bucketized else "group of rows that look alike")
     protects += kept
     does_not += guesses
     protects.append(_checked(promise["parts"]))
-    if columns["neutral"]:
-        does_not.append(f"Nobody judged whether the values of {named(columns['neutral'])} tell who somebody is.")
+    does_not += _neutral(certificate)
     does_not += [
         "It does not hide whether somebody is in it at all: who knows a person can often tell.",
         f"It promises nothing against somebody who knows more of a person than {named(columns['quasi'])}, or who holds "
@@ -77,16 +88,9 @@ def _shown(
     return [coarser, *([ended(f"Shown {'; '.join(phrases)}")] if phrases else [])]
 
 
-OPEN_END = re.compile(r"<=?-?[\d.]+|-?[\d.]+\+")
-"""How the open ends of a column of numbers stand in a file: <20, 25000+."""
-
-
 def _in_stretches(texts: Collection[str]) -> bool:
-    """Say whether some texts of a column are stretches; open ends where the others are numbers (0+ may be blood)."""
-    if any(text_piece(text).noun != EXACT.noun for text in texts):
-        return True
-    ends = sum(OPEN_END.fullmatch(text) is not None for text in texts)
-    return ends > 0 and ends + sum(isfinite(read_number(text)) for text in texts) >= len(texts) - 1  # one is missing
+    """Say whether some texts of a column are stretches."""
+    return any(piece.noun != EXACT.noun for piece in text_pieces(list(texts)))
 
 
 def _rows(certificate: Mapping[str, Any]) -> str:
@@ -102,7 +106,7 @@ def _rows(certificate: Mapping[str, Any]) -> str:
 def _hidden(certificate: Mapping[str, Any]) -> list[str]:
     """Say among how many a person is hidden: a fact of the file, which everybody can count."""
     k, quasi = int(certificate["measures"].get("k", 1)), named(certificate["columns"]["quasi"])
-    if k < 2:
+    if k < HIDDEN:
         return []
     return [
         f"Whoever knows {quasi} of a person finds at least {k:,} rows that fit, or none, and cannot tell by these "
@@ -110,15 +114,46 @@ def _hidden(certificate: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _found(certificate: Mapping[str, Any]) -> str:
+    """Say how few rows fit a person, where these are too few to hide among."""
+    k, quasi = int(certificate["measures"].get("k", 1)), named(certificate["columns"]["quasi"])
+    fits = "a single row that fits" if k < 2 else f"as few as {k} rows that fit"
+    return f"It does not hide everybody: whoever knows {quasi} of a person may find {fits}."
+
+
+def _neutral(certificate: Mapping[str, Any]) -> list[str]:
+    """Say what is left of k for an attacker who also knows the neutral columns."""
+    neutral, found = certificate["columns"]["neutral"], certificate.get("including_neutral")
+    if not neutral:
+        return []
+    if found is None:
+        return [f"Nobody judged whether the values of {named(neutral)} tell who somebody is."]
+    rows, alone = counted(certificate["rows"], "row"), found["alone"]
+    fits = "a single row that fits" if found["k"] == 1 else f"as few as {found['k']:,} rows that fit"
+    are = "is" if alone == 1 else "are"
+    unlike = f": {alone:,} of {rows} {are} like no other" if alone else ""
+    return [f"Whoever also knows {named(neutral)} of a person finds {fits}{unlike}."]
+
+
 def _guesses(by_sensitive: Mapping[str, Mapping[str, float]], group: str) -> tuple[list[str], list[str]]:
-    """Say how sure a reader can become of sensitive values where the file tells most, the surest first; and of all."""
+    """Say how sure a reader can become of each sensitive value where the file tells most; the surest first.
+
+    It protects a column where no guess is more often right than wrong, as the public is promised; else it does not.
+    """
     known = {name: measures["l_frequency"] for name, measures in by_sensitive.items() if "l_frequency" in measures}
-    open_ = [name for name, l_frequency in known.items() if l_frequency <= 1]
-    kept = sorted(known.keys() - set(open_), key=lambda name: (known[name], name))[: MOST_SENSITIVE - bool(open_)]
-    sentence = f"It does not hide {named(open_)} of everybody: there is a {group} in which all have the same."
+    names = sorted(known, key=lambda name: (known[name], name))
+    open_ = [name for name in names if known[name] <= 1]
+    exposed = [name for name in names if 1 < known[name] < PROTECTED]
+    kept = [name for name in names if known[name] >= PROTECTED][: MOST_SENSITIVE - bool(open_) - bool(exposed)]
+    does_not = []
+    if open_:
+        does_not.append(f"It does not hide {named(open_)} of everybody: there is a {group} in which all have the same.")
+    if exposed:
+        shares = [f"one in which {worst_share(1 / known[name])} have the same {name}" for name in exposed]
+        does_not.append(ended(f"There is {listed(shares)}".replace("one in", f"a {group} in", 1)))
     return (
         [ended(f"In no {group} do more than {at_most(1 / known[name])} have the same {name}") for name in kept],
-        [sentence] if open_ else [],
+        does_not,
     )
 
 
@@ -225,6 +260,7 @@ def baskets_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
             "It promises nothing against somebody who knows more of a person than that, or items that the person does "
             "not have.",
             "All records that fit may have further items in common: these are then known of the person too.",
+            NOT_STATED,
             "It does not hide whether somebody is in it at all, nor what another file about the same people adds.",
         ],
     }

@@ -22,6 +22,7 @@ from sfumato.mixed.study import MixedStudy
 from sfumato.phrases import counted
 from sfumato.process.steps import step
 from sfumato.publish.audit.audit import Audit
+from sfumato.publish.audit.lines import neutral_line
 from sfumato.publish.audit.question import STUDY
 from sfumato.publish.baskets.publication import leaving_baskets
 from sfumato.publish.board import Decision, board_file, recipient_named
@@ -46,6 +47,7 @@ from sfumato.publish.records.publication import LeavingRecords, check_record_req
 from sfumato.publish.written_table import audit_written, delimiter_of, parts_on_the_file, source_of
 from sfumato.release import NoisyRelease, RecordRelease, Release, RowLayout, check_targets, format_of
 from sfumato.release.writing import inputs_of, release_files, write_drafts
+from sfumato.requirements import with_stronger_parts
 from sfumato.tradeoff import Candidate, Map, read_map
 from sfumato.tradeoff.choice.exposure import check_published
 from sfumato.tradeoff.exploration.folder import map_files
@@ -187,10 +189,11 @@ class LeavingTable(Leaving):
         assert isinstance(candidate.anonymizer, Anonymizer)
         warnings = cautions(release, candidate.requirement, candidate.anonymizer)
         source, escaped = source_of(drafts, self.escape_formulas), self.escape_formulas and len(drafts) == 1
-        alone = read_alone(source, columns, release.form, parts, delimiter_of(self.path), escaped)
+        alone = read_alone(source, columns, release.form, parts, delimiter_of(self.path), escaped, strongest=True)
         public = public_meanings(candidate, release.table.missing, self.meanings)
-        outside = public_certificate(candidate, columns, files, alone, warnings, public)
-        asked = [str(part) for part in parts]
+        promised = with_stronger_parts(candidate.requirement, alone.asked, alone.kept)
+        outside = public_certificate(candidate, promised, columns, files, alone, warnings, public)
+        asked = [str(part) for part in parts_on_the_file(release, promised)]
         for_publisher = certificate(
             outside, release, candidate, self.origin, self.path, asked, verdict, warnings, self.meanings
         )
@@ -204,21 +207,28 @@ class LeavingTable(Leaving):
         """Return what a program reads of it."""
         return {
             "requirement": str(self.candidate.requirement),
+            "promise": self._promise(verdict),
             "anonymizer": str(self.candidate.anonymizer),
             "form": self.candidate.form,
             "suppressed": self.release.suppressed,
             "measures": dict(verdict.measures),
         }
 
+    def _promise(self, verdict: Audit) -> str:
+        """Write the strongest requirement of the kinds asked for that the written file keeps."""
+        wanted = self.candidate.requirement
+        return str(with_stronger_parts(wanted, parts_on_the_file(self.release, wanted), verdict.require))
+
     def lines(self, verdict: Audit) -> Sequence[str]:
         """Say how much was published, and what was re-checked."""
         rows, groups = counted(self.release.assignment.records, "record"), counted(self.release.groups, "group")
-        checked = f"Re-checked on the written file: {self.candidate.requirement}"
+        checked = f"Re-checked on the written file: {self._promise(verdict)}"
         first = [EXACT_RECORDS] if self.release.is_exact and self.release.histograms is not None else []
         assert isinstance(self.candidate.anonymizer, Anonymizer)
         ranges = self.candidate.anonymizer.ranges_of(self.release.table)
         ends = [f"WARNING: {found}." for found in ends_of_single_records(self.release, ranges)]
-        return [*first, f"Published {self.path}: {rows} in {groups}.", checked, *ends]
+        neutral = [] if verdict.with_neutral is None else [neutral_line(*verdict.with_neutral, verdict.records)]
+        return [*first, f"Published {self.path}: {rows} in {groups}.", checked, *neutral, *ends]
 
 
 def columns_of(release: Release) -> ReleasedColumns:
@@ -231,6 +241,6 @@ def columns_of(release: Release) -> ReleasedColumns:
 
 def audited(release: Release, candidate: Candidate, drafts: list[Path], escape_formulas: bool = False) -> Audit:
     """Audit the written draft; refuse to publish where it fails or differs from what the maker measured."""
-    verdict = audit_written(release, candidate.requirement, drafts, escape_formulas)
+    verdict = audit_written(release, candidate.requirement, drafts, escape_formulas, strongest=True)
     check_confirmed(verdict, measure(release).values)
     return verdict

@@ -18,7 +18,7 @@ from sfumato.engines.formulas import check_escaping, formula_items, formula_noti
 from sfumato.measures import Measured, measure
 from sfumato.phrases import counted, wrapped
 from sfumato.publish.baskets.leaving_items import legend_line
-from sfumato.publish.cautions import ends_of_single_records
+from sfumato.publish.cautions import ends_of_single_records, unique_numbers
 from sfumato.publish.formulas import written_formulas
 from sfumato.publish.noisy.publication import drawn_lines, drawn_values
 from sfumato.publish.records.publication import record_lines, record_values
@@ -115,6 +115,7 @@ def single_release(
         "dropped": table.dropped,
         "anonymizer": str(maker),
         "requirement": str(wanted),
+        "promise": str(wanted.strengthen(measured.values, measured.by_sensitive)),
         "form": form,
         "groups": release.groups,
         "changes": column_changes(release),
@@ -137,7 +138,12 @@ def release_lines(
 ) -> list[str]:
     """Say in words what was written and what it achieves."""
     rows, groups = counted(release.assignment.records, "record"), counted(release.groups, "group")
-    lines = [f"Wrote {' and '.join(map(str, files))}: {rows} in {groups}.", f"Every group satisfies: {wanted}"]
+    promised = wanted.strengthen(measured.values, measured.by_sensitive)
+    required = "" if promised == wanted else f" (required: {wanted})"
+    lines = [
+        f"Wrote {' and '.join(map(str, files))}: {rows} in {groups}.",
+        f"Every group satisfies: {promised}{required}",
+    ]
     if release.histograms is None:
         lines.append("(No sensitive attribute is published, so what this says of sensitive values holds of itself.)")
     if release.form == "bucketization":
@@ -150,11 +156,28 @@ def release_lines(
         lines.append(f"Dropped because a value is missing: {counted(release.table.dropped, 'record')}.")
     done = changes_sentence(column_changes(release), release.suppressed, release.cells.records)
     lines.append(wrapped(f"What was done: {done}").lstrip())
+    lines += [wrapped(f"WARNING: {text}.").lstrip() for text in _single_values(release)]
     several = ", of the worst sensitive attribute where there are several" if len(measured.by_sensitive) > 1 else ""
     sentences_by_measure = sentences(
-        measured.values, Subject(tuple(measured.by_sensitive), records=release.cells.records)
+        measured.values, Subject(tuple(measured.by_sensitive), records=release.cells.records), measured.by_sensitive
     )
     return [*lines, "", f"Measured{several} {ARROWS}:", *measure_lines(measured.values, sentences_by_measure)]
+
+
+def _single_values(release: Release) -> list[str]:
+    """Say of which sensitive numbers many records have one that no other has, and how they are made coarser."""
+    histograms = release.histograms
+    if histograms is None:
+        return []
+    found = {each.name: unique_numbers(each, histograms, i) for i, each in enumerate(histograms.sensitive)}
+    rows = counted(release.assignment.records, "record")
+    return [
+        f"{unique:,} of {rows} have a number of {name} that no other record has, published as it is: whoever knows "
+        f"it finds the record. A hierarchy makes it coarser: `sfumato init` drafts one; use that study in place of "
+        "the table, or give it as --hierarchies"
+        for name, unique in found.items()
+        if unique
+    ]
 
 
 def single_records(table: Table, maker: RecordMaker, wanted: Requirement, target: Target, clock: Clock) -> Single:
@@ -229,7 +252,7 @@ def single_baskets(
     rows, items = counted(baskets.size, "record"), counted(len(baskets.items), "item")
     lines = [
         f"Wrote {target.path}: {rows}, {items} published as {len(release.labels):,}, by {maker.in_words()}.",
-        f"In it {wanted.rule_in_words()}.",
+        f"In it {wanted.strengthen(measures).rule_in_words()}.",
         *(legend_line(file, len(names.legend)) for file in files[1:]),
         f"What was done: {changes_sentence({'items': item_changes(release)})}",
         "",

@@ -34,8 +34,10 @@ def delimiter_of(path: Path) -> str | None:
     return "," if format_of(path) == "csv" else None
 
 
-def audit_written(release: Release, wanted: Requirement, drafts: Sequence[Path], escape_formulas: bool) -> Audit:
-    """Audit written drafts against the table that they were made of."""
+def audit_written(
+    release: Release, wanted: Requirement, drafts: Sequence[Path], escape_formulas: bool, strongest: bool = False
+) -> Audit:
+    """Audit written drafts against the table that they were made of; `strongest` looks for all that they keep."""
     roles = release.table.roles
     return audit(
         source_of(drafts, escape_formulas),
@@ -49,4 +51,5 @@ def audit_written(release: Release, wanted: Requirement, drafts: Sequence[Path],
         delimiter=delimiter_of(drafts[0]),
         header=True,
         escaped_formulas=escape_formulas and len(drafts) == 1,
+        strongest=strongest,
     )

@@ -26,6 +26,9 @@ UNITS = {"day": (1, 1), "month": (28, 31), "quarter": (90, 92), "year": (365, 36
 """Days of a stretch of dates that has a name, at least and at most."""
 
 YEAR, MONTH = 365.2425, 30.44
+OPEN_END = re.compile(r"<=?-?[\d.]+|-?[\d.]+\+")
+"""How the open ends of a column of numbers stand in a file: <20, 25000+."""
+
 STRETCHES = (re.compile(r"(.+?)\.\.(<?)(.+)"), re.compile(r"(\d+)()-(\d+)"))
 """Stretches as they stand in a published file: -5..-1, 0..<5, 2020-01-01..2020-12-31; 20-29."""
 
@@ -227,7 +230,7 @@ LABELS = "single labels"
 def shown_in_file(texts: Sequence[str], counts: Sequence[int]) -> str:
     """Say how a column is published by the texts of a file alone; whether single values were changed it cannot tell."""
     total = max(sum(counts), 1)
-    pieces = [replace(text_piece(text), share=count / total) for text, count in zip(texts, counts, strict=True)]
+    pieces = [replace(piece, share=count / total) for piece, count in zip(text_pieces(texts), counts, strict=True)]
     alone = [text for text, piece in zip(texts, pieces, strict=True) if piece.noun == EXACT.noun]
     single = EXACT.noun if all(map(_is_value, alone)) else LABELS
     if len(alone) == len(pieces):
@@ -243,6 +246,23 @@ def shown_in_file(texts: Sequence[str], counts: Sequence[int]) -> str:
 def _is_value(text: str) -> bool:
     """Say whether a text is missing, a number or a day, and so no name of a group."""
     return not text or isfinite(read_number(text)) or isfinite(read_date(text))
+
+
+def text_pieces(texts: Sequence[str]) -> list[Piece]:
+    """Describe the texts of one column: `90+` is a range without an end where all others are numbers or ranges.
+
+    >>> [[piece.noun for piece in text_pieces(texts)] for texts in (("20-29", "90+"), ("A+", "0+", "B-"))]
+    [['ranges of 10', '90+'], ['single values', 'single values', 'single values']]
+    """
+    pieces = [text_piece(text) for text in texts]
+    is_open = [OPEN_END.fullmatch(text) is not None for text in texts]
+    other = sum(
+        piece.noun == EXACT.noun and not open_ and not _is_value(text)
+        for text, piece, open_ in zip(texts, pieces, is_open, strict=True)
+    )
+    if other > 1:  # one text may be the name of missing values
+        return pieces
+    return [open_piece(text) if open_ else piece for text, piece, open_ in zip(texts, pieces, is_open, strict=True)]
 
 
 def text_piece(text: str) -> Piece:

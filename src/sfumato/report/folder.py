@@ -25,7 +25,17 @@ INTERNAL = ("report.html", "map-internal.png")
 """Of the others, those that show what the public ones do not: for their owner alone."""
 
 KEPT = ("id", "anonymizer", "form", "requirement", "parameters", "status", "reason", "measures")
-KEPT_WHERE_KNOWN = ("published", "worth", "intervals", "words", "family", "changes", "brought", "refused")
+KEPT_WHERE_KNOWN = (
+    "by_sensitive",
+    "published",
+    "worth",
+    "intervals",
+    "words",
+    "family",
+    "changes",
+    "brought",
+    "refused",
+)
 KEPT_WHERE_SAID = ("least",)
 """What `points.json` has of a point."""
 

@@ -194,7 +194,7 @@ def _said(map_: Map, point: Point) -> dict[str, Any]:
     return {
         "headlines": [headline.values() for headline in headlines(map_, point)],
         "done": "" if public else done_sentence(map_, point),
-        "sentences": sentences(point.measures, Subject.of(map_)),
+        "sentences": sentences(point.measures, Subject.of(map_), point.by_sensitive),
         "places": {name: [where.share, where.reason] for name, where in places.items()},
     }
 

@@ -12,4 +12,5 @@ from sfumato.requirements.requirement import (
     Requirement,
     TCloseness,
     requirement,
+    with_stronger_parts,
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -71,6 +71,14 @@ class Requirement(Configured, ABC):
         The audit asks this of requirements that it has no definition of its own for; those here have one.
         """
         raise BadInputError(f"{self}: the audit has no definition of {self.name}; its class needs a method `holds`")
+
+    def strengthen(self, measures: Mapping[str, float], by_sensitive: Mapping[str, Mapping[str, float]]) -> Requirement:
+        """Return the strongest requirement of this kind that groups with these measures keep, of each column apart.
+
+        A requirement that compares groups with the whole table stays as it is: its strongest parameter would depend
+        on suppressed records.
+        """
+        return self
 
     def rule_in_words(self, group: str = "group") -> str:
         """Say what it asks of every group, to people who know no requirement by name."""
@@ -141,6 +149,10 @@ class All(Requirement):
         """The requirements this one is joined of."""
         return self.joined
 
+    def strengthen(self, measures: Mapping[str, float], by_sensitive: Mapping[str, Mapping[str, float]]) -> Requirement:
+        """Strengthen every part."""
+        return All(tuple(part.strengthen(measures, by_sensitive) for part in self.joined))
+
     def rules(self) -> Sequence[Rule]:
         """List the predicates of all parts."""
         return [rule for part in self.joined for rule in part.rules()]
@@ -168,6 +180,10 @@ class KAnonymity(Requirement):
     def rule_in_words(self, group: str = "group") -> str:
         """Say how large groups are."""
         return f"every {group} at least {self.k:,} {'record' if self.k == 1 else 'records'}"
+
+    def strengthen(self, measures: Mapping[str, float], by_sensitive: Mapping[str, Mapping[str, float]]) -> Requirement:
+        """Take the size of the smallest group."""
+        return replace(self, k=max(self.k, int(measures.get("smallest_group", 0))))
 
     def rules(self) -> Sequence[Rule]:
         """List the one predicate: the size."""
@@ -217,6 +233,12 @@ class LDiversity(Requirement):
             case "entropy":
                 return f"every {group} at least as diverse as {self.l:g} equally frequent {self._values}"
         return f"recursive ({self.c:g}, {self.l:g})-diversity of {self._values} in every {group}"
+
+    def strengthen(self, measures: Mapping[str, float], by_sensitive: Mapping[str, Mapping[str, float]]) -> Requirement:
+        """Take the l of the least diverse group; that of recursive diversity is measured with one c alone."""
+        own = by_sensitive.get(self.on or next(iter(by_sensitive), ""), {})
+        value = 0.0 if self.variant == "recursive" else own.get(f"l_{self.variant}", 0.0)
+        return replace(self, l=max(self.l, math.floor(value * 1000) / 1000))
 
     def rules(self) -> Sequence[Rule]:
         """List the one predicate of the variant."""
@@ -369,6 +391,13 @@ class AlphaK(Requirement):
         share = percent(self.alpha, 3)
         return f"every {group} at least {self.k:,} records and no {self._value} above {share} of a {group}"
 
+    def strengthen(self, measures: Mapping[str, float], by_sensitive: Mapping[str, Mapping[str, float]]) -> Requirement:
+        """Take the size of the smallest group, and the largest share of a value."""
+        own = by_sensitive.get(self.on or next(iter(by_sensitive), ""), {})
+        share = math.ceil(1000 / own["l_frequency"]) / 1000 if "l_frequency" in own else 1.0
+        size = int(measures.get("smallest_group", 0))
+        return replace(self, alpha=min(self.alpha, share), k=max(self.k, size))
+
     def rules(self) -> Sequence[Rule]:
         """List the two predicates: the size and the largest share."""
         return [(predicates.SIZE, float(self.k), 0.0), (predicates.FREQUENCY, float(self.alpha), 0.0)]
@@ -401,6 +430,13 @@ def requirement(text: str) -> Requirement:
         )
     parts = [parse(part, REQUIREMENTS, "requirement") for part in split_outside_quotes(text, "&")]
     return parts[0] if len(parts) == 1 else All(tuple(parts))
+
+
+def with_stronger_parts(wanted: Requirement, asked: Sequence[Requirement], kept: str | None) -> Requirement:
+    """Put what was found to hold (`kept`) in place of the parts that were asked for."""
+    stronger = {} if kept is None else dict(zip(map(str, asked), requirement(kept).parts, strict=True))
+    parts = tuple(stronger.get(str(part), part) for part in wanted.parts)
+    return parts[0] if len(parts) == 1 else All(parts)
 
 
 def sensitive_levels(attribute: Sensitive) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ from sfumato.arrays import Counts, Numbers
 from sfumato.configuration import check_choice, check_number, check_whole
 from sfumato.engines import CellValues, column_pairs
 from sfumato.errors import BadInputError
+from sfumato.evidence.counted import group_sizes_in
 from sfumato.measures.disclosure.group_risk import THRESHOLDS, GroupRisk, group_risk
 from sfumato.measures.disclosure.households import HouseholdRisk, household_risk
 from sfumato.measures.disclosure.subsets import NEVER, Combinations, Subsets, all_subsets, members_of
@@ -127,6 +128,10 @@ class Check(Quiet):
     smallest_groups: int
     """How many combinations have the smallest frequency."""
 
+    neutral: tuple[str, ...] = ()
+    with_neutral: tuple[int, int] | None = None
+    """By quasi-identifiers and neutral columns: the smallest group, and the records alone in theirs."""
+
     persons: tuple[RepeatedPersons, ...] = ()
     individual: IndividualRisk | None = None
     population: PopulationUniques | None = None
@@ -177,6 +182,10 @@ class Check(Quiet):
             "all_subsets": self.all_subsets,
             "unique_by": {"more" if n == 0 else str(n): count for n, count in self.unique_by.items()},
             "smallest_groups": self.smallest_groups,
+            "neutral": self.neutral,
+            "with_neutral": None
+            if self.with_neutral is None
+            else dict(zip(("k", "alone"), self.with_neutral, strict=True)),
             "worst": [vars(group) for group in self.worst],
             "persons": [vars(each) for each in self.persons],
             "individual": None
@@ -203,7 +212,7 @@ class Check(Quiet):
             },
             "candidates": self.candidates,
             "problems": [vars(problem) for problem in self.problems],
-            "effort": None if self.effort is None else vars(self.effort),
+            "effort": None if self.effort is None else self.effort.told,
             "valid": self.valid,
             "notices": self.notices,
         }
@@ -236,6 +245,8 @@ def check(
     individual, risks = _individual(given, frequencies, weight, weights, size)
     outcome = replace(
         outcome,
+        neutral=table.roles.neutral,
+        with_neutral=_with_neutral(table) if table.roles.neutral and meaning != "any" else None,
         persons=tuple(_persons(table, column, number) for column in table.roles.naming_persons),
         individual=individual,
         population=None if size is None or meaning == "any" else population_uniques(given.counts, size),
@@ -280,6 +291,13 @@ def _as_it_stands(table: Table, meaning: Missing, given: Combinations, frequenci
         worst=_worst(table, given, frequencies, subsets.keys),
         smallest_groups=int((frequencies == risk.smallest).sum()),
     )
+
+
+def _with_neutral(table: Table) -> tuple[int, int]:
+    """Count groups as an attacker does who knows the neutral columns too."""
+    coded = (*table.roles.quasi, *table.roles.sensitive)
+    names = (*table.roles.quasi, *table.roles.neutral)
+    return group_sizes_in(table.engine, names, coded if table.missing == "drop" else ())
 
 
 # -- reading -----------------------------------------------------------------------------------------------

@@ -1,16 +1,16 @@
 """Where the axes disagree: releases that look good by one measure and bad by another of the same kind.
 
 `words/disagreements.py` has the sentences. The rule is written down and no matter of taste: among the
-measured releases (trivial sanitizations and the original left out) a release looks good by a measure when fewer than a
-third of them are strictly better, and bad when fewer than a third are strictly worse; where both hold, because most
-are alike, it looks neither. A measure that is an axis is compared with the others of its kind in `COMPARED`. An attack
-that is right no more often than a guess without the release or its groups is no alarm, wherever it stands.
+measured releases (trivial sanitizations and the original left out) a release looks good by a measure when at most a
+third of them, itself among them, are as good or better, and bad when at most a third are as bad or worse. A measure
+that is an axis is compared with the others of its kind in `COMPARED`. An attack that is right no more often than a
+guess without the release or its groups is no alarm, wherever it stands.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
@@ -96,8 +96,8 @@ class Disagreements(Quiet):
         point_cost = cost(measure, point.measures[measure])
         near = ALIKE * abs(point_cost) if isfinite(point_cost) else 0.0
         better, worse = bisect_left(known, point_cost - near), len(known) - bisect_right(known, point_cost + near)
-        good, bad = 3 * better < len(known), 3 * worse < len(known)
-        side = "" if good == bad else "good" if good else "bad"
+        good, bad = 3 * (len(known) - worse) <= len(known), 3 * (len(known) - better) <= len(known)
+        side = "good" if good else "bad" if bad else ""
         return StandingByMeasure(measure, point.measures[measure], better + 1, len(known), side)
 
     @cached_property
@@ -136,6 +136,14 @@ class Disagreements(Quiet):
         return [disagreement for point in self.frontier for disagreement in self.of_point(point)]
 
 
+def attacked_column(point: Point, attack: str) -> tuple[str | None, Mapping[str, float]]:
+    """Return the sensitive column that an attack guesses best, with its own measures; no name where there is one."""
+    columns = [(name, own) for name, own in point.by_sensitive.items() if attack in own]
+    return max(columns, key=lambda column: column[1][attack]) if columns else (None, point.measures)
+
+
 def _is_idle(point: Point, standing: StandingByMeasure) -> bool:
     """Say whether a release looks bad by an attack that does not beat its baseline; where that is unknown, it may."""
-    return standing.side == "bad" and point.measures.get(BEATEN.get(standing.measure, ""), 1.0) <= ALIKE
+    if standing.side != "bad" or standing.measure not in BEATEN:
+        return False
+    return attacked_column(point, standing.measure)[1].get(BEATEN[standing.measure], 1.0) <= ALIKE

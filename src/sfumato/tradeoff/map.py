@@ -65,6 +65,9 @@ class Point:
     least: float | None = None
     """What no release of its kind that is required the same is below, where its search ended early. Internal."""
 
+    by_sensitive: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """The measures of each sensitive column, where there are several; `measures` has the worst of them. Internal."""
+
     @property
     def anonymizer(self) -> str:
         """Who makes the release, as one would type it."""

@@ -12,8 +12,7 @@ from sfumato.quiet import Quiet
 from sfumato.release import check_targets, staged
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.files.declaration import BasketsDeclaration
-from sfumato.transactions.measures.queries import fitting_queries
-from sfumato.transactions.study import LOUKIDES_2012, BasketStudy, usual_study
+from sfumato.transactions.study import ALLOWED, LOUKIDES_2012, BasketStudy, first_study
 
 HINTS = """\
 # A first study of baskets, written by `sfumato init`; correct it, then: sfumato check {to}, sfumato explore {to}
@@ -54,11 +53,18 @@ class BasketDraft(Quiet):
         rows, items = counted(self.baskets.size, "record"), counted(len(self.baskets.items), "item")
         return [
             f"{self.baskets.origin}: {rows}, each a set of some of {items}. One record is taken for one person.",
-            f"The study tries AA, COAT and PCTA for k from {self.ks[0]} to {self.ks[-1]} against who knows any two "
-            "items.",
+            f"The study tries COAT (as its paper has it, and rarest first), AA and PCTA for k from {self.ks[0]} to "
+            f"{self.ks[-1]} against an attacker who knows any two items. {_allowed(self.study)}",
             "",
             f"Next: correct {to}, then\n  sfumato check {to}\n  sfumato explore {to}",
         ]
+
+
+def _allowed(study: BasketStudy) -> str:
+    """Say what may be left out, and within what items are generalized."""
+    constraints = next((each for grid in study.grids for each in grid.utility if each is not None), None)
+    within = "" if constraints is None else f", and generalizes once more with {constraints.in_words()}"
+    return f"It may suppress up to {100 * ALLOWED.share:g} % of the {ALLOWED.of}{within}."
 
 
 def draft_baskets(declared: BasketsDeclaration) -> BasketDraft:
@@ -66,4 +72,4 @@ def draft_baskets(declared: BasketsDeclaration) -> BasketDraft:
     baskets = declared.open()
     ks = [k for k in LOUKIDES_2012 if k <= baskets.filled] or [1]
     name = declared.source if declared.is_bundled else Path(declared.source).name.partition(".")[0]
-    return BasketDraft(usual_study(name, declared, ks, queries=fitting_queries(baskets)), baskets, ks)
+    return BasketDraft(first_study(name, declared.with_columns(), baskets, ks), baskets, ks)

@@ -22,14 +22,14 @@ from sfumato.tradeoff.search.families import Proposals
 from sfumato.tradeoff.study.explorable import Opened, Settings
 from sfumato.tradeoff.study.grids import CandidateGrid, GridStudy
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer, Task
-from sfumato.transactions.anonymizers.registry import candidate_maker, gone_on
+from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER, candidate_maker, gone_on
 from sfumato.transactions.anonymizers.set_based import SetBased
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.details import basket_details, item_changes
 from sfumato.transactions.files.bundled import BASKETS
 from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.measures.attacks import MOST_INFERRED_FROM
-from sfumato.transactions.measures.queries import ItemQueries
+from sfumato.transactions.measures.queries import ItemQueries, fitting_queries
 from sfumato.transactions.measures.scales import BasketScales, PreparedBaskets, protected_risk
 from sfumato.transactions.policy import (
     BasketRequirement,
@@ -330,3 +330,23 @@ def usual_study(
     return BasketStudy(
         name, declared, (BasketGrid(makers, asked), ENDS), BasketScales(known=m, queries=queries or ItemQueries())
     )
+
+
+ALLOWED = SuppressionLimit(0.05, "occurrences")
+"""What a first study allows to suppress."""
+
+
+def first_study(
+    name: str, declared: BasketsDeclaration, baskets: Baskets, ks: Iterable[int], m: int = 2
+) -> BasketStudy:
+    """Return a first study of baskets: the usual one with the default anonymizer and a suppression limit.
+
+    With a tree of items the default anonymizer also generalizes within the largest nodes below the root.
+    """
+    usual = usual_study(name, declared, ks, m, fitting_queries(baskets))
+    best, asked = candidate_maker(DEFAULT_MAKER), usual.grids[0].requirements
+    grids = [replace(usual.grids[0], anonymizers=(best, *usual.grids[0].anonymizers), limits=(ALLOWED,))]
+    if baskets.tree is not None and baskets.tree.height > 1:
+        within = UtilityConstraints(level=baskets.tree.height - 1)
+        grids.append(BasketGrid((best,), asked, (within,), (ALLOWED,)))
+    return replace(usual, grids=(*grids, *usual.grids[1:]))

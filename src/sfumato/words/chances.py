@@ -67,12 +67,12 @@ def one_in(share: float) -> str:
     """Say a risk that is one over a number of people.
 
     >>> one_in(0.05), one_in(1), one_in(0)
-    ('1 time in 20 at best', 'for certain', 'never')
+    ('at most 1 time in 20', 'for certain', 'never')
     """
     if share <= 0:
         return "never"
     many = floor(1 / share + 1e-6)  # a risk never reads as smaller than it is
-    return "for certain" if many <= 1 else f"1 time in {many:,} at best"
+    return "for certain" if many <= 1 else f"at most 1 time in {many:,}"
 
 
 def at_most(share: float) -> str:

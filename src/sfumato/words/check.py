@@ -54,6 +54,7 @@ def check_parts(check: Check | BasketCheck | MixedCheck) -> dict[str, list[str]]
             "attributes": _attributes(check),
             "subsets": _subsets(check),
             "worst": _worst(check),
+            "neutral": _neutral(check),
             **persons,
             "population": _population(check),
             "household": _household(check),
@@ -71,7 +72,7 @@ def _study(check: Check) -> Iterator[str]:
     if not check.problems:
         yield f"The study {check.study!r} can be explored: nothing speaks against its {many}."
     if check.effort is not None and not failed:
-        yield f"Exploring it takes {check.effort.in_words}, as an order of magnitude."
+        yield f"Exploring it takes {check.effort.in_words}."
     for problems, what in ((failed, "would fail"), (infeasible, "have no release")):
         if problems:
             verb = what if len(problems) > 1 else what.replace("have", "has")
@@ -160,6 +161,16 @@ def _worst(check: Check) -> Iterator[str]:
         values = ", ".join(f"{name} {value or '(missing)'}" for name, value in group.quasi.items())
         why = f"  <- {listed(group.unique_by)} alone would do" if 0 < len(group.unique_by) < len(check.quasi) else ""
         yield f"  {counted(group.frequency, 'record')}: {values}{why}"
+
+
+def _neutral(check: Check) -> Iterator[str]:
+    if check.with_neutral is None:
+        return
+    smallest, alone = counted(check.with_neutral[0], "record"), check.with_neutral[1]
+    yield (
+        f"Whoever also knows {listed(check.neutral)}, which are published as they are: {alone:,} of "
+        f"{counted(check.records, 'record')} {_are(alone)} alone with theirs; the smallest group has {smallest}."
+    )
 
 
 def _persons(check: Check, persons: RepeatedPersons) -> Iterator[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import median
 
 from sfumato.measures import MEASURES
 from sfumato.phrases import counted, listed, number, percent
 from sfumato.tradeoff import Point
-from sfumato.tradeoff.disagreements import Disagreement, Disagreements, StandingByMeasure
+from sfumato.tradeoff.disagreements import Disagreement, Disagreements, StandingByMeasure, attacked_column
 
 THIRDS = {
     ("risk", "good"): "safer",
@@ -15,6 +16,7 @@ THIRDS = {
     ("utility", "good"): "more useful",
     ("utility", "bad"): "less useful",
 }
+VALUE = "the sensitive value"
 READ = ("u_loss", "u_loss_em", "definetti_accuracy", "definetti_gain")
 
 
@@ -34,9 +36,9 @@ def rule(disagreements: Disagreements) -> str:
     """Say when a release looks good or bad, and by what."""
     pairs = [f"{axis} with {listed(others)}" for axis, others in disagreements.compared.items()]
     return (
-        f"Among {counted(len(disagreements.releases), 'release')}, one looks good by a measure when fewer than a third "
-        "are better by it, and bad when fewer than a third are worse; when both hold it looks neither; an attack "
-        f"counts against a release only where it beats its baseline. Compared were {listed(pairs)}."
+        f"Among {counted(len(disagreements.releases), 'release')}, one looks good by a measure when at most a third, "
+        "itself included, are as good or better, and bad when at most a third are as bad or worse; an attack counts "
+        f"against a release only where it beats its baseline. Compared were {listed(pairs)}."
     )
 
 
@@ -54,18 +56,29 @@ def tally(disagreements: Disagreements) -> str:
 
 def readers(disagreements: Disagreements) -> str:
     """Say what reading across groups gives the researcher and the adversary; nothing where it was not measured."""
-    known = [point.measures for point in disagreements.releases if point.has(READ)]
+    known = [point for point in disagreements.releases if point.has(READ)]
     if not known:
         return ""
-    plain, clever = (number(median(measures[name] for measures in known)) for name in ("u_loss", "u_loss_em"))
-    right = percent(median(measures["definetti_accuracy"] for measures in known))
-    usual = percent(median(measures["definetti_accuracy"] - measures["definetti_gain"] for measures in known))
+    plain, clever = (number(median(point.measures[name] for point in known)) for name in ("u_loss", "u_loss_em"))
+    column, right, usual = _guessed_best(disagreements, known)
     return (
         f"Half of the releases cost a researcher who assumes uniformity a u_loss of at most {plain}, and one who "
         f"learns across groups (u_loss_em) at most {clever}. The same inference serves an adversary who knows "
-        f"everybody's group: the deFinetti attack guesses {right} of the people right in the median release, "
-        f"against {usual} by the commonest value of each group."
+        f"everybody's group: the deFinetti attack guesses {column} right for {percent(right)} of the people in the "
+        f"median release, the commonest value of each group for {percent(usual)}."
     )
+
+
+def _guessed_best(disagreements: Disagreements, points: Sequence[Point]) -> tuple[str, float, float]:
+    """Return the column that the deFinetti attack gains most of, how often it is right, and how often a group's is."""
+    by_column = []
+    for name in disagreements.map_.about.get("sensitive") or [VALUE]:
+        known = [point.by_sensitive.get(name, point.measures) for point in points]
+        right = median(own["definetti_accuracy"] for own in known)
+        usual = median(own["definetti_accuracy"] - own["definetti_gain"] for own in known)
+        by_column.append((right - usual, right, name))
+    gain, right, name = max(by_column)
+    return name, right, right - gain
 
 
 def _place(standing: StandingByMeasure) -> str:
@@ -74,17 +87,17 @@ def _place(standing: StandingByMeasure) -> str:
 
 def _beside(point: Point, measure: str) -> str:
     """Say what an attack's accuracy is to be held against."""
-    measures = point.measures
+    column, measures = attacked_column(point, measure)
     if measure == "definetti_accuracy" and "definetti_gain" in measures:
         usual = measures[measure] - measures["definetti_gain"]
         return (
-            f": the deFinetti attack is right about {percent(measures[measure])} of the people, guessing the commonest "
-            f"value of each group about {percent(usual)}"
+            f": the deFinetti attack guesses {column or VALUE} right for {percent(measures[measure])} of the people, "
+            f"the commonest value of each group for {percent(usual)}"
         )
     if measure == "attack_accuracy" and measures.get("empirical_breach", -1.0) > -1:
         usual = measures[measure] / (1 + measures["empirical_breach"])
         return (
-            f": the attack is right about {percent(measures[measure])} of the people, guessing the table's commonest "
-            f"value about {percent(usual)}"
+            f": the attack guesses {column or VALUE} right for {percent(measures[measure])} of the people, the table's "
+            f"commonest value for {percent(usual)}"
         )
     return ""

@@ -5,19 +5,20 @@ Each is a sentence with the names of the formulas in brackets behind it, and a s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
 from sfumato.measures import MEASURES
-from sfumato.phrases import number, percent, wrapped
+from sfumato.phrases import counted, number, percent, wrapped
 from sfumato.tradeoff import Map, Point
-from sfumato.tradeoff.choice.places import Place, place
+from sfumato.tradeoff.choice.places import COUNT_ERRORS, Place, place
 from sfumato.words.sentences import GUESSES, Subject, guess_share, guess_without, sentence
 
-FOUND = ("prosecutor", "protected_risk", "itemset_risk", "k")
-"""How easily a person is found; the first that is known is told."""
+FOUND = (("prosecutor",), ("protected_risk", "itemset_risk"))
+"""How easily a person is found, by the columns and by the items: the first of each that is known, and of these the
+worse one is told."""
 
 IDENTITY = frozenset(
     ("k", "smallest_group", "prosecutor", "marketer", "weighted_k", "protected_risk", "itemset_risk", "itemset_risk_99")
@@ -31,6 +32,12 @@ CHANGED = (
     "Values were changed, so how many records look alike says little of who can be found; no attack was tried that "
     f"would tell ({LINKED})."
 )
+
+WORST_GROUP = "l_frequency"
+"""One over the share of the worst group that has the same sensitive value."""
+
+MOST_COLUMNS = 3
+"""Sensitive columns of which a headline speaks."""
 
 USEFUL = ("u_loss", "query_error", "bounded_utility", "loss", "ncp")
 """What usefulness is read from where the study has no axis for it."""
@@ -65,14 +72,18 @@ def headlines(map_: Map, point: Point) -> tuple[Headline, Headline, Headline]:
 
 def found(point: Point, subject: Subject) -> Headline:
     """Say how easily a person is found."""
-    about, known = "Who can be found", [name for name in FOUND if point.has([name])]
+    about, measures = "Who can be found", point.measures
+    known = [next((name for name in names if point.has([name])), None) for names in FOUND]
+    risks = {name: measures[name] for name in known if name is not None}
     if point.is_changed and point.has([LINKED]):
-        known = [LINKED]
-    elif point.is_changed and point.measures.get("k", 1) <= 1:
+        risks = {LINKED: measures[LINKED]}
+    elif point.is_changed and measures.get("k", 1) <= 1:
         return Headline(about, CHANGED)
-    if known:
-        name, value = known[0], point.measures[known[0]]
-        return Headline(about, sentence(name, value, subject), (name,), 1 / value if name == "k" else value)
+    elif not risks and point.has(["k"]):
+        return Headline(about, sentence("k", measures["k"], subject), ("k",), 1 / measures["k"])
+    if risks:
+        worst = max(risks, key=lambda name: risks[name])
+        return Headline(about, sentence(worst, risks[worst], subject), (worst,), risks[worst])
     if not point.candidate.anonymizer.people and not point.is_noisy:
         return Headline(about, "The records are synthetic: nobody is behind them, though one may be like somebody's.")
     if point.is_noisy:
@@ -85,19 +96,20 @@ def found(point: Point, subject: Subject) -> Headline:
 
 
 def learned(point: Point, subject: Subject) -> Headline:
-    """Say how often the best guess about a sensitive value is right, of all who were let guess.
+    """Say of each sensitive column what its worst group tells, and how often the best guess of all is right.
 
-    Its share is never below that of who does not look at the file: a release that misleads its attacker is not safer
-    than none.
+    The columns that tell most come first. The share is that of the column that is guessed right most often.
     """
     about, measures = "What can be learned", point.measures
-    baselines = {name: guess_without(name, measures, subject) for name in GUESSES}
-    shares = {name: guess_share(name, measures[name], baselines[name]) for name in GUESSES if point.has([name])}
-    right = {name: share for name, share in shares.items() if share is not None}
-    if right:
-        best = max(right, key=lambda name: right[name])
-        words = sentence(best, measures[best], subject, baselines[best])
-        return Headline(about, words, (best,), max(right[best], baselines[best] or 0.0))
+    columns = subject.of_columns(measures, point.by_sensitive)
+    guesses = [guess for about_column, own in columns if (guess := best_guess(about_column, own)) is not None]
+    if guesses:
+        guesses.sort(key=lambda guess: (-guess.in_worst_group, -guess.share))
+        names = dict.fromkeys(name for guess in guesses for name in guess.measures)
+        said = " ".join(guess.said for guess in guesses[:MOST_COLUMNS])
+        left = counted(len(guesses) - MOST_COLUMNS, "more column")
+        more = f" The report has {left}." if len(guesses) > MOST_COLUMNS else ""
+        return Headline(about, said + more, tuple(names), max(guess.share for guess in guesses))
     for name in ("rho", "a_know"):
         if point.has([name]):
             return Headline(about, sentence(name, measures[name], subject), (name,), measures[name])
@@ -108,13 +120,41 @@ def learned(point: Point, subject: Subject) -> Headline:
     return Headline(about, nothing)
 
 
+@dataclass(frozen=True)
+class BestGuess:
+    """How often the best guess about one sensitive column is right: on average, and in the worst group."""
+
+    said: str
+    measures: tuple[str, ...]
+    share: float
+    """On average, and never below that of a guess without the file: what misleads an attacker is not safer than it."""
+
+    without: float | None
+    in_worst_group: float
+
+
+def best_guess(subject: Subject, measures: Mapping[str, float]) -> BestGuess | None:
+    """Return the best guess about a sensitive column of all that were tried; None where none is known."""
+    baselines = {name: guess_without(name, measures, subject) for name in GUESSES}
+    shares = {name: guess_share(name, measures[name], baselines[name]) for name in GUESSES if name in measures}
+    right = {name: share for name, share in shares.items() if share is not None}
+    if not right:
+        return None
+    best = max(right, key=lambda name: right[name])
+    known = [name for name in (WORST_GROUP, best) if name in measures]
+    said = " ".join(sentence(name, measures[name], subject, baselines.get(name)) for name in known)
+    worst = min(1 / measures[WORST_GROUP], 1.0) if WORST_GROUP in measures else 0.0
+    return BestGuess(said, tuple(known), max(right[best], baselines[best] or 0.0), baselines[best], worst)
+
+
 def useful(map_: Map, point: Point, subject: Subject) -> Headline:
     """Say which part of the usefulness of the original is kept, by the study's own measure of it."""
     about, name = "How useful it is", useful_measure(map_)
     if name is None or not point.has([name]):
         return Headline(about, "Not measured." if name is None else f"Not measured: {name} is not known of it.")
-    kept = place(map_, name, point)
-    words = sentence(name, point.measures[name], subject)
+    kept = Place(None) if subject.are_bounds else place(map_, name, point)
+    whose, _ = subject.worst_column(name, point.measures, point.by_sensitive)
+    words = sentence(name, point.measures[name], whose)
     return Headline(about, f"{kept_words(kept)} {words}".lstrip(), (name,), kept.share)
 
 
@@ -161,8 +201,9 @@ def headline_lines(map_: Map, point: Point) -> Iterator[str]:
 # -- axes --------------------------------------------------------------------------------------------------
 
 PLAIN = {
-    "found": ("risk", "lower", "found", "how often the person who is easiest to find is found, at best"),
-    "guessed": ("risk", "lower", "guessed", "how often a guess about a person's {} is right"),
+    "found": ("risk", "lower", "found", "how often the person who is easiest to find is found, at most"),
+    "guessed": ("risk", "lower", "guessed", "how often a guess about a person's {} is right, on average"),
+    "sure": ("risk", "lower", "worst", "share of the worst group that has the same {}"),
     "kept": ("utility", "higher", "useful", "part of the achievable usefulness that is kept"),
     "attacked": (
         "risk",
@@ -179,6 +220,8 @@ WORST = "attack_worst"
 BY_LINKAGE = " (where values were changed: how often the record that is most like a person's is their own)"
 
 
+OF_EMPTY = " (0 %: as an empty file, which answers 0 to every question; below 0 %: worse)"
+OF_SEVERAL = " (of these columns the one that tells most)"
 AT_LEAST = " (who is misled by a file guesses without it: nothing is drawn below that)"
 UNTRIED = "; no attack was tried that would tell of whom changed or synthetic records are (attacks in [scales])"
 
@@ -187,7 +230,10 @@ def plain_meaning(map_: Map, name: str, column: str) -> str:
     """Say what a headline's share means on a map, and what it does not tell where records are changed or synthetic."""
     linked = name == "found" and any(point.is_changed and point.has([LINKED]) for point in map_.points)
     misled = name == "guessed" and any(point.measures.get("empirical_breach", 0.0) < 0 for point in map_.points)
-    more = BY_LINKAGE if linked else AT_LEAST if misled else ""
+    several = name in ("guessed", "sure") and len(map_.about.get("sensitive", ())) > 1
+    more = f"{OF_SEVERAL if several else ''}{BY_LINKAGE if linked else AT_LEAST if misled else ''}"
+    if name == "kept" and useful_measure(map_) in COUNT_ERRORS:
+        more += OF_EMPTY
     untried = name in ("found", "guessed") and not _attacked(map_) and any(map(_are_records, map_.points))
     return f"{PLAIN[name][3].format(column)}{more}{UNTRIED if untried else ''}"
 
@@ -246,6 +292,8 @@ def plain_values(map_: Map, point: Point) -> dict[str, float]:
         return {}
     three = (headline.share for headline in headlines(map_, point))
     shares = dict(zip(("found", "guessed", "kept"), three, strict=True)) | {"attacked": point.measures.get(WORST)}
+    if point.has([WORST_GROUP]):
+        shares["sure"] = min(1 / point.measures[WORST_GROUP], 1.0)
     return {name: share for name, share in shares.items() if share is not None and isfinite(share)}
 
 

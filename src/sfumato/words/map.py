@@ -11,12 +11,15 @@ from sfumato.phrases import counted, listed, wrapped
 from sfumato.tradeoff import Map, Point
 from sfumato.words import disagreements as agreement
 from sfumato.words import verdicts as worth
-from sfumato.words.headlines import PLAIN, plain_meaning, plain_values, whole_percent
+from sfumato.words.headlines import PLAIN, BestGuess, best_guess, plain_meaning, plain_values, whole_percent
 from sfumato.words.points import foreign_lines
 from sfumato.words.sentences import Subject
 
 WIDE = 8
 """Letters of a column of the frontier that holds a headline."""
+
+ONE_COLUMN = len("100 %, worst 100 %")
+"""Letters of a column of the table of sensitive columns."""
 
 MOST_TOLD = 5
 """Cases of disagreement that are told in the terminal; the report has all."""
@@ -116,7 +119,7 @@ def _frontier(map_: Map) -> Iterator[str]:
     formulas = f"[{' '.join(f'{name:>10}' for name in axes)}]" if heads else " ".join(f"{name:>10}" for name in axes)
     yield f"  {'point':10} {titles}{formulas}  release"
     for alike in _alike(frontier, axes):
-        point = min(alike, key=lambda one: len(_typed(one)))
+        point = _told(alike)
         places = plain_values(map_, point)
         plain = "".join(f"{whole_percent(places[name]) if name in places else '-':>{WIDE}} " for name in heads)
         values = " ".join(f"{point.measures[name]:>{max(10, len(name))}.4f}" for name in axes)
@@ -126,6 +129,42 @@ def _frontier(map_: Map) -> Iterator[str]:
         column = Subject.of(map_).column
         words = "; ".join(f"{PLAIN[name][2]}: {plain_meaning(map_, name, column)}" for name in heads)
         yield f"\n{wrapped(f'{words}. In brackets the formulas of the study.')}"
+    yield from _of_columns(map_, [_told(alike) for alike in _alike(frontier, axes)])
+
+
+def _of_columns(map_: Map, frontier: Sequence[Point]) -> Iterator[str]:
+    """Tabulate the risk of each sensitive column, where there are several."""
+    subject = Subject.of(map_)
+    rows = {
+        point.id: {
+            about.column: guess
+            for about, own in subject.of_columns(point.measures, point.by_sensitive)
+            if (guess := best_guess(about, own)) is not None
+        }
+        for point in frontier
+        if point.by_sensitive
+    }
+    if not rows:
+        return
+    wide = {name: max(len(name), ONE_COLUMN) for name in subject.sensitive}
+    yield "\nHow often a guess about each sensitive column is right, on average and in the worst group:\n"
+    yield f"  {'point':18} {'  '.join(f'{name:>{width}}' for name, width in wide.items())}"
+    without = {name: guess.without for row in rows.values() for name, guess in row.items() if guess.without is not None}
+    cells = [f"{whole_percent(without[name]) if name in without else '-':>{width}}" for name, width in wide.items()]
+    yield f"  {'without the data':18} {'  '.join(cells)}"
+    for id, row in rows.items():
+        cells = [f"{_both(row[name]) if name in row else '-':>{width}}" for name, width in wide.items()]
+        yield f"  {id:18} {'  '.join(cells)}"
+
+
+def _both(guess: BestGuess) -> str:
+    worst = whole_percent(guess.in_worst_group) if guess.in_worst_group else "-"
+    return f"{whole_percent(guess.share)}, worst {worst}"
+
+
+def _told(alike: Sequence[Point]) -> Point:
+    """Pick the point that stands for all at its place: the one whose settings are the shortest."""
+    return min(alike, key=lambda one: len(_typed(one)))
 
 
 def _alike(frontier: Sequence[Point], axes: Sequence[str]) -> Iterator[list[Point]]:

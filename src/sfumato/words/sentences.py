@@ -6,12 +6,12 @@ A sentence is true for every value that a measure can have: none, all, infinite.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, exp, floor, inf, isfinite, isnan, log
 
 from sfumato.measures import MEASURES
 from sfumato.measures.of_baskets import ESTIMATORS
-from sfumato.phrases import counted, listed, number, percent
+from sfumato.phrases import counted, either, listed, number, percent, worst_share
 from sfumato.tradeoff import Map
 from sfumato.words.chances import EVEN, at_most, beside, more_often, off_by, one_in, times
 from sfumato.words.kinds import words_of
@@ -51,25 +51,40 @@ class Subject:
 
     @property
     def column(self) -> str:
-        """The sensitive column; of several the one that is protected worst."""
+        """The sensitive column, or one of several."""
         if len(self.sensitive) == 1:
             return self.sensitive[0]
-        if not self.sensitive:
-            return "sensitive value"
-        return f"value of {self.values_of}"
+        return f"value of {self.values_of}" if self.sensitive else "sensitive value"
 
     @property
     def values_of(self) -> str:
         """Whose values something is said of."""
-        several = len(self.sensitive) > 1
-        return f"{' or '.join(self.sensitive)}, whichever is worse," if several else self.column
+        return either(self.sensitive) if self.sensitive else self.column
+
+    def of_columns(
+        self, measures: Mapping[str, float], by_sensitive: Mapping[str, Mapping[str, float]]
+    ) -> list[tuple[Subject, Mapping[str, float]]]:
+        """Return each sensitive column with its own measures; all together where nothing is known of each."""
+        if len(self.sensitive) < 2 or not by_sensitive:
+            return [(self, measures)]
+        shared = {name: measures[name] for name in ("suppressed",) if name in measures}
+        return [(replace(self, sensitive=(name,)), {**shared, **own}) for name, own in by_sensitive.items()]
+
+    def worst_column(
+        self, name: str, measures: Mapping[str, float], by_sensitive: Mapping[str, Mapping[str, float]]
+    ) -> tuple[Subject, Mapping[str, float]]:
+        """Return the column that has the worst value of a measure, with its own measures."""
+        columns = self.of_columns(measures, by_sensitive)
+        worst = min if MEASURES[name].better == "higher" else max
+        known = [(own[name], i) for i, (_, own) in enumerate(columns) if name in own and not isnan(own[name])]
+        return columns[worst(known)[1]] if known else (self, measures)
 
 
 def sentence(name: str, value: float, subject: Subject, baseline: float | None = None) -> str:
     """Say a measure with its value; `baseline` is how often a guess is right without the data, where that is known.
 
     >>> sentence("prosecutor", 0.05, Subject())
-    'The person who is easiest to find is found 1 time in 20 at best.'
+    'The person who is easiest to find is found at most 1 time in 20.'
     >>> sentence("attack_accuracy", 0.31, Subject(("occupation",)), 0.13)
     "An attacker's guess about a person's occupation is right 31 times in 100, 13 without the data."
     """
@@ -89,11 +104,15 @@ PROMISED = ("k", "itemset_risk", "protected_risk")
 """What a public page says as it was promised, without rounding."""
 
 
-def sentences(measures: Mapping[str, float], subject: Subject) -> dict[str, str]:
-    """Say every measure."""
-    return {
-        name: sentence(name, value, subject, guess_without(name, measures, subject)) for name, value in measures.items()
-    }
+def sentences(
+    measures: Mapping[str, float], subject: Subject, by_sensitive: Mapping[str, Mapping[str, float]] | None = None
+) -> dict[str, str]:
+    """Say every measure; of several sensitive columns, of the one that has the worst value."""
+    said = {}
+    for name, value in measures.items():
+        about, own = subject.worst_column(name, measures, by_sensitive or {})
+        said[name] = sentence(name, value, about, guess_without(name, own, about))
+    return said
 
 
 def guess_without(name: str, measures: Mapping[str, float], subject: Subject) -> float | None:
@@ -217,7 +236,7 @@ FILLINGS: Mapping[str, Callable[[float, Subject], str]] = {
     "size": lambda value, subject: _share(abs(value)) if abs(value) <= 1 else f"{number(100 * abs(value), 3)} %",
     "more": lambda value, subject: "more" if value > 0 else "less",
     "of_most": lambda value, subject: f"{_share(value / log(2))} of the most there can be",
-    "part": lambda value, subject: at_most(1 / value),
+    "part": lambda value, subject: worst_share(1 / value),
     "at_most": lambda value, subject: at_most(min(value / log(2), 1)),
     "off_at_most": lambda value, subject: at_most(value) if isfinite(value) else off_by(value),
     "mixed": lambda value, subject: number(floor(100 * value + 1e-6) / 100 if isfinite(value) else value, 6),
@@ -311,10 +330,10 @@ SAYINGS: Mapping[str, Saying] = {
     "smallest_group": Saying("the smallest group has {records}"),
     "prosecutor": Saying("the person who is easiest to find is found {one_in}"),
     "record_linkage": Saying("who takes the record that is most like a person's for theirs is right {times}"),
-    "marketer": Saying("the average person is found {times} at best"),
+    "marketer": Saying("the average person is found at most {times}"),
     "weighted_k": Saying("the average person is in a group of {number}"),
     "l_frequency": Saying(
-        "in no group do more than {part} of the people have the same {column}",
+        "in the worst group {part} of the people have the same {column}",
         one="in some group everybody has the same {column}",
     ),
     "l_distinct": Saying(

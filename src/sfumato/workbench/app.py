@@ -35,7 +35,7 @@ from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.endpoints import Call, Endpoint, read_body
 from sfumato.workbench.errors import TooLargeError, answer_of, status_of
-from sfumato.workbench.gate import Gate, Guarded, Visitor
+from sfumato.workbench.gate import Gate, Guarded
 from sfumato.workbench.openapi import description
 from sfumato.workbench.publications import Publications
 from sfumato.workbench.runs import Runs
@@ -74,11 +74,9 @@ MADE: Mapping[str, tuple[Callable[[], str], str]] = {
 
 @dataclass(frozen=True)
 class House:
-    """What all requests share: who has which desk, what is under way, how much may come in."""
+    """What all requests share: the desk, what is under way, how much may come in."""
 
-    desk_of: Callable[[str], Desk]
-    """By the name of a visitor; where there is one person alone, that is nothing."""
-
+    desk: Desk
     runs: Runs = field(default_factory=Runs)
     most_upload: int = USUAL_MOST
     publications: Publications = field(default_factory=Publications)
@@ -130,10 +128,8 @@ async def _made(make: Callable[[], str], media: str, request: Request) -> Respon
 async def _answered(methods: Mapping[str, Endpoint], house: House, request: Request) -> Response:
     """Answer one request: errors are sentences, never a traceback."""
     endpoint = methods["GET" if request.method == "HEAD" else request.method]
-    visitor: Visitor = request.scope["visitor"]
-    desk = None
+    desk = house.desk
     try:
-        desk = house.desk_of(visitor.name)
         body = await _body(endpoint, house, desk, request)
         query = {name: request.query_params[name] for name in endpoint.query if name in request.query_params}
         if "told" in endpoint.query and "last-event-id" in request.headers:  # a browser that listens again
@@ -143,8 +139,7 @@ async def _answered(methods: Mapping[str, Endpoint], house: House, request: Requ
             dict(request.path_params),
             query,
             body,
-            visitor.csrf,
-            visitor.name,
+            request.scope["csrf"],
             house.runs,
             house.publications,
             house.limits,
@@ -152,7 +147,7 @@ async def _answered(methods: Mapping[str, Endpoint], house: House, request: Requ
         result = await _while_somebody_waits(request, call, endpoint)
     except SfumatoError as error:
         answer, project = answer_of(error), str(request.path_params.get("project", ""))
-        sentence = answer["error"] if desk is None else in_forms(desk.locally(answer["error"], project))
+        sentence = in_forms(desk.locally(answer["error"], project))
         return _told(request, {**answer, "error": sentence}, status_of(error))
     except ClientDisconnect:  # nobody hears the answer
         return Response(status_code=400)

@@ -66,9 +66,6 @@ class Call:
     csrf: str = field(default="", repr=False)
     """What forms and scripts of a page send along when they change something."""
 
-    who: str = ""
-    """The name of who asks, where there is a team."""
-
     runs: Runs = field(default_factory=Runs, repr=False)
     """What is under way."""
 

@@ -19,16 +19,8 @@ class RefusedError(SfumatoError):
     """Whoever asks may not."""
 
 
-class StrangerError(RefusedError):
-    """Whoever asks has not said who they are."""
-
-
 class TooLargeError(SfumatoError):
     """More was handed in than is taken."""
-
-
-class TooOftenError(SfumatoError):
-    """It was tried too often in a short time."""
 
 
 class FieldError(BadInputError):
@@ -46,10 +38,8 @@ class FieldError(BadInputError):
 STATUS: dict[type[SfumatoError], int] = {
     MissingError: 404,
     ConflictError: 409,
-    StrangerError: 401,
     RefusedError: 403,
     TooLargeError: 413,
-    TooOftenError: 429,
     InfeasibleError: 422,
     BadInputError: 422,
 }

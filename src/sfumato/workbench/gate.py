@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sfumato.errors import SfumatoError
 from sfumato.pages.texts import t
-from sfumato.workbench.errors import RefusedError, StrangerError, status_of
+from sfumato.workbench.errors import RefusedError, status_of
 from sfumato.workbench.views.page import error_page
 
 POLICY = (
@@ -50,24 +50,12 @@ CSRF = "x-sfumato"
 
 
 @dataclass(frozen=True)
-class Visitor:
-    """Somebody who was let in."""
-
-    name: str
-    """Nothing where there is one person alone."""
-
-    csrf: str = field(repr=False)
-    """What our pages send along when they change something."""
-
-
-@dataclass(frozen=True)
 class Gate:
     """The secrets of one run of the workbench, and the names under which it can be reached."""
 
     hosts: frozenset[str]
     """With port: `127.0.0.1:8765`."""
 
-    scheme: str = "http"
     token: str = field(default_factory=lambda: token_urlsafe(32), repr=False)
     """The secret of the address; it lets one browser in, once."""
 
@@ -95,17 +83,16 @@ class Gate:
     @property
     def origins(self) -> frozenset[str]:
         """Where our own pages come from."""
-        return frozenset(f"{self.scheme}://{host}" for host in self.hosts)
+        return frozenset(f"http://{host}" for host in self.hosts)
 
-    def admitted(self, request: Request) -> Visitor:
-        """Say who asks; raise unless the request may be answered."""
+    def check_cookie(self, request: Request) -> None:
+        """Raise unless the browser is the one that was let in."""
         if not self.is_known(request):
             raise RefusedError(
                 t("gate.used" if "token" in request.query_params and self.used.is_set() else "error.secret")
             )
-        return Visitor("", self.csrf())
 
-    async def entered(self, request: Request) -> Response | None:
+    def entered(self, request: Request) -> Response | None:
         """Turn the secret of the address into a cookie, where it is given; the address is then without it."""
         given = request.query_params.get("token", "")
         if request.method != "GET" or not hmac.compare_digest(given.encode(), self.token.encode()):
@@ -114,7 +101,7 @@ class Gate:
             return None
         self.used.set()
         response = RedirectResponse("/" + request.url.path.lstrip("/"), 303)
-        response.set_cookie(self.cookie, self.session, httponly=True, samesite="strict", secure=self.scheme == "https")
+        response.set_cookie(self.cookie, self.session, httponly=True, samesite="strict")
         return response
 
     def check_name(self, request: Request) -> None:
@@ -122,7 +109,7 @@ class Gate:
         if request.headers.get("host", "") not in self.hosts:
             raise RefusedError(t("gate.name"))
 
-    def check_change(self, request: Request, visitor: Visitor) -> None:
+    def check_change(self, request: Request) -> None:
         """Raise unless what is changed, or asked by a script, is so by a page of ours."""
         if request.method in SAFE:
             site = request.headers.get("sec-fetch-site", "same-origin")
@@ -131,7 +118,7 @@ class Gate:
             return
         if request.headers.get("origin", "") not in self.origins:
             raise RefusedError(t("gate.change"))
-        if not hmac.compare_digest(request.headers.get(CSRF, "").encode(), visitor.csrf.encode()):
+        if not hmac.compare_digest(request.headers.get(CSRF, "").encode(), self.csrf().encode()):
             raise RefusedError(t("gate.earlier"))
 
 
@@ -160,7 +147,7 @@ class Guarded:
 
         request = Request(scope, receive)
         try:
-            answer = await self._outside(request, static)
+            answer = self._outside(request, static)
         except SfumatoError as refused:
             answer = self._refused(request, refused)
         if answer is not None:
@@ -171,21 +158,19 @@ class Guarded:
         except Exception:  # it was answered, and told of, inside (`app`); a traceback might show data
             return
 
-    async def _outside(self, request: Request, static: bool) -> Response | None:
-        """Answer what needs no application; else note who asks."""
+    def _outside(self, request: Request, static: bool) -> Response | None:
+        """Answer what needs no application; raise where a request may not be answered."""
         self.gate.check_name(request)
         if static and request.method in SAFE:
             return None
-        if (entering := await self.gate.entered(request)) is not None:
+        if (entering := self.gate.entered(request)) is not None:
             return entering
-        visitor = self.gate.admitted(request)
-        self.gate.check_change(request, visitor)
-        request.scope["visitor"] = visitor
+        self.gate.check_cookie(request)
+        self.gate.check_change(request)
+        request.scope["csrf"] = self.gate.csrf()
         return None
 
     def _refused(self, request: Request, refused: SfumatoError) -> Response:
         if request.url.path.startswith("/api/"):
             return JSONResponse({"error": str(refused)}, status_of(refused))
-        if isinstance(refused, StrangerError) and request.method in SAFE:
-            return RedirectResponse("/login", 303)
         return error_page(str(refused), status_of(refused), inside=False)

@@ -20,7 +20,6 @@ PLACES = {
     "file": "The name of a file.",
 }
 ENDED: Mapping[int, str] = {
-    401: "Whoever asks has not logged in (for a team).",
     403: "Whoever asks may not: the secret of the address is missing, or what is asked for is out of reach.",
     404: "What was asked for is not there.",
     409: "It cannot be done just now.",
@@ -104,7 +103,7 @@ def _ends(endpoint: Endpoint) -> list[int]:
     """Say how this request can end without an answer."""
     asked = [404, 422] if PLACE.search(endpoint.path) or endpoint.query or endpoint.body is not None else []
     changes = [409, 413, 422] if endpoint.method != "GET" else []
-    return sorted({401, 403, *asked, *changes})
+    return sorted({403, *asked, *changes})
 
 
 def _refusal(status: int) -> dict[str, Any]:

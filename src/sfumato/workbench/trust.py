@@ -1,6 +1,6 @@
 """What a study may make this machine do when the workbench opens it.
 
-A study is a text, and it may have come from somebody else, or from another user of a team: it names files to read, and
+A study is a text, and it may have come from somebody else: it names files to read, and
 may name a program to run or a server to ask. So a study may read what lies under the folder that the workbench was
 started with, and nothing else, unless whoever started it allowed more.
 """

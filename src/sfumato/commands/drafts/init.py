@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +12,7 @@ import typer
 
 from sfumato.commands.common import announce_first_run, print_json, say, tell
 from sfumato.commands.groups import ABOUT_TABLES, AsJson, OfBaskets, OfItems, RoleOptions, TableReading, refuse
+from sfumato.errors import BadInputError
 from sfumato.phrases import counted
 from sfumato.vocabulary import SOURCE
 
@@ -59,15 +61,39 @@ def init(
     baskets.refuse_for_table()
     announce_first_run()
     declared = TableDeclaration(table, household=roles.household, **reading.declared())
-    if roles.given():
-        declared = replace(declared, **roles.of_rows(declared.open_rows()))  # type: ignore[arg-type]
-    drafted = draft(declared, sample)
+    hint = _sets_of_items(Path(table), reading.encoding)
+    try:
+        if roles.given():
+            declared = replace(declared, **roles.of_rows(declared.open_rows()))  # type: ignore[arg-type]
+        drafted = draft(declared, sample)
+    except BadInputError as error:
+        raise BadInputError("; ".join([str(error), *hint])) from None
     drafted.write(to, force)
-    tell(drafted.notices)
+    tell([*drafted.notices, *hint])
     if as_json:
         print_json(_as_plain(drafted, to))
     else:
         _print(drafted, to)
+
+
+def _sets_of_items(path: Path, encoding: str | None) -> list[str]:
+    """Say that a text file looks as if it held sets of items."""
+    from sfumato.engines.items.layouts import are_ragged, field_counts, named_rows
+    from sfumato.engines.text_files import DELIMITED
+
+    name = path.name.lower().removesuffix(".gz")
+    if not path.is_file() or not name.endswith((*DELIMITED, ".dat", ".data", ".basket")):
+        return []
+    with suppress(BadInputError):  # whoever reads it as a table will say so
+        counts = field_counts(path, encoding)
+        if are_ragged(counts):
+            lengths = f"its lines have between {min(counts)} and {max(counts)} fields"
+            return [f"{path}: {lengths}; if every line is a set of items, use --baskets"]
+        if rows := named_rows(path, encoding):
+            return [
+                f"{path}: if the values of {rows.item!r} with the same {rows.who!r} are a set of items, use --baskets"
+            ]
+    return []
 
 
 def _mixed(
@@ -81,7 +107,6 @@ def _mixed(
     as_json: bool,
 ) -> None:
     """Write a first study of a table with items; its quasi-identifiers are named, not guessed."""
-    from sfumato.errors import BadInputError
     from sfumato.mixed.draft import draft_mixed
     from sfumato.table import TableDeclaration
 
@@ -113,7 +138,7 @@ def _as_plain(draft: Draft, to: Path) -> dict[str, object]:
         "na": list(draft.declaration.na),
         "columns": columns,
         "undecided": [guess.column for guess in draft.of_role(None)],
-        "effort": None if draft.first.effort is None else vars(draft.first.effort),
+        "effort": None if draft.first.effort is None else draft.first.effort.told,
         "left_out": list(draft.first.left_out),
     }
 

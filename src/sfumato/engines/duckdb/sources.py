@@ -20,7 +20,7 @@ from sfumato.engines.duckdb.statements import literal
 from sfumato.engines.duckdb.views import path_literal, view_database, view_parquet, view_url
 from sfumato.engines.frames import arrow_table
 from sfumato.engines.headers import checked_header
-from sfumato.engines.item_files import lines_of_items
+from sfumato.engines.items.files import lines_of_items
 from sfumato.engines.json_texts import json_lists, json_texts
 from sfumato.engines.labelled_files import LABELLED, read_labelled
 from sfumato.engines.places import files_in, is_database, is_many, partition_of, scheme_of
@@ -126,8 +126,8 @@ def _load_frame(connection: duckdb.DuckDBPyConnection, source: Any, reading: Rea
 def _load_lines(connection: duckdb.DuckDBPyConnection, path: Path, reading: Reading) -> LoadedRows:
     """Load a list of items from every line of a text."""
     encoding, said = encoding_of(existing_file(path, "give one with a basket per line"), reading.encoding)
-    items = lines_of_items(path, replace(reading, encoding=encoding))
-    return LoadedRows(load_table(connection, pa.table({"items": items}), reading.origin), notices=tuple(said))
+    items, noticed = lines_of_items(path, replace(reading, encoding=encoding))
+    return LoadedRows(load_table(connection, pa.table({"items": items}), reading.origin), notices=(*said, *noticed))
 
 
 def _load_cells(connection: duckdb.DuckDBPyConnection, path: Path, reading: Reading) -> LoadedRows:

@@ -24,6 +24,7 @@ from sfumato.evidence.counted import (
     Source,
     TextColumn,
     blank_columns,
+    group_sizes_in,
     joined_tables,
     open_published,
     open_source,
@@ -55,7 +56,7 @@ from sfumato.publish.audit.question import (
 )
 from sfumato.publish.audit.sequence import Difference, Throughout, difference, throughout
 from sfumato.publish.ledger import earlier_files
-from sfumato.requirements import requirement
+from sfumato.requirements import Requirement, requirement
 from sfumato.table import Hierarchy, Table
 from sfumato.table.hierarchies.declared import Declared
 from sfumato.table.look_alikes import name_alike
@@ -86,6 +87,13 @@ class Audit(AuditFindings):
     worst: tuple[WorstGroup, ...]
     uniques: int
     """Records that no other record looks like by its quasi-identifiers."""
+
+    neutral: tuple[str, ...] = ()
+    """Columns that groups are told apart by although they are neutral; none unless they were to be included."""
+
+    with_neutral: tuple[int, int] | None = None
+    """By quasi-identifiers and all columns that are not sensitive: the smallest group, and the records alone in theirs;
+    None where there is no such column, or groups are buckets."""
 
     missing: Missing = "value"
     """What a missing quasi-identifier is: a value of its own, or any value."""
@@ -140,6 +148,8 @@ def audit(
     memory: str | None = None,
     spill: str | None = None,
     apart: Sequence[str] = (),
+    strongest: bool = False,
+    include_neutral: bool = False,
 ) -> Audit:
     """Measure any published file from what stands in it.
 
@@ -158,6 +168,8 @@ def audit(
     original is written, where that is found out wrongly: what is published is compared with what its values mean.
     `engine` names who reads the published files; beyond `memory` (`"4GB"`) an engine works on disk, in a private
     folder of `spill`. Columns that are compared elsewhere stay `apart`.
+    `include_neutral` counts groups by all other columns of the file too, as an attacker does who knows them.
+    With `strongest` the requirement that is judged is the strongest of its kind that the file keeps.
     """
     if require is not None:
         requirement(require)
@@ -213,17 +225,23 @@ def audit(
         require is not None,
         given_weights(roles[0], original, weights),
         tuple(apart),
+        _included(file, roles, group, earlier) if include_neutral else (),
     )
     asked.check()
     given = given_hierarchies(asked, original, hierarchies)
     before = earlier_files(earlier, file.origin)
     sources = [open_published(one.file, replace(laid_out, escaped=one.escaped)) for one in before.files]
-    answer = _answer(asked, given, require, sources, before.named)
+    answer = _answer(asked, given, require, sources, before.named, strongest)
     return replace(answer, notices=(*answer.notices, *before.notices))
 
 
 def _answer(
-    asked: AuditQuestion, given: Mapping[str, Hierarchy], require: str | None, earlier: Sequence[Source], named: bool
+    asked: AuditQuestion,
+    given: Mapping[str, Hierarchy],
+    require: str | None,
+    earlier: Sequence[Source],
+    named: bool,
+    strongest: bool,
 ) -> Audit:
     counts = [asked.count((name,)) for name in asked.sensitive] or [asked.count(())]
     plain, left_out = counts[0]
@@ -261,6 +279,14 @@ def _answer(
     ungrouped = matching if matching is not None and not grouped else None
     repeated = _repeated(asked, given, earlier, attributes, named)
     notices += repeated.notices
+    others = _neutral(asked.file, asked.quasi, asked.sensitive, asked.apart) if asked.group is None else ()
+    wanted = () if require is None else requirement(require).parts
+    judged = [part.strengthen(measures, by_sensitive) for part in wanted] if strongest else wanted
+    failed = _failures(asked, _joined(judged), attributes, one, sizes, ungrouped)
+    if failed and strongest:  # as a gate the audit may count fewer values than it measures
+        failing = {failure.requirement for failure in failed}
+        judged = [part if str(kept) in failing else kept for part, kept in zip(wanted, judged, strict=True)]
+        failed = _failures(asked, _joined(judged), attributes, one, sizes, ungrouped)
     return Audit(
         file=asked.file.origin,
         records=plain.records,
@@ -268,14 +294,16 @@ def _answer(
         quasi=asked.quasi,
         sensitive=asked.sensitive,
         group=asked.group,
+        neutral=asked.neutral,
+        with_neutral=group_sizes_in(asked.file.engine, (*asked.quasi, *others)) if others else None,
         relative_to="the file" if asked.original is None else f"the original, {asked.original.origin}",
         measures=measures,
         by_sensitive=by_sensitive,
         worst=worst_groups(asked, attributes, one, sizes if ungrouped is None else ungrouped.frequencies),
         uniques=int((alike == 1).sum()) if matching is None else matching.uniques,
         missing=asked.missing,
-        require=require,
-        failures=_failures(asked, require, attributes, one, sizes, ungrouped),
+        require=_joined(judged) if strongest else require,
+        failures=failed,
         coverage=checked,
         repeated=repeated.intersections,
         differences=repeated.differences,
@@ -292,6 +320,32 @@ def _names(given: Iterable[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
+def _joined(parts: Iterable[Requirement]) -> str | None:
+    """Write the parts of a requirement; None where there are none."""
+    return " & ".join(map(str, parts)) or None
+
+
+def _neutral(file: Source, *others: Sequence[str]) -> tuple[str, ...]:
+    """List the columns of a file that have none of the other roles."""
+    known = {*file.engine.nested, *(name for names in others for name in names)}
+    return tuple(name for name in file.engine.columns if name not in known)
+
+
+def _included(
+    file: Source, roles: tuple[Sequence[str], Sequence[str]], group: str | None, earlier: Any
+) -> tuple[str, ...]:
+    """List the neutral columns of a file where groups are to be counted by them."""
+    if group is not None or earlier is not None:
+        other = "--group" if group is not None else "--with"
+        raise BadInputError(f"--include-neutral counts the groups of one file by its columns; leave out {other}")
+    neutral = _neutral(file, *roles)
+    if not neutral:
+        raise BadInputError(
+            f"{file.origin}: every column is a quasi-identifier or sensitive; leave out --include-neutral"
+        )
+    return neutral
+
+
 def _alike(asked: AuditQuestion, counted: Counted) -> Counts:
     """Count the records that show each combination of quasi-identifiers."""
     return np.bincount(counted.number(asked.quasi)[1], weights=counted.counts).astype(np.int64)
@@ -299,14 +353,15 @@ def _alike(asked: AuditQuestion, counted: Counted) -> Counts:
 
 def _matching(asked: AuditQuestion, plain: Counted, earlier: Sequence[Source]) -> Matching | None:
     """Count the records that match each one, where a missing value matches everything and some record misses one."""
-    if asked.missing == "value" or not misses_a_value(plain, asked.quasi):
+    known = (*asked.quasi, *asked.neutral)
+    if asked.missing == "value" or not misses_a_value(plain, known):
         return None
     if earlier:
         raise BadInputError(
             "--with compares the groups of two files, and where a missing value matches everything there are none; "
             "leave --missing any out"
         )
-    return Matching.of(plain, asked.quasi)
+    return Matching.of(plain, known)
 
 
 # -- against the original ------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 
 from sfumato.evidence.coverage import Coverage
 from sfumato.evidence.decision import Failure
-from sfumato.phrases import counted, ended, number
+from sfumato.phrases import counted, ended, listed, number
 from sfumato.publish.audit.audit import Audit
 from sfumato.publish.audit.households import Together
 from sfumato.publish.audit.intersection import Intersection
@@ -27,9 +27,14 @@ def audit_lines(audit: Audit) -> Iterator[str]:
     grouped = "smallest_group" in audit.measures
     kinds = counted(audit.groups, "group" if grouped else "different combination")
     yield f"{audit.file}: {counted(audit.records, 'record')} in {kinds}."
+    if audit.neutral:
+        yield f"Groups are told apart by the quasi-identifiers and by the neutral {listed(audit.neutral)}."
     if audit.uniques:
         alone = f"{counted(audit.uniques, 'record')} ({audit.uniques / audit.records:.1%})"
-        yield f"No other record looks like it by its quasi-identifiers: {alone}."
+        known = "its quasi-identifiers and neutral columns" if audit.neutral else "its quasi-identifiers"
+        yield f"No other record looks like it by {known}: {alone}."
+    if audit.with_neutral is not None and not audit.neutral:
+        yield neutral_line(*audit.with_neutral, audit.records)
     if audit.group is not None:
         yield EXACT_VALUES
     several = ", of the worst sensitive attribute where there are several" if len(audit.sensitive) > 1 else ""
@@ -51,6 +56,13 @@ def audit_lines(audit: Audit) -> Iterator[str]:
         yield failure_line(failure, "group" if grouped else "combination")
     if audit.require is not None and not audit.failures:
         yield f"\nEvery {'group' if grouped else 'record'} satisfies: {audit.require}"
+
+
+def neutral_line(smallest: int, alone: int, records: int) -> str:
+    """Say what is left of k for an attacker who also knows the neutral columns."""
+    unlike = f"; {alone:,} of {counted(records, 'record')} {'is' if alone == 1 else 'are'} like no other"
+    size = counted(smallest, "record")
+    return f"By the quasi-identifiers and the neutral columns the smallest group has {size}{unlike if alone else ''}."
 
 
 def coverage_lines(coverage: Coverage | BasketCoverage, what: str, examples: Iterable[str]) -> Iterator[str]:

@@ -55,6 +55,9 @@ class AuditQuestion:
     apart: tuple[str, ...] = ()
     """Columns of both files that are not compared here: a column of items."""
 
+    neutral: tuple[str, ...] = ()
+    """Further columns that tell groups apart: those that an attacker may know although they were called neutral."""
+
     def check(self) -> None:
         """Raise unless all columns exist and each has one role."""
         if not self.quasi:
@@ -81,12 +84,12 @@ class AuditQuestion:
     @property
     def grouping(self) -> tuple[str, ...]:
         """The columns whose texts tell groups apart."""
-        return self.quasi if self.group is None else (self.group,)
+        return (*self.quasi, *self.neutral) if self.group is None else (self.group,)
 
     def count(self, more: Sequence[str]) -> tuple[Counted, int]:
         """Count the file over the columns that tell groups apart and some more; also the rows of `*` left out."""
-        columns = [*(() if self.group is None else (self.group,)), *self.quasi, *more]
-        counted = self.file.count(columns)
+        columns = dict.fromkeys([*(() if self.group is None else (self.group,)), *self.quasi, *self.neutral, *more])
+        counted = self.file.count(list(columns))
         counted = reread(counted, [name for name in more if name in self.sensitive], {EMPTY: ""})
         if self.missing == "any":
             counted = reread(counted, self.quasi, dict.fromkeys(self.na, ""))

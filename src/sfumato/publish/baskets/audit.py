@@ -116,6 +116,7 @@ def audit_baskets(
     escaped_formulas: bool = False,
     memory: str | None = None,
     spill: str | None = None,
+    lines: bool = False,
 ) -> BasketAudit:
     """Measure any published file of baskets from what stands in it.
 
@@ -123,14 +124,15 @@ def audit_baskets(
     are the baskets it was made of (with their tree, where nodes of one are published). `legend` says which items a
     published text stands for where neither the text nor the tree does; if it is not given, the one that lies beside the
     file (`FILE.legend.json`) is read, unless it speaks of another file. `local` says
-    that an item may be published in one way here and in another there: then less can be checked.
+    that an item may be published in one way here and in another there: then less can be checked. A file with one item
+    per row (`who`, `item`) is recognised by the names of its columns, unless every line is a record (`lines`).
     `escaped_formulas` says that the file was written with formulas escaped. Beyond `memory` it is counted on disk, in
     a private folder of `spill`.
     """
     read = (
         file
         if isinstance(file, PublishedBaskets)
-        else read_published(file, who, item, column, separator, encoding, escaped_formulas, memory, spill)
+        else read_published(file, who, item, column, separator, encoding, escaped_formulas, memory, spill, lines)
     )
     beside: tuple[str, ...] = ()
     if legend is None and not isinstance(file, PublishedBaskets):
@@ -146,11 +148,11 @@ def audit_baskets(
             f"{wanted.name} speaks of items, and a published set must be read against all of them; "
             "give the original (--original)"
         )
-    measures, lines = _measures(counted), list[RareSet]()
+    measures, listed = _measures(counted), list[RareSet]()
     if isinstance(wanted, PrivacyConstraints):
         assert original is not None and readings is not None
-        lines = _known_lines(read, wanted, original, readings)
-        measures = {"protected_risk": 1 / min((line.records for line in lines), default=inf)} | measures
+        listed = _known_lines(read, wanted, original, readings)
+        measures = {"protected_risk": 1 / min((line.records for line in listed), default=inf)} | measures
     coverage = None
     if original is not None and readings is not None:
         coverage = covered(read, original, readings, local)
@@ -164,9 +166,9 @@ def audit_baskets(
         measures,
         tuple(_weakest(read, counted)),
         require,
-        tuple(_failures(read, wanted, counted, original, readings, lines)),
+        tuple(_failures(read, wanted, counted, original, readings, listed)),
         coverage,
-        (*beside, *_notices(read)),
+        (*read.notices, *beside, *_notices(read)),
     )
 
 

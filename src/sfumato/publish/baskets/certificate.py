@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.engines.item_files import LONG
+from sfumato.engines.items.files import LONG
 from sfumato.measures import MEASURES
 from sfumato.publish.baskets.audit import BasketAudit
 from sfumato.publish.cautions import Caution

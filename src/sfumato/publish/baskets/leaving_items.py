@@ -59,6 +59,7 @@ class LeavingItems(Leaving):
         """Return what a program reads of it."""
         return {
             "requirement": str(self.candidate.requirement),
+            "promise": str(self.promised(verdict)),
             "anonymizer": str(self.candidate.anonymizer),
             **self.settings(verdict),
             "published_items": verdict.published_items,
@@ -66,6 +67,10 @@ class LeavingItems(Leaving):
             "legend": str(self.data[1]) if self.names.legend else None,
             "measures": dict(verdict.measures),
         }
+
+    @abstractmethod
+    def promised(self, verdict: Any) -> Any:
+        """Return the strongest requirement of the kind asked for that the file keeps."""
 
     @property
     @abstractmethod
@@ -78,7 +83,7 @@ class LeavingItems(Leaving):
 
     def lines(self, verdict: Any) -> Sequence[str]:
         """Say how much was published, and what was re-checked."""
-        wanted, items = self.candidate.requirement, counted(verdict.published_items, "published item")
+        wanted, items = self.promised(verdict), counted(verdict.published_items, "published item")
         groups = f" in {counted(verdict.groups, 'group')}" if hasattr(verdict, "groups") else ""
         return [
             f"Published {self.path}: {counted(verdict.records, 'record')}{groups} with {items}.",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sfumato.engines.formulas import formula_items
-from sfumato.engines.item_files import LONG
+from sfumato.engines.items.files import LONG
 from sfumato.errors import BadInputError
 from sfumato.plain import json_text
 from sfumato.process.steps import step
@@ -35,7 +35,7 @@ from sfumato.transactions.files.writing import laid_out, published_rows, write_d
 from sfumato.transactions.measures.itemsets import Rows, itemset_spread
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.scales import BasketScales, protected_risk
-from sfumato.transactions.policy import FILE
+from sfumato.transactions.policy import FILE, BasketRequirement
 from sfumato.transactions.study import BasketCandidate, BasketStudy
 from sfumato.words.kinds.baskets import basket_meanings
 
@@ -119,16 +119,22 @@ class LeavingBaskets(LeavingItems):
         columns = columns_of(self.layout)
         alone = audit_baskets(drafts[0], asked, None, scales.known, None, False, **columns, escaped_formulas=escaped)
         files, entries = self.files_written(drafts), len(self.names.legend)
-        outside = public_basket_certificate(candidate, files, self.layout, entries, alone, warnings, unnamed)
+        promised = replace(candidate, requirement=candidate.requirement.strengthen(alone.measures))
+        outside = public_basket_certificate(promised, files, self.layout, entries, alone, warnings, unnamed)
         measures = prepared.measure(release).values
         for_publisher = basket_certificate(
-            outside, release, candidate, self.origin, self.path, verdict, measures, warnings, meanings
+            outside, release, promised, self.origin, self.path, verdict, measures, warnings, meanings
         )
+        for_publisher["for_your_eyes"]["required"] = str(candidate.requirement)
         return for_publisher, outside
 
     def in_plain_words(self, outside: Mapping[str, Any]) -> PlainWords:
         """Say it of baskets."""
         return baskets_in_plain_words(outside)
+
+    def promised(self, verdict: BasketAudit) -> BasketRequirement:
+        """Return the strongest requirement of the kind asked for that the file keeps."""
+        return self.candidate.requirement.strengthen(verdict.measures)
 
     @property
     def suppressed(self) -> int:
@@ -161,9 +167,9 @@ def audited(
     return verdict
 
 
-def columns_of(layout: str) -> dict[str, str]:
-    """Return the columns of a file that is laid out so, as those who read it name them."""
-    return LONG if layout == "long" else {}
+def columns_of(layout: str) -> dict[str, Any]:
+    """Return how a file that is laid out so is read: by its columns, or line by line."""
+    return dict(LONG) if layout == "long" else {"lines": True}
 
 
 def maker_numbers(release: BasketRelease, known: int) -> dict[str, float]:

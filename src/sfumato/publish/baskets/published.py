@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engines import CountedLists, Engine, Reading, open_rows
+from sfumato.engines.items.files import LONG
+from sfumato.engines.items.layouts import named_rows
 from sfumato.engines.protocol import SourceLayout
-from sfumato.engines.text_files import PARQUET
+from sfumato.engines.text_files import PARQUET, opened_text
 from sfumato.errors import BadInputError
 
 Shown = frozenset[str]
@@ -42,6 +44,9 @@ class PublishedBaskets:
 
     weights: NDArray[np.int64]
     """How many records are like each distinct one."""
+
+    notices: tuple[str, ...] = ()
+    """What was noticed while reading them."""
 
     @cached_property
     def rows(self) -> Mapping[Shown, int]:
@@ -168,8 +173,11 @@ def read_published(
     escaped_formulas: bool = False,
     memory: str | None = None,
     spill: str | None = None,
+    lines: bool = False,
 ) -> PublishedBaskets:
     """Read a file of baskets, whoever made it: lines of items, rows of (`who`, `item`), or Parquet lists.
+
+    Rows are recognised by the names of their columns, unless every line is a record (`lines`).
 
     `escaped_formulas` says that formulas in a text file were escaped, and are to be read as they were. Beyond `memory`
     an engine counts on disk, in a private folder of `spill`.
@@ -180,6 +188,12 @@ def read_published(
     if not path.is_file():
         raise BadInputError(f"{path}: there is no such file; give a published file of baskets")
     is_parquet = path.suffix.lower() in PARQUET
+    notices: tuple[str, ...] = ()
+    if who is None and not is_parquet and not lines and (found := _named_columns(path, separator, encoding)):
+        who, item = found
+        notices = (
+            f"{path}: read as a table of one item per row: the items in {item!r} with the same {who!r} are a set",
+        )
     layout: SourceLayout = "lists" if is_parquet else "table" if who is not None else "lines"
     escaped = escaped_formulas and not is_parquet
     reading = Reading((), separator, encoding, "", layout, as_it_stands=True, empty=True, memory=memory, spill=spill)
@@ -190,7 +204,18 @@ def read_published(
         lists = rows.lists("items" if layout == "lines" else _list_column(rows, column))
     if not len(lists.counts):
         raise BadInputError(f"{path}: there is no record in it; one line is one record")
-    return _counted(str(path), lists, [text if text is None or is_parquet else text.strip() for text in lists.texts])
+    texts = [text if text is None or is_parquet else text.strip() for text in lists.texts]
+    return replace(_counted(str(path), lists, texts), notices=notices)
+
+
+def _named_columns(path: Path, separator: str | None, encoding: str | None) -> tuple[str, str] | None:
+    """Name the columns of a file with one item per row; where they do not tell by their names, a line is a record."""
+    with opened_text(path, encoding) as stream:
+        first = stream.readline().strip()
+    if first == ",".join(LONG.values()):
+        return LONG["who"], LONG["item"]
+    rows = named_rows(path, encoding, separator)
+    return None if rows is None else (rows.who, rows.item)
 
 
 def _counted(origin: str, lists: CountedLists, texts: Sequence[str | None]) -> PublishedBaskets:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from sfumato.arrays import Counts
 from sfumato.configuration import check_whole
 from sfumato.engines import Reading
-from sfumato.engines.item_files import separator_of
+from sfumato.engines.items.files import separator_of
 from sfumato.errors import BadInputError
 from sfumato.evidence.counted import Source, blank_columns, open_published, open_source
 from sfumato.evidence.coverage import Coverage, Located

@@ -114,9 +114,11 @@ class LeavingMixed(LeavingItems):
         meanings, warnings = mixed_meanings(self.scales), mixed_cautions(release, candidate)
         alone = audit_of(release, candidate.requirement, drafts, self.escape_formulas)
         files, entries = self.files_written(drafts), len(self.names.legend)
-        outside = public_mixed_certificate(candidate, release, files, entries, alone, warnings, meanings)
+        promised = replace(candidate, requirement=self.promised(alone))
+        outside = public_mixed_certificate(promised, release, files, entries, alone, warnings, meanings)
         measures = self.scales.prepare(release.data).measure(release).values
-        inside = mixed_certificate(outside, release, candidate, self.origin, verdict, measures, warnings, meanings)
+        inside = mixed_certificate(outside, release, promised, self.origin, verdict, measures, warnings, meanings)
+        inside["for_your_eyes"]["required"] = str(candidate.requirement)
         return inside, outside
 
     def in_plain_words(self, outside: Mapping[str, Any]) -> PlainWords:
@@ -131,6 +133,15 @@ class LeavingMixed(LeavingItems):
             "sets": self.candidate.sets,
             "groups": verdict.groups,
         }
+
+    def promised(self, verdict: MixedAudit) -> MixedRequirement:
+        """Return the strongest requirement of the kind asked for that the file keeps.
+
+        What is promised of sensitive items stays as it was required: no file shows what people have.
+        """
+        data, wanted = self.release.data, self.candidate.requirement
+        by_sensitive = {name: own for name, own in verdict.by_sensitive.items() if name != data.column}
+        return wanted.strengthen(verdict.measures, by_sensitive)
 
     @property
     def suppressed(self) -> int:

@@ -10,6 +10,7 @@ from sfumato.mixed.anonymizers.recipe import MixedRecipe
 from sfumato.mixed.details import mixed_changes
 from sfumato.mixed.measures.scales import MixedMeasures, MixedScales
 from sfumato.mixed.mixed_table import MixedTable
+from sfumato.mixed.policy import MixedRequirement
 from sfumato.mixed.release import MixedRelease
 from sfumato.mixed.writing import mixed_names, write_mixed
 from sfumato.phrases import counted, wrapped
@@ -36,6 +37,8 @@ def single_mixed(data: MixedTable, recipe: MixedRecipe, target: Target, clock: C
     clock.end("write")
     formulas = written_formulas(files[:1], target.escape_formulas)
     notices = [*data.notices, *formula_notice(formulas, target.escape_formulas)]
+    shown = {name: own for name, own in measured.relational.by_sensitive.items() if name != data.column}
+    promised = recipe.requirement.strengthen(measured.values, shown)
     values = {
         "table": data.origin,
         "records": data.records,
@@ -46,6 +49,7 @@ def single_mixed(data: MixedTable, recipe: MixedRecipe, target: Target, clock: C
         "merging": str(recipe.merging),
         "sets": recipe.sets,
         "requirement": str(recipe.requirement),
+        "promise": str(promised),
         "groups": release.relational.groups,
         "changes": mixed_changes(release),
         "published_items": len(names.texts),
@@ -56,16 +60,17 @@ def single_mixed(data: MixedTable, recipe: MixedRecipe, target: Target, clock: C
         **clock.values(),
     }
     legends = [legend_line(file, len(names.legend)) for file in files[1:]]
-    return Single(files, notices, values, [*_lines(release, recipe, target.path), *legends, *_measured(data, measured)])
+    told = [*_lines(release, promised, target.path), *legends, *_measured(data, measured)]
+    return Single(files, notices, values, told)
 
 
-def _lines(release: MixedRelease, recipe: MixedRecipe, path: Path) -> list[str]:
+def _lines(release: MixedRelease, promised: MixedRequirement, path: Path) -> list[str]:
     """Say what was written and what it achieves."""
     data = release.data
     rows, groups = counted(release.records, "record"), counted(release.relational.groups, "group")
     lines = [
         f"Wrote {path}: {rows} in {groups}, with what is published of {len(data.baskets.items):,} items.",
-        f"In it {recipe.requirement.rule_in_words()}.",
+        f"In it {promised.rule_in_words()}.",
     ]
     if data.records > release.records:
         lines.append(f"Left out (suppressed): {counted(data.records - release.records, 'record')}.")
@@ -82,5 +87,5 @@ def _measured(data: MixedTable, measured: MixedMeasures) -> Sequence[str]:
         known=f"the quasi-identifiers and {known_in_words(2)} of",
         below=MixedScales().linking.below,
     )
-    said = sentences(measured.values, subject)
+    said = sentences(measured.values, subject, measured.relational.by_sensitive)
     return ["", f"Measured {ARROWS}:", *measure_lines(measured.values, said)]

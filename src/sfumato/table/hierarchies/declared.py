@@ -171,4 +171,17 @@ def read_hierarchies(path: Path) -> dict[str, Declared]:
         raise BadInputError(f"{path}: there is no such file or folder")
     content = parse_toml(read_text(path), str(path))
     content.pop("schema", None)
+    if isinstance(study := content.get("table"), Mapping) and "source" in study:
+        return _hierarchies_of_study(study, path)
     return {column: Filed(entry, str(path)) for column, entry in content.items()}
+
+
+def _hierarchies_of_study(table: Mapping[str, Any], path: Path) -> dict[str, Declared]:
+    """Return the hierarchies that a study declares for its table."""
+    given = read_hierarchies(path.parent / str(table["hierarchies"])) if "hierarchies" in table else {}
+    entries = {column: Filed(entry, str(path)) for column, entry in dict(table.get("hierarchy", {})).items()}
+    if not given and not entries:
+        raise BadInputError(
+            f"{path}: this study declares no hierarchy ([table.hierarchy.COLUMN]); leave the option out"
+        )
+    return given | entries

@@ -18,7 +18,7 @@ from sfumato.tradeoff.choice.exposure import shows_exact
 from sfumato.tradeoff.choice.robust import Resampler
 
 if TYPE_CHECKING:
-    from sfumato.tradeoff.map import Map
+    from sfumato.tradeoff.map import Map, Point
 
 EVEN = 1e-9
 """Counts that follow from measures are whole up to this share of them."""
@@ -36,12 +36,18 @@ def impossible(map_: Map, bound: Bound, judge: Resampler | None = None) -> str:
 
 def _most(map_: Map, judge: Resampler | None) -> Mapping[str, float]:
     """Return what all records in one group have of k and l: by the map, or by who has the table at hand."""
-    records = map_.about.get("records")
+    records, whole = map_.about.get("records"), _whole(map_)
     sizes = {} if records is None else {"k": records, "smallest_group": records}
-    for point in map_.points:
-        if point.is_baseline and not shows_exact(point) and point.measures.get("k") == records:
-            return {**{name: point.measures[name] for name in WHY if point.has([name])}, **sizes}
+    if whole is not None:
+        return {**{name: whole.measures[name] for name in WHY if whole.has([name])}, **sizes}
     return {**({} if judge is None else judge.whole()), **sizes}
+
+
+def _whole(map_: Map) -> Point | None:
+    """Return the trivial release that has all records in one group, where the map has it."""
+    records = map_.about.get("records")
+    trivial = (point for point in map_.points if point.is_baseline and not shows_exact(point))
+    return next((point for point in trivial if point.measures.get("k") == records), None)
 
 
 def _too_few_records(map_: Map, bound: Bound, most: float) -> str:
@@ -52,10 +58,8 @@ def _too_few_records(map_: Map, bound: Bound, most: float) -> str:
 
 
 def _too_few_values(map_: Map, bound: Bound, most: float) -> str:
-    return (
-        f"No release of this table can have {bound}: {_column(map_)} has {counted(int(most), 'different value')}. "
-        f"{_instead(map_)}"
-    )
+    values = counted(int(most), "different value")
+    return f"No release of this table can have {bound}: {_column(map_, bound.measure)} has {values}. {_instead(map_)}"
 
 
 def _too_common(map_: Map, bound: Bound, most: float) -> str:
@@ -63,51 +67,49 @@ def _too_common(map_: Map, bound: Bound, most: float) -> str:
     common = round(records / most)
     kept = floor((records - common) / (bound.value - 1) + EVEN) if isfinite(bound.value) else 0
     gone = common - kept
-    column = _commonest(map_)
+    column = _column(map_, bound.measure)
     return (
         f"No release of this table can have {bound} unless at least {counted(gone, 'record')} "
         f"({percent(gone / records)}) are left out: {percent(common / records)} of the {records:,} records have the "
-        f"same value of {repr(column) if column else _column(map_)}, so in some group of every release that keeps them "
-        f"at least that share has it, and a guess is right that often. {_finer(map_, column)}{_instead(map_)}"
+        f"same value of {column}, so in some group of every release that keeps them at least that share has it, and a "
+        f"guess is right that often. {_finer(map_, column)}{_instead(map_)}"
     )
 
 
 def _too_uneven(map_: Map, bound: Bound, most: float) -> str:
     return (
-        f"No release of all records of this table can have {bound}: the values of {_column(map_)} are so uneven that "
-        f"even all records in one group have {ceil(100 * most) / 100:g} at most. {_instead(map_)}"
+        f"No release of all records of this table can have {bound}: the values of {_column(map_, bound.measure)} are "
+        f"so uneven that even all records in one group have {ceil(100 * most) / 100:g} at most. {_instead(map_)}"
     )
 
 
-def _column(map_: Map) -> str:
-    """Name the sensitive column; of several it is that which is the worst."""
+def _column(map_: Map, measure: str) -> str:
+    """Name the sensitive column; of several that which has the least, as far as it is known of each."""
+    whole = _whole(map_)
+    known = {} if whole is None else {name: own[measure] for name, own in whole.by_sensitive.items() if measure in own}
+    if known:
+        return f"'{min(known, key=lambda name: known[name])}'"
     names = [f"'{name}'" for name in map_.about.get("sensitive", ())]
     return names[0] if len(names) == 1 else f"one of {listed(names)}" if names else "the sensitive column"
 
 
-def _commonest(map_: Map) -> str:
-    """Name the sensitive column whose commonest value most records have, if the map says which it is."""
-    shares: Mapping[str, float] = map_.about.get("commonest", {})
-    return max(shares, key=shares.__getitem__) if shares else ""
-
-
 def _finer(map_: Map, column: str) -> str:
     """Explain how to repair a column whose commonest value is an interval that was made automatically."""
-    declared = getattr(getattr(map_.study, "table", None), "hierarchy", {}).get(column)
+    declared = getattr(getattr(map_.study, "table", None), "hierarchy", {}).get(column[1:-1])
     entry = declared.content if isinstance(declared, Filed) else declared
     if not isinstance(entry, Mapping) or entry.get("type") != "numeric" or not entry.get("observed"):
         return ""
     return (
-        f"The intervals of '{column}' were made automatically: give it others in the study, such as edges near its "
+        f"The intervals of {column} were made automatically: give it others in the study, such as edges near its "
         "quantiles (under [table.hierarchy]), and explore again. "
     )
 
 
 def _instead(map_: Map) -> str:
     return (
-        "What a publisher does then: leave that column out (declare it as an identifier, which is dropped) and publish "
-        "the others; or tell its totals alone, in a sentence; or decide, and write down, that its commonest value "
-        "needs no protection, and give a bound of your own; or hand it over by contract (--for partner)."
+        "What a publisher does then: leave that column out (give it no role) and publish the others; or tell its "
+        "totals alone, in a sentence; or decide, and write down, that its commonest value needs no protection, and "
+        "give a bound of your own; or hand it over by contract (--for partner)."
     )
 
 

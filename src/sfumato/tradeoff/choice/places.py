@@ -1,11 +1,12 @@
 """The place of one measure of a release on the scale from publishing nothing (0 %) to the original (100 %).
 
-The ends are the trivial release without quasi-identifiers (of baskets, one item in place of all) and the original.
+The ends are the trivial release without quasi-identifiers and the original; of counts of items, an empty file and the
+original.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 from typing import TYPE_CHECKING
@@ -26,6 +27,27 @@ class Place:
     reason: str = ""
 
 
+COUNT_ERRORS: Mapping[str, Callable[[float], float]] = {
+    "are": float,
+    "query_utility": lambda utility: 1 / utility if utility else inf,
+    "bounded_utility": lambda utility: 1 / utility - 1 if utility else inf,
+    "joint_query_error": float,
+}
+"""Measures of how far counts of items are from the truth, and the mean relative error that each stands for.
+
+Publishing nothing is an empty file here, which answers 0 to every question: an error of 1.
+"""
+
+
+def usefulness(error: float) -> float:
+    """Return the usefulness of counts with a mean relative error: 1 where exact, 0 as an empty file, below 0 if worse.
+
+    >>> usefulness(0.0), usefulness(0.25), usefulness(1.0), usefulness(4.0), usefulness(inf)
+    (1.0, 0.75, 0.0, -0.75, -1.0)
+    """
+    return 1 - error if error <= 1 else 1 / error - 1
+
+
 def ends(points: Sequence[Point], names: Sequence[str]) -> tuple[list[Point], list[Point]]:
     """List the trivial releases that hide quasi-identifiers, and the originals, of which these measures are known."""
     known = [point for point in points if point.is_baseline and point.has(names)]
@@ -37,6 +59,8 @@ def place(map_: Map, name: str, point: Point) -> Place:
     """Find the place of one measure of a point between the ends of its map."""
     if not point.has([name]):
         return Place(None, f"{name} is not measured of this release")
+    if name in COUNT_ERRORS:
+        return Place(usefulness(COUNT_ERRORS[name](point.measures[name])))
     trivial, original = ends(map_.baselines, [name])
     if not trivial or not original:
         missing = "the trivial release" if not trivial else "the original"

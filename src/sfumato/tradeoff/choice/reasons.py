@@ -75,7 +75,7 @@ def kept(share: KeptShares) -> str:
 
 
 def _share(share: float) -> str:
-    return f"{100 * share:.0f} %" if abs(share) < 0.005 or share > 0 else f"less than none ({100 * share:.0f} %)"
+    return f"{100 * share + 0.0:.0f} %"
 
 
 def knee(curve: Curve, scale: Scale, point: Point, others: Sequence[Point], strongest: bool = True) -> str:
@@ -102,34 +102,39 @@ def _ends(scale: Scale) -> str:
 
 def firm(scale: Scale, point: Point, first: Point, left: Mapping[str, float | None]) -> str:
     """Say that of near-equal knees one loses less than the first when the table is resampled."""
-    mine, other = (f"{100 * (left[each.id] or 0):.1f} %" for each in (point, first))
+    mine, other = (f"{100 * (left[each.id] or 0):.1f}" for each in (point, first))
     return (
         f"It is as good a knee of the whole frontier of {listed(scale.axes)} as {first.id}, within "
         f"{percent(NEAR_EQUAL, 3)}: it keeps {kept(scale.kept(point))}, {first.id} {kept(scale.kept(first))} "
         f"({_ends(scale)}). But it "
         f"loses less when the table is resampled: in all but the worst {percent((1 - MIDDLE) / 2, 3)} of the resamples "
-        f"it keeps {mine} more of the utility than of the risk, {first.id} {other}."
+        f"its share of the utility minus its share of the risk is at least {mine} percentage points, that of "
+        f"{first.id} {other}."
     )
 
 
 def interval(resampled: Resampled, point: Point) -> list[str]:
     """Say what a point measures on resampled tables, and what is not known of it."""
     intervals = resampled.intervals.get(point.id, {})
+    within = {name: ends for name, ends in intervals.items() if ends[0] <= point.measures[name] <= ends[1]}
     parts = [
         f"{name} between {' and '.join(both(*ends)) if ends[0] != ends[1] else number(ends[0])} "
         f"(here {number(point.measures[name])})"
-        for name, ends in intervals.items()
+        for name, ends in within.items()
     ]
-    outside = any(not ends[0] <= point.measures[name] <= ends[1] for name, ends in intervals.items())
-    beside = (
-        " A resampled table repeats some records and lacks others, so its groups are less even: read how wide these "
-        "stretches are, not where they lie."
-    )
-    text = (
+    wide = [
+        f"{name} varies by {number(high - low)} (here {number(point.measures[name])})"
+        for name, (low, high) in intervals.items()
+        if name not in within
+    ]
+    tables = (
         f"In {percent(MIDDLE, 3)} of {resampled.resamples:,} resampled tables (as many records, drawn with replacement "
-        f"and recoded in the same way; seed {resampled.seed}) it has {listed(parts)}.{beside if outside else ''}"
+        f"and recoded in the same way; seed {resampled.seed})"
     )
-    return [*([text] if parts else []), *([resampled.note] if resampled.note else [])]
+    texts = [f"{tables} it has {listed(parts)}."] if parts else []
+    if wide:  # a resampled table repeats some records, so that its groups are less even than those of the table
+        texts.append(f"{'There' if parts else tables} {listed(wide)}.")
+    return [*([" ".join(texts)] if texts else []), *([resampled.note] if resampled.note else [])]
 
 
 def other_ways(ways: Mapping[str, Sequence[Point]], by: str, point: Point, axes: tuple[str, str]) -> list[str]:
@@ -278,12 +283,13 @@ def unusual(bound: Bound) -> str:
 
 def warnings(point: Point) -> list[str]:
     """Say what else a person should know before publishing this point, besides what it shows."""
-    if not point.is_baseline and point.measures.get("are", 0) > 1:
-        return [
-            f"Its average relative error of queries (are) is {number(point.measures['are'])}: an answer of 0 to every "
-            "query of the workload would be nearer to the truth, and gets 1."
-        ]
-    return []
+    errors = {name: point.measures.get(name, 0.0) for name in ("are", "joint_query_error")}
+    return [
+        f"Its mean relative error of counts ({name}) is {number(error)}: an answer of 0 to every query would be "
+        "nearer to the truth, and gets 1."
+        for name, error in errors.items()
+        if error > 1 and not point.is_baseline
+    ]
 
 
 # -- around it

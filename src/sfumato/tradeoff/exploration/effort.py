@@ -73,9 +73,14 @@ class Effort:
     threads: int
 
     @property
+    def told(self) -> dict[str, float]:
+        """What a program is told of it."""
+        return {"gigabytes": self.gigabytes, "threads": self.threads}
+
+    @property
     def in_words(self) -> str:
-        """Say it as an order of magnitude."""
-        return f"about {_time(self.seconds)} and {_rounded(self.gigabytes):,g} GB of memory"
+        """Say how much memory it takes. Seconds only order plans: how long a run takes, only a run tells."""
+        return f"about {_rounded(self.gigabytes):,g} GB of memory"
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,12 +183,3 @@ def _rounded(number: float) -> float:
     """Round to 1, 2 or 5 times a power of ten."""
     power = 10.0 ** floor(log10(number))
     return float(min((1, 2, 5, 10), key=lambda step: abs(log10(number / (step * power))))) * power
-
-
-def _time(seconds: float) -> str:
-    for unit, name in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
-        if seconds >= 1.5 * unit:
-            number = _rounded(seconds / unit)
-            return f"{number:,g} {name}{'' if number == 1 else 's'}"
-    number = _rounded(max(seconds, 1.0))
-    return f"{number:,g} second{'' if number == 1 else 's'}"

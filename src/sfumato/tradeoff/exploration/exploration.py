@@ -240,7 +240,6 @@ def table_facts(table: Table) -> dict[str, Any]:
         "dropped": table.dropped,
         "quasi": [quasi.name for quasi in table.cells.quasi],
         "sensitive": [sensitive.name for sensitive in table.cells.sensitive],
-        "commonest": {each.name: round(float(each.shares.max()), 6) for each in table.cells.sensitive},
     }
 
 
@@ -265,6 +264,7 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
         attacks = partial(with_attacks, prepared=prepared, releases=[release], again=again)
         values: dict[str, Any] = {
             "measures": dict(measured.values),
+            "by_sensitive": measured.of_columns,
             "worth": None if worth is None else {**asdict(worth), "verdict": worth.verdict},
         }
         assert isinstance(release, Release | RecordRelease)
@@ -321,6 +321,10 @@ def over_draws(mechanism: Mechanism, candidate: Candidate, prepared: Prepared) -
     values = {name: [draw[name] for draw in measured] for name in measured[0].values}
     combined = {
         "measures": {name: float(np.median(draws)) for name, draws in values.items()},
+        "by_sensitive": {
+            column: {name: float(np.median([draw.of_columns[column][name] for draw in measured])) for name in own}
+            for column, own in measured[0].of_columns.items()
+        },
         "intervals": {name: (min(draws), max(draws)) for name, draws in values.items()},
         "details": noisy_details(releases[0]) | pictured(measured[0]),
     }

@@ -70,6 +70,7 @@ POINT = fields(
     },
     {
         "reason": optional(text),
+        "by_sensitive": mapped(mapped(number_or_infinity)),
         "details": mapped(anything),
         "seconds": number,
         "worth": optional(fields(WORTH | {"verdict": one_of("better", "no better", "not shown")})),
@@ -105,7 +106,6 @@ FACTS = {
     "tree": flag,
     "column": text,
     "weights": mapped(number),
-    "commonest": mapped(number),
     "coarsened": mapped(fields({"values": whole(), "instead_of": whole()})),
     **dict.fromkeys(("records", "cells", "dropped", "distinct", "items", "occurrences"), whole()),
 }
@@ -180,15 +180,16 @@ def read_point(entry: Mapping[str, Any], candidate: Settings) -> Point:
     values = {field.name: entry[field.name] for field in dataclasses.fields(Point) if field.name in entry}
     intervals = {name: tuple(ends) for name, ends in from_plain(values.get("intervals", {})).items()}
     numbers = {name: from_plain(values.get(name, {})) for name in ("measures", "published")}
-    return Point(**{**values, **numbers, "candidate": candidate, "intervals": intervals})
+    columns = {name: from_plain(own) for name, own in values.get("by_sensitive", {}).items()}
+    return Point(**{**values, **numbers, "by_sensitive": columns, "candidate": candidate, "intervals": intervals})
 
 
 def point_values(point: Point) -> dict[str, Any]:
     """Write a point as values: its candidate in the texts that `candidate_of` of a study reads back, then the rest."""
     values = {field.name: getattr(point, field.name) for field in dataclasses.fields(point)}
     del values["id"], values["candidate"]
-    for name in ("brought", "refused", "least"):
-        if values[name] is None or values[name] == "":
+    for name in ("brought", "refused", "least", "by_sensitive"):
+        if values[name] in (None, "", {}):
             del values[name]
     candidate = {name: getattr(point, name) for name in ("anonymizer", "form", "requirement", "parameters")}
     return {"id": point.id, **candidate, **values, "words": point.words, "family": point.family}

@@ -20,6 +20,7 @@ from sfumato.engines import Engine, Frame
 from sfumato.engines.places import seen_from, split_table
 from sfumato.errors import BadInputError
 from sfumato.measures import UniformReader
+from sfumato.phrases import counted
 from sfumato.quiet import Quiet
 from sfumato.release import check_targets, staged
 from sfumato.table import Cells, Guess, TableDeclaration, bundled, guess
@@ -253,11 +254,12 @@ class Draft(Quiet):
         yield ends
 
     def timing(self) -> list[str]:
-        """Say how long the first map takes, and what was left out of it."""
+        """Say what the first map takes, and what was left out of it."""
         effort, left_out = self.first.effort, self.first.left_out
         lines = []
         if effort is not None:
-            lines = [f"Exploring this takes {effort.in_words}, on {effort.threads} cores that nobody else uses."]
+            many = counted(len(self.first.candidates), "release")
+            lines = [f"Exploring this makes {many} and takes {effort.in_words}."]
         return [*lines, *(f"Left out: {what}." for what in left_out)]
 
 

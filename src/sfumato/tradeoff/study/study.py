@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 NOTHING = requirement("k-anonymity k=1")
-TABLE_FACTS = ("digest", "records", "cells", "dropped", "quasi", "sensitive", "commonest")
+TABLE_FACTS = ("digest", "records", "cells", "dropped", "quasi", "sensitive")
 """What `points.json` keeps of a table, whatever stands beside it."""
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
 from sfumato.configuration import check_options, described
+from sfumato.engines.items.layouts import find_rows
 from sfumato.engines.places import beside, seen_from
 from sfumato.errors import BadInputError
 from sfumato.process.memory import read_size
@@ -15,9 +16,9 @@ from sfumato.table.bundled import check_named
 from sfumato.tradeoff.study.texts import known_keys, option_words, section_entries
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.files.bundled import BASKETS, load_baskets
-from sfumato.transactions.files.reading import read_baskets, with_tree
+from sfumato.transactions.files.reading import is_text_of_items, read_baskets, with_tree
 from sfumato.transactions.files.trees import is_classification
-from sfumato.vocabulary import BASKET_SOURCE, COLUMN, ENCODING, ID, ITEM, MEMORY, SEPARATOR, SPILL, TREE
+from sfumato.vocabulary import BASKET_SOURCE, COLUMN, ENCODING, ID, ITEM, LINES, MEMORY, SEPARATOR, SPILL, TREE
 
 FILES = ("source", "tree")
 
@@ -74,6 +75,7 @@ class BasketsDeclaration(ItemFiles):
     item: Annotated[str | None, ITEM] = None
     column: Annotated[str | None, COLUMN] = None
     separator: Annotated[str | None, SEPARATOR] = None
+    lines: Annotated[bool | None, LINES] = None
     tree: Annotated[str | None, TREE] = None
     encoding: Annotated[str | None, ENCODING] = None
     memory: Annotated[str | None, MEMORY] = None
@@ -102,11 +104,22 @@ class BasketsDeclaration(ItemFiles):
             item=self.item,
             column=self.column,
             separator=self.separator,
+            lines=bool(self.lines),
             encoding=self.encoding,
             tree=self.tree,
             memory=self.memory,
             spill=self.spill,
         )
+
+    def with_columns(self) -> Self:
+        """Return the same declaration with the columns by which a text file of one item per row is recognised."""
+        if self.is_bundled or self.lines or not is_text_of_items(self.source, self.id, self.column):
+            return self
+        rows = find_rows(Path(self.source), self.encoding, self.separator)
+        if rows is None:
+            return self
+        separator = rows.separator if rows.separator == " " else self.separator
+        return replace(self, id=rows.who, item=rows.item, separator=separator)
 
     def options(self) -> list[str]:
         """Write what the command line needs to open the same baskets."""

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from sfumato.arrays import Codes, Counts
 from sfumato.engines import CountedLists, Engine, Reading, open_rows
+from sfumato.engines.items.layouts import ItemRows, find_rows
 from sfumato.engines.protocol import SourceLayout
 from sfumato.engines.text_files import JSON, PARQUET
 from sfumato.errors import BadInputError
@@ -21,7 +22,10 @@ from sfumato.transactions.baskets import Baskets, baskets_of, counted_baskets, r
 from sfumato.transactions.files.trees import read_tree
 
 SHOWN = 8
-"""How many columns a notice names."""
+"""How many columns, or items, a notice names."""
+
+EXAMPLE = "One of the sets that were read: "
+"""How a notice begins that shows what somebody has."""
 
 
 def read_baskets(
@@ -31,6 +35,7 @@ def read_baskets(
     item: str | None = None,
     column: str | None = None,
     separator: str | None = None,
+    lines: bool = False,
     encoding: str | None = None,
     tree: Hierarchy | Path | str | None = None,
     memory: str | None = None,
@@ -40,16 +45,25 @@ def read_baskets(
 
     With `who` and `item`: rows of a table, one per item, with the column that says whose it is. With `column`, or from
     a Parquet or JSON file: lists of items. Otherwise text, one basket per line, items separated by `separator` (found
-    out if not given: tab, semicolon, comma, else blanks). `tree` is a hierarchy over the items or a level table. Beyond
-    `memory` (`"4GB"`) an engine counts on disk, in a private folder of `spill`.
+    out if not given: tab, semicolon, comma, else blanks); a text with a header and one item per row is recognised, and
+    refused where that is unsure. `lines` says that every line is a basket, whatever it looks like. `tree` is a
+    hierarchy over the items or a level table. Beyond `memory` (`"4GB"`) an engine counts on disk, in a private folder
+    of `spill`.
     """
     if (who is None) != (item is None):
         raise BadInputError("rows of items need both columns: who has it (--id) and the item (--item)")
+    if lines and (who is not None or column is not None):
+        raise BadInputError("--lines says that every line is a basket; leave out --id, --item and --column, or --lines")
     is_file = isinstance(source, str | Path)
-    reading = Reading(encoding=encoding, empty=True, memory=memory, spill=spill)
-    in_text = is_file and who is None and column is None and Path(source).suffix.lower() not in (*JSON, *PARQUET)
-    if in_text:
-        rows = open_rows(source, replace(reading, delimiter=separator, layout="lines"))
+    reading = Reading(encoding=encoding, empty=True, memory=memory, spill=spill, delimiter=separator)
+    in_text = is_text_of_items(source, who, column)
+    found = find_rows(Path(source), encoding, separator) if in_text and not lines else None
+    if found is not None:
+        rows = open_rows(source, replace(reading, delimiter=found.separator, header=True, notations=False))
+        baskets = _from_table(rows, found.who, found.item, None)
+        baskets = replace(baskets, notices=(*_recognised(baskets, found), *baskets.notices))
+    elif in_text:
+        rows = open_rows(source, replace(reading, layout="lines", every_line=lines))
         baskets = _counted(rows.lists("items"), rows.origin, "line", "items")
     elif is_file or isinstance(source, pa.Table) or hasattr(source, "__arrow_c_stream__"):
         origin = "" if is_file else "the frame"
@@ -60,6 +74,24 @@ def read_baskets(
         baskets = baskets_of(source)
         return with_tree(baskets, tree)
     return with_tree(replace(baskets, notices=(*rows.notices, *baskets.notices)), tree)
+
+
+def is_text_of_items(source: Any, who: str | None, column: str | None) -> bool:
+    """Say whether a source is a text file of which nobody says where its items are."""
+    is_file = isinstance(source, str | Path)
+    return is_file and who is None and column is None and Path(source).suffix.lower() not in (*JSON, *PARQUET)
+
+
+def _recognised(baskets: Baskets, rows: ItemRows) -> tuple[str, str]:
+    """Say that a file has one item per row, and show a set of it."""
+    chosen = int(np.argmax((baskets.lengths > 1) & (baskets.lengths <= SHOWN)))
+    example = ", ".join(baskets.basket(chosen)[:SHOWN]) + (", ..." if baskets.lengths[chosen] > SHOWN else "")
+    read = (
+        f"{baskets.origin}: read as a table of one item per row: the items in {rows.item!r} with the same {rows.who!r} "
+        f"are one set ({baskets.size:,} sets of {len(baskets.items):,} items). If that is wrong, name the columns "
+        "(--id, --item), or say that every line is a set of items (--lines)"
+    )
+    return read, f"{EXAMPLE}{{{example}}}"
 
 
 def with_tree(baskets: Baskets, tree: Hierarchy | Path | str | None) -> Baskets:

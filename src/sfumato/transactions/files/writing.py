@@ -18,7 +18,7 @@ from pathlib import Path
 
 from sfumato.configuration import check_choice
 from sfumato.engines.formulas import check_escaping
-from sfumato.engines.item_files import write_lists
+from sfumato.engines.items.files import write_lists
 from sfumato.engines.places import input_files
 from sfumato.errors import BadInputError
 from sfumato.release import Format, check_targets, format_of, staged

@@ -22,7 +22,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from sfumato.configuration import Configured, Option
-from sfumato.engines.item_files import numbered_lines, split_line
+from sfumato.engines.items.files import numbered_lines, split_line
 from sfumato.errors import BadInputError
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.measures.expectation import Expectation, expectation

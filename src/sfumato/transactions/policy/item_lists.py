@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from sfumato.engines.item_files import numbered_lines, separator_of, split_line
+from sfumato.engines.items.files import numbered_lines, separator_of, split_line
 from sfumato.errors import BadInputError
 from sfumato.table import Hierarchy
 from sfumato.transactions.baskets import Baskets, items_in_words

@@ -8,8 +8,10 @@ records or in none.
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
+from math import isfinite
 from typing import Annotated, ClassVar, Literal
 
 from sfumato.configuration import Configured, Option
@@ -42,12 +44,25 @@ class BasketRequirement(Configured, ABC):
         """The requirement as everybody may know it: files are not called by their names."""
         return self
 
+    def strengthen(self, measures: Mapping[str, float]) -> BasketRequirement:
+        """Return the strongest requirement of this kind that a file with these measures keeps; by default itself."""
+        return self
+
     def rule_in_words(self) -> str:
         """Say what it promises."""
         return str(self)
 
     def _finding(self) -> str:
         return f"finds at least {counted(self.k, 'record')} that fit{'s' if self.k == 1 else ''}, or none"
+
+
+def at_least(k: int, fewest: float) -> int:
+    """Return the number of records that fit at least; what no record fits says nothing of it.
+
+    >>> at_least(5, 28.0), at_least(5, float("inf"))
+    (28, 5)
+    """
+    return max(k, int(fewest)) if isfinite(fewest) else k
 
 
 def known_in_words(m: int) -> str:
@@ -74,6 +89,10 @@ class KMAnonymity(BasketRequirement):
     m: Annotated[int, Option("How many items of a person may be known.", least=1)]
     name: ClassVar[str] = "km-anonymity"
     example: ClassVar[str | None] = "km-anonymity k=5 m=2"
+
+    def strengthen(self, measures: Mapping[str, float]) -> BasketRequirement:
+        """Take the fewest records that fit; `measures` are those of an attacker who knows m items."""
+        return replace(self, k=at_least(self.k, measures.get("least_support", 0.0)))
 
     def rule_in_words(self) -> str:
         """Say what it promises."""

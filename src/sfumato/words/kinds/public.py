@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sfumato.tradeoff import Map, Point
+from sfumato.tradeoff.public import PublicStudy
 from sfumato.tradeoff.study.explorable import Explorable
 from sfumato.words.sentences import Subject
 
@@ -29,9 +30,17 @@ PUBLIC = [
 """What must be known to read the public numbers."""
 
 
+EMPTY = (
+    "An empty answer",
+    "Counts of items that are off by 100 % or more on average are no nearer to the truth than an empty file, which "
+    "answers 0 to every query.",
+)
+
+
 def meanings(map_: Map) -> list[tuple[str, str]]:
     """List what must be known to read the public numbers."""
-    return PUBLIC
+    of_items = isinstance(map_.study, PublicStudy) and map_.study.studied in ("baskets", "items")
+    return [*PUBLIC, EMPTY] if of_items else PUBLIC
 
 
 def subject(map_: Map) -> Subject:

@@ -179,11 +179,16 @@ def _attack(map_: Map) -> str:
     }[attack.kind]
     whom = "everybody" if attack.top == 1 else f"the {percent(attack.top, 3)} of the people he is surest of"
     both = ("attack_accuracy", "empirical_breach")
-    known = [point for point in map_.points if point.has(both) and point.measures["attack_accuracy"] > 0]
-    beside = ""
-    if known and len(map_.about.get("sensitive", ())) == 1:
-        accuracy, breach = (known[0].measures[name] for name in both)
-        beside = f", which is right for {percent(accuracy / (1 + breach), 3)}"
+    known = next((p for p in map_.points if p.has(both) and p.measures["attack_accuracy"] > 0), None)
+    columns = [] if known is None else subject(map_).of_columns(known.measures, known.by_sensitive)
+    rates = [
+        (about.column, percent(own["attack_accuracy"] / (1 + own["empirical_breach"]), 3))
+        for about, own in columns
+        if len(about.sensitive) == 1 and own.get("attack_accuracy") and "empirical_breach" in own
+    ]
+    several = len(rates) > 1
+    right = listed([f"{rate} ({name})" if several else rate for name, rate in rates])
+    beside = f", which is right for {right}" if rates else ""
     return (
         f"attack_accuracy lets an attacker who knows the quasi-identifiers learn from a release {learns} and guess the "
         f"sensitive value of {whom}; empirical_breach compares him with guessing the commonest value always{beside}."

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from sfumato.transactions.baskets import Baskets
+from sfumato.transactions.files.reading import EXAMPLE
+
 LONGEST = 24
 """Characters that are shown of a value."""
 
@@ -28,3 +31,8 @@ def _shape(character: str) -> str:
     if character.isalpha():
         return "X" if character.isupper() else "x"
     return character
+
+
+def notices_without_examples(baskets: Baskets) -> list[str]:
+    """List what was noticed while reading baskets, without the notice that shows one of them."""
+    return [notice for notice in baskets.notices if not notice.startswith(EXAMPLE)]

@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 from sfumato.pages.render import pieces
 from sfumato.pages.texts import t, texts
 
-STARTING = ("allow-programs", "allow-servers", "most-upload", "port", "add-user", "users")
+LIMITS = ("most-upload", "most-expanded", "most-memory", "most-seconds", "most-columns")
+STARTING = ("allow-programs", "allow-servers", "port", *LIMITS)
 """What only whoever starts the workbench can set."""
 
 TYPED = ("command", "question", "id", "maker")

@@ -25,7 +25,7 @@ from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.files.trees import is_classification
 from sfumato.transactions.study import BasketStudy
-from sfumato.workbench.data.masking import shown
+from sfumato.workbench.data.masking import notices_without_examples, shown
 from sfumato.workbench.data.opened import of_baskets, of_mixed
 from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.desk import Project
@@ -132,7 +132,7 @@ def _of(baskets: Baskets, plainly: bool) -> dict[str, Any]:
         ],
         "tree": _tree(baskets),
         "shown": plainly,
-        "notices": list(baskets.notices),
+        "notices": notices_without_examples(baskets),
     }
 
 

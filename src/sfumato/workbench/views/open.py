@@ -16,6 +16,7 @@ from starlette.responses import Response
 from sfumato.catalogue import Entry
 from sfumato.configuration import Option
 from sfumato.engines import Engine
+from sfumato.engines.items.layouts import are_ragged, field_counts, named_rows
 from sfumato.engines.protocol import KeepsOrder
 from sfumato.engines.text_files import DELIMITED, PARQUET
 from sfumato.errors import BadInputError
@@ -32,7 +33,7 @@ from sfumato.transactions.files.bundled import BASKETS
 from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.files.trees import is_classification
 from sfumato.workbench.data.items import OF_ITEMS, drafted_with_items, items_seen, with_items
-from sfumato.workbench.data.masking import shown
+from sfumato.workbench.data.masking import notices_without_examples, shown
 from sfumato.workbench.data.opened import of_baskets, of_rows
 from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.data.sources import NamedSource, files_under, give_again, source_of
@@ -51,15 +52,9 @@ SAMPLED = 8
 ITEMS = 12
 """Items that are shown of a basket."""
 
-LOOKED_AT = 100
-"""Lines of a text file that tell whether it holds sets of items."""
-
-LENGTHS = 4
-"""Lines of so many different lengths are sets of items; a table has one."""
-
 READ_AS: dict[str, tuple[str, ...]] = {
     "table": (*(name for name in READING if name not in ("engine", "memory", "spill")), "na"),
-    "baskets": ("id", "item", "column", "separator", "tree", "encoding"),
+    "baskets": ("id", "item", "column", "separator", "lines", "tree", "encoding"),
     "items": (*OF_ITEMS, *(name for name in READING if name not in ("engine", "memory", "spill")), "na"),
 }
 """By kind of data, what can be said of how they are read."""
@@ -201,7 +196,7 @@ def _few_baskets(baskets: Baskets, plainly: bool) -> dict[str, Any]:
         "items": len(baskets.items),
         "columns": [],
         "all_columns": [],
-        "notices": list(baskets.notices),
+        "notices": notices_without_examples(baskets),
         "rows": [[", ".join([*some, *rest])] for some, rest in zip(items, more, strict=True)],
         "shown": plainly,
     }
@@ -247,9 +242,11 @@ def guess_kind(source: NamedSource) -> tuple[Kind, str]:
     if name.endswith((".dat", ".basket")):
         return "baskets", t("open.why_ending", ending=Path(name).suffix)
     if name.endswith(DELIMITED) and not source.name.lower().endswith(".gz"):
-        lengths = _lengths(source.path)
-        if len(set(lengths)) >= LENGTHS or any(length > lengths[0] for length in lengths):  # no header is so short
-            return "baskets", t("open.why_lengths", shortest=min(lengths), longest=max(lengths))
+        counts = field_counts(source.path)
+        if are_ragged(counts):
+            return "baskets", t("open.why_lengths", shortest=min(counts), longest=max(counts))
+        if rows := named_rows(source.path):
+            return "baskets", t("open.why_rows", who=rows.who, item=rows.item)
     if name.endswith(PARQUET):
         nested = of_rows(TableDeclaration(source.text), "lists", _lists)
         if nested is not None:
@@ -261,18 +258,6 @@ def _lists(rows: Engine) -> Kind | None:
     """Say what a table is that has nothing but lists, or lists beside other columns; None where it has none."""
     lists = [rows.nested.get(name, "").endswith("[]") for name in rows.columns]
     return "baskets" if all(lists) else "items" if any(lists) else None
-
-
-def _lengths(path: Path) -> list[int]:
-    """Say how many fields each of the first lines has, whatever separates them."""
-    with path.open("rb") as file:
-        lines = [line.decode("utf-8", "replace").strip() for line, _ in zip(file, range(LOOKED_AT), strict=False)]
-    lines = [line for line in lines if line]
-    if not lines or any('"' in line for line in lines):
-        return []
-    marks: list[str | None] = [mark for mark in "\t;," if mark in "".join(lines)]
-    lengths = [[len(line.split(mark)) for line in lines] for mark in marks or [None]]
-    return next((each for each in lengths if len(set(each)) == 1 and each[0] > 1), lengths[0])
 
 
 # -- a project of it -------------------------------------------------------------------------------------------------

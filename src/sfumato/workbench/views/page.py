@@ -32,7 +32,6 @@ def page(template: str, call: Call, step: str = "", **values: Any) -> HTMLRespon
             t=t,
             texts=in_script(texts()),
             csrf=call.csrf,
-            who=call.who,
             step=step,
             steps=STEPS,
             project=project,

@@ -27,7 +27,8 @@ from sfumato.tradeoff.study.draft import ENOUGH_FOR_POPULATIONS
 from sfumato.tradeoff.study.first_map import CLOSE, DIVERSE, ENDS, Requirements, full_domain
 from sfumato.tradeoff.study.presets import with_preset
 from sfumato.tradeoff.study.study import Study
-from sfumato.transactions.study import BasketStudy, usual_study
+from sfumato.transactions.baskets import Baskets
+from sfumato.transactions.study import BasketStudy, first_study
 from sfumato.workbench.data.opened import of_table
 from sfumato.workbench.desk import Project
 from sfumato.workbench.errors import FieldError
@@ -124,10 +125,10 @@ def _block(makers: Sequence[str], wanted: Sequence[str], suppress: Sequence[floa
     }
 
 
-def basket_parts_for(study: BasketStudy, filled: int, wishes: Wishes) -> dict[str, Any]:
+def basket_parts_for(study: BasketStudy, baskets: Baskets, wishes: Wishes) -> dict[str, Any]:
     """Return the same for baskets: as many records as the recipient needs must fit what an attacker knows."""
-    sizes = [k for k in BASKET_SIZES[wishes.recipient] if k <= filled] or [1]
-    usual = usual_study(study.name, study.baskets, sizes, wishes.known)
+    sizes = [k for k in BASKET_SIZES[wishes.recipient] if k <= baskets.filled] or [1]
+    usual = first_study(study.name, study.baskets, baskets, sizes, wishes.known)
     content = tomlkit.parse(replace(usual, scales=replace(study.scales, known=wishes.known)).to_toml()).unwrap()
     return {"axes": list(study.axes), "scales": {"known": wishes.known}, "candidates": content["candidates"]}
 
@@ -137,11 +138,11 @@ def mixed_parts_for(study: MixedStudy, table: Table, wishes: Wishes) -> dict[str
     asked = [_beside_items(text, table, wishes.known) for text in requirements(table, wishes)]
     sizes = [k for k in SIZES[wishes.recipient] if k <= table.cells.records] or [1]
     content = tomlkit.parse(usual_mixed(study.name, study.data, sizes, wishes.known).to_toml()).unwrap()
-    of_groups, common, *ends = content["candidates"]  # sets of a group's items, and those of one tree
+    of_groups, common, alone, *ends = content["candidates"]  # sets of a group's items, of one tree; items alone
     return {
         "axes": list(study.axes),
         "scales": {"known": wishes.known},
-        "candidates": [*({**made, "requirements": asked} for made in (of_groups, common)), *ends],
+        "candidates": [*({**made, "requirements": asked} for made in (of_groups, common, alone)), *ends],
     }
 
 

@@ -144,8 +144,7 @@ def _parts(project: Project, chosen: Wishes) -> dict[str, Any]:
             study.data.table_as_read, f"wishes {chosen}", lambda table: mixed_parts_for(study, table, chosen)
         )
     elif isinstance(study, BasketStudy):
-        filled = of_baskets(study.baskets, "filled", lambda baskets: baskets.filled)
-        parts = basket_parts_for(study, filled, chosen)
+        parts = of_baskets(study.baskets, f"wishes {chosen}", lambda baskets: basket_parts_for(study, baskets, chosen))
     else:
         assert isinstance(study, Study)
         parts = of_table(study.table, f"wishes {chosen}", lambda table: parts_for(study, table, chosen))
@@ -194,5 +193,5 @@ ENDPOINTS = (
     Endpoint("GET", "/projects/{project}/wishes", "Shows what can be wished for.", wishes),
     Endpoint("GET", "/api/projects/{project}/wishes", "Says what can be wished for, and what was.", wishes_values),
     Endpoint("POST", "/api/projects/{project}/wishes", "Writes wishes into the study.", wish, Wanted),
-    Endpoint("GET", "/api/projects/{project}/estimate", "Says how long exploring the study takes.", estimate),
+    Endpoint("GET", "/api/projects/{project}/estimate", "Says what exploring the study takes.", estimate),
 )

@@ -16,11 +16,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from sfumato.engines.formulas import escaped, is_formula, unescaped
+from sfumato.engines.items.layouts import SEPARATORS, without_header, without_marks
 from sfumato.engines.protocol import Reading
 from sfumato.engines.text_files import csv_line, existing_file, opened_text, wide_fields
 from sfumato.errors import BadInputError
 
-SEPARATORS = "\t;,"
 FIELD_SEPARATOR = ";"
 """What stands between the items of one field, in a text file that has other columns, too."""
 
@@ -28,18 +28,22 @@ LONG = {"who": "record", "item": "item"}
 """The columns of a file that has a row for every item, as those who read it name them."""
 
 
-def lines_of_items(path: Path, reading: Reading) -> pa.Array:
-    """Read one list of items per line; an empty line is a list without items."""
+def lines_of_items(path: Path, reading: Reading) -> tuple[pa.Array, tuple[str, ...]]:
+    """Read one list of items per line; an empty line is a list without items. Return also what was noticed."""
     mark = reading.delimiter
     if mark is not None and len(mark) != 1:
         raise BadInputError(f"a separator is one character, not {mark!r}")
+    notices: list[str] = []
     if reading.as_it_stands:
         lists = list(_published(path, reading))
     else:
         lines = [text for _, text in numbered_lines(path, reading.encoding)]
+        lines, notices = (lines, []) if reading.every_line else without_header(lines)
         mark = mark or separator_of(lines)
         lists = [split_line(line, mark) for line in lines]
-    return pa.array(lists, pa.list_(pa.string()))
+        lists, more = (lists, []) if reading.every_line else without_marks(lists)
+        notices += more
+    return pa.array(lists, pa.list_(pa.string())), tuple(f"{path}: {notice}" for notice in notices)
 
 
 def numbered_lines(path: Path, encoding: str | None = None) -> Iterator[tuple[int, str]]:
