@@ -239,14 +239,9 @@ def small_cells(draw, sensitive=(1, 2), attributes=3, rows=12):
 def table_of(cells):
     """What releases and scales read of a table."""
     sensitive = tuple(attribute.name for attribute in cells.sensitive)
+    roles = SimpleNamespace(sensitive=sensitive, person=None)
     return SimpleNamespace(
-        cells=cells,
-        roles=SimpleNamespace(sensitive=sensitive),
-        shared=(),
-        memberships=None,
-        grown=(),
-        ranges=None,
-        fine={},
+        cells=cells, roles=roles, why_no_persons=None, shared=(), memberships=None, grown=(), ranges=None, fine={}
     )
 
 

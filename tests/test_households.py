@@ -350,7 +350,8 @@ def test_anonymize_and_audit(tmp_path):
 
 def test_a_study_with_households_from_init_to_the_certificate(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rows = [{**{("household_id" if k == "home" else k): v for k, v in row.items()}} for row in PAIRS * 2]
+    rows = [{("household_id" if k == "home" else k): v for k, v in row.items()} for row in PAIRS * 2]
+    rows = [row | {"id": str(place)} for place, row in enumerate(rows)]
     write(tmp_path / "t.csv", rows)
     assert run("init", "t.csv")[0] == 0
     text = (tmp_path / "study.toml").read_text()

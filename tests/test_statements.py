@@ -143,7 +143,9 @@ def test_the_worst_group_is_said_before_the_average(walk):
     said = headlines(map_, point)[1].said
     for name in SENSITIVE:
         told = (
-            "everybody has the same" if worst[name] == 1 else f"{100 * worst[name]:.1f} % of the people have the same"
+            "all records have the same"
+            if worst[name] == 1
+            else f"{100 * worst[name]:.1f} % of the records have the same"
         )
         guess = next(place.start() for place in re.finditer(rf"[^.]* {name} [^.]*is right", said))
         assert said.index(f"{told} {name}") < guess

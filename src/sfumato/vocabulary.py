@@ -17,6 +17,12 @@ SENSITIVE = Option("Columns nobody should learn about a person.", takes="columns
 NEUTRAL = Option("Columns to publish as they are.", takes="columns")
 IDENTIFIER = Option("Columns that name a person: never published.", takes="columns")
 HOUSEHOLD = Option("The column that says who lives together: never published.", takes="column")
+PERSON = Option(
+    "The column that says whose record it is, where a person may have several: never published; groups are then "
+    "counted in different persons.",
+    takes="column",
+)
+ONE_RECORD_PER_PERSON = Option("Declares that every record is another person, although an identifier repeats.")
 HIERARCHIES = Option("A TOML file, or a folder of level tables <table>_hierarchy_<column>.csv.", takes="file")
 HIERARCHY = Option("Hierarchies of single columns, which come before those of the file or folder.", takes="hierarchies")
 WEIGHTS = Option(

@@ -39,7 +39,7 @@ from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
 from sfumato.configuration import parse
 from sfumato.errors import BadInputError
 from sfumato.release import Form, NoisyRelease, RecordRelease, Release
-from sfumato.requirements import Requirement, requirement
+from sfumato.requirements import KAnonymity, Requirement, requirement
 from sfumato.table import Columns, Table, as_table
 
 ANONYMIZERS: list[type[Anonymizer]] = [
@@ -121,7 +121,9 @@ def draw(
         known = ", ".join(kind.name for kind in (*MECHANISMS, *RECORD_MAKERS))
         raise BadInputError(f"{chosen.name} draws nothing; those that do are {known}")
     if isinstance(chosen, Mechanism):
-        return chosen.draw(as_table(table, columns))
+        data = as_table(table, columns)
+        chosen.check(data, KAnonymity(1), "generalization", 0.0)
+        return chosen.draw(data)
     if isinstance(chosen, Brought):
         return chosen.anonymize(as_table(table, columns), requirement("k-anonymity k=1"), chosen.form)
     return chosen.anonymize(as_table(table, columns), chosen.promised)

@@ -39,6 +39,7 @@ class Anatomy(Anonymizer):
 
     seed: Annotated[int | None, seed_option("Which records share a bucket.")] = None
     name: ClassVar[str] = "anatomy"
+    why_no_persons: ClassVar[str] = "it deals out records one by one, and two of a group may belong to one person"
     title: ClassVar[str] = "Anatomy, buckets of different values"
     effort: ClassVar[float] = 1.5
     dealing: ClassVar[str] = (

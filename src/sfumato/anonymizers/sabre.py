@@ -52,6 +52,7 @@ class Sabre(Anonymizer):
     ranges: OfRanges = "rounded"
     seed: Annotated[int | None, seed_option("Around which records groups are formed.")] = None
     name: ClassVar[str] = "sabre"
+    why_no_persons: ClassVar[str] = "it deals out records one by one, and two of a group may belong to one person"
     title: ClassVar[str] = "SABRE, every value in proportion"
     effort: ClassVar[float] = 3.0
     dealing: ClassVar[str] = (

@@ -65,6 +65,7 @@ class TopCoding(Anonymizer):
     )
     shows_exact: ClassVar[bool] = True
     treats_households_alike = True
+    counts_persons = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

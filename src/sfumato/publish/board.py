@@ -48,7 +48,13 @@ class Decision:
         """Raise where the release is not fit for its recipient: as the map measured it, or as it was `written`."""
         if self.recipient is None:
             return
-        if against := self.recipient.objections(self.point, {**self.point.measures, **(written or {})}):
+        against = self.recipient.objections(self.point, {**self.point.measures, **(written or {})})
+        if self.map_.study.unit == "persons" and self.map_.about.get("sensitive"):
+            raise InfeasibleError(
+                f"nobody knows whether point {self.point.id} is fit for {self.recipient.name}: what is learned of "
+                "sensitive values is not measured where persons are counted; leave out --for, or the sensitive columns"
+            )
+        if against:
             raise InfeasibleError(
                 f"point {self.point.id} is no release for {self.recipient.name} ({self.recipient.meaning}): "
                 f"{'; '.join(against)}. `sfumato choose DIR --for {self.recipient.name}` names one that is"

@@ -65,7 +65,15 @@ HIERARCHY = {
 }
 COARSE = {"fine": listed(listed(text)), "kinds": listed(CODE), "keep": CODE}
 COLUMN_ROLES = ("quasi", "sensitive", "neutral", "identifier")
-ROLES = fields(dict.fromkeys(COLUMN_ROLES, listed(text)), {"household": optional(text), "weights": mapped(number)})
+ROLES = fields(
+    dict.fromkeys(COLUMN_ROLES, listed(text)),
+    {
+        "household": optional(text),
+        "weights": mapped(number),
+        "person": optional(text),
+        "one_record_per_person": flag,
+    },
+)
 MAPPING = fields(
     {
         "requirement": text,
@@ -197,7 +205,14 @@ def mapping_from(content: Any, origin: str) -> Mapping:
         columns = content["roles"]
         quasi, sensitive, neutral, identifier = (tuple(columns[role]) for role in COLUMN_ROLES)
         roles = Roles(
-            quasi, sensitive, neutral, identifier, columns.get("household"), tuple(columns.get("weights", {}).items())
+            quasi,
+            sensitive,
+            neutral,
+            identifier,
+            columns.get("household"),
+            tuple(columns.get("weights", {}).items()),
+            columns.get("person"),
+            columns.get("one_record_per_person", False),
         )
         hierarchies = {name: _hierarchy(name, entry) for name, entry in content["hierarchies"].items()}
         wanted = requirement(content["requirement"])

@@ -192,6 +192,7 @@ class LeavingTable(Leaving):
         alone = read_alone(source, columns, release.form, parts, delimiter_of(self.path), escaped, strongest=True)
         public = public_meanings(candidate, release.table.missing, self.meanings)
         promised = with_stronger_parts(candidate.requirement, alone.asked, alone.kept)
+        promised = promised.by_persons if columns.unit == "persons" else promised
         outside = public_certificate(candidate, promised, columns, files, alone, warnings, public)
         asked = [str(part) for part in parts_on_the_file(release, promised)]
         for_publisher = certificate(
@@ -222,7 +223,8 @@ class LeavingTable(Leaving):
     def lines(self, verdict: Audit) -> Sequence[str]:
         """Say how much was published, and what was re-checked."""
         rows, groups = counted(self.release.assignment.records, "record"), counted(self.release.groups, "group")
-        checked = f"Re-checked on the written file: {self._promise(verdict)}"
+        counting = ", counting persons" if self.release.cells.persons is not None else ""
+        checked = f"Re-checked on the written file{counting}: {self._promise(verdict)}"
         first = [EXACT_RECORDS] if self.release.is_exact and self.release.histograms is not None else []
         assert isinstance(self.candidate.anonymizer, Anonymizer)
         ranges = self.candidate.anonymizer.ranges_of(self.release.table)
@@ -236,7 +238,7 @@ def columns_of(release: Release) -> ReleasedColumns:
     roles = release.table.roles
     sensitive = roles.sensitive if release.histograms is not None else ()
     ordered = tuple(name for name in sensitive if release.table.hierarchies[name].lists_values)
-    return ReleasedColumns(roles.quasi, sensitive, roles.neutral, roles.household, ordered, roles.weights)
+    return ReleasedColumns(roles.quasi, sensitive, roles.neutral, roles.household, ordered, roles.weights, roles.unit)
 
 
 def audited(release: Release, candidate: Candidate, drafts: list[Path], escape_formulas: bool = False) -> Audit:

@@ -24,6 +24,7 @@ from sfumato.quiet import Quiet
 from sfumato.release.frames import pandas_frame, polars_frame, typed
 from sfumato.release.writing import Format, RowLayout, format_of, placed, release_rows, write_release
 from sfumato.table import Assignment, Cells, Histograms, Points, Ranges, Table, distinct_rows
+from sfumato.table.persons import GroupPersons
 
 Form = Literal["generalization", "bucketization"]
 FORMS: tuple[Form, ...] = ("generalization", "bucketization")
@@ -126,6 +127,11 @@ class Grouped(Published):
         """How many records show each combination of published quasi-identifier texts."""
 
     @property
+    def group_persons(self) -> GroupPersons | None:
+        """The persons of every group; None where records are counted."""
+        return None
+
+    @property
     def groups(self) -> int:
         """The number of groups."""
         return len(self.sizes)
@@ -176,6 +182,13 @@ class Release(Grouped):
     def suppressed(self) -> int:
         """The number of records that are not published."""
         return self.cells.records - self.assignment.records
+
+    @cached_property
+    def group_persons(self) -> GroupPersons | None:
+        """The persons of every group; None where records are counted."""
+        if self.histograms is not None:
+            return self.histograms.persons
+        return self.cells.group_persons(self.assignment, self.groups)
 
     @property
     def is_exact(self) -> bool:

@@ -38,6 +38,8 @@ from sfumato.vocabulary import (
     MOST_CELLS,
     NA,
     NEUTRAL,
+    ONE_RECORD_PER_PERSON,
+    PERSON,
     QUASI,
     RANGES,
     SENSITIVE,
@@ -79,6 +81,8 @@ class TableDeclaration:
     sensitive: Annotated[tuple[str, ...], SENSITIVE] = ()
     neutral: Annotated[tuple[str, ...], NEUTRAL] = ()
     identifier: Annotated[tuple[str, ...], IDENTIFIER] = ()
+    person: Annotated[str | None, PERSON] = None
+    one_record_per_person: Annotated[bool, ONE_RECORD_PER_PERSON] = False
     household: Annotated[str | None, HOUSEHOLD] = None
     hierarchies: Annotated[str | None, HIERARCHIES] = None
     hierarchy: Annotated[Mapping[str, Declared], HIERARCHY] = field(default_factory=dict, repr=False)
@@ -160,4 +164,13 @@ class TableDeclaration:
         if self.is_bundled:
             usual = bundled.find(str(self.source))
             quasi, sensitive = quasi or usual.quasi, sensitive or usual.sensitive
-        return Roles(quasi, sensitive, self.neutral, self.identifier, self.household, tuple(self.weights.items()))
+        return Roles(
+            quasi,
+            sensitive,
+            self.neutral,
+            self.identifier,
+            self.household,
+            tuple(self.weights.items()),
+            self.person,
+            self.one_record_per_person,
+        )

@@ -39,6 +39,7 @@ class CutVector(Anonymizer):
     name: ClassVar[str] = "cut-vector"
     example: ClassVar[str | None] = 'cut-vector cuts="age=20|40, sex=@0"'
     treats_households_alike = True
+    counts_persons = True
     is_found: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -96,6 +96,7 @@ class FullDomain(Anonymizer):
     title: ClassVar[str] = "one level per column"
     effort: ClassVar[float] = 0.8
     treats_households_alike = True
+    counts_persons = True
     has_lattice: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -160,7 +161,7 @@ class FullDomain(Anonymizer):
     def _search(self, table: Table, requirement: Requirement, budget: int) -> LatticeSearch:
         cells = table.cells
         names = [quasi.name for quasi in cells.quasi]
-        lattice = lattice_of(cells, requirement.compile(cells.sensitive))
+        lattice = lattice_of(cells, requirement)
         weights = column_weights(self.weights, cells.quasi)
         lowest, highest = _limits(self.levels, names, lattice)
         aim = objective(lattice, budget, self.minimize, weights, self.aggregate)

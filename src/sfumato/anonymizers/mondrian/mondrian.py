@@ -35,6 +35,7 @@ from sfumato.anonymizers.mondrian.cut_kernels import (
     median_cut,
     only_sizes,
     problem_of,
+    side_admitted,
     sizes_admitted,
     spread_of,
     taken_left,
@@ -194,6 +195,16 @@ class Mondrian(Anonymizer):
     def treats_households_alike(self) -> bool:
         """Whether equal values stay together: strict cuts keep them so."""
         return self.mode == "strict"
+
+    @property
+    def counts_persons(self) -> bool:
+        """Whether equal records stay together, and nothing but the requirement ends cutting."""
+        return self.mode == "strict" and self.stop is None
+
+    @property
+    def why_no_persons(self) -> str:  # type: ignore[override]
+        """Say why it cannot count persons: where `stop` counts records, or relaxed cuts divide equal ones."""
+        return "stop counts records" if self.mode == "strict" else super().why_no_persons
 
     @property
     def decided_by(self) -> str | None:
@@ -386,6 +397,11 @@ def find_cut(
         codes, weights = code_weights(problem, cells, counts, widest, lo[widest], hi[widest])
         place, at_code, left = median_cut(codes, weights, size, relaxed)
         if not (sizes_admitted(problem.rules, left) and sizes_admitted(problem.rules, size - left)):
+            continue
+        if not (
+            side_admitted(problem, cells, widest, codes[place], True, left)
+            and side_admitted(problem, cells, widest, codes[place], False, size - left)
+        ):
             continue
         taken = taken_left(problem, cells, counts, widest, codes[place], at_code, state)
         if no_histograms:

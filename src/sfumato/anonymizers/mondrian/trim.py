@@ -21,6 +21,7 @@ from sfumato.anonymizers.mondrian.cut_kernels import (
     count_values,
     divide,
     domain_width,
+    side_admitted,
 )
 from sfumato.arrays import Codes, Counts
 from sfumato.kernels import kernel
@@ -124,7 +125,7 @@ def best_trim(
     histogram = np.empty(len(problem.rules.q), np.int64)
     left_histogram = np.empty(len(problem.rules.q), np.int64)
     size = count_values(problem, cells, counts, histogram)
-    admitted = group_admitted(problem.rules, histogram, size)
+    admitted = group_admitted(problem.rules, histogram, size) and side_admitted(problem, cells, 0, hi[0], True, size)
     mean = 0.0
     for a in range(d):
         if problem.may_cut[a]:
@@ -152,7 +153,10 @@ def best_trim(
                 rest = left_histogram if keep_left else histogram - left_histogram
                 if not group_admitted(problem.rules, rest, kept):
                     continue
-                if admitted and group_admitted(problem.rules, histogram - rest, removed):
+                if not side_admitted(problem, cells, a, codes[i], keep_left, kept):
+                    continue
+                alone = admitted and group_admitted(problem.rules, histogram - rest, removed)
+                if alone and side_admitted(problem, cells, a, codes[i], not keep_left, removed):
                     continue
                 best, best_code, best_left, best_removed = a, codes[i], keep_left, removed
                 best_gain, best_rate = gain, rate
