@@ -18,7 +18,7 @@ from sfumato.engines.formulas import check_escaping, formula_items, formula_noti
 from sfumato.measures import Measured, measure
 from sfumato.phrases import counted, wrapped
 from sfumato.publish.baskets.leaving_items import legend_line
-from sfumato.publish.cautions import unique_numbers
+from sfumato.publish.cautions import ends_of_single_records, unique_numbers
 from sfumato.publish.formulas import written_formulas
 from sfumato.publish.leaving import check_confirmed
 from sfumato.publish.noisy.publication import drawn_lines, drawn_values
@@ -173,6 +173,7 @@ def release_lines(
     if release.form == "bucketization":
         lines.append(f"{EXACT_VALUES} The size of a group is a bucket size, not k-anonymity.")
     lines += maker.account(release)
+    lines += [f"WARNING: {found}." for found in ends_of_single_records(release, maker.ranges_of(release.table))]
     if release.suppressed:
         lines.append(f"Left out (suppressed): {counted(release.suppressed, 'record')}.")
     if release.table.dropped:
