@@ -82,8 +82,9 @@ def cells_of_tables(draw, sensitive=(0, 2), attributes=3, rows=14, most_leaves=6
 def table_of(cells):
     """What a release reads of a table."""
     sensitive = tuple(attribute.name for attribute in cells.sensitive)
+    roles = SimpleNamespace(sensitive=sensitive, person=None)
     return SimpleNamespace(
-        cells=cells, roles=SimpleNamespace(sensitive=sensitive), shared=(), memberships=None, grown=(), fine={}
+        cells=cells, roles=roles, why_no_persons=None, shared=(), memberships=None, grown=(), ranges=None, fine={}
     )
 
 

@@ -392,7 +392,8 @@ def test_without_weights_a_population_makes_every_record_stand_for_equally_many(
 @given(st.data())
 def test_persons_with_several_records_are_counted_once_in_every_group(data):
     rows = data.draw(tables(most_missing=0))
-    ids = data.draw(st.lists(st.sampled_from([None, "p", "q", "r", "s"]), min_size=len(rows), max_size=len(rows)))
+    ids = data.draw(st.lists(st.sampled_from([None, "p1", "q2", "r3"]), min_size=len(rows), max_size=len(rows)))
+    rows, ids = [*rows, rows[0], rows[0], rows[-1]], [*ids, "p1", "p1", "q2"]
     own = checked(rows, columns={"id": ids}, identifier=["id"]).persons[0]
     persons = [name or i for i, name in enumerate(ids)]
     groups = {}

@@ -171,7 +171,7 @@ def test_every_checked_transformation_has_its_values(problem):
 @given(problems(), st.data())
 def test_rolled_up_groups_are_those_of_grouping_directly(problem, data):
     cells, requirement, _ = problem
-    lattice = lattice_of(cells, requirement.compile(cells.sensitive))
+    lattice = lattice_of(cells, requirement)
     levels, groups = lattice.zero, lattice.bottom
     while True:
         direct = groups_of(cells, levels)
@@ -397,7 +397,7 @@ def test_keys_of_many_wide_attributes_take_several_words():
     columns = {f"q{i:02}": rng.integers(0, 5000, 300) for i in range(9)}
     hierarchy = {"type": "numeric", "lower": 0, "upper": 4999, "intervals": [2500]}
     table = sfumato.read(pa.table(columns), quasi=list(columns), hierarchies=dict.fromkeys(columns, hierarchy))
-    lattice = lattice_of(table.cells, sfumato.KAnonymity(2).compile(()))
+    lattice = lattice_of(table.cells, sfumato.KAnonymity(2))
     assert lattice.bottom.keys.shape == (300, 3)
     levels = tuple([1, 2] * 4 + [1])
     assert sorted(lattice.roll_up(lattice.bottom, lattice.zero, levels).sizes) == sorted(

@@ -112,14 +112,14 @@ def test_an_unknown_name_is_an_error_that_lists_the_known_ones(text):
 @pytest.mark.parametrize(
     ("text", "key", "known"),
     [
-        ("k-anonymity k=3 m=4", "m", ["k"]),
+        ("k-anonymity k=3 m=4", "m", ["k", "share"]),
         ("l-diversity L=3 variant=distinct", "L", ["l", "variant", "c", "on"]),
         ("t-closeness t=0.2 metric=js", "metric", ["t", "distance", "on"]),
         ("delta-disclosure delta=1 present=x", "present", ["delta", "absent", "on"]),
         ("beta-likeness b=1", "b", ["beta", "variant", "on"]),
         ("alpha-k a=1", "a", ["alpha", "k", "on"]),
-        ("k-anonymity k=3 on=ill", "on", ["k"]),
-        ("k-anonymity k=3 name=x", "name", ["k"]),
+        ("k-anonymity k=3 on=ill", "on", ["k", "share"]),
+        ("k-anonymity k=3 name=x", "name", ["k", "share"]),
     ],
 )
 def test_an_unknown_key_is_an_error_that_lists_the_known_ones(text, key, known):

@@ -108,10 +108,10 @@ def test_sentences_of_a_table_are_what_counting_its_rows_says(clinic):
         groups[town][illness] += 1
     whole = Counter(rows["illness"])
     sizes = [sum(group.values()) for group in groups.values()]
-    assert said["k"] == f"Everybody shares their quasi-identifiers with {min(sizes) - 1} others or more."
-    assert said["prosecutor"] == f"The person who is easiest to find is found at most 1 time in {min(sizes)}."
+    assert said["k"] == f"Every record shares its quasi-identifiers with {min(sizes) - 1} other records or more."
+    assert said["prosecutor"] == f"The record that is easiest to find is found at most 1 time in {min(sizes)}."
     most = max(Fraction(max(group.values()), sum(group.values())) for group in groups.values())
-    assert said["l_frequency"] == f"In the worst group {float(100 * most)} % of the people have the same illness."
+    assert said["l_frequency"] == f"In the worst group {float(100 * most)} % of the records have the same illness."
     right = Fraction(sum(max(group.values()) for group in groups.values()), 8) - Fraction(max(whole.values()), 8)
     assert right == 0
     assert said["a_acc"].endswith("is right as often as without the quasi-identifiers.")
@@ -166,7 +166,7 @@ def test_the_scale_runs_from_publishing_nothing_to_the_original():
     assert [place(map_, "u_loss", end).share for end in ENDS] == [0, 1]
     found, learned, useful = headlines(map_, point)
     assert useful.said.startswith("80 % of the achievable usefulness is kept. ") and useful.measures == ("u_loss",)
-    assert (found.said, found.share) == ("The person who is easiest to find is found at most 1 time in 20.", 0.05)
+    assert (found.said, found.share) == ("The record that is easiest to find is found at most 1 time in 20.", 0.05)
     assert learned.said.endswith("their illness is right 31 times in 100, 13 without the data.")
     assert learned.measures == ("a_acc",) and learned.share == pytest.approx(0.13 + 0.18)
 
@@ -198,7 +198,7 @@ def test_headlines_of_noise_of_exact_values_and_of_nothing_sensitive():
     assert "noisy counts" in found.said and found.share is None and "finds" not in found.said
     assert learned.said.endswith("is right 26 times in 100, 13 without the data.")
     assert useful.said.startswith("It is less useful than publishing nothing.") and useful.share < 0
-    assert headlines(map_, exact)[0].said == "The person who is easiest to find is found for certain."
+    assert headlines(map_, exact)[0].said == "The record that is easiest to find is found for certain."
     bare = point_of("q", "mondrian", "generalization", "k-anonymity k=2", {}, "measured", None, {"prosecutor": 0.5})
     _, learned, useful = headlines(mapped(bare, about={"records": 9, "sensitive": []}), bare)
     assert learned.said.startswith("No column was declared sensitive") and useful.said == "Not measured."

@@ -17,6 +17,12 @@ SENSITIVE = Option("Columns nobody should learn about a person.", takes="columns
 NEUTRAL = Option("Columns to publish as they are.", takes="columns")
 IDENTIFIER = Option("Columns that name a person: never published.", takes="columns")
 HOUSEHOLD = Option("The column that says who lives together: never published.", takes="column")
+PERSON = Option(
+    "The column that says whose record it is, where a person may have several: never published; groups are then "
+    "counted in different persons.",
+    takes="column",
+)
+ONE_RECORD_PER_PERSON = Option("Declares that every record is another person, although an identifier repeats.")
 HIERARCHIES = Option("A TOML file, or a folder of level tables <table>_hierarchy_<column>.csv.", takes="file")
 HIERARCHY = Option("Hierarchies of single columns, which come before those of the file or folder.", takes="hierarchies")
 WEIGHTS = Option(
@@ -42,6 +48,10 @@ SPILL = Option("A folder for what does not fit into memory; by default the syste
 MOST_CELLS = Option(
     "Columns are coarsened until there are at most so many distinct combinations; by default what fits into memory.",
     least=1,
+)
+RANGES = Option(
+    "The finest ranges that a release may publish: rounded ends, or whole nodes of hierarchies (node); without it, "
+    "anonymizers choose.",
 )
 
 BASKET_SOURCE = Option("A file of sets of items (lines, rows or lists), or the name of bundled baskets.", takes="file")

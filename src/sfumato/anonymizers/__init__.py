@@ -39,7 +39,7 @@ from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
 from sfumato.configuration import parse
 from sfumato.errors import BadInputError
 from sfumato.release import Form, NoisyRelease, RecordRelease, Release
-from sfumato.requirements import Requirement, requirement
+from sfumato.requirements import KAnonymity, Requirement, requirement
 from sfumato.table import Columns, Table, as_table
 
 ANONYMIZERS: list[type[Anonymizer]] = [
@@ -100,7 +100,7 @@ def anonymize(
     >>> people = {"age": ["34", "36", "51", "58"], "illness": ["flu", "cold", "flu", "cold"]}
     >>> release = anonymize(pyarrow.table(people), "k-anonymity k=2", quasi=["age"], sensitive=["illness"])
     >>> sorted(release.frame()["age"].to_pylist())
-    ['34-36', '34-36', '51-58', '51-58']
+    ['30-39', '30-39', '50-59', '50-59']
     """
     chosen = anonymizer(maker) if isinstance(maker, str) else maker
     if not isinstance(chosen, Anonymizer):
@@ -121,7 +121,9 @@ def draw(
         known = ", ".join(kind.name for kind in (*MECHANISMS, *RECORD_MAKERS))
         raise BadInputError(f"{chosen.name} draws nothing; those that do are {known}")
     if isinstance(chosen, Mechanism):
-        return chosen.draw(as_table(table, columns))
+        data = as_table(table, columns)
+        chosen.check(data, KAnonymity(1), "generalization", 0.0)
+        return chosen.draw(data)
     if isinstance(chosen, Brought):
         return chosen.anonymize(as_table(table, columns), requirement("k-anonymity k=1"), chosen.form)
     return chosen.anonymize(as_table(table, columns), chosen.promised)

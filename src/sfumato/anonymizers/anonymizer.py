@@ -5,24 +5,40 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, get_args
 
 import numpy as np
 
-from sfumato.configuration import check_choice, check_number
+from sfumato.configuration import Option, check_choice, check_number
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release import FORMS, Form, Grouped, Release, bucketization, generalization
 from sfumato.release.maker import ReleaseMaker
 from sfumato.requirements import KAnonymity, Requirement
+from sfumato.requirements.person_values import refused_parts
 from sfumato.requirements.predicates import SIZE
-from sfumato.table import Assignment, Cells, Histograms, Table, ranges
+from sfumato.table import Assignment, Cells, Histograms, Ranges, Table, coarser, ranges
+from sfumato.table.table import AllowedRanges
+
+RANGES_MEANING = (
+    "How ranges are published: with the ends of numbers and dates rounded outward to the first level of the hierarchy, "
+    "as whole nodes, or `tight`: from the smallest to the largest value of the group's records."
+)
+RANGES_WORDS = {"node": "whole nodes of the hierarchies", "tight": "ranges with exact ends"}
+OfRanges = Annotated[Ranges, Option(RANGES_MEANING, words=RANGES_WORDS)]
+"""The option of an anonymizer that publishes the ranges of groups."""
 
 
 class Anonymizer(ReleaseMaker, ABC):
     """Makes releases. Its fields are its whole configuration: same configuration, same table, same release."""
 
+    why_no_persons: ClassVar[str] = "it may divide equal records among groups, and nobody knows whose records go where"
+    """Why persons cannot be counted in its groups, where they cannot."""
+
     dealing: ClassVar[str] = ""
     """Where its way of dealing records to groups can itself be reasoned from: what a certificate has to say of it."""
+
+    ranges: Any = "rounded"
+    """How ranges are published: an option of anonymizers that publish the ranges of groups."""
 
     def anonymize(
         self, table: Table, requirement: Requirement, form: Form = "generalization", suppress: float = 0.0
@@ -34,6 +50,8 @@ class Anonymizer(ReleaseMaker, ABC):
         """
         check_choice("form", form, FORMS)
         check_number("suppress", suppress, least=0, most=1)
+        check_persons(table, str(self), self.counts_persons, self.why_no_persons, form)
+        requirement.check_counting(table.roles.person)
         if form == "bucketization" and not table.roles.sensitive:
             raise BadInputError("a bucketization deals out sensitive values, and the table has none (--sensitive)")
         if form == "generalization" and table.shared and not self.treats_households_alike:
@@ -42,10 +60,25 @@ class Anonymizer(ReleaseMaker, ABC):
                 f"{', '.join(table.shared_names)}; with a household column use mondrian mode=strict or full-domain, or "
                 "--form bucketization"
             )
+        if form == "generalization" and table.ranges and self.ranges not in get_args(AllowedRanges):
+            raise BadInputError(
+                f"{self}: the table allows no finer ranges than {table.ranges}; leave out ranges={self.ranges}, or the "
+                "table's ranges (--ranges, ranges under [table] in a study)"
+            )
         release = self.release(table, requirement, form, int(suppress * table.cells.records + 1e-9))
         checked(release, requirement)
+        checked_values_of_persons(release, requirement)
         checked_households(release)
         return release
+
+    def ranges_of(self, table: Table) -> Ranges:
+        """Return how ranges of this table's numbers and dates are published: no finer than the table allows."""
+        return coarser(self.ranges if self.ranges in get_args(Ranges) else "tight", table.ranges)
+
+    @property
+    def counts_persons(self) -> bool:
+        """Whether it can count different persons in its groups: it never divides equal records among groups."""
+        return False
 
     @property
     def treats_households_alike(self) -> bool:
@@ -75,6 +108,20 @@ class Anonymizer(ReleaseMaker, ABC):
         """Make the release, leaving out at most `budget` records."""
 
 
+def check_persons(table: Table, maker: str, counts: bool, why_not: str, form: Form = "generalization") -> None:
+    """Raise where a table's records are not persons and nobody declared it, or where a maker cannot count persons."""
+    if table.why_no_persons is not None:
+        raise BadInputError(table.why_no_persons)
+    if table.roles.person is None or (counts and form == "generalization"):
+        return
+    if form == "bucketization":
+        maker, why_not = "a bucketization", "it deals out records, and two of a group may belong to one person"
+    raise BadInputError(
+        f"{maker} cannot count persons (--person {table.roles.person}): {why_not}; use mondrian, full-domain, "
+        "cut-vector or top-coding as a generalization"
+    )
+
+
 def checked(release: Grouped, requirement: Requirement) -> None:
     """Raise unless every group of the release, counted afresh from its assignment, satisfies the requirement.
 
@@ -84,14 +131,44 @@ def checked(release: Grouped, requirement: Requirement) -> None:
     parts: Sequence[Requirement] = requirement.parts
     if histograms is None:  # nothing sensitive is published: what is said of sizes remains
         requirement.compile(release.cells.sensitive)
-        histograms = Histograms((), release.quasi_counts, release.quasi_counts[:, None][:, :0])
-        parts = [KAnonymity(int(k)) for part in parts for kind, k, _ in part.rules() if kind == SIZE]
+        histograms = Histograms((), release.quasi_counts, release.quasi_counts[:, None][:, :0], release.group_persons)
+        parts = sizes_required(requirement)
     for part in parts:
         bad = (~part.admits(histograms)).nonzero()[0]
         if len(bad):
             raise InfeasibleError(
                 f"{len(bad):,} of {len(histograms):,} groups fail: {part.explain_failure(histograms, int(bad[0]))}"
             )
+
+
+def checked_values_of_persons(release: Release, requirement: Requirement) -> None:
+    """Raise unless what is required of sensitive values holds by persons, all records of each in one group."""
+    cells, parts = release.cells, [part for part in requirement.parts if part.about_sensitive]
+    if cells.persons is None or not parts or release.histograms is None:
+        return
+    several = int((cells.persons.groups_of_persons(release.assignment, cells.counts) > 1).sum())
+    if several:
+        raise InfeasibleError(
+            f"{parts[0]} cannot be counted by persons: {several:,} of {cells.persons.number:,} persons have records in "
+            "several groups of this release; require k-anonymity alone, or leave out the quasi-identifiers in which "
+            "the records of one person differ"
+        )
+    group = cells.persons.group_of_cells(release.assignment, cells.counts)
+    for part, bad in refused_parts(cells, group, release.groups, requirement):
+        raise InfeasibleError(
+            f"{part} was not reached: counted by persons it fails in {bad:,} of {release.groups:,} groups (groups were "
+            "formed by the values of records); ask for less of it, or for a larger k"
+        )
+
+
+def sizes_required(requirement: Requirement) -> tuple[KAnonymity, ...]:
+    """List what a requirement says of the sizes of groups, and of their persons."""
+    return tuple(
+        part if isinstance(part, KAnonymity) else KAnonymity(int(k))
+        for part in requirement.parts
+        for kind, k, _ in part.rules()
+        if kind == SIZE
+    )
 
 
 def checked_households(release: Release) -> None:
@@ -165,9 +242,9 @@ def check_budget(release: Release, requirement: Requirement, budget: int, given:
     )
 
 
-def published(table: Table, assignment: Assignment, groups: int, form: Form) -> Release:
+def published(table: Table, assignment: Assignment, groups: int, form: Form, ends: Ranges = "rounded") -> Release:
     """Publish groups as buckets, or by the ranges of their records."""
     if form == "bucketization":
         return bucketization(table, assignment, groups)
     codes = table.cells.codes[assignment.cell]
-    return generalization(table, assignment, *ranges(assignment.group, codes, codes))
+    return generalization(table, assignment, *ranges(assignment.group, codes, codes), ranges=ends)

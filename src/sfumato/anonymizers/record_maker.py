@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from sfumato.anonymizers.anonymizer import checked
+from sfumato.anonymizers.anonymizer import check_persons, checked
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError
 from sfumato.phrases import percent
@@ -82,6 +82,7 @@ class RecordMaker(ReleaseMaker, ABC):
     def check(self, table: Table, requirement: Requirement, form: Form, suppress: float) -> None:
         """Raise where `anonymize` would refuse what is asked for, without making anything."""
         self.check_request(requirement, form, suppress)
+        check_persons(table, self.name, False, "it changes single records and counts records in its groups")
         if table.shared:
             raise BadInputError(
                 f"{self.name} may publish different values for members of one household, who share "

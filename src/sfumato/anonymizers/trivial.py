@@ -28,6 +28,7 @@ class WithoutQuasi(Anonymizer):
     called: ClassVar[str] = "the trivial release without quasi-identifiers"
     caution: ClassVar[str] = "It is a trivial release: no quasi-identifier is published, only the sensitive values."
     treats_households_alike = True
+    counts_persons = True
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Make the release of one group."""
@@ -55,6 +56,7 @@ class WithoutSensitive(Anonymizer):
     )
     shows_exact: ClassVar[bool] = True
     treats_households_alike = True
+    counts_persons = True
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Make the release of exact quasi-identifiers; groups are records that agree in all of them."""
@@ -74,6 +76,7 @@ class Original(Anonymizer):
     is_release: ClassVar[bool] = False
     shows_exact: ClassVar[bool] = True
     treats_households_alike = True
+    counts_persons = True
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Make the release of exact quasi-identifiers with their sensitive values."""

@@ -70,6 +70,10 @@ class AboutTable(OptionGroup):
         str | None,
         typer.Option(help="The original's column that says who lives together: is what members share shown alike?"),
     ] = None
+    person: Annotated[
+        str | None,
+        typer.Option(help="The original's column that says whose record it is: groups are counted in persons."),
+    ] = None
     include_neutral: Annotated[
         bool,
         typer.Option(

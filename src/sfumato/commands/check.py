@@ -152,6 +152,7 @@ def _table(
 def _opened(name: str, roles: Named, reading: TableReading, hierarchies: Path | None, missing: str | None) -> Table:
     """Open a table whose roles are given as options."""
     about = OfTable([] if hierarchies is None else [hierarchies], missing="drop" if missing == "drop" else "value")
-    declared = about.declaration(name, RoleOptions(), reading)
+    given = RoleOptions(person=roles.person, one_record_per_person=roles.one_record_per_person)
+    declared = about.declaration(name, given, reading)
     rows = declared.open_rows()
     return replace(declared, **roles.of_rows(rows)).open(rows)  # type: ignore[arg-type]

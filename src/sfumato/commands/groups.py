@@ -42,7 +42,10 @@ from sfumato.vocabulary import (
     MOST_CELLS,
     NA,
     NEUTRAL,
+    ONE_RECORD_PER_PERSON,
+    PERSON,
     QUASI,
+    RANGES,
     SENSITIVE,
     SENSITIVE_ITEMS,
     SEPARATOR,
@@ -195,6 +198,7 @@ class TableReading(TextReading):
     """How a table is read that releases are made of."""
 
     most_cells: Annotated[int | None, option(MOST_CELLS)] = None
+    ranges: Annotated[str | None, option(RANGES)] = None
 
 
 @dataclass(frozen=True)
@@ -211,6 +215,10 @@ class Named(Known):
     """The roles of columns that a check asks for."""
 
     identifier: Annotated[list[str], option(IDENTIFIER)] = field(default_factory=list)
+    person: Annotated[str | None, option(PERSON)] = None
+    one_record_per_person: Annotated[
+        bool, typer.Option("--one-record-per-person", help=ONE_RECORD_PER_PERSON.meaning)
+    ] = False
 
     def of_rows(self, rows: Engine) -> dict[str, tuple[str, ...]]:
         """Return the roles with comma lists split, where no column has that whole name."""
@@ -224,6 +232,10 @@ class RoleOptions(Named):
 
     neutral: Annotated[list[str], option(NEUTRAL)] = field(default_factory=list)
     household: Annotated[str | None, option(HOUSEHOLD)] = None
+
+    def single_columns(self) -> dict[str, Any]:
+        """Return what is said of whose records they are, which needs no look at the columns."""
+        return {name: getattr(self, name) for name in ("household", "person", "one_record_per_person")}
 
 
 @dataclass(frozen=True)
@@ -300,7 +312,7 @@ class OfTable(OptionGroup):
 
         return TableDeclaration(
             source=source,
-            household=roles.household,
+            **roles.single_columns(),
             hierarchies=str(self.hierarchies[0]) if self.hierarchies else None,
             hierarchy={name: tree for path in self.hierarchies[1:] for name, tree in read_hierarchies(path).items()},
             weights=read_weights(self.weight),

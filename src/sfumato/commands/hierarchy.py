@@ -78,5 +78,13 @@ def _with_role(declared: TableDeclaration, column: str) -> TableDeclaration:
         return declared
     sensitive = tuple(name for name in declared.sensitive if name != column)
     return replace(
-        declared, quasi=(column, *quasi), sensitive=sensitive, neutral=(), identifier=(), household=None, weights={}
+        declared,
+        quasi=(column, *quasi),
+        sensitive=sensitive,
+        neutral=(),
+        identifier=(),
+        person=None,
+        one_record_per_person=False,
+        household=None,
+        weights={},
     )

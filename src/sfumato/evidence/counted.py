@@ -189,7 +189,8 @@ def _has_blanks(text: str) -> bool:
 def open_source(given: Any, reading: Reading) -> Source:
     """Open an original: a path, the name of a bundled table, a frame, or an open table."""
     if isinstance(given, Table):
-        coded = (*given.roles.quasi, *given.roles.sensitive)
+        person = () if given.roles.person is None else (given.roles.person,)
+        coded = (*given.roles.quasi, *given.roles.sensitive, *person)
         return Source(given.engine, coded if given.missing == "drop" else ())
     return Source(open_table(given, replace(reading, as_it_stands=not reading.na, notations=True)))
 

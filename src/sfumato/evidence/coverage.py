@@ -91,7 +91,7 @@ class Located(Quiet):
 def _matched(published: Counted, original: Counted, located: Located, others: Sequence[str]) -> Coverage:
     """Match rows and records that agree in the other columns."""
     boxes, (signature, sets) = located.boxes, located.places.signatures
-    row_class, record_class = _joint_numbers(published, original, others)
+    row_class, record_class = joint_numbers(published, original, others)
     classes = int(max(row_class.max(), record_class.max(initial=0))) + 1
     kind = boxes.number * classes + row_class
     rows = _totals(kind, published.counts)
@@ -193,7 +193,7 @@ def _buckets_short(
 ) -> list[tuple[str, int]]:
     """Find groups whose sensitive values cannot be those of their rows: (group, how many)."""
     boxes, points, (signature, sets) = located.boxes, located.points, located.places.signatures
-    row_class, record_class = _joint_numbers(published, original, neutral)
+    row_class, record_class = joint_numbers(published, original, neutral)
     classes = int(max(row_class.max(), record_class.max(initial=0))) + 1
     values = original.columns[name]
     had: dict[int, Counter[str]] = {}
@@ -244,7 +244,7 @@ def _by_columns(
 # -- counting ------------------------------------------------------------------------------------------------------
 
 
-def _joint_numbers(published: Counted, original: Counted, names: Sequence[str]) -> tuple[Counts, Counts]:
+def joint_numbers(published: Counted, original: Counted, names: Sequence[str]) -> tuple[Counts, Counts]:
     """Number the combinations of some columns in the same way in both files."""
     joined = []
     for name in names:

@@ -100,7 +100,7 @@ def failures(
     """List the parts of a requirement that fail; `texts_of` gives the texts of a group of an attribute's profile."""
     failed = []
     for part in wanted.parts:
-        column = _column(part, tuple(profiles)) if part.about_sensitive else None
+        column = sensitive_column(part, tuple(profiles)) if part.about_sensitive else None
         part_sizes = sizes if column is None else profiles[column].sizes
         admitted, goodness, achieved = _judge_worst_case(part, part_sizes, None if column is None else profiles[column])
         failing = np.flatnonzero(~admitted)
@@ -112,7 +112,8 @@ def failures(
     return failed
 
 
-def _column(part: Requirement, sensitive: Sequence[str]) -> str:
+def sensitive_column(part: Requirement, sensitive: Sequence[str]) -> str:
+    """Return the sensitive column that a part is about."""
     if not sensitive:
         raise BadInputError(f"{part}: this is about a sensitive attribute, and none is named (--sensitive)")
     if part.on is not None and part.on not in sensitive:
@@ -125,17 +126,18 @@ def _column(part: Requirement, sensitive: Sequence[str]) -> str:
 def _judge_worst_case(part: Requirement, sizes: Counts, profile: Profile | None) -> Judged:
     """Judge every group by the worst values that its open entries may hide."""
     if profile is None or not profile.open.any():
-        return _judge(part, sizes, profile)
+        return judge(part, sizes, profile)
     admitted, goodness, achieved = np.ones(len(profile.sizes), np.bool_), np.full(len(profile.sizes), np.inf), ""
     for groups, closed in profile.closings():
-        holds, own, reached = _judge(part, sizes, closed)
+        holds, own, reached = judge(part, sizes, closed)
         achieved = reached if not achieved or own.min() < goodness.min() else achieved
         admitted[groups] &= holds
         goodness[groups] = np.minimum(goodness[groups], own)
     return admitted, goodness, achieved
 
 
-def _judge(part: Requirement, sizes: Counts, profile: Profile | None) -> Judged:
+def judge(part: Requirement, sizes: Counts, profile: Profile | None) -> Judged:
+    """Judge one part by its definition: of groups of these sizes, and where it reads values, with these profiles."""
     if isinstance(part, KAnonymity):
         return sizes >= part.k, sizes.astype(np.float64), f"k={int(sizes.min())}"
     assert profile is not None

@@ -22,6 +22,11 @@ def _without_sensitive(
     return Measure(name, kind, better, meaning, least, most, needs_sensitive=False)
 
 
+def _of_persons(name: str, better: Better, meaning: str, least: float = 0.0, most: float = inf) -> Measure:
+    """Declare a risk that counts records, or persons where there is a person column."""
+    return Measure(name, "risk", better, meaning, least, most, needs_sensitive=False, by_persons=True)
+
+
 WORKLOAD: tuple[tuple[str, Better, str, float, float], ...] = (
     ("workload_accuracy", "higher", "how often a classifier trained on the release is right", 0, 1),
     ("utility_gain", "higher", "accuracy beyond the better trivial sanitization (Brickell & Shmatikov 2008)", -1, 1),
@@ -34,11 +39,28 @@ WORKLOAD: tuple[tuple[str, Better, str, float, float], ...] = (
 MEASURES: dict[str, Measure] = {
     measure.name: measure
     for measure in (
-        _without_sensitive("k", "risk", "higher", "records that share the rarest combination of quasi-identifiers", 1),
+        _of_persons(
+            "k",
+            "higher",
+            "records (with a person column: different persons) that share the rarest combination of quasi-identifiers",
+            1,
+        ),
         _without_sensitive("smallest_group", "risk", "higher", "records of the smallest group", 1),
-        _without_sensitive("prosecutor", "risk", "lower", "1 / k: the risk of the person who is easiest to find", 0, 1),
-        _without_sensitive(
-            "marketer", "risk", "lower", "risk of the average person to be found: combinations / records", 0, 1
+        _of_persons(
+            "prosecutor",
+            "lower",
+            "the risk of whoever is easiest to find: 1 / k (with a person column: the largest share of a group's "
+            "records that belongs to one person)",
+            0,
+            1,
+        ),
+        _of_persons(
+            "marketer",
+            "lower",
+            "the average risk to be found: combinations / records (with a person column: combinations / sightings, a "
+            "sighting being a person in a combination)",
+            0,
+            1,
         ),
         Measure("l_frequency", "risk", "higher", "1 / the largest share of a sensitive value in a group", 1),
         Measure("l_distinct", "risk", "higher", "sensitive values in the least diverse group", 1),

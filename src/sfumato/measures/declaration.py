@@ -25,8 +25,16 @@ class Measure:
     said_of: Literal["table", "baskets", "items"] = "table"
     """What it is said of: a release of a table, of sets of items, or of a table with items, of which all is said."""
 
+    by_persons: bool = False
+    """Whether it is a risk that is defined where persons, not records, are counted."""
+
     function: Callable[[Any], float] | None = None
     """What works it out from a release; those that share their work have none and are worked out together."""
+
+    @property
+    def holds_of_persons(self) -> bool:
+        """Whether it can be said where persons are counted: utility is that of records, risks are those of persons."""
+        return self.by_persons or self.kind == "utility"
 
     def is_said_of(self, section: str) -> bool:
         """Say whether it can be said of what a kind of study is about."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -107,7 +107,21 @@ def measure(release: Grouped) -> Measured:
         if declared.function is not None and not (declared.needs_sensitive and release.histograms is None):
             values[name] = declared.function(release)
     ordered = {name: values[name] for name in MEASURES if name in values}
-    return Measured(ordered, by_sensitive, losses=losses)
+    return defined(release, Measured(ordered, by_sensitive, losses=losses))
+
+
+def defined(release: Published, measured: Measured) -> Measured:
+    """Keep of what was measured what is defined: where persons are counted, no risk that counts records."""
+    if release.cells.persons is None:
+        return measured
+    values, by_sensitive = (
+        {name: number for name, number in measured.values.items() if MEASURES[name].holds_of_persons},
+        {
+            attribute: {name: number for name, number in numbers.items() if MEASURES[name].holds_of_persons}
+            for attribute, numbers in measured.by_sensitive.items()
+        },
+    )
+    return replace(measured, values=values, by_sensitive=by_sensitive, losses=None)
 
 
 def need_records(release: Published) -> None:
@@ -145,14 +159,25 @@ def _sizes(release: Grouped) -> dict[str, float]:
     published = release.records
     squares = float((sizes * sizes).sum())
     return {
-        "k": int(release.quasi_counts.min()),
+        **_identity(release),
         "smallest_group": int(release.sizes.min()),
-        "prosecutor": 1 / int(release.quasi_counts.min()),
-        "marketer": len(release.quasi_counts) / published,
         "discernibility": squares + float(release.suppressed) * release.cells.records,
         "average_group": published / release.groups,
         "weighted_k": squares / published,
         "suppressed": release.suppressed,
+    }
+
+
+def _identity(release: Grouped) -> dict[str, float]:
+    """Measure how easily somebody is found: by persons where these are counted, by records otherwise."""
+    counted = release.group_persons
+    if counted is None:
+        k = int(release.quasi_counts.min())
+        return {"k": k, "prosecutor": 1 / k, "marketer": len(release.quasi_counts) / release.records}
+    return {
+        "k": int(counted.persons.min()),
+        "prosecutor": float((counted.largest / release.sizes).max()),
+        "marketer": release.groups / int(counted.persons.sum()),
     }
 
 

@@ -27,7 +27,7 @@ from sfumato.measures.definetti import guessed
 from sfumato.measures.divergence import js_of_rows, kl
 from sfumato.measures.fidelity.fidelity import Fidelity, Portrait
 from sfumato.measures.fidelity.measures import FIDELITY
-from sfumato.measures.groups import Measured, measure
+from sfumato.measures.groups import Measured, defined, measure
 from sfumato.measures.queries import Queries, Workload
 from sfumato.measures.reconstruction import EmReader, Entries, Reader, weighted_estimates
 from sfumato.process.interrupts import look
@@ -161,6 +161,12 @@ class Prepared:
 
     def ready(self) -> Prepared:
         """Work everything out now, so that threads only read."""
+        if self.table.roles.person is not None and (self.scales.attacks or self.scales.classification):
+            what = "attacks hold" if self.scales.attacks else "classifiers hold"
+            raise BadInputError(
+                f"{what} single records out, and a person ({self.table.roles.person}) has several, so a held-out "
+                "record is no control; leave [scales] attacks and classification out where persons are counted"
+            )
         if self.attacks is not None:
             self.attacks.ready()
         if self.portrait is not None:
@@ -232,7 +238,7 @@ class Prepared:
             if worst:
                 values[name] = max(worst)
         ordered = {name: values[name] for name in MEASURES if name in values}
-        return replace(measured, values=ordered, by_sensitive=by_sensitive)
+        return defined(release, replace(measured, values=ordered, by_sensitive=by_sensitive))
 
     def utility_losses(self, release: Published, points: Numbers | None) -> list[float]:
         """Measure `u_loss` for every sensitive attribute; none where there is no large population.

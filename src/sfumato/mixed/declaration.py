@@ -87,6 +87,8 @@ class MixedDeclaration:
             )
         if roles.household is not None:
             raise BadInputError("a household column (--household) is not known beside a column of items; leave it out")
+        if roles.person is not None:
+            raise BadInputError("persons (--person) are not counted beside a column of items; leave the option out")
         said = {"quasi": roles.quasi, "sensitive": roles.sensitive, "identifier": roles.identifier}
         for role, columns in said.items():
             if name in columns:

@@ -18,13 +18,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.anonymizers.anonymizer import checked, checked_households
+from sfumato.anonymizers.anonymizer import checked, checked_households, checked_values_of_persons
 from sfumato.anonymizers.full_domain.full_domain import nodes_at
 from sfumato.arrays import Codes, Counts, Flags
 from sfumato.engines import Reading, open_rows
+from sfumato.errors import BadInputError
 from sfumato.publish.audit.audit import Audit
 from sfumato.publish.formulas import written_formulas
-from sfumato.publish.mapping import Mapping, find_boxes
+from sfumato.publish.mapping import Mapping
 from sfumato.publish.recoded import LeftOut, NewData, RecodedFile, Rest, UnknownValues
 from sfumato.publish.written_table import audit_written
 from sfumato.release import Release, format_of, generalization
@@ -60,7 +61,9 @@ class Applied(RecodedFile):
 
     def confirmed(self) -> list[str]:
         """Say what holds against the new table."""
-        satisfies = f"Every group satisfies: {self.mapping.requirement}"
+        persons = self.mapping.roles.person is not None
+        wanted = self.mapping.requirement.by_persons if persons else self.mapping.requirement
+        satisfies = f"Every group satisfies{', counting persons' * persons}: {wanted}"
         return [satisfies, "The audit of the file, with Q of the whole new table, confirms it."]
 
 
@@ -75,11 +78,14 @@ def apply(mapping: Mapping, path: str | Path | Any, rest: Rest = "refuse", **rea
     na = tuple(dict.fromkeys((*mapping.na, *reading.get("na", ()))))
     rows = open_rows(path, Reading(**{**reading, "na": na, "usual": mapping.notations}))
     table = with_roles(rows, mapping.roles, mapping.hierarchies, mapping.missing, "count")
+    if table.why_no_persons is not None:
+        raise BadInputError(table.why_no_persons)
     fitting = Fitting(table, mapping)
     left_out = fitting.left_out
     left_out.check(rows.origin, rest, nothing_left(fitting.admitted, mapping.requirement))
     release = fitting.release()
     checked(release, mapping.requirement)
+    checked_values_of_persons(release, mapping.requirement)
     checked_households(release)
     return Applied(release, mapping, left_out)
 
@@ -124,7 +130,7 @@ class Fitting:
             first, group = distinct_rows(lo)
             return Assignment(known, group, cells.counts[known]), lo[first], hi[first]
         first, point = distinct_rows(cells.codes[known])
-        box = find_boxes(cells.codes[known][first], mapping.lo, mapping.hi)[point]
+        box = mapping.find(cells.codes[known][first])[point]
         inside = known[box >= 0]
         used, group = np.unique(box[box >= 0], return_inverse=True)
         return Assignment(inside, group.astype(np.int64), cells.counts[inside]), mapping.lo[used], mapping.hi[used]
@@ -183,7 +189,7 @@ class Fitting:
     def release(self) -> Release:
         """Publish the groups that are admitted."""
         (assignment, lo, hi), admitted = self.boxes, self.admitted
-        release = generalization(self.table, assignment.only(admitted), lo[admitted], hi[admitted], whole=True)
+        release = generalization(self.table, assignment.only(admitted), lo[admitted], hi[admitted], ranges=None)
         return replace(release, levels=self.mapping.levels) if self.mapping.levels else release
 
 

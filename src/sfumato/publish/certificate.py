@@ -28,8 +28,10 @@ from sfumato.release import Release
 from sfumato.release.changes import column_changes
 from sfumato.release.staging import parts_of
 from sfumato.requirements import Requirement
+from sfumato.table.table import Unit
 from sfumato.tradeoff import Candidate
 from sfumato.words.columns import changes_sentence
+from sfumato.words.kinds.table import UNITS
 
 SCHEMA = 1
 WHAT = "a certificate of sfumato"
@@ -47,12 +49,26 @@ LIBRARIES = ("sfumato", "numpy", "numba", "duckdb", "pyarrow")
 ALONE = "confirmed by the file alone; where the part speaks of the table, its own rows are taken for it"
 NOT_SHOWN = "no sensitive column is in the file, which tells nothing of one"
 DROPPED = "Records that miss a value were removed before anything else."
+COUNTED: Mapping[Unit, str] = {
+    "records": "Records were counted. A person with several records may be behind several rows of a group.",
+    "one each": "Records were counted; the publisher declares that every record is another person.",
+    "persons": (
+        "Persons were counted, with the unpublished table that says whose record it is. The file alone shows rows."
+    ),
+}
+"""What the sizes of groups count."""
+
 RESTS = "checked by the publisher against the unpublished table; the file alone cannot confirm it"
 EYES = (
     "For your eyes only: worked out with the table at hand, so it can tell of records that are not in the file. "
     "Measures and promise are here relative to the whole table."
 )
-PUBLIC_MEANINGS = ("One record is one person", "Groups", "Bucketization does not hide who is in the table", "Weights")
+PUBLIC_MEANINGS = (
+    *(name for name, _ in UNITS.values()),
+    "Groups",
+    "Bucketization does not hide who is in the table",
+    "Weights",
+)
 """Meanings of a map that depend on nothing but the settings, and are needed to read a certificate."""
 
 
@@ -107,6 +123,7 @@ def public_certificate(
         "promise": {
             "requirement": str(promised),
             "parts": [_part(part, candidate.form, columns, alone) for part in promised.parts],
+            "counted": {"unit": columns.unit, "in_words": COUNTED[columns.unit]},
             "form": candidate.form,
             "suppress_at_most": candidate.suppress,
             "checked_on_the_file": True,
@@ -168,7 +185,14 @@ def certificate(
     study = seen_from(path.parent, origin.study_file)
     return {
         **inside(outside, str(candidate.anonymizer), cautions),
-        "verify": publisher_check([file["name"] for file in outside["files"]], candidate.form, parts, study, household),
+        "verify": publisher_check(
+            [file["name"] for file in outside["files"]],
+            candidate.form,
+            parts,
+            study,
+            household,
+            release.table.roles.person,
+        ),
         "for_your_eyes": {
             "note": EYES,
             "required": str(candidate.requirement),
@@ -260,7 +284,7 @@ def _part(part: Requirement, form: str, columns: ReleasedColumns, alone: FileAlo
         "requirement": str(part),
         "in_words": part.rule_in_words("bucket" if form == "bucketization" else "group"),
         "confirmed_by_the_file": confirmed,
-        "checked": ALONE if confirmed else RESTS if columns.sensitive else NOT_SHOWN,
+        "checked": ALONE if confirmed else RESTS if columns.sensitive or not part.about_sensitive else NOT_SHOWN,
     }
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from sfumato.release import format_of
 from sfumato.release.writing import GROUP
+from sfumato.table.table import Unit
 from sfumato.table.weights import Weights
 
 
@@ -34,6 +35,9 @@ class ReleasedColumns:
     weights: Weights = ()
     """How much a loss in every quasi-identifier counted, where not all did alike."""
 
+    unit: Unit = "records"
+    """What was counted in groups."""
+
 
 def seen_from(folder: Path, file: str | Path) -> str:
     """Name a file as seen from the folder of a release."""
@@ -53,13 +57,20 @@ def public_check(names: Sequence[str], columns: ReleasedColumns, form: str, part
 
 
 def publisher_check(
-    names: Sequence[str], form: str, parts: Sequence[str], study: str, household: str | None
+    names: Sequence[str],
+    form: str,
+    parts: Sequence[str],
+    study: str,
+    household: str | None,
+    person: str | None = None,
 ) -> list[str]:
     """Return the words by which the publisher checks the files against the original that a study declares.
 
-    `household` is the column of households where the files confirm what is promised of them.
+    `household` is the column of households where the files confirm what is promised of them, `person` the column that
+    says whose record it is.
     """
     together = [] if household is None else ["--household", household]
+    together += [] if person is None else ["--person", person]
     return [*_file(names, form), "--original", argument(study), *together, *_required(parts)]
 
 

@@ -45,6 +45,9 @@ MEASURED = (
 )
 """Measures that everybody can work out from a file, Q being that of the file."""
 
+OF_ROWS = ("smallest_group", "average_group")
+"""Those that remain where persons were counted: a file alone shows rows, not whose they are."""
+
 ORDERED = "t_ordered"
 """One more, where everybody sees the order of the values."""
 
@@ -123,7 +126,9 @@ def _texts(file: Source, name: str) -> tuple[list[str], list[int]]:
 
 
 def judged_alone(part: Requirement, columns: ReleasedColumns) -> bool:
-    """Say whether a part can be judged without a hierarchy, which is not published."""
+    """Say whether a part can be judged without a hierarchy and without whose the rows are: neither is published."""
+    if columns.unit == "persons":
+        return False
     if not isinstance(part, TCloseness) or part.distance in ("equal", "js"):
         return True
     about = (part.on,) if part.on is not None else columns.sensitive
@@ -131,5 +136,7 @@ def judged_alone(part: Requirement, columns: ReleasedColumns) -> bool:
 
 
 def _measures(measures: Mapping[str, float], sensitive: tuple[str, ...], columns: ReleasedColumns) -> dict[str, float]:
+    if columns.unit == "persons":
+        return {name: value for name, value in measures.items() if name in OF_ROWS}
     allowed = (*MEASURED, ORDERED) if all(name in columns.ordered for name in sensitive) else MEASURED
     return {name: value for name, value in measures.items() if name in allowed}

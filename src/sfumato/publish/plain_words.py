@@ -15,6 +15,8 @@ from sfumato.phrases import counted, ended, listed, percent, worst_share
 from sfumato.publish.certificate import DROPPED, NOT_SHOWN
 from sfumato.publish.noisy.cautions import NEARLY_SURE, NOISE_PREVAILS, belief
 from sfumato.release.changes import EXACT, text_pieces
+from sfumato.requirements import requirement
+from sfumato.table.table import Unit
 
 MOST_NAMES, MOST_LETTERS = 8, 90
 """Columns that are named in a sentence, and their letters together; of more, it says how many."""
@@ -53,6 +55,7 @@ def table_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
     does_not += guesses
     protects.append(_checked(promise["parts"]))
     does_not += _neutral(certificate)
+    does_not += _not_counted(certificate)
     does_not += [
         "It does not hide whether somebody is in it at all: who knows a person can often tell.",
         f"It promises nothing against somebody who knows more of a person than {named(columns['quasi'])}, or who holds "
@@ -99,18 +102,64 @@ def _rows(certificate: Mapping[str, Any]) -> str:
     left_out = f" Up to {percent(most, 3)} of the records were allowed to be left out." if most else ""
     if any(meaning["text"] == DROPPED for meaning in certificate["meanings"]):
         left_out = f" {DROPPED}{left_out.replace('the records', 'the others')}"
-    people = "a table about people, each of whom is taken to have one record in it"
-    return f"{name} has {rows}, each made of one record of {people}.{left_out}"
+    return f"{name} has {rows}, each made of one record of {TABLES[_unit(certificate)]}.{left_out}"
+
+
+def _not_counted(certificate: Mapping[str, Any]) -> list[str]:
+    """Say what is not promised because of what was counted."""
+    unit, promise = _unit(certificate), requirement(certificate["promise"]["requirement"])
+    if unit == "records":
+        return ["It may hide a person with several records less well: records were counted, not persons."]
+    if unit == "one each":
+        return []
+    several = ["It promises nothing against somebody who knows several records of one person."]
+    sensitive = certificate["columns"]["sensitive"]
+    if not sensitive or any(part.about_sensitive for part in promise.parts):
+        return several
+    return [
+        *several,
+        f"It promises nothing about {named(sensitive)}: what all rows of a group show is known of its persons.",
+    ]
+
+
+TABLES: Mapping[Unit, str] = {
+    "records": "a table about people. Records were counted, not persons",
+    "one each": "a table about people, each of whom has one record in it, as the publisher declares",
+    "persons": "a table about people, of whom one may have several records; persons were counted",
+}
+"""What a file was made of, by what was counted."""
+
+
+def _unit(certificate: Mapping[str, Any]) -> Unit:
+    """Return what was counted."""
+    unit: Unit = certificate["promise"]["counted"]["unit"]
+    return unit
 
 
 def _hidden(certificate: Mapping[str, Any]) -> list[str]:
     """Say among how many a person is hidden: a fact of the file, which everybody can count."""
     k, quasi = int(certificate["measures"].get("k", 1)), named(certificate["columns"]["quasi"])
+    if _unit(certificate) == "persons":
+        return _hidden_persons(certificate["promise"], quasi)
     if k < HIDDEN:
         return []
+    alone = ", where the person has one row" if _unit(certificate) == "records" else ""
     return [
         f"Whoever knows {quasi} of a person finds at least {k:,} rows that fit, or none, and cannot tell by these "
-        f"which one it is: a guess is right at most 1 time in {k:,}."
+        f"which one it is: a guess is right at most 1 time in {k:,}{alone}."
+    ]
+
+
+def _hidden_persons(promise: Mapping[str, Any], quasi: str) -> list[str]:
+    """Say among how many persons one is hidden, as it was required: the file does not tell whose its rows are."""
+    rule = requirement(promise["requirement"]).of_persons
+    if rule.k < 2:
+        return []
+    right = f"1 time in {rule.k:,}" if rule.share * rule.k <= 1 else f"{percent(rule.share, 3)} of the time"
+    return [
+        f"Whoever knows {quasi} of a person finds rows of at least {rule.k:,} different persons that fit, or none; no "
+        f"person has more than {percent(rule.share, 3)} of them. A guess which row is this person's is right at most "
+        f"{right}."
     ]
 
 
@@ -132,7 +181,7 @@ def _neutral(certificate: Mapping[str, Any]) -> list[str]:
     fits = "a single row that fits" if found["k"] == 1 else f"as few as {found['k']:,} rows that fit"
     are = "is" if alone == 1 else "are"
     unlike = f": {alone:,} of {rows} {are} like no other" if alone else ""
-    return [f"Whoever also knows {named(neutral)} of a person finds {fits}{unlike}."]
+    return [f"Whoever also knows {named(neutral)} of a person may find {fits}{unlike}."]
 
 
 def _guesses(by_sensitive: Mapping[str, Mapping[str, float]], group: str) -> tuple[list[str], list[str]]:

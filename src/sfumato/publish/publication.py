@@ -26,7 +26,7 @@ from sfumato.publish.audit.lines import neutral_line
 from sfumato.publish.audit.question import STUDY
 from sfumato.publish.baskets.publication import leaving_baskets
 from sfumato.publish.board import Decision, board_file, recipient_named
-from sfumato.publish.cautions import cautions
+from sfumato.publish.cautions import cautions, ends_of_single_records
 from sfumato.publish.certificate import (
     Origin,
     certificate,
@@ -192,6 +192,7 @@ class LeavingTable(Leaving):
         alone = read_alone(source, columns, release.form, parts, delimiter_of(self.path), escaped, strongest=True)
         public = public_meanings(candidate, release.table.missing, self.meanings)
         promised = with_stronger_parts(candidate.requirement, alone.asked, alone.kept)
+        promised = promised.by_persons if columns.unit == "persons" else promised
         outside = public_certificate(candidate, promised, columns, files, alone, warnings, public)
         asked = [str(part) for part in parts_on_the_file(release, promised)]
         for_publisher = certificate(
@@ -222,10 +223,14 @@ class LeavingTable(Leaving):
     def lines(self, verdict: Audit) -> Sequence[str]:
         """Say how much was published, and what was re-checked."""
         rows, groups = counted(self.release.assignment.records, "record"), counted(self.release.groups, "group")
-        checked = f"Re-checked on the written file: {self._promise(verdict)}"
+        counting = ", counting persons" if self.release.cells.persons is not None else ""
+        checked = f"Re-checked on the written file{counting}: {self._promise(verdict)}"
         first = [EXACT_RECORDS] if self.release.is_exact and self.release.histograms is not None else []
+        assert isinstance(self.candidate.anonymizer, Anonymizer)
+        ranges = self.candidate.anonymizer.ranges_of(self.release.table)
+        ends = [f"WARNING: {found}." for found in ends_of_single_records(self.release, ranges)]
         neutral = [] if verdict.with_neutral is None else [neutral_line(*verdict.with_neutral, verdict.records)]
-        return [*first, f"Published {self.path}: {rows} in {groups}.", checked, *neutral]
+        return [*first, f"Published {self.path}: {rows} in {groups}.", checked, *neutral, *ends]
 
 
 def columns_of(release: Release) -> ReleasedColumns:
@@ -233,7 +238,7 @@ def columns_of(release: Release) -> ReleasedColumns:
     roles = release.table.roles
     sensitive = roles.sensitive if release.histograms is not None else ()
     ordered = tuple(name for name in sensitive if release.table.hierarchies[name].lists_values)
-    return ReleasedColumns(roles.quasi, sensitive, roles.neutral, roles.household, ordered, roles.weights)
+    return ReleasedColumns(roles.quasi, sensitive, roles.neutral, roles.household, ordered, roles.weights, roles.unit)
 
 
 def audited(release: Release, candidate: Candidate, drafts: list[Path], escape_formulas: bool = False) -> Audit:

@@ -18,15 +18,17 @@ from sfumato.engines.formulas import check_escaping, formula_items, formula_noti
 from sfumato.measures import Measured, measure
 from sfumato.phrases import counted, wrapped
 from sfumato.publish.baskets.leaving_items import legend_line
-from sfumato.publish.cautions import unique_numbers
+from sfumato.publish.cautions import ends_of_single_records, unique_numbers
 from sfumato.publish.formulas import written_formulas
+from sfumato.publish.leaving import check_confirmed
 from sfumato.publish.noisy.publication import drawn_lines, drawn_values
 from sfumato.publish.records.publication import record_lines, record_values
+from sfumato.publish.written_table import audit_written
 from sfumato.quiet import Quiet
 from sfumato.release import Form, Release, check_targets, format_of, write_release
 from sfumato.release.changes import column_changes
 from sfumato.release.written_records import WrittenRecords
-from sfumato.requirements import Requirement
+from sfumato.requirements import KAnonymity, Requirement
 from sfumato.table import Table
 from sfumato.tradeoff.choice.exposure import check_changed
 from sfumato.transactions import anonymize_baskets
@@ -104,7 +106,21 @@ def single_release(
     beside = {} if target.lattice is None else {target.lattice: maker.lattice(table, wanted, suppress).to_text()}
     escaped = target.escape_formulas
     path, layout, force = target.path, target.layout, target.force
-    files = write_release(release, path, layout, force, format_of(path), beside, escaped)  # type: ignore[arg-type]
+
+    def verify(drafts: list[Path]) -> None:
+        if table.roles.person is not None:
+            check_confirmed(audit_written(release, wanted, drafts, escaped), measured.values)
+
+    files = write_release(
+        release,
+        path,
+        layout,  # type: ignore[arg-type]
+        force,
+        format_of(path),
+        beside,
+        escaped,
+        verify,
+    )
     clock.end("write")
     written = [path for path in files if path not in beside]
     notices = [*table.notices, *table.household_notices()]
@@ -115,7 +131,7 @@ def single_release(
         "dropped": table.dropped,
         "anonymizer": str(maker),
         "requirement": str(wanted),
-        "promise": str(wanted.strengthen(measured.values, measured.by_sensitive)),
+        "promise": str(_promise(release, wanted, measured)),
         "form": form,
         "groups": release.groups,
         "changes": column_changes(release),
@@ -126,6 +142,7 @@ def single_release(
         "by_sensitive": {name: dict(values) for name, values in measured.by_sensitive.items()},
         "files": [str(file) for file in files],
         "same_in_households": table.shared_names,
+        "counted": table.roles.unit,
         "weights": dict(table.roles.weights),
         "notices": notices,
         **clock.values(),
@@ -133,12 +150,19 @@ def single_release(
     return Single(files, notices, values, release_lines(release, maker, wanted, measured, files))
 
 
+def _promise(release: Release, wanted: Requirement, measured: Measured) -> Requirement:
+    """Return the strongest requirement of the kinds asked for that the groups keep; of persons, what was required."""
+    if release.table.roles.person is not None:
+        return wanted.by_persons
+    return wanted.strengthen(measured.values, measured.by_sensitive)
+
+
 def release_lines(
     release: Release, maker: Anonymizer, wanted: Requirement, measured: Measured, files: Sequence[Path]
 ) -> list[str]:
     """Say in words what was written and what it achieves."""
     rows, groups = counted(release.assignment.records, "record"), counted(release.groups, "group")
-    promised = wanted.strengthen(measured.values, measured.by_sensitive)
+    promised = _promise(release, wanted, measured)
     required = "" if promised == wanted else f" (required: {wanted})"
     lines = [
         f"Wrote {' and '.join(map(str, files))}: {rows} in {groups}.",
@@ -149,6 +173,7 @@ def release_lines(
     if release.form == "bucketization":
         lines.append(f"{EXACT_VALUES} The size of a group is a bucket size, not k-anonymity.")
     lines += maker.account(release)
+    lines += [f"WARNING: {found}." for found in ends_of_single_records(release, maker.ranges_of(release.table))]
     if release.suppressed:
         lines.append(f"Left out (suppressed): {counted(release.suppressed, 'record')}.")
     if release.table.dropped:
@@ -158,7 +183,9 @@ def release_lines(
     lines += [wrapped(f"WARNING: {text}.").lstrip() for text in _single_values(release)]
     several = ", of the worst sensitive attribute where there are several" if len(measured.by_sensitive) > 1 else ""
     sentences_by_measure = sentences(
-        measured.values, Subject(tuple(measured.by_sensitive), records=release.cells.records), measured.by_sensitive
+        measured.values,
+        Subject(tuple(measured.by_sensitive), records=release.cells.records, unit=release.table.roles.unit),
+        measured.by_sensitive,
     )
     return [*lines, "", f"Measured{several} {ARROWS}:", *measure_lines(measured.values, sentences_by_measure)]
 
@@ -204,6 +231,7 @@ def _written(release: WrittenRecords, target: Target) -> tuple[list[str], list[s
 
 def single_draw(table: Table, maker: Mechanism, target: Target, clock: Clock) -> Single:
     """Draw a noisy release of a table and write records drawn from it."""
+    maker.check(table, KAnonymity(1), "generalization", 0.0)
     release = maker.draw(table)
     written, formulas = _written(release, target)
     clock.end("draw_and_write")

@@ -7,7 +7,8 @@ group publishes, so the file cannot tell more than the group's histogram.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -41,12 +42,13 @@ def write_release(
     format: Format = "csv",
     beside: Mapping[Path, str] | None = None,
     escape_formulas: bool = False,
+    verify: Callable[[list[Path]], object] | None = None,
 ) -> list[Path]:
     """Write a release to a file, and texts to other files beside it, all or nothing; return the files written.
 
     `layout="anatomy"` writes a bucketization as two tables: the quasi-identifiers with their group, and beside it
     (`NAME.sensitive.csv`) the sensitive values of every group with their counts. `escape_formulas` writes cells that a
-    spreadsheet would run as formulas with `'` in front.
+    spreadsheet would run as formulas with `'` in front. Where `verify` raises about the drafts, nothing is published.
     """
     check_escaping(escape_formulas, path, format)
     data, texts = release_files(release, path, layout), dict(beside or {})
@@ -54,6 +56,8 @@ def write_release(
     check_targets(targets, force, inputs_of(release))
     with staged(targets) as drafts:
         write_drafts(release, drafts[: len(data)], layout, format, escape_formulas)
+        if verify is not None:
+            verify(drafts[: len(data)])
         for draft, text in zip(drafts[len(data) :], texts.values(), strict=True):
             draft.write_text(text, encoding="utf-8", newline="")
     return targets
@@ -83,6 +87,15 @@ def release_rows(release: Release) -> pa.Table:
     rows = release.table.engine.placed_rows(*placed(release))
     _check_all_written(release, rows.num_rows)
     return rows
+
+
+def write_named_rows(release: Release, path: Path) -> None:
+    """Write the rows of a release with the person of each, for the publisher's eyes: to count persons in them."""
+    roles = release.table.roles
+    shown = replace(roles, neutral=(*roles.neutral, str(roles.person)), person=None, identifier=())
+    named = replace(release, table=replace(release.table, roles=shown))
+    vars(named.table)["_counted"] = vars(release.table)["_counted"]
+    release.table.engine.write(_placement(release), row_layout(named), path, format_of(path))
 
 
 def placed(release: Release) -> tuple[Placement, Layout]:

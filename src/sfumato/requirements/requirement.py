@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,26 @@ from sfumato.table.hierarchies.hierarchy import write_number
 Rule = tuple[int, float, float]
 """A kind of predicate and its two parameters."""
 
+USUAL_SHARE = 0.5
+"""The largest share of a group's records that one person may have, where k-anonymity counts persons."""
+
+
+class PersonRule(NamedTuple):
+    """What is required of the persons of every group."""
+
+    k: int
+    """Different persons at least."""
+
+    share: float
+    """The largest share of the records that belongs to one person."""
+
+    def admits(self, persons: NDArray[np.int64], largest: NDArray[np.int64], sizes: NDArray[np.int64]) -> Admitted:
+        """Say which groups have enough persons, none of whom has too many of the records."""
+        admitted: Admitted = (persons >= self.k) & (largest <= (self.share + distances.TOLERANCE) * sizes)
+        return admitted
+
+
+Admitted = NDArray[np.bool_]
 On = Annotated[
     str | None, Option("The sensitive column it is about; needed only where there are several.", takes="sensitive")
 ]
@@ -111,16 +131,57 @@ class Requirement(Configured, ABC):
                 places.append(place)
         return _compiled(rules, places, sensitive)
 
+    @property
+    def of_persons(self) -> PersonRule:
+        """What it requires of the persons of every group, where persons are counted."""
+        sizes = [size for kind, size, _ in self.rules() if kind == predicates.SIZE]
+        shares = [part.usual_share for part in self.parts if isinstance(part, KAnonymity)]
+        return PersonRule(int(max(sizes, default=1)), min(shares, default=1.0))
+
+    @property
+    def by_persons(self) -> Requirement:
+        """The same with everything said that it means where persons are counted."""
+        return self
+
+    def check_counting(self, person: str | None) -> None:
+        """Raise where it cannot be counted: shares of one person without a person column, alpha-k with one."""
+        for part in self.parts:
+            if person is None and isinstance(part, KAnonymity) and part.share is not None:
+                raise BadInputError(
+                    f"{part}: share bounds the records of one person in a group; name the column that says whose "
+                    "record it is (--person COLUMN), or leave share out"
+                )
+            if person is not None and isinstance(part, AlphaK):
+                raise BadInputError(
+                    f"{part} is not defined where persons are counted (--person {person}); require k-anonymity "
+                    f"k={part.k} and l-diversity variant=frequency instead"
+                )
+
     def admits(self, histograms: Histograms) -> NDArray[np.bool_]:
-        """Say for every group whether it satisfies the requirement."""
-        return groups_admitted(self.compile(histograms.sensitive), histograms.counts, histograms.sizes)
+        """Say for every group whether it satisfies the requirement.
+
+        Where persons are counted, what is said of sensitive values is asked of records: no more than a rule for a
+        search. What it means is asked of a finished release (`requirements.person_values`).
+        """
+        admitted = groups_admitted(self.compile(histograms.sensitive), histograms.counts, histograms.sizes)
+        if histograms.persons is None:
+            return admitted
+        counted = histograms.persons
+        return admitted & self.of_persons.admits(counted.persons, counted.largest, histograms.sizes)
 
     def explain_failure(self, histograms: Histograms, group: int) -> str:
         """Say which part a group fails and what would admit it."""
         reasons = []
-        alone = Histograms(histograms.sensitive, histograms.sizes[[group]], histograms.counts[[group]])
+        alone = histograms.only(group)
         for part in self.parts:
             if not part.admits(alone)[0]:
+                if alone.persons is not None and not part.about_sensitive:
+                    persons, largest = int(alone.persons.persons[0]), int(alone.persons.largest[0])
+                    reasons.append(
+                        f"{part.by_persons} does not hold (feasible up to k={persons} persons and from "
+                        f"share={_up(largest / int(alone.sizes[0]))})"
+                    )
+                    continue
                 place = find_sensitive(histograms.sensitive, part.on) if part.about_sensitive else None
                 attribute = None if place is None else histograms.sensitive[place]
                 counts = alone.counts[0] if place is None else alone.of(place)[0]
@@ -145,6 +206,11 @@ class All(Requirement):
         return all(part.monotone for part in self.joined)
 
     @property
+    def by_persons(self) -> Requirement:
+        """Its parts with everything said that they mean where persons are counted."""
+        return All(tuple(part.by_persons for part in self.joined))
+
+    @property
     def parts(self) -> tuple[Requirement, ...]:
         """The requirements this one is joined of."""
         return self.joined
@@ -167,19 +233,43 @@ class All(Requirement):
 
 @dataclass(frozen=True)
 class KAnonymity(Requirement):
-    """Every group has at least k records (Samarati & Sweeney 1998).
+    """Every group has at least k records (Samarati & Sweeney 1998), or where persons are counted k different persons.
 
     >>> str(KAnonymity(10))
     'k-anonymity k=10'
     """
 
-    k: Annotated[int, Option("How many records every group has at least.", least=1)]
+    k: Annotated[
+        int, Option("How many records every group has at least; with a person column, how many persons.", least=1)
+    ]
+    share: Annotated[
+        float | None,
+        Option(
+            "With a person column: the largest share of a group's records that belongs to one person; 0.5 where "
+            "nothing is said.",
+            more_than=0,
+            most=1,
+        ),
+    ] = None
     name: ClassVar[str] = "k-anonymity"
     about_sensitive: ClassVar[bool] = False
 
+    @property
+    def usual_share(self) -> float:
+        """The largest share of one person: what is said, or one half where at least two persons are required."""
+        return self.share if self.share is not None else USUAL_SHARE if self.k > 1 else 1.0
+
+    @property
+    def by_persons(self) -> Requirement:
+        """The same with the largest share of one person; of a single person nothing is asked."""
+        return self if self.k == 1 and self.share is None else KAnonymity(self.k, self.usual_share)
+
     def rule_in_words(self, group: str = "group") -> str:
         """Say how large groups are."""
-        return f"every {group} at least {self.k:,} {'record' if self.k == 1 else 'records'}"
+        if self.share is None:
+            return f"every {group} at least {self.k:,} {'record' if self.k == 1 else 'records'}"
+        least = f"every {group} at least {self.k:,} {'person' if self.k == 1 else 'different persons'}"
+        return least if self.share == 1 else f"{least}, none with more than {percent(self.share, 3)} of its records"
 
     def strengthen(self, measures: Mapping[str, float], by_sensitive: Mapping[str, Mapping[str, float]]) -> Requirement:
         """Take the size of the smallest group."""

@@ -21,6 +21,7 @@ from sfumato.quiet import Quiet
 from sfumato.table.assignment import Assignment
 from sfumato.table.hierarchies.hierarchy import Hierarchy
 from sfumato.table.look_alikes import ascii_where_unclear, find_look_alikes
+from sfumato.table.persons import GroupPersons, PersonPairs
 from sfumato.table.rows import Points, weighted_counts
 from sfumato.table.weights import scaled
 from sfumato.workers import Once
@@ -97,6 +98,8 @@ class Cells(Quiet):
     """One row per cell, one column per sensitive attribute: an index into its occurring values."""
 
     counts: Counts
+    persons: PersonPairs | None = None
+    """Whose records they are, where persons are counted."""
 
     @property
     def size(self) -> int:
@@ -183,14 +186,19 @@ class Cells(Quiet):
     def histograms(self, assignment: Assignment, groups: int) -> Histograms:
         """Count the sensitive values of every group."""
         counts = assignment.histograms(self.values, self.spans, groups)
-        return Histograms(self.sensitive, assignment.sizes(groups), counts)
+        return Histograms(self.sensitive, assignment.sizes(groups), counts, self.group_persons(assignment, groups))
+
+    def group_persons(self, assignment: Assignment, groups: int) -> GroupPersons | None:
+        """Count the persons of every group; None where records are counted."""
+        return None if self.persons is None else self.persons.of_groups(assignment, self.counts, groups)
 
     @cached_property
     def baseline(self) -> Histograms:
         """The histograms of the whole table as one group."""
         counts = [attribute.counts for attribute in self.sensitive]
         joined = np.concatenate(counts) if counts else np.zeros(0, np.int64)
-        return Histograms(self.sensitive, np.array([self.records]), joined[None, :].astype(np.int64))
+        persons = self.group_persons(self.assigned(np.zeros(self.size, np.int64)), 1)
+        return Histograms(self.sensitive, np.array([self.records]), joined[None, :].astype(np.int64), persons)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -200,11 +208,18 @@ class Histograms(Quiet):
     sensitive: tuple[Sensitive, ...]
     sizes: Counts
     counts: Counts
+    persons: GroupPersons | None = None
+    """The persons of every group, where persons are counted."""
 
     def of(self, position: int) -> Counts:
         """Return the counts of one sensitive attribute: groups x values."""
         starts = spans_of(self.sensitive)
         return self.counts[:, starts[position] : starts[position + 1]]
+
+    def only(self, group: int) -> Histograms:
+        """Return one group alone."""
+        persons = None if self.persons is None else self.persons.only(group)
+        return Histograms(self.sensitive, self.sizes[[group]], self.counts[[group]], persons)
 
     def __len__(self) -> int:
         return len(self.sizes)

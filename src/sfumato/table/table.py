@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, get_args
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from sfumato.errors import BadInputError
 from sfumato.phrases import counted
 from sfumato.table.budget import BudgetedColumn, coarsened, usual_most_cells
 from sfumato.table.cells import Cells, CountedValues, Quasi, counted_leaves, sorted_cells
-from sfumato.table.coarse_reading import MANY_RECORDS, is_built, prefix_hierarchy, rule_for
+from sfumato.table.coarse_reading import is_built, prefix_hierarchy, rule_for
 from sfumato.table.hierarchies.automatic import FEW, MOST_CATEGORIES, automatic, looks_like_dates, looks_numeric
 from sfumato.table.hierarchies.categories import flat
 from sfumato.table.hierarchies.declared import Declared, Filed, declared, place_of, read_hierarchies
@@ -45,12 +45,36 @@ from sfumato.table.households import (
     shared_attributes,
 )
 from sfumato.table.look_alikes import ascii_where_unclear, find_look_alikes
+from sfumato.table.persons import is_repeated_key, persons_of
 from sfumato.table.rows import weighted_counts
 from sfumato.table.structures.structure import APART
 from sfumato.table.weights import Weights, weights_in_words, weights_of
 
+DUCKDB = "duckdb"
+"""The engine that counts persons."""
+
 Missing = Literal["value", "drop"]
 Unknown = Literal["refuse", "count"]
+Ranges = Literal["tight", "rounded", "node"]
+"""How a group's ranges are published: by its records' ends, by rounded ends, or by nodes; each wider than the last."""
+
+AllowedRanges = Literal["rounded", "node"]
+"""The finest ranges that a study may allow; without one, everything is allowed."""
+
+
+def coarser(ranges: Ranges, allowed: Ranges | None) -> Ranges:
+    """Return the wider of the ranges that somebody chose and the finest that the table allows."""
+    order: tuple[Ranges, ...] = get_args(Ranges)
+    return max(ranges, allowed or ranges, key=order.index)
+
+
+Unit = Literal["records", "persons", "one each"]
+"""What is counted in groups: records, different persons, or records each of which is declared to be another person."""
+
+
+def unit_of(person: str | None, one_record_per_person: bool) -> Unit:
+    """Say what is counted in groups."""
+    return "persons" if person is not None else "one each" if one_record_per_person else "records"
 
 
 @dataclass(frozen=True)
@@ -66,6 +90,12 @@ class Roles:
 
     weights: Weights = ()
     """How much a loss in every quasi-identifier counts; nothing where all count alike."""
+
+    person: str | None = None
+    """The column that says whose record it is: never published. Groups are then counted in different persons."""
+
+    one_record_per_person: bool = False
+    """Whether somebody declared that every record is another person, although an identifier may repeat."""
 
     def __post_init__(self) -> None:
         if not self.quasi:
@@ -87,17 +117,40 @@ class Roles:
                 f"column {self.household!r} is named both {other} and household; a household's "
                 "column says who belongs together and is never published: give it no other role"
             )
+        self._check_person(None if self.person is None else seen.get(self.person))
+
+    def _check_person(self, other: str | None) -> None:
+        """Raise where the person column cannot be one, beside what else is declared."""
+        if other not in (None, "identifier"):
+            raise BadInputError(
+                f"column {self.person!r} is named both {other} and person; a person column says whose record it is and "
+                "is never published: give it no other role"
+            )
+        if self.person is not None and self.one_record_per_person:
+            raise BadInputError(
+                f"--person {self.person} and --one-record-per-person contradict each other; leave one of them out"
+            )
+        if self.person is not None and self.household is not None:
+            raise BadInputError(
+                f"--person {self.person} and --household {self.household}: persons cannot be counted where households "
+                "are kept together; leave one of them out"
+            )
+
+    @property
+    def unit(self) -> Unit:
+        """What is counted in groups."""
+        return unit_of(self.person, self.one_record_per_person)
 
     @property
     def named(self) -> tuple[str, ...]:
         """All columns that have a role."""
-        household = () if self.household in (None, *self.identifier) else (self.household,)
-        return (*self.quasi, *self.sensitive, *self.neutral, *self.identifier, *household)
+        others = [name for name in (self.household, self.person) if name not in (None, *self.identifier)]
+        return (*self.quasi, *self.sensitive, *self.neutral, *self.identifier, *map(str, others))
 
     @property
     def naming_persons(self) -> tuple[str, ...]:
-        """The identifiers, without that of households."""
-        return tuple(name for name in self.identifier if name != self.household)
+        """The identifiers, without those that are declared to tell households or persons apart."""
+        return tuple(name for name in self.identifier if name not in (self.household, self.person))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,6 +175,9 @@ class Table:
     kind: FrameKind = "arrow"
     """The kind of frame that its releases come back as: the one that it came as, or Arrow's."""
 
+    ranges: AllowedRanges | None = None
+    """The finest ranges that a release of it may publish; None where all are allowed."""
+
     def __repr__(self) -> str:
         return f"<Table: quasi {', '.join(self.roles.quasi)}; sensitive {', '.join(self.roles.sensitive) or 'none'}>"
 
@@ -138,9 +194,12 @@ class Table:
         quasi = [Quasi(name, self.hierarchies[name], weights.get(name, 1.0)) for name in sorted(self.roles.quasi)]
         sensitive = [(name, self.hierarchies[name]) for name in sorted(self.roles.sensitive)]
         try:
-            return sorted_cells(quasi, sensitive, counted.codes, counted.counts), counted.dropped, counted.link
+            cells = sorted_cells(quasi, sensitive, counted.codes, counted.counts)
         except BadInputError as error:
             raise BadInputError(f"{self.engine.origin}: {error}") from None
+        if self.roles.person is not None:
+            cells = replace(cells, persons=persons_of(self.engine, self.roles.person, counted.link, cells.size))
+        return cells, counted.dropped, counted.link
 
     @property
     def cells(self) -> Cells:
@@ -162,8 +221,8 @@ class Table:
 
         Neutral columns are published as they are, and a search does not read them: of a wide table they are not read.
         """
-        read = {*self.roles.quasi, *self.roles.sensitive, *more}
-        return self.engine.digest(sorted(read | ({self.roles.household} if self.roles.household else set())))
+        read = {*self.roles.quasi, *self.roles.sensitive, *more, self.roles.household, self.roles.person}
+        return self.engine.digest(sorted(name for name in read if name is not None))
 
     def over(self, quasi: Sequence[Quasi]) -> Table:
         """Return the same table with its quasi-identifiers over other hierarchies of the very same leaves."""
@@ -263,6 +322,26 @@ class Table:
             for place, few in nearly_shared(self.cells.codes, memberships, self.cells.missing).items()
         ]
 
+    @cached_property
+    def repeated_key(self) -> str | None:
+        """A key-like identifier that repeats while nobody says whose record is whose; None where there is none."""
+        roles, engine = self.roles, self.engine
+        if roles.person is not None or roles.one_record_per_person:
+            return None
+        return next((name for name in roles.naming_persons if is_repeated_key(engine, name)), None)
+
+    @property
+    def why_no_persons(self) -> str | None:
+        """Say why records of this table cannot be taken for persons, and the two remedies; None where they can."""
+        key = self.repeated_key
+        if key is None:
+            return None
+        return (
+            f"{self.engine.origin}: the identifier {key!r} repeats, so one person may have several records, and groups "
+            f"of k records may hold fewer than k persons; say whose record it is (--person {key}, or person in a "
+            "study), or declare that every record is another person (--one-record-per-person)"
+        )
+
     @property
     def published(self) -> list[str]:
         """The columns of a release, in the order of the input."""
@@ -277,6 +356,8 @@ def read(
     sensitive: Iterable[str] = (),
     neutral: Iterable[str] = (),
     identifier: Iterable[str] = (),
+    person: str | None = None,
+    one_record_per_person: bool = False,
     household: str | None = None,
     hierarchies: Mapping[str, Declared] | str | Path | None = None,
     weights: Mapping[str, float] | None = None,
@@ -296,6 +377,7 @@ def read(
     memory: str | None = None,
     spill: str | None = None,
     most_cells: int | None = None,
+    ranges: AllowedRanges | None = None,
 ) -> Table:
     """Read a file or a frame and give its columns their roles.
 
@@ -303,15 +385,20 @@ def read(
     the Arrow interface (pandas, polars, pyarrow). `hierarchies` maps
     columns to hierarchies, or is a TOML file or a folder of level tables; other columns get an automatic one.
     `missing` says what a missing value is: a value of its own, or a reason to drop the record; `na` lists texts that
-    mean missing, beside the empty one. `household` names the column that says who belongs together: members of one
-    household then show the same value of what they share. `weights` says how much a loss in a quasi-identifier counts,
+    mean missing, beside the empty one. `person` names the column that says whose record it is: groups are then counted
+    in different persons; `one_record_per_person` declares that every record is another one. `household` names the
+    column that says who belongs together: members of one household then show the same value of what they share.
+    `weights` says how much a loss in a quasi-identifier counts,
     such as `{"age": 2}`; 1 where nothing is said. The others say how the source is written, where that is found out
     wrongly: its encoding, sheet, header and the header's row, the names of its columns, which columns have numbers
     with a decimal comma or point, whether dates have the day or the month first, and which columns are left as they
     are. `engine` names who reads the rows where the source does not say it; beyond `memory` (`"4GB"`) it works on
     disk, in a private folder of `spill`. Above `most_cells` distinct combinations (by default what fits into
     memory) columns are coarsened.
+    `ranges` is the finest that a release may publish: `rounded` or `node`.
     """
+    if ranges is not None:
+        check_choice("ranges", ranges, get_args(AllowedRanges))
     if dates is not None:
         check_choice("dates", dates, ("day-first", "month-first"))
     reading = Reading(
@@ -332,11 +419,19 @@ def read(
     )
     rows = open_rows(source, reading)
     roles = Roles(
-        _names(quasi), _names(sensitive), _names(neutral), _names(identifier), household, tuple((weights or {}).items())
+        _names(quasi),
+        _names(sensitive),
+        _names(neutral),
+        _names(identifier),
+        household,
+        tuple((weights or {}).items()),
+        person,
+        one_record_per_person,
     )
     given = read_hierarchies(Path(hierarchies)) if isinstance(hierarchies, str | Path) else dict(hierarchies or {})
     most = usual_most_cells(memory) if most_cells is None else most_cells
-    return replace(with_roles(rows, roles, given, missing, most_cells=most), kind=frame_kind(source))
+    table = with_roles(rows, roles, given, missing, most_cells=most)
+    return replace(table, kind=frame_kind(source), ranges=ranges)
 
 
 class Columns(TypedDict, total=False):
@@ -346,6 +441,8 @@ class Columns(TypedDict, total=False):
     sensitive: Iterable[str]
     neutral: Iterable[str]
     identifier: Iterable[str]
+    person: str | None
+    one_record_per_person: bool
     household: str | None
     hierarchies: Mapping[str, Declared] | str | Path | None
     weights: Mapping[str, float] | None
@@ -365,6 +462,7 @@ class Columns(TypedDict, total=False):
     memory: str | None
     spill: str | None
     most_cells: int | None
+    ranges: AllowedRanges | None
 
 
 def as_table(source: Any, columns: Columns) -> Table:
@@ -404,9 +502,11 @@ def with_roles(
     grown = []
     notices = [*engine.notices, *_notices(engine, roles, given)]
     coded = [*sorted(roles.quasi), *sorted(roles.sensitive)]
+    needed = coded if roles.person is None else [*coded, roles.person]
+    unknown_persons = _records_without_person(engine, roles, missing)
     for name in coded:
         entry = given.get(name)
-        rule, complete = rule_for(engine, name, entry), coded if missing == "drop" else ()
+        rule, complete = rule_for(engine, name, entry), needed if missing == "drop" else ()
         distinct = engine.distinct(name, complete) if rule is None else engine.distinct_by(rule, name, complete)
         if not distinct.values:
             raise BadInputError(f"{engine.origin}: every record misses a value, so missing='drop' leaves none")
@@ -437,8 +537,32 @@ def with_roles(
         codings.append(Coding(name, codes_by_text, rule))
         notices.extend(_value_notices(name, name in roles.sensitive, given.get(name), distinct))
         notices.extend(_named_like_groups(name, hierarchy) if name in roles.quasi else ())
+    if unknown_persons:
+        texts = engine.distinct(str(roles.person)).values
+        codings.append(Coding(str(roles.person), {text: 0 for text in texts if text is not None}))  # a record has one
     table = Table(engine, roles, hierarchies, tuple(codings), missing, tuple(notices), tuple(grown))
     return table if most_cells is None else _within(table, counts, most_cells)
+
+
+def _records_without_person(engine: Engine, roles: Roles, missing: Missing) -> int:
+    """Count the records without a value in the person column; raise where they may not be dropped."""
+    if roles.person is None:
+        return 0
+    if engine.name != DUCKDB:
+        raise BadInputError(
+            f"{engine.origin}: persons (--person {roles.person}) are counted by DuckDB, not by {engine.name}; read the "
+            "rows from a file, or leave the option out and declare --one-record-per-person where that is true"
+        )
+    lacking = engine.row_count - engine.facts(roles.person).present
+    if lacking == engine.row_count:
+        raise BadInputError(f"{engine.origin}: the person column {roles.person!r} has no value at all; name another")
+    if lacking and missing != "drop":
+        raise BadInputError(
+            f"{engine.origin}: {lacking:,} {'record has' if lacking == 1 else 'records have'} no value in the person "
+            f"column {roles.person!r}, so nobody knows whose they are; complete the column, or drop and count such "
+            "records (--missing drop)"
+        )
+    return lacking
 
 
 def _within(table: Table, counts: Mapping[str, Counts], most_cells: int) -> Table:
@@ -573,26 +697,14 @@ def _notices(engine: Engine, roles: Roles, given: Mapping[str, Declared]) -> lis
         notices.append(
             f"columns without a role are not published: {', '.join(map(repr, unlisted))} (--neutral keeps a column)"
         )
-    different = engine.all_different([*roles.neutral, *roles.naming_persons])
+    different = engine.all_different(roles.neutral)
     for name in roles.neutral:
         if engine.row_count > 100 and name in different:
             notices.append(
                 f"neutral column {name!r} is different in every record and is published as it is: "
                 "if it names persons or says something of them, use --identifier"
             )
-    return notices + [_repeated(engine, name) for name in roles.naming_persons if name not in different]
-
-
-def _repeated(engine: Engine, name: str) -> str:
-    """Say that an identifier does not name single records; of many records not how many values are repeated."""
-    what = "some values stand in several records"
-    if engine.row_count <= MANY_RECORDS:
-        distinct = engine.distinct(name)
-        what = f"{(distinct.counts > 1).sum():,} of {len(distinct.values):,} values stand in several records"
-    return (
-        f"identifier {name!r}: {what}; where such a value is one person, fewer persons may share a group than k says, "
-        "for k counts records"
-    )
+    return notices
 
 
 def _value_notices(name: str, sensitive: bool, given: Declared | None, distinct: DistinctValues) -> list[str]:

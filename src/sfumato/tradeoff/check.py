@@ -128,6 +128,8 @@ class Check(Quiet):
     smallest_groups: int
     """How many combinations have the smallest frequency."""
 
+    person: str | None = None
+    """The column that is declared to say whose record it is."""
     neutral: tuple[str, ...] = ()
     with_neutral: tuple[int, int] | None = None
     """By quasi-identifiers and neutral columns: the smallest group, and the records alone in theirs."""
@@ -187,6 +189,7 @@ class Check(Quiet):
             if self.with_neutral is None
             else dict(zip(("k", "alone"), self.with_neutral, strict=True)),
             "worst": [vars(group) for group in self.worst],
+            "person": self.person,
             "persons": [vars(each) for each in self.persons],
             "individual": None
             if individual is None
@@ -247,7 +250,7 @@ def check(
         outcome,
         neutral=table.roles.neutral,
         with_neutral=_with_neutral(table) if table.roles.neutral and meaning != "any" else None,
-        persons=tuple(_persons(table, column, number) for column in table.roles.naming_persons),
+        persons=tuple(_persons(table, column, number) for column in _persons_told_by(table)),
         individual=individual,
         population=None if size is None or meaning == "any" else population_uniques(given.counts, size),
         why_no_population=_why_no_population(size, meaning),
@@ -283,6 +286,7 @@ def _as_it_stands(table: Table, meaning: Missing, given: Combinations, frequenci
         dropped=table.dropped,
         quasi=names,
         sensitive=tuple(attribute.name for attribute in cells.sensitive),
+        person=table.roles.person,
         risk=risk,
         attributes=_attributes(names, subsets),
         subsets={tuple(names[a] for a in members): subset_risk for members, subset_risk in subsets.risks.items()},
@@ -449,6 +453,12 @@ def _worst(table: Table, given: Combinations, frequencies: Counts, keys: Counts)
             RareCombination(values, int(given.counts[i]), int(frequencies[i]), tuple(quasi[a].name for a in by))
         )
     return tuple(worst)
+
+
+def _persons_told_by(table: Table) -> tuple[str, ...]:
+    """Name the columns by which persons can be counted: the declared one, or an identifier that seems to be one."""
+    column = table.roles.person or table.repeated_key
+    return () if column is None else (column,)
 
 
 def _persons(table: Table, column: str, number: Counts) -> RepeatedPersons:

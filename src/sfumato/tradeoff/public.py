@@ -29,6 +29,7 @@ from typing import Any, ClassVar, NoReturn, Self
 
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES, Classification
+from sfumato.table.table import Unit
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study.explorable import Explorable
 
@@ -72,6 +73,9 @@ class PublicStudy:
 
     size: str
     """How many records there are, as far as that may be said; or nothing."""
+
+    unit: Unit = "records"
+    """What was counted in groups."""
 
     section: ClassVar[str] = "public"
     facts: ClassVar[tuple[str, ...]] = ()
@@ -133,7 +137,7 @@ def public_map(map_: Map) -> Map:
         for (point, id), numbers in zip(exact, given, strict=True)
     )
     about = {name: list(map_.about.get(name, ())) for name in ("quasi", "sensitive")}
-    public = PublicStudy(study.name, axes or USUAL, study.forms, study.section, _size_in_words(map_))
+    public = PublicStudy(study.name, axes or USUAL, study.forms, study.section, _size_in_words(map_), study.unit)
     return Map(public, points, about | {"note": ROUNDED if known else WORDS_ONLY})
 
 

@@ -177,10 +177,16 @@ def _persons(check: Check, persons: RepeatedPersons) -> Iterator[str]:
     if not persons.repeated:
         yield f"By {persons.identifier!r} every record is another person, so groups of k records are k persons."
     else:
+        declared = check.person is not None
         yield (
-            f"By {persons.identifier!r}, {persons.repeated:,} of {counted(persons.persons, 'person')} "
-            f"{'has' if persons.repeated == 1 else 'have'} several records (up to {persons.most_records:,}). "
-            "Groups are counted in records and may hold fewer persons:"
+            f"By {persons.identifier!r}{', the person column' * declared}, {persons.repeated:,} of "
+            f"{counted(persons.persons, 'person')} {'has' if persons.repeated == 1 else 'have'} several records (up to "
+            f"{persons.most_records:,}). "
+            + (
+                "Releases count persons; the numbers above count records:"
+                if declared
+                else "The numbers above count records, and a group may hold fewer persons:"
+            )
         )
         yield f"  counted in records the smallest group is {check.risk.smallest:,}, in persons {persons.smallest:,};"
         groups = counted(persons.filled_by_one, "group")

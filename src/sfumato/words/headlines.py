@@ -80,7 +80,12 @@ def found(point: Point, subject: Subject) -> Headline:
     elif point.is_changed and measures.get("k", 1) <= 1:
         return Headline(about, CHANGED)
     elif not risks and point.has(["k"]):
-        return Headline(about, sentence("k", measures["k"], subject), ("k",), 1 / measures["k"])
+        return Headline(
+            about,
+            sentence("k", measures["k"], subject),
+            ("k",),
+            None if subject.unit == "persons" else 1 / measures["k"],
+        )
     if risks:
         worst = max(risks, key=lambda name: risks[name])
         return Headline(about, sentence(worst, risks[worst], subject), (worst,), risks[worst])
@@ -101,6 +106,8 @@ def learned(point: Point, subject: Subject) -> Headline:
     The columns that tell most come first. The share is that of the column that is guessed right most often.
     """
     about, measures = "What can be learned", point.measures
+    if subject.unit == "persons" and subject.sensitive:
+        return Headline(about, "What is learned of sensitive values is not measured where persons are counted.")
     columns = subject.of_columns(measures, point.by_sensitive)
     guesses = [guess for about_column, own in columns if (guess := best_guess(about_column, own)) is not None]
     if guesses:
@@ -201,7 +208,7 @@ def headline_lines(map_: Map, point: Point) -> Iterator[str]:
 # -- axes --------------------------------------------------------------------------------------------------
 
 PLAIN = {
-    "found": ("risk", "lower", "found", "how often the person who is easiest to find is found, at most"),
+    "found": ("risk", "lower", "found", "how often the person or record that is easiest to find is found, at most"),
     "guessed": ("risk", "lower", "guessed", "how often a guess about a person's {} is right, on average"),
     "sure": ("risk", "lower", "worst", "share of the worst group that has the same {}"),
     "kept": ("utility", "higher", "useful", "part of the achievable usefulness that is kept"),

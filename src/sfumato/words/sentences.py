@@ -12,6 +12,7 @@ from math import ceil, exp, floor, inf, isfinite, isnan, log
 from sfumato.measures import MEASURES
 from sfumato.measures.of_baskets import ESTIMATORS
 from sfumato.phrases import counted, either, listed, number, percent, worst_share
+from sfumato.table.table import Unit
 from sfumato.tradeoff import Map
 from sfumato.words.chances import EVEN, at_most, beside, more_often, off_by, one_in, times
 from sfumato.words.kinds import words_of
@@ -42,6 +43,9 @@ class Subject:
 
     are_bounds: bool = False
     """Whether the values were rounded to the worse side."""
+
+    unit: Unit = "records"
+    """What was counted."""
 
     @staticmethod
     def of(map_: Map) -> Subject:
@@ -84,7 +88,7 @@ def sentence(name: str, value: float, subject: Subject, baseline: float | None =
     """Say a measure with its value; `baseline` is how often a guess is right without the data, where that is known.
 
     >>> sentence("prosecutor", 0.05, Subject())
-    'The person who is easiest to find is found at most 1 time in 20.'
+    'The record that is easiest to find is found at most 1 time in 20.'
     >>> sentence("attack_accuracy", 0.31, Subject(("occupation",)), 0.13)
     "An attacker's guess about a person's occupation is right 31 times in 100, 13 without the data."
     """
@@ -93,7 +97,7 @@ def sentence(name: str, value: float, subject: Subject, baseline: float | None =
     if name in GUESSES:
         text = _guess(name, value, subject, baseline)
     elif name in SAYINGS:
-        text = SAYINGS[name].text(name, value, subject)
+        text = UNIT_SAYINGS[subject.unit].get(name, SAYINGS[name]).text(name, value, subject)
     else:
         text = f"{MEASURES[name].meaning}: {number(value)}"
     end = f" ({ROUNDED})." if subject.are_bounds and name not in PROMISED and value > EVEN else "."
@@ -247,6 +251,8 @@ FILLINGS: Mapping[str, Callable[[float, Subject], str]] = {
     "bits": lambda value, subject: number(value / log(2), 3),
     "others": lambda value, subject: _count(value - 1, "other"),
     "records": lambda value, subject: _count(value, "record"),
+    "other_records": lambda value, subject: _count(value - 1, "other record"),
+    "persons": lambda value, subject: _count(value, "different person"),
     "values": lambda value, subject: _count(value, "different value"),
     "rank": lambda value, subject: _number(value),
     "factor": lambda value, subject: _number(1 + value),
@@ -499,3 +505,30 @@ SAYINGS: Mapping[str, Saying] = {
     ),
 }
 """By measure, its sentence."""
+
+
+UNIT_SAYINGS: Mapping[Unit, Mapping[str, Saying]] = {
+    "records": {
+        "k": Saying(
+            "every record shares its quasi-identifiers with {other_records} or more",
+            one="some record shares its quasi-identifiers with no other",
+        ),
+        "prosecutor": Saying("the record that is easiest to find is found {one_in}"),
+        "marketer": Saying("the average record is found at most {times}"),
+        "weighted_k": Saying("the average record is in a group of {number}"),
+        "l_frequency": Saying(
+            "in the worst group {part} of the records have the same {column}",
+            one="in some group all records have the same {column}",
+        ),
+    },
+    "persons": {
+        "k": Saying(
+            "at least {persons} are behind every combination of quasi-identifiers",
+            one="a single person is behind some combination of quasi-identifiers",
+        ),
+        "prosecutor": Saying("the most exposed person has {share} of the records of a group"),
+        "marketer": Saying("the average person has {share} of the records of a group"),
+    },
+    "one each": {},
+}
+"""By what was counted, the sentences that say so in place of the usual ones, which take a record for a person."""

@@ -39,6 +39,7 @@ class CutVector(Anonymizer):
     name: ClassVar[str] = "cut-vector"
     example: ClassVar[str | None] = 'cut-vector cuts="age=20|40, sex=@0"'
     treats_households_alike = True
+    counts_persons = True
     is_found: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -58,6 +59,6 @@ class CutVector(Anonymizer):
             part = np.searchsorted(starts, cells.codes[:, a], side="right") - 1
             lo[:, a] = starts[part]
             hi[:, a] = (np.append(starts[1:], quasi.hierarchy.size) - 1)[part]
-        release = recoded(table, requirement, form, lo, hi, whole=False)
+        release = recoded(table, requirement, form, lo, hi, draw_in=True)
         check_budget(release, requirement, budget, "with these cuts", "make fewer cuts")
         return replace(release, details={"cuts": self.cuts})

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
+from sfumato.anonymizers.anonymizer import check_persons
 from sfumato.anonymizers.dp.decomposition import consistent, grow, shares, split
 from sfumato.anonymizers.dp.noise import Noise, OpenDPNoise
 from sfumato.anonymizers.dp.private_cells import Domain, PrivateCells, declared_domain
@@ -111,6 +112,7 @@ class Mechanism(ReleaseMaker, ABC):
     def check(self, table: Table, requirement: Requirement, form: Form, suppress: float) -> None:
         """Raise where `anonymize` would, without drawing anything."""
         self.check_request(requirement, form, suppress)
+        check_persons(table, self.name, False, "its noise hides one record, and a person may have several")
         self.check_table(table)
 
     def check_request(self, requirement: Requirement, form: Form, suppress: float) -> None:

@@ -60,6 +60,7 @@ class Exchange(Anonymizer):
     ] = 0.05
     seed: Annotated[int | None, seed_option("Which of a region's records of one value are exchanged.")] = None
     name: ClassVar[str] = "exchange"
+    why_no_persons: ClassVar[str] = "it deals out records one by one, and two of a group may belong to one person"
     title: ClassVar[str] = "records exchanged between buckets"
     effort: ClassVar[float] = 10.0
     dealing: ClassVar[str] = (

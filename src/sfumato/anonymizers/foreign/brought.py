@@ -18,6 +18,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 import pyarrow as pa
 
+from sfumato.anonymizers.anonymizer import check_persons
 from sfumato.anonymizers.foreign.claims import Verdict, epsilon_text, epsilon_verdict, judged, people_alone
 from sfumato.anonymizers.foreign.columns import MissingMeans
 from sfumato.anonymizers.foreign.placed_rows import PlacedRows, placed
@@ -199,6 +200,8 @@ class Brought(ReleaseMaker, ABC):
 
     def check(self, table: Table, requirement: Requirement, form: Form, suppress: float) -> None:
         """Raise where something is asked for that cannot be asked of it."""
+        why = "it was made elsewhere; `sfumato audit --person COLUMN --original FILE` counts persons in it"
+        check_persons(table, self.made_of or self.name, False, why)
         if requirement != NOTHING:
             raise BadInputError(
                 f"{self.made_of or self.name} was made elsewhere, so nothing can be required of it ({requirement}); "

@@ -6,6 +6,7 @@ transformation are computed from the groups of a finer one (`rolling`).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,8 +16,17 @@ from sfumato.anonymizers.full_domain.roll_up import Ladder, Levels, Transformati
 from sfumato.anonymizers.mondrian.cut_kernels import only_sizes
 from sfumato.arrays import Counts, Numbers
 from sfumato.kernels import kernel
-from sfumato.requirements.deficits import ADMITTED, deficit_unless_admitted, largest_distances
+from sfumato.requirements import Requirement
+from sfumato.requirements.deficits import (
+    ADMITTED,
+    SLACK,
+    convex_deficit,
+    deficit_unless_admitted,
+    largest_distances,
+)
+from sfumato.requirements.distances import TOLERANCE
 from sfumato.requirements.predicates import SIZE, Rules, rule_levels
+from sfumato.requirements.requirement import PersonRule
 from sfumato.table import Cells
 
 WORD = 63
@@ -57,6 +67,9 @@ class Lattice:
 
     cells: Cells
     rules: Rules
+    persons: PersonRule
+    """What is required of persons, where they are counted."""
+
     ladder: Ladder
 
     @cached_property
@@ -76,8 +89,8 @@ class Lattice:
 
     @cached_property
     def width(self) -> int:
-        """The number of columns of a histogram."""
-        return int(self.cells.spans[-1])
+        """The number of columns of a histogram, with one for every person where persons are counted."""
+        return int(self.cells.spans[-1]) + (0 if self.cells.persons is None else self.cells.persons.number)
 
     @cached_property
     def level_losses(self) -> list[list[float]]:
@@ -93,8 +106,18 @@ class Lattice:
     @cached_property
     def bottom(self) -> TransformationGroups:
         """The groups of the finest transformation: records that agree in all quasi-identifiers."""
-        columns = self.cells.columns if not only_sizes(self.rules) else self.cells.columns[:, :0]
-        return group_cells(self.ladder, self.cells.codes, columns.astype(np.int32), self.cells.counts, self.width)
+        cells = self.cells
+        values = cells.columns if not only_sizes(self.rules) else cells.columns[:, :0]
+        cell = np.repeat(np.arange(cells.size), values.shape[1])
+        columns, held = values.ravel(), np.repeat(cells.counts, values.shape[1])
+        if cells.persons is not None:
+            pairs = cells.persons
+            cell = np.concatenate([cell, pairs.cell])
+            order = np.argsort(cell, kind="stable")
+            columns = np.concatenate([columns, pairs.person + cells.spans[-1]])[order]
+            cell, held = cell[order], np.concatenate([held, pairs.count])[order]
+        offsets = np.searchsorted(cell, np.arange(cells.size + 1))
+        return group_cells(self.ladder, cells.codes, cells.counts, offsets, columns.astype(np.int32), held, self.width)
 
     @property
     def zero(self) -> Levels:
@@ -108,7 +131,10 @@ class Lattice:
     def check(self, groups: TransformationGroups, levels: Levels) -> LatticeNode:
         """Say which groups of a transformation are admitted and what the others cost."""
         d = len(levels)
-        numbers = check_groups(self.ladder, self.rules, self.most, groups, np.array(levels)).tolist()
+        deficits = deficits_of(self.rules, self.most, groups)
+        if self.cells.persons is not None:
+            lack_persons(groups, int(self.cells.spans[-1]), self.persons.k, self.persons.share, deficits)
+        numbers = check_groups(self.ladder, groups, np.array(levels), deficits).tolist()
         published, suppressed, deficit, squares, all_squares = numbers[:5]
         return LatticeNode(
             levels,
@@ -123,8 +149,8 @@ class Lattice:
         )
 
 
-def lattice_of(cells: Cells, rules: Rules) -> Lattice:
-    """Lay the hierarchies of a table's quasi-identifiers out as a lattice."""
+def lattice_of(cells: Cells, requirement: Requirement) -> Lattice:
+    """Lay the hierarchies of a table's quasi-identifiers out as a lattice, beside a requirement."""
     firsts, losses, bases, base = [], [], [], 0
     for quasi in cells.quasi:
         hierarchy = quasi.hierarchy
@@ -145,7 +171,7 @@ def lattice_of(cells: Cells, rules: Rules) -> Lattice:
         shifts,
         masks,
     )
-    return Lattice(cells, rules, ladder)
+    return Lattice(cells, requirement.compile(cells.sensitive), requirement.of_persons, ladder)
 
 
 def _bit_fields(sizes: list[int]) -> tuple[Counts, Counts, Counts]:
@@ -166,11 +192,11 @@ def _bit_fields(sizes: list[int]) -> tuple[Counts, Counts, Counts]:
 
 
 @kernel
-def check_groups(ladder: Ladder, rules: Rules, most: Numbers, groups: TransformationGroups, levels: Counts) -> Numbers:
+def check_groups(ladder: Ladder, groups: TransformationGroups, levels: Counts, deficits: Counts) -> Numbers:
     """Count what is published and what is not; see `Node` for the fields."""
     d = len(levels)
     out = np.zeros(5 + 2 * d)
-    keys, sizes, deficits = groups.keys, groups.sizes, deficits_of(rules, most, groups)
+    keys, sizes = groups.keys, groups.sizes
     words, shifts, masks, losses = ladder.words, ladder.shifts, ladder.masks, ladder.losses
     starts = ladder.bases + levels * ladder.sizes
     generalized = np.flatnonzero(levels)  # at level 0 nothing is lost
@@ -211,12 +237,36 @@ def deficits_of(rules: Rules, most: Numbers, groups: TransformationGroups) -> Co
             if deficits[g] == sizes[g]:
                 continue
             for e in range(offsets[g], offsets[g + 1]):
-                histogram[columns[e]] = counts[e]
+                if columns[e] < len(histogram):  # behind these are persons
+                    histogram[columns[e]] = counts[e]
             deficit = deficit_unless_admitted(kind, parameters, most[rule], part, sizes[g], q, levels)
             deficits[g] = max(deficits[g], deficit)
             for e in range(offsets[g], offsets[g + 1]):
-                histogram[columns[e]] = 0
+                if columns[e] < len(histogram):
+                    histogram[columns[e]] = 0
     return deficits
+
+
+@kernel
+def lack_persons(groups: TransformationGroups, first: int, k: int, share: float, deficits: Counts) -> None:
+    """Raise the deficits of groups with too few persons, or with one who has too large a share of the records.
+
+    Persons are the columns from `first` on. A part of a group has no more persons; the records of one person are at
+    most the share of what is published, and any other record can at worst be his.
+    """
+    for g in range(len(deficits)):
+        size = groups.sizes[g]
+        if deficits[g] == size:
+            continue
+        persons, largest = 0, 0
+        for e in range(groups.offsets[g], groups.offsets[g + 1]):
+            if groups.columns[e] >= first:
+                persons, largest = persons + 1, max(largest, groups.counts[e])
+        if persons < k:
+            deficits[g] = size
+        elif largest > (share + TOLERANCE) * size:
+            lacking = math.ceil(convex_deficit(largest / size, share, 1.0, size) - SLACK)
+            deficits[g] = max(deficits[g], min(size, max(lacking, 0)))
 
 
 @kernel

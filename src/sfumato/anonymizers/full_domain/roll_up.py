@@ -39,7 +39,7 @@ class Ladder(NamedTuple):
 
 
 class TransformationGroups(NamedTuple):
-    """The groups of one transformation, and the sensitive values of each."""
+    """The groups of one transformation, and the sensitive values of each; behind these its persons, if counted."""
 
     keys: Counts
     """One row per group, as many words as are needed."""
@@ -53,19 +53,16 @@ class TransformationGroups(NamedTuple):
 
 
 @kernel
-def group_cells(ladder: Ladder, codes: Columns, columns: Columns, counts: Counts, width: int) -> TransformationGroups:
-    """Group cells by their quasi-identifiers as they are."""
+def group_cells(
+    ladder: Ladder, codes: Columns, counts: Counts, offsets: Counts, columns: Columns, held: Counts, width: int
+) -> TransformationGroups:
+    """Group cells by their quasi-identifiers as they are; `held` records of cell c are in each of its columns."""
     n, d = codes.shape
     keys = np.zeros((n, ladder.words[d - 1] + 1), np.int64)
     for i in range(n):
         for a in range(d):
             keys[i, ladder.words[a]] |= np.int64(codes[i, a]) << ladder.shifts[a]
-    each = columns.shape[1]
-    flat, weights = np.empty(n * each, np.int32), np.empty(n * each, np.int64)
-    for i in range(n):
-        for s in range(each):
-            flat[i * each + s], weights[i * each + s] = columns[i, s], counts[i]
-    return merge(keys, counts, np.arange(n + 1) * each, flat, weights, width)
+    return merge(keys, counts, offsets, columns, held, width)
 
 
 @kernel

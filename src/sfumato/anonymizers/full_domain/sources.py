@@ -12,7 +12,7 @@ from sfumato.arrays import Counts
 from sfumato.kernels import kernel
 
 KEPT_GROUPS = 3_000_000
-"""Groups that are kept besides those of the finest transformation."""
+"""Groups, or values and persons in them, that are kept besides those of the finest transformation."""
 
 OCCUPIED = 0.1
 """The share of all possible groups that is expected to occur (a twentieth and less does, in Adult)."""
@@ -38,14 +38,15 @@ class Sources:
     def keep(self, groups: TransformationGroups, levels: Levels, source: TransformationGroups) -> None:
         """Keep groups that are at most half as many as those they came from, while there is room."""
         count, size = len(self._groupings), len(groups.sizes)
-        if 2 * size > len(source.sizes) or size > self._room:
+        room = max(size, len(groups.columns))
+        if 2 * size > len(source.sizes) or room > self._room:
             return
         if count == len(self._sizes):
             self._levels = np.concatenate([self._levels, np.zeros_like(self._levels)])
             self._sizes = np.concatenate([self._sizes, np.zeros_like(self._sizes)])
         self._levels[count], self._sizes[count] = levels, size
         self._groupings.append(groups)
-        self._room -= size
+        self._room -= room
 
     def promise_fewer(self, levels: Levels, source: TransformationGroups) -> bool:
         """Say whether these levels can be expected to have fewer groups than the source."""

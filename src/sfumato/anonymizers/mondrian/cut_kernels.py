@@ -15,8 +15,33 @@ from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.kernel_helpers import sorted_together, uniform
 from sfumato.kernels import kernel
 from sfumato.requirements import KAnonymity, Requirement
+from sfumato.requirements.distances import TOLERANCE
 from sfumato.requirements.predicates import SIZE, Rules, group_admitted
-from sfumato.table import Cells, laid_out
+from sfumato.table import Cells, Hierarchy, laid_out
+
+
+class PersonCounter(NamedTuple):
+    """Whose records the cells hold, what is required of the persons of a group, and stamps to count them with."""
+
+    k: int
+    """Different persons at least; 0 where records are counted."""
+
+    share: float
+    """The largest share of a group's records that belongs to one person."""
+
+    most: int
+    """The most records that one person has in the table: in larger groups nobody can have too large a share."""
+
+    offsets: Counts
+    """The persons of cell c stand at `offsets[c]:offsets[c + 1]`."""
+
+    person: Counts
+    records: Counts
+    stamps: Counts
+    """Of every person the last time it was counted; one more number at the end counts the times."""
+
+    held: Counts
+    """The records of every person then."""
 
 
 class CutProblem(NamedTuple):
@@ -28,6 +53,12 @@ class CutProblem(NamedTuple):
 
     widths: Numbers
     """The cumulative widths of all domains, one after the other."""
+
+    begins: Numbers
+    """For every leaf the width below the published end of a range that begins there."""
+
+    ends: Numbers
+    """For every leaf the width up to the published end of a range that ends there."""
 
     starts: Counts
     """Where each attribute's widths start."""
@@ -51,6 +82,8 @@ class CutProblem(NamedTuple):
     height: int
     """How often a record may be on either side of a cut at most; 0 where there is no limit."""
 
+    persons: PersonCounter
+
 
 class Groups(NamedTuple):
     """Groups of entries: those of group g stand at `offsets[g]:offsets[g + 1]`."""
@@ -73,13 +106,20 @@ def problem_of(
     stop: Requirement | None = None,
     height: int | None = None,
     spread: str = "share",
+    rounded: bool = False,
 ) -> CutProblem:
-    """Lay cells and requirement out for the kernels; without a rule to stop, only the requirement ends cutting."""
+    """Lay cells and requirement out for the kernels; without a rule to stop, only the requirement ends cutting.
+
+    Losses count ranges whose ends are `rounded` outward, or the ranges as they are.
+    """
     widths, starts = laid_out([quasi.hierarchy.cumulative for quasi in cells.quasi])
+    begins, ends = zip(*(_published_widths(quasi.hierarchy, rounded) for quasi in cells.quasi), strict=True)
     return CutProblem(
         cells.codes,
         cells.columns,
         widths,
+        laid_out(begins)[0],
+        laid_out(ends)[0],
         starts[:-1],
         cells.domains,
         cells.weights,
@@ -88,7 +128,55 @@ def problem_of(
         widths[starts[1:] - 1] if spread == "share" else np.ones(len(cells.quasi)),
         (KAnonymity(1) if stop is None else stop).compile(cells.sensitive),
         height or 0,
+        person_counter(cells, requirement),
     )
+
+
+def _published_widths(hierarchy: Hierarchy, rounded: bool) -> tuple[Numbers, Numbers]:
+    """Say for every leaf the width below and up to it, or below and up to where a range is rounded to."""
+    leaves = np.arange(hierarchy.size)
+    lo, hi = hierarchy.bands if rounded else (leaves, leaves)
+    return np.append(hierarchy.cumulative[lo], 0.0), np.append(hierarchy.cumulative[hi + 1], 0.0)
+
+
+def person_counter(cells: Cells, requirement: Requirement) -> PersonCounter:
+    """Lay out whose records the cells hold; nothing where records are counted."""
+    if cells.persons is None:
+        nothing = np.zeros(0, np.int64)
+        return PersonCounter(0, 1.0, 0, nothing, nothing, nothing, nothing, nothing)
+    persons, rule = cells.persons, requirement.of_persons
+    stamps, held = np.zeros(persons.number + 1, np.int64), np.zeros(persons.number, np.int64)
+    return PersonCounter(rule.k, rule.share, persons.most, *persons.by_cell, stamps, held)
+
+
+@kernel
+def side_admitted(problem: CutProblem, cells: Counts, attribute: int, code: int, left: bool, size: int) -> bool:
+    """Say whether the side of a cut (`left`: up to the code) has enough persons, none with too large a share.
+
+    The side has `size` records. Counting stops at k persons where the share of one is bounded by the size alone.
+    """
+    counter = problem.persons
+    if counter.k == 0:
+        return True
+    allowed = (counter.share + TOLERANCE) * size
+    small = counter.most > allowed
+    counter.stamps[-1] += 1
+    now, persons = counter.stamps[-1], 0
+    for i in range(len(cells)):
+        cell = cells[i]
+        if (problem.codes[cell, attribute] <= code) != left:
+            continue
+        for p in range(counter.offsets[cell], counter.offsets[cell + 1]):
+            person = counter.person[p]
+            if counter.stamps[person] != now:
+                counter.stamps[person], counter.held[person] = now, 0
+                persons += 1
+            counter.held[person] += counter.records[p]
+            if small and counter.held[person] > allowed:
+                return False
+        if not small and persons >= counter.k:
+            return True
+    return persons >= counter.k
 
 
 @kernel

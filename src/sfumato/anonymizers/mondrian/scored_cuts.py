@@ -31,6 +31,7 @@ from sfumato.anonymizers.mondrian.cut_kernels import (
     code_weights,
     count_values,
     only_sizes,
+    side_admitted,
     sizes_admitted,
     spread_of,
 )
@@ -160,6 +161,12 @@ def best_place(
                 rest[s] = node.histogram[s] - left_histogram[s]
             if not group_admitted(problem.rules, rest, node.size - left):
                 continue
+        code = values.codes[place]
+        if not (
+            side_admitted(problem, node.cells, attribute, code, True, left)
+            and side_admitted(problem, node.cells, attribute, code, False, node.size - left)
+        ):
+            continue
         best, best_score, best_left = place, max(best_score, scores[place]), left
     return best, best_score
 

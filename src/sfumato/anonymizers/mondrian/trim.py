@@ -21,7 +21,7 @@ from sfumato.anonymizers.mondrian.cut_kernels import (
     count_values,
     divide,
     domain_width,
-    width,
+    side_admitted,
 )
 from sfumato.arrays import Codes, Counts
 from sfumato.kernels import kernel
@@ -102,11 +102,12 @@ def joined(like: Groups, pieces: list[Groups]) -> Groups:
 
 @kernel
 def loss(problem: CutProblem, attribute: int, lo: int, hi: int) -> float:
-    """Return the loss of publishing leaves lo..hi (the formula of `Hierarchy.loss`), times the attribute's weight."""
+    """Return the loss of publishing the range of leaves lo..hi (as in `Hierarchy.loss`), times the column's weight."""
     leaves = problem.sizes[attribute]
     if lo == hi or leaves == 1:
         return 0.0
-    share = width(problem, attribute, lo, hi) / domain_width(problem, attribute)
+    start = problem.starts[attribute]
+    share = (problem.ends[start + hi] - problem.begins[start + lo]) / domain_width(problem, attribute)
     return float(problem.weights[attribute] * max((share - 1 / leaves) / (1 - 1 / leaves), 0.0))
 
 
@@ -124,7 +125,7 @@ def best_trim(
     histogram = np.empty(len(problem.rules.q), np.int64)
     left_histogram = np.empty(len(problem.rules.q), np.int64)
     size = count_values(problem, cells, counts, histogram)
-    admitted = group_admitted(problem.rules, histogram, size)
+    admitted = group_admitted(problem.rules, histogram, size) and side_admitted(problem, cells, 0, hi[0], True, size)
     mean = 0.0
     for a in range(d):
         if problem.may_cut[a]:
@@ -152,7 +153,10 @@ def best_trim(
                 rest = left_histogram if keep_left else histogram - left_histogram
                 if not group_admitted(problem.rules, rest, kept):
                     continue
-                if admitted and group_admitted(problem.rules, histogram - rest, removed):
+                if not side_admitted(problem, cells, a, codes[i], keep_left, kept):
+                    continue
+                alone = admitted and group_admitted(problem.rules, histogram - rest, removed)
+                if alone and side_admitted(problem, cells, a, codes[i], not keep_left, removed):
                     continue
                 best, best_code, best_left, best_removed = a, codes[i], keep_left, removed
                 best_gain, best_rate = gain, rate

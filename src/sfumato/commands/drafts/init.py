@@ -17,12 +17,14 @@ from sfumato.phrases import counted
 from sfumato.vocabulary import SOURCE
 
 if TYPE_CHECKING:
+    from sfumato.table import Guess
     from sfumato.tradeoff import Draft
 
 WIDEST = 28
 ROLES = (
-    "identifier: never published. quasi: what others may know of somebody, made coarser. sensitive: what nobody\n"
-    "should learn of somebody, published and protected. UNDECIDED: not published."
+    "identifier: never published. person: whose record it is, never published. quasi: what others may know of\n"
+    "somebody, made coarser. sensitive: what nobody should learn of somebody, published and protected. UNDECIDED: not\n"
+    "published."
 )
 
 
@@ -60,7 +62,7 @@ def init(
         return
     baskets.refuse_for_table()
     announce_first_run()
-    declared = TableDeclaration(table, household=roles.household, **reading.declared())
+    declared = TableDeclaration(table, **roles.single_columns(), **reading.declared())
     hint = _sets_of_items(Path(table), reading.encoding)
     try:
         if roles.given():
@@ -112,7 +114,7 @@ def _mixed(
 
     if not roles.quasi:
         raise BadInputError("name the columns that others may know of a person (--quasi); beside items none is guessed")
-    declared = items.declaration(TableDeclaration(table, household=roles.household, **reading.declared()), baskets)
+    declared = items.declaration(TableDeclaration(table, **roles.single_columns(), **reading.declared()), baskets)
     rows = declared.open_rows()
     declared = declared.with_table(**roles.of_rows(rows))
     announce_first_run()
@@ -126,8 +128,11 @@ def _as_plain(draft: Draft, to: Path) -> dict[str, object]:
     from sfumato.engines.places import shown_place
 
     columns = [
-        {name: getattr(guess, name) for name in ("column", "role", "type", "reason", "advice")}
-        | {"hierarchy": guess.hierarchy and {key: _plain(value) for key, value in guess.hierarchy.items()}}
+        {name: getattr(guess, name) for name in ("column", "type", "reason", "advice")}
+        | {
+            "role": _role(draft, guess),
+            "hierarchy": guess.hierarchy and {key: _plain(value) for key, value in guess.hierarchy.items()},
+        }
         for guess in draft.guesses
     ]
     return {
@@ -141,6 +146,11 @@ def _as_plain(draft: Draft, to: Path) -> dict[str, object]:
         "effort": None if draft.first.effort is None else draft.first.effort.told,
         "left_out": list(draft.first.left_out),
     }
+
+
+def _role(draft: Draft, guess: Guess) -> str | None:
+    """Name the role of a column: the person column is an identifier that says whose record it is."""
+    return "person" if guess.column == draft.declaration.person else guess.role
 
 
 def _plain(value: object) -> object:
@@ -159,7 +169,7 @@ def _print(draft: Draft, to: Path) -> None:
     typer.echo(f"  {'column':{width}}  {'role':10}  {'type':13}  why")
     for name, guess in zip(names, draft.guesses, strict=True):
         why = f"{guess.reason}. {guess.advice}" if guess.advice else guess.reason
-        typer.echo(f"  {name:{width}}  {guess.role or 'UNDECIDED':10}  {guess.type:13}  {shown(why, 1000)}")
+        typer.echo(f"  {name:{width}}  {_role(draft, guess) or 'UNDECIDED':10}  {guess.type:13}  {shown(why, 1000)}")
     typer.echo(f"\n{ROLES}")
     for paragraph in _remarks(draft, to):
         typer.echo(f"\n{paragraph}")

@@ -34,11 +34,13 @@ from sfumato.evidence.decision import AuditFindings, Failure, failures
 from sfumato.evidence.matching import Matching, misses_a_value
 from sfumato.evidence.notation import Notation
 from sfumato.evidence.profile import Profile, baseline, size_measures, suppression_measures, worst_of
+from sfumato.measures import MEASURES
 from sfumato.publish.audit.carried import carried_values
 from sfumato.publish.audit.households import Together, together
 from sfumato.publish.audit.intersection import Intersection, Seen, intersect
 from sfumato.publish.audit.losses import losses, observed_hierarchy, unreadable
 from sfumato.publish.audit.notices import empty_notices, missing_notices, notices_of, star_notices
+from sfumato.publish.audit.persons import PersonAudit, evidence_of_original, evidence_of_rows, judged_by_persons
 from sfumato.publish.audit.question import (
     AuditQuestion,
     Missing,
@@ -109,12 +111,22 @@ class Audit(AuditFindings):
     """For every sensitive attribute, where there are several earlier files."""
 
     households: Together | None = None
+    persons: PersonAudit | None = None
+    """Who stands behind the groups, where persons are counted; without it all numbers count records."""
+
     notices: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
         """Whether the requirement holds, every row is covered and households are treated alike, as far as asked."""
-        return super().holds and (self.households is None or self.households.holds)
+        return super().holds and all(each is None or each.holds for each in (self.households, self.persons))
+
+    @property
+    def unconfirmed(self) -> str:
+        """Say what it does not confirm of a file that we wrote ourselves."""
+        if self.persons is not None and not self.persons.holds:
+            return f"the audit of the written file does not confirm {self.persons.unconfirmed[0]}"
+        return super().unconfirmed
 
 
 def audit(
@@ -129,6 +141,7 @@ def audit(
     earlier: str | Path | Any | None = None,
     suppressed: Suppressed | None = None,
     household: str | None = None,
+    person: str | None = None,
     missing: Missing = "value",
     na: Sequence[str] = (),
     delimiter: str | None = None,
@@ -150,6 +163,7 @@ def audit(
     apart: Sequence[str] = (),
     strongest: bool = False,
     include_neutral: bool = False,
+    named: Source | None = None,
 ) -> Audit:
     """Measure any published file from what stands in it.
 
@@ -160,14 +174,17 @@ def audit(
     they are a group where `require` decides or all rows are such, and otherwise left out. `earlier` is another
     release of the same people, or the ledger of what was published under a mapping: all files before this one.
     `household` names the original's column that says who lives together: do members show the same value of what
-    they share? `missing="any"` lets a missing quasi-identifier match everything. `na` lists texts that mean missing
-    in the original, and then in the file too; `encoding` is that of the published files. `escaped_formulas` says
-    that the file was written with formulas escaped. `weights` says how much a loss in a quasi-identifier counts, 1
-    where nothing is said; a table or a study brings its own along. `sheet`, `header`, `header_row` and `columns`
-    say how the published files are laid out, `decimal_comma`, `decimal_point`, `dates` and `as_written` how the
-    original is written, where that is found out wrongly: what is published is compared with what its values mean.
-    `engine` names who reads the published files; beyond `memory` (`"4GB"`) an engine works on disk, in a private
-    folder of `spill`. Columns that are compared elsewhere stay `apart`.
+    they share? `person` names the original's column that says whose record it is: groups are then counted in
+    different persons; an original that is a table or a study brings its own along. `missing="any"` lets a missing
+    quasi-identifier match everything. `na` lists texts that mean missing in the original, and then in the file too;
+    `encoding` is that of the published files. `escaped_formulas` says that the file was written with formulas escaped.
+    `weights` says how much a loss in a quasi-identifier counts, 1 where nothing is said; a table or a study brings its
+    own along. `sheet`, `header`, `header_row` and `columns` say how the
+    published files are laid out, `decimal_comma`, `decimal_point`, `dates` and `as_written` how the original is
+    written, where that is found out wrongly: what is published is compared with what its values mean. `engine`
+    names who reads the published files; beyond `memory` (`"4GB"`) an engine works on disk, in a private folder of
+    `spill`. Columns that are compared elsewhere stay `apart`. Whoever wrote the file has the rows `named`: the same
+    ones with the person of each.
     `include_neutral` counts groups by all other columns of the file too, as an attacker does who knows them.
     With `strongest` the requirement that is judged is the strongest of its kind that the file keeps.
     """
@@ -211,6 +228,9 @@ def audit(
         path = joined_tables(Path(path), Path(sensitive_table), group, encoding, escaped_formulas)
     file = open_published(path, replace(laid_out, escaped=escaped_formulas and sensitive_table is None))
     roles = roles_in(file.engine.columns, _names(quasi), _names(sensitive), original)
+    person = original.roles.person if person is None and isinstance(original, Table) else person
+    if require is not None:
+        requirement(require).check_counting(person)
     if isinstance(original, str | Path):
         written = replace(written, as_written=(*written.as_written, *blank_columns(file, (*roles[0], *roles[1]))))
     asked = AuditQuestion(
@@ -220,6 +240,7 @@ def audit(
         group,
         suppressed,
         household,
+        person,
         missing,
         tuple(na),
         require is not None,
@@ -231,7 +252,9 @@ def audit(
     given = given_hierarchies(asked, original, hierarchies)
     before = earlier_files(earlier, file.origin)
     sources = [open_published(one.file, replace(laid_out, escaped=one.escaped)) for one in before.files]
-    answer = _answer(asked, given, require, sources, before.named, strongest)
+    answer = _answer(asked, given, require, sources, before.named, strongest and person is None)
+    if person is not None:
+        answer = _by_persons(answer, asked, given, named)
     return replace(answer, notices=(*answer.notices, *before.notices))
 
 
@@ -383,14 +406,69 @@ def _domains(asked: AuditQuestion, given: Mapping[str, Hierarchy]) -> tuple[dict
     return domains, words
 
 
+def _by_persons(answer: Audit, asked: AuditQuestion, given: Mapping[str, Hierarchy], named: Source | None) -> Audit:
+    """Count persons in place of records: in the requirement, and in the risks, of which those of records are left out.
+
+    Where the rows are `named`, by these; otherwise by what the original says of whose rows they can be.
+    """
+    assert asked.original is not None and asked.person is not None
+    person, wanted = asked.person, None if answer.require is None else requirement(answer.require)
+    others = [name for name in _others(asked) if name in asked.sensitive or _few(asked)]
+    original = asked.original.count([*asked.quasi, *others, person])
+    nobody = np.array([text == "" for text in original.columns[person].texts])[original.columns[person].codes]
+    if nobody.any():
+        raise BadInputError(
+            f"{asked.original.origin}: {int(original.counts[nobody].sum()):,} records have no value in the person "
+            f"column {person!r}; complete it, or name a study that drops such records (--original STUDY)"
+        )
+
+    def called(name: str, column: TextColumn) -> TextColumn:
+        return canonical(name, column, given.get(name))
+
+    if named is not None:
+        found = evidence_of_rows(asked.file, named, person, asked.quasi, asked.sensitive)
+    else:
+        published = asked.covering(asked.count(others)[0])
+        for name in asked.sensitive:
+            published = published.replaced(name, called(name, published.columns[name]))
+            original = original.replaced(name, called(name, original.columns[name]))
+        domains = _domains(asked, given)[0]
+        notations = {name: Notation(domains[name], _values(original, name)) for name in asked.quasi}
+        columns = asked.quasi, others, asked.sensitive
+        found = evidence_of_original(published, original, person, *columns, notations)
+    whose = original.number([person])[1]
+    table = {name: (original.columns[name], whose, original.counts) for name in asked.sensitive}
+    persons, failed = judged_by_persons(person, found, wanted, asked.sensitive, called, table, given)
+    kept = {name: value for name, value in answer.measures.items() if MEASURES[name].kind == "utility"}
+    return replace(
+        answer,
+        measures={**persons.measures(), **kept},
+        by_sensitive={},
+        worst=tuple(group for group in answer.worst if group.why == "smallest"),
+        require=None if wanted is None else str(wanted.by_persons),
+        failures=failed,
+        persons=persons,
+    )
+
+
+def _others(asked: AuditQuestion) -> list[str]:
+    """List the columns beside the quasi-identifiers that both files have."""
+    assert asked.original is not None
+    known = [name for name in asked.file.engine.columns if name in asked.original.engine.columns]
+    return [name for name in known if name not in (*asked.quasi, *asked.apart, asked.group, asked.person)]
+
+
+def _few(asked: AuditQuestion) -> bool:
+    """Whether the original is so small that rows are matched by neutral columns too."""
+    assert asked.original is not None
+    return asked.original.engine.row_count <= MOST_MATCHED
+
+
 def _coverage(asked: AuditQuestion, domains: Mapping[str, Hierarchy], given: Mapping[str, Hierarchy]) -> Coverage:
     """Check that the rows can be those of original records."""
-    assert asked.original is not None
-    columns = asked.original.engine.columns
-    known = [name for name in asked.file.engine.columns if name in columns]
-    others = [name for name in known if name not in (*asked.quasi, *asked.apart, asked.group)]
+    others = _others(asked)
     apart = [name for name in others if name not in asked.sensitive]
-    if asked.original.engine.row_count <= MOST_MATCHED or not apart:
+    if _few(asked) or not apart:
         return _covered(asked, domains, given, others)
     coverage = _covered(asked, domains, given, [name for name in others if name in asked.sensitive])
     beside = carried_values(asked, apart)

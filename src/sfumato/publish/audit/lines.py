@@ -8,10 +8,12 @@ from typing import Any
 
 from sfumato.evidence.coverage import Coverage
 from sfumato.evidence.decision import Failure
-from sfumato.phrases import counted, ended, listed, number
+from sfumato.evidence.profile import worst_of
+from sfumato.phrases import counted, ended, listed, number, percent
 from sfumato.publish.audit.audit import Audit
 from sfumato.publish.audit.households import Together
 from sfumato.publish.audit.intersection import Intersection
+from sfumato.publish.audit.persons import PersonAudit
 from sfumato.publish.audit.question import WorstGroup
 from sfumato.publish.audit.sequence import Difference, Remainder, Throughout
 from sfumato.publish.baskets.audit import BasketAudit, BasketCoverage
@@ -24,7 +26,7 @@ LONGEST = 90
 
 def audit_lines(audit: Audit) -> Iterator[str]:
     """Say what was measured, and whether what was required holds."""
-    grouped = "smallest_group" in audit.measures
+    grouped = "smallest_group" in audit.measures or audit.persons is not None
     kinds = counted(audit.groups, "group" if grouped else "different combination")
     yield f"{audit.file}: {counted(audit.records, 'record')} in {kinds}."
     if audit.neutral:
@@ -39,7 +41,7 @@ def audit_lines(audit: Audit) -> Iterator[str]:
         yield EXACT_VALUES
     several = ", of the worst sensitive attribute where there are several" if len(audit.sensitive) > 1 else ""
     yield f"\nMeasured relative to {audit.relative_to}{several} {ARROWS}:"
-    yield from measure_lines(audit.measures)
+    yield from measure_lines(audit.measures, columns=_worst_columns(audit.by_sensitive))
     yield from _worst(audit, grouped)
     for both in audit.repeated:
         yield from _repeated(both)
@@ -52,10 +54,21 @@ def audit_lines(audit: Audit) -> Iterator[str]:
         yield from coverage_lines(audit.coverage, "row", audit.coverage.examples)
     if audit.households is not None:
         yield from _together(audit.households)
+    if audit.persons is not None:
+        yield from _persons(audit.persons)
     for failure in audit.failures:
         yield failure_line(failure, "group" if grouped else "combination")
-    if audit.require is not None and not audit.failures:
+    if audit.require is not None and not audit.failures and (audit.persons is None or audit.persons.holds):
         yield f"\nEvery {'group' if grouped else 'record'} satisfies: {audit.require}"
+
+
+def _worst_columns(by_sensitive: Mapping[str, Mapping[str, float]]) -> dict[str, str]:
+    """Name for every measure of sensitive values the column that has the worst, where there are several."""
+    if len(by_sensitive) < 2:
+        return {}
+    worst = worst_of(by_sensitive)
+    columns = [(name, column) for column, own in by_sensitive.items() for name in own if own[name] == worst[name]]
+    return dict(reversed(columns))
 
 
 def neutral_line(smallest: int, alone: int, records: int) -> str:
@@ -104,6 +117,21 @@ def failure_line(failure: Failure, what: str) -> str:
         f"  The worst has {counted(failure.size, 'record')}: {shown_texts(failure.worst)}\n"
         f"  What the file achieves: {failure.achieved}."
     )
+
+
+def _persons(persons: PersonAudit) -> Iterator[str]:
+    """Say how many persons stand behind every group, as far as that is certain."""
+    certain = persons.counted == persons.groups
+    yield f"\nPersons, not records, are counted (by {persons.column!r}, in the original)."
+    if not certain:
+        yield (
+            f"  {persons.groups - persons.counted:,} of {counted(persons.groups, 'group')} can hold the records of "
+            "different persons: of these the numbers are bounds."
+        )
+    behind = f"At least {counted(persons.k, 'person')} {'is' if persons.k == 1 else 'are'} behind every combination"
+    share = f"{'' if certain else 'at most '}{percent(persons.share, 3)} of its group's records"
+    yield f"  {behind}; the most exposed person has {share}."
+    yield from (f"  NOT CONFIRMED: {reason}." for reason in persons.unconfirmed)
 
 
 def _together(together: Together) -> Iterator[str]:

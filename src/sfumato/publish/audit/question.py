@@ -44,6 +44,9 @@ class AuditQuestion:
     group: str | None
     suppressed: Suppressed | None
     household: str | None = None
+    person: str | None = None
+    """The original's column that says whose record it is."""
+
     missing: Missing = "value"
     na: tuple[str, ...] = ()
     gate: bool = False
@@ -76,10 +79,28 @@ class AuditQuestion:
             raise BadInputError(
                 "who lives together does not stand in a published file: give the table it was made of too (--original)"
             )
+        if self.person is not None:
+            self._check_person()
         if self.original is not None:
             self.original.check([] if self.household is None else [self.household], "--household, in the original")
             self.original.check(self.quasi, "--quasi, in the original")
             self.original.check(self.sensitive, "--sensitive, in the original")
+
+    def _check_person(self) -> None:
+        """Raise where persons cannot be counted."""
+        if self.original is None:
+            raise BadInputError(
+                f"a published file does not say whose its rows are, so persons (--person {self.person}) cannot be "
+                "counted in it alone: give the table it was made of too (--original)"
+            )
+        others = {"--group": self.group, "--missing any": self.missing == "any", "--include-neutral": self.neutral}
+        for option, given in others.items():
+            if given:
+                raise BadInputError(f"persons (--person {self.person}) are not counted with {option}; leave one out")
+        self.original.check([str(self.person)], "--person, in the original")
+        named = (*self.quasi, *self.sensitive)
+        if self.person in named:
+            raise BadInputError(f"column {self.person!r} is named twice; a person column has no other role")
 
     @property
     def grouping(self) -> tuple[str, ...]:

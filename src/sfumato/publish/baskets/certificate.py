@@ -22,7 +22,7 @@ from sfumato.transactions.details import item_changes
 from sfumato.transactions.study import BasketCandidate
 from sfumato.words.columns import changes_sentence
 
-PUBLIC_MEANINGS = ("One record is one person", "Published items", "What an attacker knows")
+PUBLIC_MEANINGS = ("Records are counted", "Published items", "What an attacker knows")
 """Meanings of a map that depend on nothing but the settings, and are needed to read a certificate."""
 
 CONFIRMED = "confirmed by the file alone"

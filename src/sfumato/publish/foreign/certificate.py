@@ -39,7 +39,7 @@ EYES = (
     "For your eyes only: worked out with the table at hand, so it can tell of records that are not in the file. "
     "Measures are relative to the whole table."
 )
-PERSONS = ("One record is one person", "If a person can have several records, the risks here are too low.")
+PERSONS = ("Records are counted", "If a person can have several records, the risks here are too low.")
 GROUPS = (
     "Groups",
     "A group is what a reader of the file sees: all rows with the same text in every column an outsider may know.",

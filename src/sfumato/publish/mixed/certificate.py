@@ -25,7 +25,7 @@ from sfumato.publish.mixed.cautions import lists_items_of_groups
 from sfumato.publish.plain_words import NOT_STATED, PlainWords, named
 from sfumato.words.columns import changes_sentence
 
-PUBLIC_MEANINGS = ("One record is one person", "Groups", "Published items", "What an attacker knows")
+PUBLIC_MEANINGS = ("Records are counted", "Groups", "Published items", "What an attacker knows")
 """Meanings of a map that depend on nothing but the settings, and are needed to read a certificate."""
 
 

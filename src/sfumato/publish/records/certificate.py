@@ -102,8 +102,8 @@ def _meanings(candidate: Candidate, missing: str) -> list[tuple[str, str]]:
     synthetic = "A synthetic record was drawn from a model learned from the records of the table; it stands for nobody."
     return [
         (
-            "One record is one person",
-            "Every person is taken to have one record in the table behind the file.",
+            "Records are counted",
+            "A person with several records in the table behind the file is easier to find.",
         ),
         ("Changed records", changed) if candidate.anonymizer.people else ("Synthetic records", synthetic),
         *dropped(missing),

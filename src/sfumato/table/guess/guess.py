@@ -27,7 +27,7 @@ from sfumato.engines import ColumnFacts, DistinctValues, Engine
 from sfumato.errors import BadInputError
 from sfumato.quiet import Quiet
 from sfumato.table.guess.likeness import Likeness, likeness_of, vocabulary_of
-from sfumato.table.guess.names import NAME, ColumnMeaning, Role, is_counted, meaning_of
+from sfumato.table.guess.names import NAME, ColumnMeaning, Role, is_counted, may_number_persons, meaning_of
 from sfumato.table.hierarchies.automatic import (
     FEW,
     FINEST,
@@ -43,6 +43,7 @@ from sfumato.table.hierarchies.automatic import (
 )
 from sfumato.table.hierarchies.hierarchy import read_date, read_number
 from sfumato.table.hierarchies.ranges import LARGEST
+from sfumato.table.persons import looks_like_keys
 from sfumato.table.table import LOOKS
 
 SAMPLE = 100_000
@@ -54,6 +55,9 @@ ALMOST = 0.95
 
 TOO_FEW = 20
 """In fewer records than this it says nothing that all values are different."""
+
+FEWEST_PERSONS = 4
+"""Different values from which on a code may tell persons apart."""
 
 MOST_QUASI = 10
 MOST_SENSITIVE = 3
@@ -414,6 +418,23 @@ def _like_an_identifier(column: SampledColumn) -> Guess | None:
     return None
 
 
+def _numbers_persons(column: SampledColumn) -> Guess | None:
+    """A code or number that several records share, named for persons or written like P0001."""
+    repeats = FEWEST_PERSONS <= column.facts.distinct < column.facts.present
+    written = column.facts.distinct >= TOO_FEW and len({_key_shape(value) for value in column.examined}) == 1
+    told = may_number_persons(column.name) or (written and _key_shape(column.examined[0]) is not None)
+    otherwise = column.meaning is not None and column.meaning.role != "identifier"
+    if not repeats or not told or otherwise or not looks_like_keys(column.examined):
+        return None
+    return _identifier(column, f"a code that several records share: whose they are? {_counted(column)}", 2)
+
+
+def _key_shape(value: str) -> tuple[str, int] | None:
+    """Return the letters and the number of digits of a code such as P0001; None where it is none."""
+    code = re.fullmatch(r"([A-Za-z]{1,5}[-_]?)(\d{3,})", value.strip())
+    return None if code is None else (code[1], len(code[2]))
+
+
 def _a_day(column: SampledColumn) -> Guess | None:
     if column.type == "dates" or "dates" in column.nearly:
         named = column.meaning is not None and column.meaning.role == "quasi"
@@ -486,6 +507,7 @@ RULES: tuple[Callable[[SampledColumn], Guess | None], ...] = (
     _nothing_in_it,
     _named_identifier,
     _like_an_identifier,
+    _numbers_persons,
     _a_day,
     _named,
     _like_something,

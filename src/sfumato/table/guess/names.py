@@ -72,6 +72,7 @@ def _patterns(texts: str) -> tuple[re.Pattern[str], ...]:
 
 HOUSEHOLD = "the number of a household"
 NAME = "a name"
+REACH = "a way to reach a person"
 PERSONS = (
     "patient patienten patientin patienta pat person personen persona personne persoon paciente paziente klient "
     "client cliente customer kunde kunden klant member mitglied mitglieds membre miembro socio lid employee "
@@ -81,6 +82,9 @@ PERSONS = (
     "gebruiker defendant"
 )
 """Words for somebody, beside which a name or a number is that of a person."""
+
+PERSON_KEYS = frozenset(f"{PERSONS} id ids nr no num number nummer numero key kennung pid uid".split())
+"""Words of which a name may consist that says whose record it is."""
 
 MEANINGS = (
     ColumnMeaning(
@@ -128,7 +132,7 @@ MEANINGS = (
     ),
     ColumnMeaning(NAME, "identifier", "name names namen nom noms nombre nome naam namn navn", beside=PERSONS),
     ColumnMeaning(
-        "a way to reach a person",
+        REACH,
         "identifier",
         "email e_mail mail *mailadresse correo_electronico correo courriel phone telephone *telefon* telefono "
         "telefoon* mobile mobil mobiel mobilnummer handy handynummer cell_phone cellphone cellulare movil fax "
@@ -323,6 +327,12 @@ def meaning_of(name: str) -> ColumnMeaning | None:
     """Find what a column's name says it is about; None where it says nothing that is known."""
     words = words_of(name)
     return next((meaning for meaning in MEANINGS if meaning.is_meant(words)), None)
+
+
+def may_number_persons(name: str) -> bool:
+    """Say whether a name may be that of a person's number: `patient`, `nr`, `Patient ID`, but no `number`."""
+    words = words_of(name)
+    return bool(words) and all(word in PERSON_KEYS for word in words) and not set(words) <= set(COUNTED.split())
 
 
 def is_counted(name: str) -> bool:

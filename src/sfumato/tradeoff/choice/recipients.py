@@ -44,7 +44,10 @@ class Recipient:
         A bound on what is not measured of such a release says nothing of it.
         """
         exact = "it shows exact quasi-identifiers, which do not hide who is in the table"
-        return [exact] * (self.hides_identity and shows_exact(point)) + [
+        against, largest = [exact] * (self.hides_identity and shows_exact(point)), measures.get("prosecutor", 0.0)
+        if largest * self.least_k > 1 + 1e-9 and measures.get("k", 0.0) >= self.least_k:  # persons are counted
+            against.append(f"one person has {number(largest)} of a group's records, more than 1/{self.least_k:g}")
+        return against + [
             f"{bound} is asked for ({bound.reason}), and it has {number(measures[bound.measure])}"
             for bound in self.bounds
             if bound.measure in measures and bound.outside(measures[bound.measure])

@@ -64,6 +64,8 @@ class TableJudge(Quiet):
             return f"The table is not at hand, so there is no interval: {error}"
         if work.digest != self.map_.about.get("digest"):
             return f"{work.table.engine.origin} has changed since the map was made, so there is no interval."
+        if work.table.roles.person is not None:
+            return "Resampling draws single records, and persons are counted, so there is no interval."
         return Prepared(work.table, study.scales)
 
     def resampled(self, points: Sequence[Point], measures: Sequence[str]) -> Resampled:

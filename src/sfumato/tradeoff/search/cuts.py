@@ -173,12 +173,13 @@ def cuts_of(study: Study, table: Table, axes: Sequence[str], workers: int | None
     suppress = max((one.suppress for one in own), default=max(SUPPRESSED))
     least = min((part.k for one in own for part in one.requirement.parts if isinstance(part, KAnonymity)), default=2)
     wanted = plan.joined(KAnonymity(max(least, 2)))
+    wanted = wanted if table.roles.person is None else wanted.by_persons
     given = plan.wanted(study.scales)
     if given is None and (plan.solver is not None or plan.exact is not None) and not is_counted(axes):
         given = MeasuredProblem(", ".join(axes), str(wanted), suppress, study.scales)
     if given is not None:
         return CountedCuts(search_of(table, given, space, plan.nsga2, workers, plan.exact), plan, axes)
-    if is_counted(axes) and plan.required is None:
+    if is_counted(axes) and plan.required is None and table.roles.person is None:
         loss = next(name for name in axes if name != "k")
         problem = Problem2(suppress, minimize=loss)  # type: ignore[arg-type]
         if plan.exact or (plan.exact is None and plan.solver is None and space.count <= FEW_VECTORS):

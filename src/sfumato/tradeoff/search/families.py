@@ -195,14 +195,16 @@ def table_proposals(study: Study, table: Table, aim: Aim, workers: int | None) -
 
     Where it is asked for epsilon, mechanisms alone: nothing else has one.
     """
-    plan, private = study.search or SearchPlan(), "epsilon" in aim.names
+    plan, private, persons = study.search or SearchPlan(), "epsilon" in aim.names, table.roles.person is not None
     exact = () if ABOUT_HIDING.isdisjoint(aim.names) else ("bucketization",)
     return Proposals(
         tuple(baselines().candidates),
         tuple(
             family
             for family in families_of(study, table, private)
-            if family.example.form not in exact and (family.example.anonymizer.noisy or not private)
+            if family.example.form not in exact
+            and (family.example.anonymizer.noisy or not private)
+            and not (persons and _counts_records(family.example))
         ),
         tuple(straight(aim, table, plan)),
         no_cuts if private else lambda: cuts_of(study, table, aim.names, workers),
@@ -210,10 +212,17 @@ def table_proposals(study: Study, table: Table, aim: Aim, workers: int | None) -
     )
 
 
+def _counts_records(candidate: Candidate) -> bool:
+    """Whether a candidate cannot be made where persons are counted; rules about values hardly ever can."""
+    counts = getattr(candidate.anonymizer, "counts_persons", False) and candidate.form == "generalization"
+    return not counts or any(part.about_sensitive for part in candidate.requirement.parts)
+
+
 def straight(aim: Aim, table: Table, plan: SearchPlan) -> list[Candidate]:
     """List candidates that answer a question directly: the largest k within a loss along the Hilbert curve."""
     losses = [bound.value for bound in aim.bounds if bound.measure in LOSSES and bound.side == "max"]
-    if "k" not in aim.axes or not losses or table.shared or table.cells.records < 2:
+    persons = table.roles.person is not None
+    if "k" not in aim.axes or not losses or table.shared or persons or table.cells.records < 2:
         return []
     maker = Hilbert(within=float(f"{min(max(min(losses), 0.0), 1.0):.6g}"))
     return [Candidate(maker, plan.joined(KAnonymity(2)))] if plan.proposes(maker.name) else []
@@ -261,6 +270,8 @@ def families_of(study: Study, table: Table, private: bool = False) -> list[Famil
         for form in forms
         for share in suppress
     )
+    if table.roles.person is not None:
+        offered = (replace(one, requirement=one.requirement.by_persons) for one in offered)
     found: dict[str, Family] = {}
     mechanism = [Candidate(anonymizer(PRIVATE), KAnonymity(1))] if private else []
     for family in _families([*own, *mechanism, *offered], table):

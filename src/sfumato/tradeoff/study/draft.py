@@ -26,9 +26,10 @@ from sfumato.release import check_targets, staged
 from sfumato.table import Cells, Guess, TableDeclaration, bundled, guess
 from sfumato.table.declaration import READING
 from sfumato.table.guess.guess import SAMPLE, shown
-from sfumato.table.guess.names import HOUSEHOLD, Role, meaning_of
+from sfumato.table.guess.names import HOUSEHOLD, Role, may_number_persons, meaning_of
+from sfumato.table.persons import is_repeated_key
 from sfumato.table.structures.similar import similar_groups
-from sfumato.table.table import Roles, check_columns
+from sfumato.table.table import check_columns
 from sfumato.tradeoff.study.explorable import Explorable
 from sfumato.tradeoff.study.first_map import FirstMap, first_map
 from sfumato.tradeoff.study.study import Study, read_study
@@ -47,6 +48,10 @@ MEANS: dict[Role, str] = {
     "sensitive": "What nobody should learn about a person: published, and protected by the requirements below.",
     "neutral": "Published exactly as it is. Nothing is put here by guessing: every name here is your decision.",
 }
+WHOSE = (
+    "Says whose record it is, for its values repeat: never published. k-anonymity then counts different persons.",
+    "If every record is another person, write one_record_per_person = true in place of it.",
+)
 TOGETHER = (
     "Says who lives together: never published. All members of a household then show the same value of the",
     "quasi-identifiers they share. Take this line out if it is something else.",
@@ -90,7 +95,7 @@ class Draft(Quiet):
     @property
     def household(self) -> str | None:
         """The identifier that says by its name which records belong to one household, if it is repeated."""
-        if self.declaration.household is not None:
+        if self.declaration.household is not None or self.declaration.person is not None:
             return self.declaration.household
         for guess_ in self.of_role("identifier"):
             meaning = meaning_of(guess_.column)
@@ -106,7 +111,8 @@ class Draft(Quiet):
     @cached_property
     def first(self) -> FirstMap:
         """The candidates and scales that the table can bear."""
-        return first_map(self.records, self.of_role("quasi"), self.of_role("sensitive"), self.cells)
+        persons = self.declaration.person is not None
+        return first_map(self.records, self.of_role("quasi"), self.of_role("sensitive"), self.cells, persons)
 
     def to_toml(self, folder: Path | None = None) -> str:
         """Write the study; the table's file is named as seen from a folder, if one is given."""
@@ -144,7 +150,7 @@ class Draft(Quiet):
     # -- the parts of the file ---------------------------------------------------------------------------------
 
     def _axes(self) -> tuple[str, str]:
-        if not self.sensitive:
+        if not self.sensitive or self.declaration.person is not None:
             return "k", "loss"
         return "p_loss", "u_loss" if self.records >= ENOUGH_FOR_POPULATIONS else "loss"
 
@@ -177,6 +183,12 @@ class Draft(Quiet):
             if role == "quasi" and not self.of_role("quasi"):
                 _comment(table, NO_QUASI)
             table.add(role, _names(self.of_role(role)))
+            if role == "identifier" and declared.person is not None:
+                table.add(tomlkit.nl())
+                _comment(table, WHOSE)
+                table.add("person", declared.person)
+            if role == "identifier" and declared.one_record_per_person:
+                table.add("one_record_per_person", True)
             if role == "identifier" and self.household is not None:
                 table.add(tomlkit.nl())
                 _comment(table, TOGETHER)
@@ -280,6 +292,7 @@ def draft(declaration: TableDeclaration | Any, sample: int = SAMPLE) -> Draft:
         guesses = tuple(
             replace(guess_, advice="") if guess_.role and guess_.column in known else guess_ for guess_ in guesses
         )
+    declared = replace(declared, person=_person(declared, rows, guesses))
     cells = _cells(declared, rows, guesses)
     if cells is not None and not declared.is_bundled and rows.row_count <= sample:
         grouped = _with_similar(cells, guesses)
@@ -301,13 +314,22 @@ def as_study(given: Any) -> Explorable:
 def _decided(declared: TableDeclaration, rows: Engine) -> dict[str, Role]:
     """Return the roles that the declaration gives already, by column; raise where it cannot give them."""
     given: dict[Role, tuple[str, ...]] = {role: getattr(declared, role) for role in MEANS}
-    named = {name for names in given.values() for name in names} | {declared.household}
+    named = {name for names in given.values() for name in names} | {declared.household, declared.person}
     others = [name for name in rows.columns if name not in named and name not in rows.nested]
     quasi = given["quasi"] or tuple(others[:1])  # one of those that are guessed may become one
-    check_columns(rows, Roles(quasi, given["sensitive"], given["neutral"], given["identifier"], declared.household))
-    if declared.household is not None:
-        given["identifier"] = tuple(dict.fromkeys([*given["identifier"], declared.household]))
+    check_columns(rows, replace(declared, quasi=quasi).roles)
+    hidden = [name for name in (declared.household, declared.person) if name is not None]
+    given["identifier"] = tuple(dict.fromkeys([*given["identifier"], *hidden]))
     return {name: role for role, names in given.items() for name in names}
+
+
+def _person(declared: TableDeclaration, rows: Engine, guesses: Sequence[Guess]) -> str | None:
+    """Propose the column that says whose record it is: a key-like identifier that repeats, those named so first."""
+    if declared.person is not None or declared.one_record_per_person or declared.household is not None:
+        return declared.person
+    given = [each.column for each in guesses if each.role == "identifier" and not each.missing]
+    repeated = [name for name in given if is_repeated_key(rows, name)]
+    return min(repeated, key=lambda name: not may_number_persons(name), default=None)
 
 
 def _cells(declared: TableDeclaration, rows: Engine, guesses: tuple[Guess, ...]) -> Cells | None:

@@ -20,6 +20,7 @@ from sfumato.kernels import source_digest
 from sfumato.measures import Classification
 from sfumato.release.maker import ReleaseMaker
 from sfumato.rooms import up_to
+from sfumato.table.table import Unit
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.limit.limit import Limit
@@ -173,6 +174,10 @@ class Explorable(Protocol):
 
     section: ClassVar[str]
     """The section of `study.toml` and of `points.json` that is about the data."""
+
+    @property
+    def unit(self) -> Unit:
+        """What is counted in groups."""
 
     facts: ClassVar[tuple[str, ...]]
     """What `points.json` keeps of the data, so that data that have changed since are noticed."""

@@ -76,8 +76,16 @@ class FirstMap:
         return replace(self, effort=Load.of(cells, self.scales).effort(self.candidates, CORES))
 
 
-def first_map(records: int, quasi: Sequence[Guess], sensitive: Sequence[Guess], cells: Cells | None) -> FirstMap:
-    """Choose the candidates and scales for a table; without its cells, by the guesses about its columns alone."""
+def first_map(
+    records: int, quasi: Sequence[Guess], sensitive: Sequence[Guess], cells: Cells | None, persons: bool = False
+) -> FirstMap:
+    """Choose the candidates and scales for a table; without its cells, by the guesses about its columns alone.
+
+    Where `persons` are counted, only their number is required of groups.
+    """
+    if persons:
+        records = records if cells is None or cells.persons is None else cells.persons.number
+        sensitive = ()
     wanted = Requirements(records, tuple(sensitive))
     scales = Scales(_min_support(records, len(quasi), cells), _queries(quasi))
     usual = FirstMap(tuple(wanted.all(SIZES)), ("mondrian", full_domain(quasi)), scales, left_out=tuple(wanted.told()))
@@ -193,7 +201,7 @@ def _queries(quasi: Sequence[Guess]) -> Queries:
 def _height(guess_: Guess) -> int:
     """The number of levels that full-domain can choose from."""
     entry = guess_.hierarchy or {}
-    listed = next((entry[key] for key in ("intervals", "levels", "keep") if key in entry), ())
+    listed = next((entry[key] for key in ("intervals", "cuts", "levels", "keep") if key in entry), ())
     if entry.get("type") in STRUCTURES:
         return 4
     return 2 + (1 if "groups" in entry else len(listed))  # type: ignore[arg-type]

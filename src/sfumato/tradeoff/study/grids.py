@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 from sfumato.configuration import Described, check_choice, check_options, described, shortened
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES, Classification
+from sfumato.table.table import Unit
 from sfumato.tradeoff.study.explorable import Settings
 from sfumato.tradeoff.study.texts import (
     check_axes,
@@ -124,6 +125,11 @@ class GridStudy(ABC, Generic[AnyCandidate]):
     scales_kind: ClassVar[type[Any]]
     renamed: ClassVar[Mapping[str, str]] = {}
     """By field of a candidate what it is called among the parameters of a point, where that is another name."""
+
+    @property
+    def unit(self) -> Unit:
+        """What is counted in groups."""
+        return "records"
 
     def __post_init__(self) -> None:
         check_axes(self.axes, self.measures())

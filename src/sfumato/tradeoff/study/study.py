@@ -18,11 +18,12 @@ from sfumato.documents import named, parse_toml, read_text
 from sfumato.engines import Frame
 from sfumato.engines.places import beside, seen_from
 from sfumato.errors import BadInputError
-from sfumato.measures import READ_NOISY, READERS, Classification, Reader, Scales
+from sfumato.measures import MEASURES, READ_NOISY, READERS, Classification, Reader, Scales
 from sfumato.release import FORMS, Form
 from sfumato.requirements import Requirement, requirement
 from sfumato.table import DATASETS, Hierarchy, Table, TableDeclaration
 from sfumato.table.hierarchies.declared import Filed
+from sfumato.table.table import Unit, unit_of
 from sfumato.tradeoff.study.brought import BROUGHT_KEYS, beside_study, brought_block, brought_of, found_again
 from sfumato.tradeoff.study.explorable import Explorable, Settings
 from sfumato.tradeoff.study.grids import CandidateGrid, GridStudy
@@ -84,6 +85,11 @@ class Grid(CandidateGrid[Candidate]):
         if self.lattice and other:
             raise BadInputError(f"lattice = true shows the lattice of full-domain; {other[0].name} has none")
 
+    @property
+    def by_persons(self) -> Grid:
+        """The same with everything said that its requirements mean where persons are counted."""
+        return replace(self, requirements=tuple(each.by_persons for each in self.requirements))
+
     @classmethod
     def read(cls, block: Mapping[str, Any], folder: Path, others: Iterable[str] = BROUGHT_KEYS) -> Self:
         """Read `[[candidates]]`, of releases that are made here or of one that was made elsewhere."""
@@ -138,8 +144,13 @@ class Study(GridStudy[Candidate]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.table.person is not None:
+            object.__setattr__(self, "grids", tuple(grid.by_persons for grid in self.grids))
+            vars(self).pop("candidates", None)  # they were listed with what was written
         bounded = () if self.search is None else tuple(bound.measure for bound in self.search.bounds)
         object.__setattr__(self, "scales", self.scales.having((*self.axes, *bounded)))  # what counts is measured
+        if self.table.person is not None:
+            self._check_persons((*self.axes, *bounded))
         nobody = [str(candidate.anonymizer) for candidate in self.candidates if not candidate.anonymizer.people]
         lacking = [axis for axis in self.axes if axis not in READ_NOISY]
         if nobody and lacking:
@@ -148,6 +159,26 @@ class Study(GridStudy[Candidate]):
                 f"records of nobody instead, so its releases would not be on the map; write into the study "
                 'axes = ["attack_accuracy", "query_error"], or others of what can be said of all: '
                 f"{', '.join(READ_NOISY)}"
+            )
+
+    @property
+    def unit(self) -> Unit:
+        """What is counted in groups."""
+        return unit_of(self.table.person, self.table.one_record_per_person)
+
+    def _check_persons(self, measures: Sequence[str]) -> None:
+        """Raise where something is asked for that counts records, while persons are counted."""
+        what = f"persons are counted (person = {self.table.person!r})"
+        lacking = [name for name in measures if not MEASURES[name].holds_of_persons]
+        if lacking:
+            known = ", ".join(name for name, measure in MEASURES.items() if measure.by_persons)
+            raise BadInputError(
+                f"{lacking[0]} is not defined where {what}; of the risks take {known}, such as "
+                'axes = ["k", "loss"] in the study'
+            )
+        if self.search is not None and self.search.problem is not None:
+            raise BadInputError(
+                f"the problems of a frontier count records, and {what}; explore or ask the study instead"
             )
 
     def on_axes_for(self, measures: Sequence[str]) -> Study:
@@ -171,6 +202,8 @@ class Study(GridStudy[Candidate]):
         from sfumato.tradeoff.exploration.exploration import TableWork  # points are about studies: not before them
 
         table = data if data is not None else self.table.open()
+        if table.why_no_persons is not None:
+            raise BadInputError(table.why_no_persons)
         return TableWork.of(self._within(table), table)
 
     def _within(self, table: Table) -> Study:
@@ -316,7 +349,7 @@ def bundled_study(name: str) -> Study:
         name,
         TableDeclaration(name),
         (
-            Grid((anonymizer("mondrian"),), tuple(map(requirement, texts)), FORMS),
+            Grid((anonymizer("mondrian ranges=tight"),), tuple(map(requirement, texts)), FORMS),
             Grid(makers, (NOTHING,)),
         ),
     )

@@ -28,6 +28,8 @@ def problems(study: Study, table: Table) -> tuple[StudyProblem, ...]:
     sketch = sketched(table)
     lattices = {candidate for grid in study.grids if grid.lattice for candidate in grid.candidates}
     outcomes = [_problem(candidate, table, sketch, candidate in lattices) for candidate in study.candidates]
+    if table.why_no_persons is not None:
+        outcomes.insert(0, StudyProblem("the table", "failed", table.why_no_persons))
     try:
         study.scales.prepare(table).ready()
     except BadInputError as error:
@@ -68,6 +70,10 @@ class Sketch(Table):
     @property
     def memberships(self) -> None:
         """Nothing is said of so few."""
+
+    @property
+    def repeated_key(self) -> None:
+        """It is said once of the whole table."""
 
     @property
     def shared(self) -> tuple[int, ...]:

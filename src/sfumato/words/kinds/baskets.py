@@ -50,7 +50,7 @@ def basket_meanings(scales: BasketScales) -> list[tuple[str, str]]:
         known_in_words(scales.known) if scales.constraints is None else f"the items of a line of {scales.constraints}"
     )
     entries = [
-        ("One record is one person", "If a person can have several records, the risks here are too low."),
+        ("Records are counted", "If a person can have several records, the risks here are too low."),
         (
             "Published items",
             "An item is published as itself, or as what stands for several items (a set {a, b}, or a node of the item "

@@ -45,7 +45,7 @@ def mixed_meanings(scales: MixedScales) -> list[tuple[str, str]]:
     known = f"{known_in_words(scales.known)} of a person" if scales.known else "nothing else"
     joint, linking = scales.joint_queries, scales.linking
     return [
-        ("One record is one person", "If a person can have several records, the risks here are too low."),
+        ("Records are counted", "If a person can have several records, the risks here are too low."),
         (
             "Groups",
             "A group is what a reader of the file sees: all records with the same published quasi-identifiers. Its "

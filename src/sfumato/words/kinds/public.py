@@ -5,10 +5,11 @@ from __future__ import annotations
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.public import PublicStudy
 from sfumato.tradeoff.study.explorable import Explorable
+from sfumato.words.kinds.table import UNITS
 from sfumato.words.sentences import Subject
 
 PUBLIC = [
-    ("One record is one person", "If a person can have several records, the risks here are too low."),
+    ("Records are counted", "If a person can have several records, the risks here are too low."),
     (
         "Rounded to the worse side",
         "A risk is never larger than shown, nor a utility loss. The more releases are compared, and the fewer records "
@@ -40,12 +41,14 @@ EMPTY = (
 def meanings(map_: Map) -> list[tuple[str, str]]:
     """List what must be known to read the public numbers."""
     of_items = isinstance(map_.study, PublicStudy) and map_.study.studied in ("baskets", "items")
-    return [*PUBLIC, EMPTY] if of_items else PUBLIC
+    first = [UNITS[map_.study.unit], *PUBLIC[1:]] if isinstance(map_.study, PublicStudy) else PUBLIC
+    return [*first, EMPTY] if of_items else first
 
 
 def subject(map_: Map) -> Subject:
     """Say what sentences are about."""
-    return Subject(tuple(map_.about.get("sensitive", ())), are_bounds=True)
+    unit = map_.study.unit if isinstance(map_.study, PublicStudy) else "records"
+    return Subject(tuple(map_.about.get("sensitive", ())), are_bounds=True, unit=unit)
 
 
 def data_words(study: Explorable, point: Point) -> None:

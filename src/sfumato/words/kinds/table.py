@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from sfumato.configuration import quoted_name
@@ -10,6 +11,7 @@ from sfumato.engines.places import shown_place
 from sfumato.measures import EmReader, Queries, Reader
 from sfumato.phrases import counted, listed, percent
 from sfumato.table import TableDeclaration
+from sfumato.table.table import Unit
 from sfumato.table.weights import weights_in_words
 from sfumato.tradeoff import Map, Point, Study, of_table
 from sfumato.tradeoff.study.texts import option_words
@@ -25,7 +27,7 @@ def subject(map_: Map) -> Subject:
     target = "a column" if study.learned is None else study.learned.target
     scales, about = study.scales, map_.about
     sensitive, records = tuple(about.get("sensitive", ())), about.get("records")
-    return Subject(sensitive, target, records, scales.min_support, surest=scales.attack.top)
+    return Subject(sensitive, target, records, scales.min_support, surest=scales.attack.top, unit=study.unit)
 
 
 def data_words(study: Study, point: Point) -> tuple[str, list[str]] | None:
@@ -52,7 +54,7 @@ def meanings(map_: Map) -> list[tuple[str, str]]:
     """List the meanings with the study's own values, each as a short name and one or two sentences."""
     forms = {point.form for point in map_.points if not point.is_baseline}
     entries = [
-        ("One record is one person", _person(map_)),
+        UNITS[of_table(map_.study).unit],
         (
             "What an outsider knows already",
             "Q, the baseline distribution, is that of the whole table, suppressed records included, in every "
@@ -97,11 +99,21 @@ def _noise(map_: Map) -> list[tuple[str, str]]:
     ]
 
 
-def _person(map_: Map) -> str:
-    named = list(of_table(map_.study).table.identifier)
-    if not named:
-        return "No column says otherwise. If a person can have several records, the risks here are too low."
-    return f"The identifier {listed(named)} is never published; repeated identifiers are not joined."
+UNITS: Mapping[Unit, tuple[str, str]] = {
+    "records": (
+        "Records are counted",
+        "No column says whose record it is. A person with several records is easier to find than the risks here say.",
+    ),
+    "one each": ("One record is one person", "The publisher declares that every record is another person."),
+    "persons": (
+        "Persons are counted",
+        "A column that is never published says whose record it is. k is the number of different persons in a group, "
+        "prosecutor the largest share of a group's records that belongs to one person, marketer the number of groups "
+        "over the number of sightings (a person in a group). Risks about sensitive values are left out: they count "
+        "records.",
+    ),
+}
+"""What is counted in groups: its name, and what it means."""
 
 
 def _missing(map_: Map) -> str:

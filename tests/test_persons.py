@@ -1,0 +1,445 @@
+"""Records are not persons: a declared person column is counted, an undeclared one is not overlooked."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato
+from command_line import run
+from plain_persons import WORKED, groups_of, panel, read_rows, risks, visits, write_rows
+from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.requirements.person_values import largest_matching, refused_parts
+
+
+def arrow(rows):
+    return pa.table({name: [row[name] for row in rows] for name in rows[0]})
+
+
+AGES = {"age": {"type": "numeric", "lower": 20, "upper": 80, "intervals": [10]}}
+
+
+def read(rows, **roles):
+    return sfumato.read(arrow(rows), neutral=["row"], hierarchies=AGES, **roles)
+
+
+# -- the definitions ---------------------------------------------------------------------------------------------
+
+
+def test_the_worked_example_counts_two_persons_and_three_quarters_of_a_group(tmp_path):
+    table = read(WORKED, quasi=["clinic"], sensitive=["illness"], person="person")
+    release = sfumato.anonymize(table, "k-anonymity k=1", "original")
+    measures = sfumato.measure(release).values
+    assert (measures["k"], measures["prosecutor"], measures["marketer"]) == (2, 0.75, 0.4)
+    release.to_csv(tmp_path / "out.csv")
+    plain = risks(groups_of(read_rows(tmp_path / "out.csv"), WORKED, ["clinic"], "person"))
+    assert plain == {"k": 2, "prosecutor": Fraction(3, 4), "marketer": Fraction(2, 5)}
+    by_records = sfumato.measure(
+        sfumato.anonymize(read(WORKED, quasi=["clinic"], sensitive=["illness"]), "k-anonymity k=1", "original")
+    )
+    assert (by_records["k"], by_records["prosecutor"], by_records["marketer"]) == (4, 0.25, 0.25)
+    assert not {"smallest_group", "l_distinct", "p_loss", "t_js", "a_know", "weighted_k"} & measures.keys()
+
+
+@pytest.mark.parametrize(
+    ("required", "admitted"),
+    [
+        ("k-anonymity k=2", [False, True]),
+        ("k-anonymity k=2 share=0.75", [True, True]),
+        ("k-anonymity k=3", [False, True]),
+        ("k-anonymity k=4 share=1", [False, False]),
+        ("k-anonymity k=1", [True, True]),
+    ],
+)
+def test_k_counts_persons_none_of_whom_has_more_than_a_share_of_the_records(required, admitted):
+    table = read(WORKED, quasi=["clinic"], sensitive=["illness"], person="person")
+    release = sfumato.anonymize(table, "k-anonymity k=1", "original")
+    assert sfumato.requirement(required).admits(release.histograms).tolist() == admitted
+
+
+@pytest.mark.parametrize(
+    ("part", "failing"),
+    [
+        ("l-diversity l=2 variant=frequency", 1),  # Ann and Ben both have the flu; of three persons each has another
+        ("l-diversity l=3 variant=frequency", 1),
+        ("l-diversity l=2 variant=distinct", 0),
+        ("l-diversity l=3 variant=distinct", 1),
+        ("l-diversity l=1.56 variant=entropy", 0),
+        ("l-diversity l=1.58 variant=entropy", 1),
+        ("t-closeness t=0.29 distance=equal", 1),  # 7/24
+        ("t-closeness t=0.292 distance=equal", 0),
+        ("beta-likeness beta=1.66 variant=basic", 1),  # 5/3
+        ("beta-likeness beta=1.67 variant=basic", 0),
+    ],
+)
+def test_values_are_counted_by_persons(part, failing):
+    table = read(WORKED, quasi=["clinic"], sensitive=["illness"], person="person")
+    cells = table.cells
+    group = cells.points.number
+    found = refused_parts(cells, group, 2, sfumato.requirement(part))
+    assert found == ([(str(sfumato.requirement(part)), failing)] if failing else [])
+
+
+def test_l_values_of_one_person_are_no_l_persons():
+    assert largest_matching([1, 1, 1], [1, 2, 3]) == 1
+    assert largest_matching([1, 1, 2], [1, 2, 1]) == 2
+    assert largest_matching([1, 2, 3], [1, 1, 1]) == 1
+
+
+# -- every anonymizer that counts persons ------------------------------------------------------------------------
+
+MAKERS = (
+    "mondrian",
+    "mondrian cut=loss",
+    "mondrian publish=node",
+    "full-domain",
+    'cut-vector cuts="age=30|50, place=@0"',
+    'top-coding upper="age=50"',
+    "without-quasi",
+)
+records = st.lists(
+    st.tuples(st.sampled_from("abcdef"), st.integers(20, 69), st.sampled_from(["N", "S"]), st.sampled_from(["x", "y"])),
+    min_size=4,
+    max_size=24,
+).filter(lambda rows: len({row[3] for row in rows}) == 2)
+
+
+def named(rows):
+    names = ("person", "age", "place", "value")
+    return [
+        {"row": f"r{i}"} | dict(zip(names, map(str, (f"{row[0]}1", *row[1:])), strict=True))
+        for i, row in enumerate(rows)
+    ]
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@settings(max_examples=12)
+@given(rows=records, k=st.integers(1, 4), share=st.sampled_from([None, 1.0, 0.34]), suppress=st.sampled_from([0, 0.3]))
+def test_every_group_of_the_written_file_has_k_persons(maker, rows, k, share, suppress, tmp_path_factory):
+    rows, folder = named(rows), tmp_path_factory.mktemp("release")
+    quasi, text = ["age", "place"], f"k-anonymity k={k}" + ("" if share is None else f" share={share}")
+    table = read(rows, quasi=quasi, sensitive=["value"], person="person")
+    most = Fraction(1, 2) if share is None and k > 1 else Fraction(str(share or 1))
+    suppress = 0 if maker == "without-quasi" else suppress
+    try:
+        release = sfumato.anonymize(table, text, maker, suppress=suppress)
+    except InfeasibleError:
+        whole = groups_of([{**row, "all": "*"} for row in rows], rows, ["all"], "person")[0]
+        assert maker.startswith(("cut", "top")) or suppress or whole.persons < k or whole.share > most
+        return
+    release.to_csv(folder / "out.csv")
+    groups = groups_of(read_rows(folder / "out.csv"), rows, quasi, "person")
+    assert all(group.persons >= k and group.share <= most for group in groups)
+    plain, measures = risks(groups), sfumato.measure(release).values
+    assert measures["k"] == plain["k"]
+    assert measures["prosecutor"] == pytest.approx(float(plain["prosecutor"]))
+    assert measures["marketer"] == pytest.approx(float(plain["marketer"]))
+
+
+@pytest.mark.parametrize("maker", [maker for maker in MAKERS if maker != "without-quasi"])
+@settings(max_examples=8)
+@given(rows=records, k=st.integers(1, 4), suppress=st.sampled_from([0, 0.3]))
+def test_with_one_record_per_person_everything_is_as_without(maker, rows, k, suppress, tmp_path_factory):
+    rows, folder = [row | {"person": f"P{i}"} for i, row in enumerate(named(rows))], tmp_path_factory.mktemp("release")
+    roles = {"quasi": ["age", "place"], "sensitive": ["value"]}
+    made = []
+    for more in ({"person": "person"}, {}):
+        try:
+            release = sfumato.anonymize(read(rows, **roles, **more), f"k-anonymity k={k}", maker, suppress=suppress)
+        except InfeasibleError:
+            made.append(None)
+            continue
+        release.to_csv(folder / "out.csv", force=True)
+        made.append(((folder / "out.csv").read_bytes(), sfumato.measure(release).values))
+    if made[0] is None or made[1] is None:
+        assert made == [None, None]
+        return
+    assert made[0][0] == made[1][0]
+    assert {name: made[1][1][name] for name in made[0][1]} == made[0][1]
+
+
+# -- refusals ----------------------------------------------------------------------------------------------------
+
+
+def test_a_repeated_key_without_a_declaration_stops_and_names_both_remedies(tmp_path):
+    write_rows(tmp_path / "visits.csv", visits())
+    columns = ("visits.csv", "--quasi", "age,zip", "--sensitive", "illness", "--to", "out.csv")
+    asked = ("anonymize", *columns, "--identifier", "patient", "--require", "k-anonymity k=10")
+    ended = run(*asked, cwd=tmp_path)
+    assert ended.returncode == 2
+    assert "--person patient" in ended.stderr and "--one-record-per-person" in ended.stderr
+    assert not (tmp_path / "out.csv").exists()
+    assert run(*asked, "--one-record-per-person", cwd=tmp_path).returncode == 0
+    drawn = ("anonymize", *columns, "--identifier", "patient", "--with", "pram keep=0.8 seed=1", "--force")
+    assert run(*drawn, cwd=tmp_path).returncode == 2
+
+
+def test_persons_are_counted_from_the_visits_to_the_written_file(tmp_path):
+    original = visits()
+    write_rows(tmp_path / "visits.csv", original)
+    asked = ("anonymize", "visits.csv", "--quasi", "age,zip", "--sensitive", "illness", "--neutral", "row")
+    ended = run(*asked, "--person", "patient", "--require", "k-anonymity k=10", "--to", "out.csv", cwd=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    groups = groups_of(read_rows(tmp_path / "out.csv"), original, ["age", "zip"], "patient")
+    assert min(group.persons for group in groups) >= 10
+    assert "patient" not in read_rows(tmp_path / "out.csv")[0]
+
+
+@pytest.mark.parametrize(
+    ("maker", "form", "reason"),
+    [
+        ("mondrian mode=relaxed", "generalization", "divide equal records"),
+        ("hilbert", "generalization", "divide equal records"),
+        ("local-recoding", "generalization", "divide equal records"),
+        ("mondrian", "bucketization", "belong to one person"),
+        ("exchange", "generalization", "belong to one person"),
+        ('mondrian stop="t-closeness t=0.1 distance=js"', "generalization", "counts records"),
+    ],
+)
+def test_who_cannot_count_persons_refuses_with_the_reason(maker, form, reason):
+    table = read(visits(6, 3), quasi=["age"], sensitive=["illness"], person="patient")
+    with pytest.raises(BadInputError, match=reason):
+        sfumato.anonymize(table, "k-anonymity k=2", maker, form)
+
+
+@pytest.mark.parametrize("maker", ["pram keep=0.8 seed=1", "microaggregation k=3", "dp-kd-tree epsilon=1 height=3"])
+def test_noise_and_changed_records_refuse_a_person(maker):
+    table = read(visits(6, 3), quasi=["age"], sensitive=["illness"], person="patient")
+    with pytest.raises(BadInputError, match="cannot count persons"):
+        sfumato.draw(table, maker)
+
+
+def test_a_share_needs_a_person_and_alpha_k_has_none():
+    rows = visits(6, 3)
+    with pytest.raises(BadInputError, match="name the column that says whose"):
+        sfumato.anonymize(read(rows, quasi=["age"], sensitive=["illness"]), "k-anonymity k=2 share=0.5")
+    table = read(rows, quasi=["age"], sensitive=["illness"], person="patient")
+    with pytest.raises(BadInputError, match="not defined where persons are counted"):
+        sfumato.anonymize(table, "alpha-k alpha=0.9 k=2")
+
+
+def test_records_of_nobody_are_refused_or_dropped_and_counted():
+    rows = visits(6, 3)
+    rows[0] = rows[0] | {"patient": ""}
+    with pytest.raises(BadInputError, match="1 record has no value in the person column 'patient'"):
+        read(rows, quasi=["age"], sensitive=["illness"], person="patient")
+    table = read(rows, quasi=["age"], sensitive=["illness"], person="patient", missing="drop")
+    assert (table.dropped, table.cells.records, table.cells.persons.number) == (1, 17, 6)
+
+
+def test_a_person_has_no_other_role_and_no_household_beside():
+    rows = visits(6, 3)
+    with pytest.raises(BadInputError, match="both quasi and person"):
+        read(rows, quasi=["age", "patient"], person="patient")
+    with pytest.raises(BadInputError, match="leave one of them out"):
+        read(rows, quasi=["age"], person="patient", one_record_per_person=True)
+    with pytest.raises(BadInputError, match="leave one of them out"):
+        read(rows, quasi=["age"], person="patient", household="zip")
+
+
+def test_values_that_are_required_need_every_person_in_one_group():
+    roles = {"quasi": ["year", "school"], "sensitive": ["wage"], "person": "nr"}
+    table = sfumato.read(arrow(panel(12, 4)), **roles)
+    with pytest.raises(InfeasibleError, match="persons have records in several groups"):
+        sfumato.anonymize(table, "k-anonymity k=2 & l-diversity l=2 variant=distinct")
+    rows = visits(12, 4)
+    release = sfumato.anonymize(
+        read(rows, quasi=["age"], sensitive=["illness"], person="patient"),
+        "k-anonymity k=3 & l-diversity l=2 variant=distinct",
+    )
+    assert sfumato.measure(release)["k"] >= 3
+
+
+# -- what init proposes ------------------------------------------------------------------------------------------
+
+
+def test_init_proposes_a_key_that_repeats():
+    assert sfumato.draft(arrow(panel())).declaration.person == "nr"
+    assert sfumato.draft(arrow(visits())).declaration.person == "patient"
+    coded = [{"code of": row["patient"], **{n: row[n] for n in ("age", "illness")}} for row in visits(25, 4)]
+    assert sfumato.draft(arrow(coded)).declaration.person == "code of"
+    study = sfumato.draft(arrow(visits())).study
+    assert study.table.person == "patient"
+    assert study.axes == ("k", "loss")
+    assert all("diversity" not in str(one) and "closeness" not in str(one) for one in study.candidates)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("", [str(i) for i in range(40)]),
+        ("id", [str(i) for i in range(40)]),
+        (
+            "note",
+            ["seen twice, in 2019 and again in 2021, much better"] * 20 + [f"no {i} of it all" for i in range(20)],
+        ),
+        ("name", ["Ann Lee", "Ben Oz"] * 20),
+        ("phone", ["+49 170 1234567", "+49 170 7654321", "+49 30 1234567", "+49 40 444555"] * 10),
+        ("e-mail", ["a1@b.org", "b2@c.org", "c3@d.org", "d4@d.org"] * 10),
+    ],
+)
+def test_row_counters_texts_names_and_addresses_are_no_persons(name, values):
+    rows = [{"age": str(20 + i % 7), name: value} for i, value in enumerate(values)]
+    assert sfumato.draft(arrow(rows)).declaration.person is None
+    table = sfumato.read(arrow(rows), quasi=["age"], identifier=[name])
+    assert table.repeated_key is None
+
+
+def test_a_count_is_no_key_of_persons():
+    rows = [{"age": str(20 + i % 7), "number": str(i % 5), "children": str(i % 5)} for i in range(40)]
+    assert sfumato.draft(arrow(rows)).declaration.person is None
+
+
+def test_check_counts_persons_by_no_row_counter(tmp_path):
+    write_rows(tmp_path / "panel.csv", panel())
+    asked = ("check", "panel.csv", "--quasi", "year,school", "--identifier", "nr", "--identifier", "")
+    ended = run(*asked, cwd=tmp_path)
+    assert "By 'nr', 40 of 40 persons have several records (up to 8)" in ended.stdout
+    assert "By ''" not in ended.stdout and "every record is another person" not in ended.stdout
+    declared = run("check", "panel.csv", "--quasi", "year,school", "--person", "nr", cwd=tmp_path)
+    assert "By 'nr', the person column, 40 of 40 persons" in declared.stdout
+
+
+# -- the audit ---------------------------------------------------------------------------------------------------
+
+
+def audited(folder: Path, *more: str):
+    words = ("audit", "out.csv", "--quasi", "age,zip", "--sensitive", "illness", "--delimiter", ",")
+    return run(*words, *more, cwd=folder)
+
+
+def test_the_audit_counts_persons_where_the_maker_counted_records(tmp_path):
+    write_rows(tmp_path / "visits.csv", visits())
+    asked = ("anonymize", "visits.csv", "--quasi", "age,zip", "--sensitive", "illness", "--identifier", "patient")
+    made = run(*asked, "--one-record-per-person", "--require", "k-anonymity k=10", "--to", "out.csv", cwd=tmp_path)
+    assert made.returncode == 0
+    required = ("--require", "k-anonymity k=10")
+    assert audited(tmp_path, *required).returncode == 0
+    ended = audited(tmp_path, *required, "--original", "visits.csv", "--person", "patient")
+    assert ended.returncode == 1
+    assert "FAILS: k-anonymity k=10 share=0.5" in ended.stdout
+    alone = audited(tmp_path, *required, "--person", "patient")
+    assert alone.returncode == 2 and "--original" in alone.stderr
+
+
+def test_what_the_audit_cannot_count_is_not_confirmed(tmp_path):
+    original = [
+        {"patient": f"P{i // 2:04}", "age": str(20 + i), "zip": "10115", "illness": "flu" if i % 2 else "cold"}
+        for i in range(12)
+    ]
+    write_rows(tmp_path / "visits.csv", original)
+    overlapping = [
+        {"age": "20-27" if i < 6 else "24-31", "zip": "10115", "illness": row["illness"]}
+        for i, row in enumerate(original)
+    ]
+    write_rows(tmp_path / "out.csv", overlapping)
+    against = ("--original", "visits.csv", "--person", "patient")
+    ended = audited(tmp_path, "--require", "k-anonymity k=5 share=1", *against)
+    assert ended.returncode == 1
+    assert "NOT CONFIRMED" in ended.stdout and "Every group satisfies" not in ended.stdout
+    bounded = audited(tmp_path, "--require", "k-anonymity k=3 share=1", *against)  # six rows: three persons at least
+    assert bounded.returncode == 0, bounded.stdout
+
+
+# -- from init to audit ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def walk(tmp_path_factory):
+    """The panel from init to the release with k=5, each published row with its number beside."""
+    folder = tmp_path_factory.mktemp("walk")
+    write_rows(folder / "panel.csv", panel())
+    assert run("init", "panel.csv", "--neutral", "row", "--quasi", "year,school,industry", cwd=folder).returncode == 0
+    ended = run("explore", "study.toml", "--out", "map", "--workers", "1", cwd=folder)
+    assert ended.returncode == 0, ended.stderr
+    points = json.loads((folder / "map/points.json").read_text())["points"]
+    wanted = [p for p in points if p["anonymizer"] == "mondrian" and "k=5" in p["requirement"]]
+    ended = run("release", "map", "--point", wanted[0]["id"], "--to", "r.csv", "--mapping", "m.json", cwd=folder)
+    assert ended.returncode == 0, ended.stderr
+    assert "counting persons: k-anonymity k=5 share=0.5" in ended.stdout
+    return folder, points, wanted[0]
+
+
+def test_the_panel_is_counted_in_men_from_init_to_audit(walk):
+    folder, _, point = walk
+    original, quasi = read_rows(folder / "panel.csv"), ["year", "school", "industry"]
+    groups = groups_of(read_rows(folder / "r.csv"), original, quasi, "nr")
+    plain = risks(groups)
+    assert plain["k"] >= 5 and plain["prosecutor"] <= Fraction(1, 2)
+    assert any(group.records > group.persons for group in groups), "some man has several years in a group"
+    for name, value in plain.items():
+        assert point["measures"][name] == pytest.approx(float(value))
+    against = ("--original", "map/study.toml", "--delimiter", ",", "--require", f"k-anonymity k={plain['k']}")
+    ended = run("audit", "r.csv", "--json", *against, cwd=folder)
+    found = json.loads(ended.stdout)
+    if found["persons"]["counted"] == found["persons"]["groups"]:
+        assert ended.returncode == 0 and found["measures"]["k"] == plain["k"]
+        assert found["measures"]["prosecutor"] == pytest.approx(float(plain["prosecutor"]))
+    assert found["persons"]["k"] <= plain["k"] and found["persons"]["share"] >= float(plain["prosecutor"]) - 1e-12
+
+
+def test_every_measured_point_of_a_study_with_persons_has_risks_of_persons_alone(walk):
+    _, points, _ = walk
+    names = {name for point in points if point["status"] == "measured" for name in point["measures"]}
+    assert {name for name in names if sfumato.MEASURES[name].kind == "risk"} == {"k", "prosecutor", "marketer"}
+    assert {point["status"] for point in points} <= {"measured", "infeasible"}
+
+
+def test_certificates_say_that_persons_were_counted_and_the_file_alone_confirms_nothing(walk):
+    folder, _, _ = walk
+    public = json.loads((folder / "r.csv.certificate-public.json").read_text())
+    assert public["promise"]["counted"]["unit"] == "persons"
+    assert public["promise"]["requirement"] == "k-anonymity k=5 share=0.5"
+    assert not any(part["confirmed_by_the_file"] for part in public["promise"]["parts"])
+    assert not {"k", "prosecutor", "marketer", "l_distinct", "p_loss"} & public["measures"].keys()
+    said = " ".join(public["in_plain_words"]["protects"])
+    assert "at least 5 different persons" in said and "1 time in 5" not in said
+    assert "Persons were counted" in (folder / "r.csv.certificate-public.html").read_text()
+    inside = json.loads((folder / "r.csv.certificate.json").read_text())
+    assert inside["verify"][inside["verify"].index("--person") + 1] == "nr"
+    assert "nr" not in read_rows(folder / "r.csv")[0]
+
+
+def test_new_data_need_the_person_column(walk, tmp_path):
+    folder, _, _ = walk
+    assert run("apply", "m.json", "panel.csv", "--to", "new.csv", cwd=folder).returncode == 0
+    without = [{name: row[name] for name in row if name != "nr"} for row in panel()]
+    write_rows(tmp_path / "without.csv", without)
+    ended = run("apply", folder / "m.json", "without.csv", "--to", "new.csv", cwd=tmp_path)
+    assert ended.returncode == 2 and "'nr'" in ended.stderr
+    once = [{**row, "nr": "7"} for row in panel()]
+    write_rows(tmp_path / "once.csv", once)
+    assert run("apply", folder / "m.json", "once.csv", "--to", "new.csv", cwd=tmp_path).returncode != 0
+
+
+def test_a_study_with_a_repeated_key_stops_and_measures_of_records_are_refused(walk, tmp_path):
+    folder, _, _ = walk
+    text = (folder / "study.toml").read_text().replace("panel.csv", str(folder / "panel.csv"))
+    undeclared = text.replace('person = "nr"\n', "")
+    (tmp_path / "study.toml").write_text(undeclared)
+    ended = run("explore", "study.toml", "--out", "map", cwd=tmp_path)
+    assert ended.returncode == 2 and "--person nr" in ended.stderr and "--one-record-per-person" in ended.stderr
+    checked = run("check", "study.toml", cwd=tmp_path)
+    assert checked.returncode == 1 and "--one-record-per-person" in checked.stdout
+    declared = undeclared.replace("identifier = [", "one_record_per_person = true\nidentifier = [")
+    assert sfumato.Study.from_toml(declared).unit == "one each"
+    with pytest.raises(BadInputError, match="p_loss is not defined where persons are counted"):
+        sfumato.Study.from_toml(text.replace('axes = ["k", "loss"]', 'axes = ["p_loss", "loss"]'))
+    written = sfumato.Study.from_toml(text).to_toml()
+    assert 'person = "nr"' in written and "k-anonymity k=5 share=0.5" in written
+
+
+def test_pages_without_a_person_column_speak_of_records(tmp_path):
+    rows = [{name: row[name] for name in ("age", "zip", "illness")} for row in visits(20, 1)]
+    write_rows(tmp_path / "people.csv", rows)
+    asked = ("anonymize", "people.csv", "--quasi", "age", "--sensitive", "illness", "--to", "out.csv")
+    said = run(*asked, "--require", "k-anonymity k=5", cwd=tmp_path).stdout
+    assert "Every record shares its quasi-identifiers" in said and "The record that is easiest to find" in said
+    declared = run(*asked, "--force", "--require", "k-anonymity k=5", "--one-record-per-person", cwd=tmp_path).stdout
+    assert "The person who is easiest to find" in declared
