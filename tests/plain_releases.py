@@ -241,7 +241,7 @@ def table_of(cells):
     sensitive = tuple(attribute.name for attribute in cells.sensitive)
     roles = SimpleNamespace(sensitive=sensitive, person=None)
     return SimpleNamespace(
-        cells=cells, roles=roles, why_no_persons=None, shared=(), memberships=None, grown=(), fine={}
+        cells=cells, roles=roles, why_no_persons=None, shared=(), memberships=None, grown=(), ranges=None, fine={}
     )
 
 
@@ -280,7 +280,7 @@ def made_releases(draw, cells):
     """A release by one of the makers; relaxed Mondrian makes overlapping boxes."""
     maker = draw(
         st.sampled_from(
-            ["mondrian", "mondrian mode=relaxed seed=1", "mondrian mode=relaxed box=region seed=2", *BASELINES]
+            ["mondrian", "mondrian mode=relaxed seed=1", "mondrian mode=relaxed ranges=region seed=2", *BASELINES]
         )
     )
     k = draw(st.integers(1, 5)) if maker not in BASELINES else 1

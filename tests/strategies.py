@@ -84,7 +84,7 @@ def table_of(cells):
     sensitive = tuple(attribute.name for attribute in cells.sensitive)
     roles = SimpleNamespace(sensitive=sensitive, person=None)
     return SimpleNamespace(
-        cells=cells, roles=roles, why_no_persons=None, shared=(), memberships=None, grown=(), fine={}
+        cells=cells, roles=roles, why_no_persons=None, shared=(), memberships=None, grown=(), ranges=None, fine={}
     )
 
 

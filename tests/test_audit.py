@@ -182,7 +182,7 @@ def test_automatic_hierarchies_have_the_same_loss(tmp_path):
         quasi=["age", "weight", "born", "zip"],
         sensitive=["s"],
     )
-    for maker in ("mondrian", "mondrian publish=node", "mondrian mode=relaxed", "full-domain"):
+    for maker in ("mondrian", "mondrian ranges=node", "mondrian mode=relaxed", "full-domain"):
         release = sfumato.anonymize(table, "k-anonymity k=4", maker, suppress=0.1)
         path = release.to_csv(tmp_path / "out.csv", force=True)[0]
         found = sfumato.audit(path, table.roles.quasi, ["s"], original=table, suppressed="keep")

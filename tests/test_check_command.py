@@ -150,7 +150,7 @@ def test_level_tables_and_records_dropped_for_missing_values(tmp_path, monkeypat
         'quasi = ["age", "town"]\nsensitive = ["ill"]\nhierarchy.age = {type = "numeric", lower = 0, upper = 99, '
         "intervals = [5, 20]}"
     )
-    made = f'{K3}\nanonymizers = ["full-domain", "mondrian publish=node"]\nsuppress = [0.2]'
+    made = f'{K3}\nanonymizers = ["full-domain", "mondrian ranges=node"]\nsuppress = [0.2]'
     local = f'{K3}\nanonymizers = ["local-recoding", "hilbert"]'
     fits(check(tmp_path, monkeypatch, table_study(table, made, local)))
 
@@ -172,7 +172,7 @@ def test_households_where_the_file_confirms_them_and_where_it_cannot(tmp_path, m
     rows = [(str(20 + i), f"{i // 2 % 6}", ILLS[i % 3], f"h{i // 2}") for i in range(24)]
     write(tmp_path / "p.csv", ["age", "zip", "ill", "home"], rows)
     table = 'source = "p.csv"\nquasi = ["age", "zip"]\nsensitive = ["ill"]\nhousehold = "home"'
-    made = f'{K3}\nanonymizers = ["mondrian", "mondrian publish=node"]'
+    made = f'{K3}\nanonymizers = ["mondrian", "mondrian ranges=node"]'
     done = check(tmp_path, monkeypatch, table_study(table, made))
     fits(done)
     confirmed = [words for words, said in done if "One published combination of these covers each" in said]

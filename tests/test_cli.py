@@ -368,9 +368,9 @@ def test_boxes_as_rows(here):
 
 
 @pytest.mark.parametrize("mode", ["strict", "relaxed"])
-@pytest.mark.parametrize("box", ["tight", "region"])
-def test_every_way_of_mondrian(here, mode, box):
-    said, _ = anonymized(*USUAL, "--hierarchies", flat_zip(here), "--with", f"mondrian mode={mode} box={box}")
+@pytest.mark.parametrize("ranges", ["tight", "rounded", "node", "region"])
+def test_every_way_of_mondrian(here, mode, ranges):
+    said, _ = anonymized(*USUAL, "--hierarchies", flat_zip(here), "--with", f"mondrian mode={mode} ranges={ranges}")
     how = {"quasi": ["age", "zip"], "original": original()}
     assert violations(here / "o.csv", "k-anonymity k=2", sensitive="disease", **how) == []
     assert said["groups"] >= 2

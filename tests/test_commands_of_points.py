@@ -59,6 +59,7 @@ DECLARATIONS = {
     "memory": {"memory": "1GB"},
     "spill": {"spill": "h"},
     "most_cells": {"quasi": ("age", "zip, code"), "hierarchies": "h", "na": ("n.a.",), "most_cells": 20},
+    "ranges": {"ranges": "node"},
 }
 """For every field of a declaration a table on which it has a say."""
 

@@ -47,7 +47,7 @@ def with_target(cells, targets):
         LABELS,
         np.array([np.nan if label is None else float(label) for label in LABELS]),
     )
-    return SimpleNamespace(cells=cells, grown=(), fine={}, counts_of=lambda column: {"t": values}[column])
+    return SimpleNamespace(cells=cells, grown=(), ranges=None, fine={}, counts_of=lambda column: {"t": values}[column])
 
 
 def records_of(cells, targets):
@@ -151,7 +151,8 @@ def frame(**columns):
 
 def published(table, maker, k=2, column="age"):
     """The text of every record's group, in the order of the groups' boxes, and how many records have it."""
-    release = sfumato.anonymize(table, f"k-anonymity k={k}", maker)
+    tight = maker if "ranges=" in maker else f"{maker} ranges=tight"  # where it cuts is what is looked at
+    release = sfumato.anonymize(table, f"k-anonymity k={k}", tight)
     hierarchy = table.hierarchies[column]
     a = [quasi.name for quasi in table.cells.quasi].index(column)
     ends = sorted(
@@ -180,8 +181,8 @@ def test_range_cuts_in_the_middle_and_median_halves():
 
 def test_range_cuts_its_regions_at_the_middle_of_the_domain():
     table = ages(0, 10, 90, 99)
-    assert published(table, "mondrian cut=range box=region") == [("0-49", 2), ("50-99", 2)]
-    assert published(table, "mondrian box=region") == [("0-10", 2), ("11-99", 2)]
+    assert published(table, "mondrian cut=range ranges=region") == [("0-49", 2), ("50-99", 2)]
+    assert published(table, "mondrian ranges=region") == [("0-10", 2), ("11-99", 2)]
 
 
 def test_range_takes_the_admitted_cut_nearest_to_the_middle():
@@ -325,11 +326,11 @@ def test_numbers_of_coded_columns_are_the_middles_of_their_leaves():
     "text",
     [
         "mondrian cut=range",
-        "mondrian box=region cut=loss",
+        "mondrian ranges=region cut=loss",
         "mondrian cut=variance",
         "mondrian cut=variance target=hours-per-week",
         "mondrian cut=information-gain target=salary",
-        'mondrian publish=node cut=information-gain target="marital status"',
+        'mondrian ranges=node cut=information-gain target="marital status"',
     ],
 )
 def test_text_round_trip(text):
@@ -425,7 +426,7 @@ def test_a_certificate_says_what_a_target_does():
 
 def test_cuts_in_words():
     assert sfumato.anonymizer("mondrian cut=loss").in_words() == "Mondrian (cut where the loss falls most)"
-    said = sfumato.anonymizer('mondrian publish=node cut=information-gain target="marital status"').in_words()
+    said = sfumato.anonymizer('mondrian ranges=node cut=information-gain target="marital status"').in_words()
     assert said == "Mondrian (whole nodes of the hierarchies, cut where most is learnt of marital status)"
 
 

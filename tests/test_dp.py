@@ -57,7 +57,7 @@ def cells_of(rows, sizes=SIZES, values=VALUES):
 
 
 def table_of(rows, sizes=SIZES, values=VALUES):
-    return SimpleNamespace(cells=cells_of(rows, sizes, values), grown=(), fine={})
+    return SimpleNamespace(cells=cells_of(rows, sizes, values), grown=(), ranges=None, fine={})
 
 
 class Recording(UnsafeSeededNoise):
@@ -491,7 +491,9 @@ class Watched:
 @pytest.mark.parametrize("text", MAKERS)
 def test_nothing_but_the_private_cells_reads_the_records(text):
     log = []
-    table = SimpleNamespace(cells=Watched(cells_of([(0, 0, 0), (3, 2, 1), (1, 1, 1)]), log), grown=(), fine={})
+    table = SimpleNamespace(
+        cells=Watched(cells_of([(0, 0, 0), (3, 2, 1), (1, 1, 1)]), log), grown=(), ranges=None, fine={}
+    )
     release = anonymizer(text).draw(table, UnsafeSeededNoise(1))
     public = {"quasi", "sensitive", "name", "hierarchy"}
     readers = {reader for name, reader in log if name not in public}

@@ -668,7 +668,7 @@ def test_releases_of_mondrian_keep_the_requirement_and_the_budget(data, cells, m
         for group, own in placed.items():
             lo, hi = twins.box_of(own)
             assert (release.boxes.lo[group] <= lo).all() and (hi <= release.boxes.hi[group]).all()
-            if maker.box == "tight":
+            if maker.ranges == "tight":
                 assert (release.boxes.lo[group] == lo).all() and (hi == release.boxes.hi[group]).all()
         assert len(set(map(tuple, np.hstack([release.boxes.lo, release.boxes.hi]).tolist()))) == release.groups
 
@@ -777,7 +777,7 @@ def five_leaves(codes, values, counts):
 def test_suppression_counts_what_a_region_still_covers_between_the_records():
     """Without the two records at 0, the region of the three at 2 still reaches down to 1."""
     table = table_of(five_leaves([0, 2, 3], [0, 1, 1], [2, 3, 3]))
-    maker = Mondrian(box="region")
+    maker = Mondrian(ranges="region")
     without, loss = (measure(maker.anonymize(table, KAnonymity(3), suppress=share))["loss"] for share in (0, 0.4))
     assert loss <= without + 1e-9
 

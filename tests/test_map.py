@@ -154,7 +154,7 @@ def requirements(draw):
 
 @st.composite
 def grids(draw):
-    makers = ["mondrian", "mondrian box=region", "original", "without-quasi", "without-sensitive"]
+    makers = ["mondrian", "mondrian ranges=region", "original", "without-quasi", "without-sensitive"]
     return Grid(
         tuple(anonymizer(text) for text in draw(st.lists(st.sampled_from(makers), min_size=1, max_size=3))),
         tuple(draw(st.lists(requirements(), min_size=1, max_size=3))),
@@ -312,7 +312,7 @@ def test_a_study_that_is_not_there(tmp_path):
 def test_candidates_that_differ_have_different_ids():
     texts = ["k-anonymity k=2", "k-anonymity k=3", "t-closeness t=0.1 distance=js", "t-closeness t=0.1 distance=equal"]
     every = Grid(
-        (anonymizer("mondrian"), anonymizer("mondrian box=region")),
+        (anonymizer("mondrian"), anonymizer("mondrian ranges=region")),
         tuple(map(requirement, texts)),
         ("generalization", "bucketization"),
         (0.0, 0.1, 0.1000001, 0.1000002, 1e-7),
@@ -354,7 +354,7 @@ def table_of(lines, hierarchies=HIERARCHIES):
     return sfumato.read(frame, quasi=["age", "town"], sensitive=["ill"], hierarchies=hierarchies)
 
 
-def study_of(scales=None, makers=("mondrian", "mondrian box=region", "without-sensitive")):
+def study_of(scales=None, makers=("mondrian", "mondrian ranges=region", "without-sensitive")):
     grid = Grid(
         tuple(map(anonymizer, makers)),
         tuple(map(requirement, REQUIREMENTS)),
@@ -576,7 +576,7 @@ def adult():
 def test_the_bundled_study_has_67_points(adult):
     assert len(adult.points) == len({point.id for point in adult.points}) == 67
     assert {point.status for point in adult.points} == {"measured"}
-    assert sum(point.anonymizer == "mondrian" for point in adult.points) == 64
+    assert sum(point.anonymizer == "mondrian ranges=tight" for point in adult.points) == 64
     assert {form: sum(p.form == form for p in adult.points) for form in ("generalization", "bucketization")} == {
         "generalization": 35,
         "bucketization": 32,

@@ -23,7 +23,7 @@ from sfumato.table.hierarchies.declared import from_entry
 from sfumato.table.table import with_roles
 
 K5 = requirement("k-anonymity k=5")
-NODES = ("full-domain", "local-recoding", "mondrian publish=node")
+NODES = ("full-domain", "local-recoding", "mondrian ranges=node")
 
 
 def people(*more):

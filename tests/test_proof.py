@@ -150,14 +150,14 @@ def job_values(lines):
 MAKERS = [
     "mondrian",
     "mondrian mode=relaxed",
-    "mondrian box=region",
-    "mondrian mode=relaxed box=region",
-    "mondrian publish=node",
+    "mondrian ranges=region",
+    "mondrian mode=relaxed ranges=region",
+    "mondrian ranges=node",
     "mondrian cut=range",
-    "mondrian cut=variance publish=node",
+    "mondrian cut=variance ranges=node",
     "mondrian cut=loss",
     "mondrian cut=information-gain target=ill",
-    "mondrian cut=information-gain target=note box=region",
+    "mondrian cut=information-gain target=note ranges=region",
     "mondrian cut=variance target=age",
     "full-domain",
     "full-domain minimize=discernibility",
@@ -185,7 +185,7 @@ def test_written_file_keeps_its_requirement(lines, requirement, form, maker, sup
             assert "feasible" in str(error) or "absent" in str(error)
             return
         except sfumato.BadInputError as error:
-            assert "mode=relaxed" in maker or "publish=node" in maker
+            assert "mode=relaxed" in maker or "ranges=node" in maker
             assert "absent=ignore" in requirement and "merging" in str(error)
             return
         path = folder / "release.csv"
@@ -212,7 +212,7 @@ def test_written_file_keeps_its_requirement(lines, requirement, form, maker, sup
 def test_boxes_cover_their_records_and_counts_are_conserved(lines, k, mode):
     table = table_of(lines)
     try:
-        release = sfumato.anonymize(table, sfumato.KAnonymity(k), sfumato.Mondrian(mode=mode))
+        release = sfumato.anonymize(table, sfumato.KAnonymity(k), sfumato.Mondrian(mode=mode, ranges="tight"))
     except sfumato.InfeasibleError:
         assert k > len(lines)
         return
@@ -326,11 +326,11 @@ def test_values_of_records_that_are_not_published_do_not_show(tmp_path):
     """Only the suppressed or dropped person is a king aged 777: no set, no range and no bound may say so."""
     people = [(30 + i % 2, ["baker", "miller"][i % 2]) for i in range(8)] + [(40, "smith")] * 4 + [(777, "king")]
     frame = pa.table({"age": [a for a, _ in people], "job": [j for _, j in people]})
-    for box in ("tight", "region"):
+    for ranges in ("tight", "rounded", "node", "region"):
         table = sfumato.read(frame, quasi=["age", "job"])
-        release = sfumato.anonymize(table, "k-anonymity k=4", sfumato.Mondrian(box=box), suppress=0.2)
+        release = sfumato.anonymize(table, "k-anonymity k=4", sfumato.Mondrian(ranges=ranges), suppress=0.2)
         assert release.suppressed == 1
-        text = release.to_csv(tmp_path / f"{box}.csv")[0].read_text()
+        text = release.to_csv(tmp_path / f"{ranges}.csv")[0].read_text()
         assert "king" not in text and "777" not in text
     holes = pa.table({"age": [None if j == "king" else a for a, j in people], "job": [j for _, j in people]})
     table = sfumato.read(holes, quasi=["age", "job"], missing="drop")
@@ -395,6 +395,7 @@ def test_the_ends_of_boxes_never_show_a_value_of_an_unpublished_record(tmp_path)
     lo, hi = cells.codes[:1].copy(), cells.codes[3:].copy()
     lo[0, 1] = 1  # from cook on, so that the box is not the whole domain
     assignment = Assignment(np.arange(1, 3), np.zeros(2, np.int64), np.ones(2, np.int64))
-    release = generalization(table, assignment, lo, hi)
-    written = checker.read_rows(release.to_csv(tmp_path / "out.csv")[0])
-    assert written == [{"age": "11-12", "job": "{cook, dyer}"}] * 2
+    for ranges, age in (("tight", "11-12"), ("rounded", "10-14")):
+        release = generalization(table, assignment, lo, hi, ranges=ranges)
+        written = checker.read_rows(release.to_csv(tmp_path / "out.csv", force=True)[0])
+        assert written == [{"age": age, "job": "{cook, dyer}"}] * 2

@@ -54,7 +54,7 @@ def table_of(rows, sizes=SIZES, quasi=2):
     inner = np.column_stack(values) if values else np.zeros((len(distinct), 0), np.int32)
     shown = np.ascontiguousarray(distinct[:, :quasi])
     cells = Cells(columns, tuple(sensitive), shown, inner, counts.astype(np.int64))
-    return SimpleNamespace(cells=cells, grown=(), fine={})
+    return SimpleNamespace(cells=cells, grown=(), ranges=None, fine={})
 
 
 class Recording(UnsafeSeededNoise):

@@ -49,6 +49,10 @@ MOST_CELLS = Option(
     "Columns are coarsened until there are at most so many distinct combinations; by default what fits into memory.",
     least=1,
 )
+RANGES = Option(
+    "The finest ranges that a release may publish: rounded ends, or whole nodes of hierarchies (node); without it, "
+    "anonymizers choose.",
+)
 
 BASKET_SOURCE = Option("A file of sets of items (lines, rows or lists), or the name of bundled baskets.", takes="file")
 ID = Option("Of baskets in rows: the column that says whose an item is.", takes="column")

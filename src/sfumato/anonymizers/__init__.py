@@ -100,7 +100,7 @@ def anonymize(
     >>> people = {"age": ["34", "36", "51", "58"], "illness": ["flu", "cold", "flu", "cold"]}
     >>> release = anonymize(pyarrow.table(people), "k-anonymity k=2", quasi=["age"], sensitive=["illness"])
     >>> sorted(release.frame()["age"].to_pylist())
-    ['34-36', '34-36', '51-58', '51-58']
+    ['30-39', '30-39', '50-59', '50-59']
     """
     chosen = anonymizer(maker) if isinstance(maker, str) else maker
     if not isinstance(chosen, Anonymizer):

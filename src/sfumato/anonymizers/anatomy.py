@@ -21,13 +21,13 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from sfumato.anonymizers.anonymizer import Anonymizer, check_feasible, check_nothing_suppressed, published
+from sfumato.anonymizers.anonymizer import Anonymizer, check_feasible, check_nothing_suppressed
 from sfumato.arrays import Counts
 from sfumato.configuration import seed_option
 from sfumato.errors import BadInputError
 from sfumato.kernel_helpers import sort_falling
 from sfumato.kernels import kernel
-from sfumato.release import Form, Release
+from sfumato.release import Form, Release, bucketization
 from sfumato.requirements import LDiversity, Requirement
 from sfumato.table import Assignment, Table
 from sfumato.table.cells import find_sensitive
@@ -65,7 +65,7 @@ class Anatomy(Anonymizer):
         records = records[np.argsort(cells.values[records, place], kind="stable")]  # piles, each in a random order
         bucket = buckets_of(cells.sensitive[place].counts, requirement, draws)
         assignment = Assignment.gathered(records, bucket)
-        return published(table, assignment, int(bucket.max()) + 1, form)
+        return bucketization(table, assignment, int(bucket.max()) + 1)
 
 
 def buckets_of(piles: Counts, requirement: LDiversity, draws: np.random.Generator) -> Counts:

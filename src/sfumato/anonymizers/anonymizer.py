@@ -5,18 +5,27 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, get_args
 
 import numpy as np
 
-from sfumato.configuration import check_choice, check_number
+from sfumato.configuration import Option, check_choice, check_number
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release import FORMS, Form, Grouped, Release, bucketization, generalization
 from sfumato.release.maker import ReleaseMaker
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.requirements.person_values import refused_parts
 from sfumato.requirements.predicates import SIZE
-from sfumato.table import Assignment, Cells, Histograms, Table, ranges
+from sfumato.table import Assignment, Cells, Histograms, Ranges, Table, coarser, ranges
+from sfumato.table.table import AllowedRanges
+
+RANGES_MEANING = (
+    "How ranges are published: with the ends of numbers and dates rounded outward to the first level of the hierarchy, "
+    "as whole nodes, or `tight`: from the smallest to the largest value of the group's records."
+)
+RANGES_WORDS = {"node": "whole nodes of the hierarchies", "tight": "ranges with exact ends"}
+OfRanges = Annotated[Ranges, Option(RANGES_MEANING, words=RANGES_WORDS)]
+"""The option of an anonymizer that publishes the ranges of groups."""
 
 
 class Anonymizer(ReleaseMaker, ABC):
@@ -27,6 +36,9 @@ class Anonymizer(ReleaseMaker, ABC):
 
     dealing: ClassVar[str] = ""
     """Where its way of dealing records to groups can itself be reasoned from: what a certificate has to say of it."""
+
+    ranges: Any = "rounded"
+    """How ranges are published: an option of anonymizers that publish the ranges of groups."""
 
     def anonymize(
         self, table: Table, requirement: Requirement, form: Form = "generalization", suppress: float = 0.0
@@ -48,11 +60,20 @@ class Anonymizer(ReleaseMaker, ABC):
                 f"{', '.join(table.shared_names)}; with a household column use mondrian mode=strict or full-domain, or "
                 "--form bucketization"
             )
+        if form == "generalization" and table.ranges and self.ranges not in get_args(AllowedRanges):
+            raise BadInputError(
+                f"{self}: the table allows no finer ranges than {table.ranges}; leave out ranges={self.ranges}, or the "
+                "table's ranges (--ranges, ranges under [table] in a study)"
+            )
         release = self.release(table, requirement, form, int(suppress * table.cells.records + 1e-9))
         checked(release, requirement)
         checked_values_of_persons(release, requirement)
         checked_households(release)
         return release
+
+    def ranges_of(self, table: Table) -> Ranges:
+        """Return how ranges of this table's numbers and dates are published: no finer than the table allows."""
+        return coarser(self.ranges if self.ranges in get_args(Ranges) else "tight", table.ranges)
 
     @property
     def counts_persons(self) -> bool:
@@ -221,9 +242,9 @@ def check_budget(release: Release, requirement: Requirement, budget: int, given:
     )
 
 
-def published(table: Table, assignment: Assignment, groups: int, form: Form) -> Release:
+def published(table: Table, assignment: Assignment, groups: int, form: Form, ends: Ranges = "rounded") -> Release:
     """Publish groups as buckets, or by the ranges of their records."""
     if form == "bucketization":
         return bucketization(table, assignment, groups)
     codes = table.cells.codes[assignment.cell]
-    return generalization(table, assignment, *ranges(assignment.group, codes, codes))
+    return generalization(table, assignment, *ranges(assignment.group, codes, codes), ranges=ends)

@@ -20,7 +20,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from sfumato.anonymizers.anonymizer import Anonymizer, check_feasible, check_nothing_suppressed, published
+from sfumato.anonymizers.anonymizer import Anonymizer, OfRanges, check_feasible, check_nothing_suppressed, published
 from sfumato.anonymizers.redistribution import Worst, most_groups, own_part, redistributed, worst_of
 from sfumato.anonymizers.sabre import Sabre
 from sfumato.arrays import Counts, Numbers
@@ -39,6 +39,7 @@ ROOMS = (1.0, 0.9, 0.75, 0.5, 0.25, 0.0)
 class Burel(Anonymizer):
     """Divide sensitive values into buckets of like frequency, and let groups take records of all in proportion."""
 
+    ranges: OfRanges = "rounded"
     seed: Annotated[int | None, seed_option("Around which records groups are formed.")] = None
     name: ClassVar[str] = "burel"
     why_no_persons: ClassVar[str] = "it deals out records one by one, and two of a group may belong to one person"
@@ -62,7 +63,7 @@ class Burel(Anonymizer):
             worsts.append(_worst(likeness, k, bucket, sensitive.counts, most, sensitive_levels(sensitive)))
         worst, taken = most_groups(worsts)
         assignment = redistributed(cells, place, worst, taken, np.random.default_rng(self.seed))
-        return published(table, assignment, len(taken), form)
+        return published(table, assignment, len(taken), form, self.ranges_of(table))
 
 
 def fewest_buckets(q: Numbers, most: Numbers) -> Counts:

@@ -25,7 +25,14 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.anonymizer import Anonymizer, check_feasible, check_nothing_suppressed, loss_of, published
+from sfumato.anonymizers.anonymizer import (
+    Anonymizer,
+    OfRanges,
+    check_feasible,
+    check_nothing_suppressed,
+    loss_of,
+    published,
+)
 from sfumato.anonymizers.curve import CurvePoints, points_on_curve
 from sfumato.anonymizers.local_recoding.local_recoding import deal
 from sfumato.anonymizers.mondrian.cut_kernels import CutProblem, only_sizes, problem_of
@@ -63,6 +70,7 @@ class Hilbert(Anonymizer):
             most=1,
         ),
     ] = None
+    ranges: OfRanges = "rounded"
     seed: Annotated[
         int | None, seed_option("Which of several records with equal quasi-identifiers go where, for k-anonymity.")
     ] = None
@@ -82,7 +90,7 @@ class Hilbert(Anonymizer):
         state = drawing_state(self.seed)
         points = points_on_curve(table.cells)
         if self.within is None:
-            return cut_along(table, points, requirement, form, state.copy())
+            return self._cut(table, points, requirement, form, state.copy())
         if form != "generalization":
             raise BadInputError(
                 "hilbert within=... bounds the loss of ranges, and a bucketization publishes exact values; leave out "
@@ -95,7 +103,7 @@ class Hilbert(Anonymizer):
         allowed, records = self.within or 0.0, table.cells.records
 
         def cut(step: int) -> Release:
-            return cut_along(table, points, stricter(requirement, step), "generalization", state.copy())
+            return self._cut(table, points, stricter(requirement, step), "generalization", state.copy())
 
         def made(step: int) -> Release | None:
             if not stricter(requirement, step).admits(table.cells.baseline)[0]:
@@ -119,6 +127,19 @@ class Hilbert(Anonymizer):
                 best, good = release, middle
         return replace(best, details={"reached": str(stricter(requirement, good))})
 
+    def _cut(self, table: Table, points: CurvePoints, requirement: Requirement, form: Form, state: State) -> Release:
+        """Cut the curve into groups that are admitted, at the least loss that is found, and publish them."""
+        shown = self.ranges_of(table)
+        problem = problem_of(table.cells, requirement, rounded=shown == "rounded")
+        starts = np.concatenate([[0], np.cumsum(points.counts)])
+        if only_sizes(problem.rules):
+            ends = best_cuts(problem, points, starts, int(problem.rules.parameters[:, 0].max()))
+        else:
+            near = admitted_cuts(problem, points, quick_cuts(problem, points))
+            far = far_cuts(problem, points, blocks_of(starts))
+            ends = starts[min(near, far, key=lambda cuts: cuts[0])[1]]
+        return published(table, dealt_out(points, starts, ends, state), len(ends), form, shown)
+
     def account(self, release: Release) -> list[str]:
         """Say how far a loss that was allowed has been used."""
         reached = release.details.get("reached")
@@ -135,19 +156,6 @@ def stricter(requirement: Requirement, step: int) -> Requirement:
         "hilbert within=... looks for the largest k or l: it goes with k-anonymity, or with l-diversity "
         f"variant=frequency, distinct or entropy, not with {requirement}"
     )
-
-
-def cut_along(table: Table, points: CurvePoints, requirement: Requirement, form: Form, state: State) -> Release:
-    """Cut the curve into groups that are admitted, at the least loss that is found, and publish them."""
-    problem = problem_of(table.cells, requirement)
-    starts = np.concatenate([[0], np.cumsum(points.counts)])
-    if only_sizes(problem.rules):
-        ends = best_cuts(problem, points, starts, int(problem.rules.parameters[:, 0].max()))
-    else:
-        near = admitted_cuts(problem, points, quick_cuts(problem, points))
-        far = far_cuts(problem, points, blocks_of(starts))
-        ends = starts[min(near, far, key=lambda cuts: cuts[0])[1]]
-    return published(table, dealt_out(points, starts, ends, state), len(ends), form)
 
 
 def dealt_out(points: CurvePoints, starts: Counts, ends: Counts, state: State) -> Assignment:

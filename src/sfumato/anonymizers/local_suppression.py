@@ -67,7 +67,7 @@ class LocalSuppression(Anonymizer):
         )
         blanked = LocalRecoding(self.passes, self.seed).release(flat, requirement, form, budget)
         boxes = blanked.boxes
-        release = generalization(table, blanked.assignment, boxes.lo, boxes.hi, whole=True)
+        release = generalization(table, blanked.assignment, boxes.lo, boxes.hi, ranges=None)
         return replace(release, details={"blanks": blanks(release)})
 
     def account(self, release: Release) -> list[str]:

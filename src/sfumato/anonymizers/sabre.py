@@ -19,7 +19,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from sfumato.anonymizers.anonymizer import Anonymizer, check_feasible, check_nothing_suppressed, published
+from sfumato.anonymizers.anonymizer import Anonymizer, OfRanges, check_feasible, check_nothing_suppressed, published
 from sfumato.anonymizers.redistribution import (
     Worst,
     distance_at_worst,
@@ -49,6 +49,7 @@ SERVES = "t-closeness distance=equal, hierarchical or js"
 class Sabre(Anonymizer):
     """Divide sensitive values into buckets, and let every group take records of all buckets in proportion."""
 
+    ranges: OfRanges = "rounded"
     seed: Annotated[int | None, seed_option("Around which records groups are formed.")] = None
     name: ClassVar[str] = "sabre"
     why_no_persons: ClassVar[str] = "it deals out records one by one, and two of a group may belong to one person"
@@ -83,7 +84,7 @@ class Sabre(Anonymizer):
             evenly([bucketization for bucketization in worsts if within(bucketization)], MOST_TRIES)
         )
         assignment = redistributed(cells, place, worst, taken, np.random.default_rng(self.seed))
-        return published(table, assignment, len(taken), form)
+        return published(table, assignment, len(taken), form, self.ranges_of(table))
 
 
 def within(worst: Worst) -> bool:

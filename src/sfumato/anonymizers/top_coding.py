@@ -102,7 +102,7 @@ class TopCoding(Anonymizer):
             lasts = (*hierarchy.lasts[:-1], inf) if above <= last else hierarchy.lasts
             opened = replace(hierarchy.without_nodes(), firsts=firsts, lasts=lasts)  # a node may name the end
             quasi[a] = replace(quasi[a], hierarchy=opened)
-        release = recoded(table.over(quasi), requirement, form, lo, hi, whole=True)
+        release = recoded(table.over(quasi), requirement, form, lo, hi)
         check_budget(release, requirement, budget, "with these ends", "take larger ends")
         return release
 

@@ -45,6 +45,7 @@ from sfumato.vocabulary import (
     ONE_RECORD_PER_PERSON,
     PERSON,
     QUASI,
+    RANGES,
     SENSITIVE,
     SENSITIVE_ITEMS,
     SEPARATOR,
@@ -197,6 +198,7 @@ class TableReading(TextReading):
     """How a table is read that releases are made of."""
 
     most_cells: Annotated[int | None, option(MOST_CELLS)] = None
+    ranges: Annotated[str | None, option(RANGES)] = None
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ def _oddities(origin: str, names: Sequence[str]) -> list[str]:
     problems = _alike(places)
     if "" in places:
         problems.append(f"column {places[''][0]} has an empty name")
-    return [f"{origin}: {'; '.join(problems)}; they are read as they stand"] if problems else []
+    return [f"{origin}: {'; '.join(problems)}; the names are read as they stand"] if problems else []
 
 
 def _alike(places: dict[str, list[int]]) -> list[str]:

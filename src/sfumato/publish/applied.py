@@ -25,7 +25,7 @@ from sfumato.engines import Reading, open_rows
 from sfumato.errors import BadInputError
 from sfumato.publish.audit.audit import Audit
 from sfumato.publish.formulas import written_formulas
-from sfumato.publish.mapping import Mapping, find_boxes
+from sfumato.publish.mapping import Mapping
 from sfumato.publish.recoded import LeftOut, NewData, RecodedFile, Rest, UnknownValues
 from sfumato.publish.written_table import audit_written
 from sfumato.release import Release, format_of, generalization
@@ -130,7 +130,7 @@ class Fitting:
             first, group = distinct_rows(lo)
             return Assignment(known, group, cells.counts[known]), lo[first], hi[first]
         first, point = distinct_rows(cells.codes[known])
-        box = find_boxes(cells.codes[known][first], mapping.lo, mapping.hi)[point]
+        box = mapping.find(cells.codes[known][first])[point]
         inside = known[box >= 0]
         used, group = np.unique(box[box >= 0], return_inverse=True)
         return Assignment(inside, group.astype(np.int64), cells.counts[inside]), mapping.lo[used], mapping.hi[used]
@@ -189,7 +189,7 @@ class Fitting:
     def release(self) -> Release:
         """Publish the groups that are admitted."""
         (assignment, lo, hi), admitted = self.boxes, self.admitted
-        release = generalization(self.table, assignment.only(admitted), lo[admitted], hi[admitted], whole=True)
+        release = generalization(self.table, assignment.only(admitted), lo[admitted], hi[admitted], ranges=None)
         return replace(release, levels=self.mapping.levels) if self.mapping.levels else release
 
 

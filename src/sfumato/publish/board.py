@@ -74,10 +74,11 @@ def board_page(certificate: Mapping[str, Any], decision: Decision, path: Path) -
 def board_content(certificate: Mapping[str, Any], decision: Decision, path: Path) -> dict[str, Any]:
     """Collect what the board reads, every text short enough for one page."""
     plain = {about: [short(text) for text in texts] for about, texts in certificate["in_plain_words"].items()}
-    warnings = list({each["about"]: each for each in reversed(certificate["warnings"])}.values())[::-1]
+    warnings = certificate["warnings"]
     return {
         "name": short(path.name, 50),
         "public": short(certificate_files(path)[3].name, 80),
+        "verdict": _verdict(decision),
         "plain": plain,
         "done": short(certificate["for_your_eyes"].get("done", "")),
         "left_out": _left_out(certificate),
@@ -85,10 +86,25 @@ def board_content(certificate: Mapping[str, Any], decision: Decision, path: Path
             (each["about"], opening(each["text"], WARNING), short(each.get("found", ""), FOUND))
             for each in warnings[:MOST_WARNINGS]
         ],
-        "more": max(0, len(certificate["warnings"]) - MOST_WARNINGS),
+        "more": max(0, len(warnings) - MOST_WARNINGS),
         "uses": [short(text) for text in _uses(decision)],
         "decided": [(about, short(text)) for about, text in _decided(certificate, decision)],
     }
+
+
+def _verdict(decision: Decision) -> str:
+    """Say first whether the release is fit for its recipient: one that is not is refused before."""
+    recipient = decision.recipient
+    if recipient is None:
+        return "Not judged: no recipient was named, so no bound was checked."
+    asked = _checked_bounds(decision)
+    return f"Fit for the recipient '{recipient.name}': {asked}." if asked else f"Not judged: {NO_BOUND}."
+
+
+def _checked_bounds(decision: Decision) -> str:
+    """Write the bounds of the recipient that the release keeps."""
+    bounds = () if decision.recipient is None else decision.recipient.bounds
+    return ", ".join(str(bound) for bound in bounds if bound.measure in decision.point.measures)
 
 
 def _left_out(certificate: Mapping[str, Any]) -> str:
@@ -130,7 +146,7 @@ def _decided(certificate: Mapping[str, Any], decision: Decision) -> list[tuple[s
     records = counted(origin["records"] + _dropped(certificate), "record")
     whom = "nobody named; `sfumato release --for` names and checks it"
     if recipient is not None:
-        asked = ", ".join(str(bound) for bound in recipient.bounds if bound.measure in point.measures)
+        asked = _checked_bounds(decision)
         whom = f"{recipient.name}: {recipient.meaning}; {f'checked: {asked}' if asked else NO_BOUND}"
     return [
         ("Data", f"{normpath(origin['table'])}, {records}, SHA-256 {origin['sha256'][:12]}"),

@@ -7,7 +7,7 @@ alone. What needs the table, and how much there is of it, stands in `count` and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import isfinite
 
 import numpy as np
@@ -16,7 +16,7 @@ from sfumato.anonymizers import Anonymizer
 from sfumato.phrases import counted, ended, listed
 from sfumato.release import Release
 from sfumato.requirements import Requirement
-from sfumato.table import Histograms, Sensitive
+from sfumato.table import Histograms, Ranges, Sensitive
 from sfumato.table.hierarchies.hierarchy import read_number
 
 
@@ -47,6 +47,7 @@ def cautions(release: Release, requirement: Requirement, maker: Anonymizer) -> l
         *_target(release, maker.decided_by),
         *_stop(maker.stops_at),
         *_dealing(release, maker.dealing),
+        *_ranges(release, maker),
         *_always(release, requirement),
     ]
 
@@ -87,7 +88,8 @@ def _sensitive(release: Release, requirement: Requirement) -> Iterator[Caution]:
         yield from _unique_numbers(attribute, histograms, place)
         yield from _homogeneity(attribute, histograms, place)
         yield from _similarity(attribute, histograms, place)
-        yield from _skewness(attribute, histograms, place, requirement)
+    yield from _undeclared_similarity(histograms.sensitive)
+    yield from _skewness(histograms, requirement)
     if len(histograms.sensitive) > 1:
         names = listed([attribute.name for attribute in histograms.sensitive])
         yield Caution(
@@ -131,14 +133,7 @@ def _similarity(attribute: Sensitive, histograms: Histograms, place: int) -> Ite
     A hierarchy that was made of the table's values depends on all of them, so then nothing is said of what it finds.
     """
     hierarchy = attribute.hierarchy
-    if hierarchy.observed:
-        yield Caution(
-            "similarity",
-            f"Values of {attribute.name} that differ may still have something in common, which is then known of "
-            "everybody in the group. Nothing was declared by which to look for that.",
-        )
-        return
-    if hierarchy.height < 2:
+    if hierarchy.observed or hierarchy.height < 2:
         return
     parents = hierarchy.ancestors[-2][attribute.leaves]
     present = histograms.of(place) > 0
@@ -153,16 +148,33 @@ def _similarity(attribute: Sensitive, histograms: Histograms, place: int) -> Ite
         )
 
 
-def _skewness(attribute: Sensitive, histograms: Histograms, place: int, requirement: Requirement) -> Iterator[Caution]:
-    bounded = ("t-closeness", "beta-likeness", "delta-disclosure")
-    if any(part.name in bounded and part.on in (None, attribute.name) for part in requirement.parts):
+def _undeclared_similarity(sensitive: Iterable[Sensitive]) -> Iterator[Caution]:
+    """Name the columns in which nothing was declared by which values are similar."""
+    if observed := [attribute.name for attribute in sensitive if attribute.hierarchy.observed]:
+        yield Caution(
+            "similarity",
+            f"Values of {listed(observed)} that differ may still have something in common, which is then known of "
+            "everybody in the group. Nothing was declared by which to look for that.",
+        )
+
+
+def _skewness(histograms: Histograms, requirement: Requirement) -> Iterator[Caution]:
+    """Name the columns whose distribution in a group nothing bounds, and the one that differs most from the table."""
+    bounding = [p for p in requirement.parts if p.name in ("t-closeness", "beta-likeness", "delta-disclosure")]
+    gains = {
+        attribute.name: float((histograms.of(place) / histograms.sizes[:, None] / attribute.shares).max())
+        for place, attribute in enumerate(histograms.sensitive)
+        if not any(part.on in (None, attribute.name) for part in bounding)
+    }
+    if not gains:
         return
-    gain = float((histograms.of(place) / histograms.sizes[:, None] / attribute.shares).max())
+    worst = max(gains, key=lambda name: gains[name])
+    column = f" ({worst})" if len(gains) > 1 else ""
     yield Caution(
         "skewness",
-        f"Nothing was required of how far a group's distribution of {attribute.name} may lie from the table's: a "
-        "rare value can be much more likely in a group than in the table.",
-        f"up to {gain:.3g} times as likely" if gain > 1.5 else "",
+        f"Nothing was required of how far a group's distribution of {listed(gains)} may lie from the table's: a rare "
+        "value can be much more likely in a group than in the table.",
+        f"up to {gains[worst]:.3g} times as likely{column}" if gains[worst] > 1.5 else "",
     )
 
 
@@ -205,6 +217,27 @@ def _dealing(release: Release, dealing: str) -> Iterator[Caution]:
         yield Caution("dealing", dealing, sentence if moved else "")
 
 
+def _ranges(release: Release, maker: Anonymizer) -> Iterator[Caution]:
+    """Describe what the ends of published ranges reveal, where the anonymizer publishes ranges of groups."""
+    ranges = maker.ranges_of(release.table)
+    if release.form == "bucketization" or "ranges" not in {each.name for each in fields(maker)}:  # type: ignore[arg-type]
+        return
+    if ranges == "tight":
+        yield Caution(
+            "exact ends",
+            "The ends of published ranges can be values of single records: a range of 20-61 says that somebody is 61. "
+            "Where ranges meet can be the value of a record that was left out.",
+            "; ".join(map(str, ends_of_single_records(release, ranges))),
+        )
+    elif ranges == "rounded":
+        yield Caution(
+            "rounded ends",
+            "The ends of ranges of numbers and dates are rounded outward to the first level of the hierarchy. A value "
+            "that all records of a group share is exact, and each set of categories begins and ends with values that "
+            "records have.",
+        )
+
+
 def _always(release: Release, requirement: Requirement) -> Iterator[Caution]:
     if any(part.about_sensitive for part in requirement.parts) and release.histograms is not None:
         yield Caution(
@@ -229,7 +262,11 @@ def _always(release: Release, requirement: Requirement) -> Iterator[Caution]:
             f"{ended(f'Published as they are, and taken for harmless: {names}')} Their content was not judged.",
         )
     observed = [quasi.name for quasi in release.cells.quasi if quasi.hierarchy.observed]
-    if release.form == "generalization" and observed:
+    observed = observed if release.form == "generalization" else []
+    if release.histograms is not None:
+        binned = (each for each in release.histograms.sensitive if each.hierarchy.firsts != each.hierarchy.lasts)
+        observed += [attribute.name for attribute in binned if attribute.hierarchy.observed]
+    if observed:
         yield Caution(
             "automatic hierarchies",
             f"Which values and groups {listed(observed)} can have was taken from the table, records that were left out "
@@ -237,9 +274,44 @@ def _always(release: Release, requirement: Requirement) -> Iterator[Caution]:
             "intervals begin, how wide they are and how they are written (20-29 or 20..<30), and which groups there "
             "are to a record that is not published.",
         )
-    if release.form == "generalization" and not release.levels:
-        yield Caution(
-            "exact ends",
-            "The ends of published ranges can be values of single records: a range of 20-61 says that somebody is 61. "
-            "Where ranges meet can be the value of a record that was left out.",
-        )
+
+
+# -- published values of single records: for the publisher, since they need the table
+
+
+@dataclass(frozen=True)
+class PublishedEnds:
+    """The numbers or days of one column that a file shows as an end of a range or as a single value."""
+
+    column: str
+    number: int
+    of_one_record: int
+    """How many of them exactly one record of the table has."""
+
+    def __str__(self) -> str:
+        ends = counted(self.number, "published end or value", "published ends and values")
+        return f"{self.of_one_record:,} of {ends} of {self.column} belong to one record each"
+
+
+def ends_of_single_records(release: Release, ranges: Ranges) -> list[PublishedEnds]:
+    """Count the ends for every column of numbers or dates of which one belongs to a single record.
+
+    A rounded end that some record happens to have reveals nothing of the record, so ends count where ranges are tight.
+    """
+    found: list[PublishedEnds] = []
+    if release.form == "bucketization" or release.is_exact:
+        return found  # every value is published as it is
+    for a, quasi in enumerate(release.cells.quasi):
+        hierarchy = quasi.hierarchy
+        if hierarchy.scale == "category":
+            continue
+        lo, hi = release.boxes.lo[:, a], release.boxes.hi[:, a]
+        shown = ((lo > 0) | (hi < hierarchy.size - 1)) if ranges == "tight" else lo == hi
+        ends = np.unique(np.concatenate([lo[shown], hi[shown]]))
+        ends = ends[ends < hierarchy.domain_size]
+        exact = np.array(hierarchy.firsts) == np.array(hierarchy.lasts)
+        ends = ends[exact[ends]]  # the end of a leaf that is a stretch is nobody's value
+        alone = int((release.cells.leaf_counts[a][ends] == 1).sum())
+        if alone:
+            found.append(PublishedEnds(quasi.name, len(ends), alone))
+    return found

@@ -1,7 +1,8 @@
 """The mapping of a release: how values were recoded, kept so that new data of the same columns can be recoded alike.
 
 A full-domain release has one level per column. Any other generalization has boxes; a new record goes to the box that
-covers it and loses least. A bucketization recodes nothing, so it has no mapping. Hierarchies travel with the mapping,
+covers it and loses least, first of all to one whose own records are around it, since rounded ranges and nodes overlap.
+A bucketization recodes nothing, so it has no mapping. Hierarchies travel with the mapping,
 also values that were suppressed: it is for the publisher. So does what was read as missing and how
 numbers and dates were written, for new data must be read as the old were.
 """
@@ -43,7 +44,7 @@ from sfumato.plain import json_text
 from sfumato.quiet import Quiet
 from sfumato.release import Published
 from sfumato.requirements import Requirement, requirement
-from sfumato.table import Hierarchy, Level, Roles
+from sfumato.table import Hierarchy, Level, Roles, ranges
 from sfumato.table.table import Missing
 
 SCHEMA = 2
@@ -84,6 +85,7 @@ MAPPING = fields(
     },
     {"notations": mapped(text), "orders": mapped(listed(text))},
 )
+BOXES = ("lo", "hi", "core_lo", "core_hi")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,6 +112,18 @@ class Mapping(Quiet):
     orders: Entries[str, Sequence[str]] = field(default_factory=dict)
     """The order of the values of sensitive columns without a declared hierarchy."""
 
+    core_lo: Codes | None = None
+    core_hi: Codes | None = None
+    """The ranges of the records of every box; None in a mapping of an earlier version."""
+
+    def find(self, points: Codes) -> NDArray[np.int64]:
+        """Find the box of every point, -1 where none covers it."""
+        box = find_boxes(points, self.lo, self.hi)
+        if self.core_lo is None or self.core_hi is None:
+            return box
+        core = find_boxes(points, self.core_lo, self.core_hi)
+        return np.where(core < 0, box, core)
+
     def content(self) -> dict[str, Any]:
         """Return the mapping as plain values."""
         return {
@@ -121,8 +135,7 @@ class Mapping(Quiet):
             "notations": dict(self.notations),
             "orders": {name: list(values) for name, values in self.orders.items()},
             "levels": list(self.levels),
-            "lo": self.lo.tolist(),
-            "hi": self.hi.tolist(),
+            **{end: ends.tolist() for end in BOXES if (ends := getattr(self, end)) is not None},
             "hierarchies": {name: asdict(hierarchy) for name, hierarchy in self.hierarchies.items()},
         }
 
@@ -162,7 +175,10 @@ def mapping_of(release: Published, wanted: Requirement) -> Mapping:
         for a, quasi in enumerate(cells.quasi)
     )
     order = np.lexsort((*release.boxes.lo.T[::-1], np.asarray(losses)))
-    return Mapping(*reading, (), release.boxes.lo[order], release.boxes.hi[order], table.engine.notations, orders)
+    codes = cells.codes[release.assignment.cell]
+    ends = (release.boxes.lo, release.boxes.hi, *ranges(release.assignment.group, codes, codes))
+    lo, hi, core_lo, core_hi = (end[order] for end in ends)
+    return Mapping(*reading, (), lo, hi, table.engine.notations, orders, core_lo, core_hi)
 
 
 def read_mapping(path: str | Path) -> Mapping:
@@ -201,11 +217,12 @@ def mapping_from(content: Any, origin: str) -> Mapping:
         hierarchies = {name: _hierarchy(name, entry) for name, entry in content["hierarchies"].items()}
         wanted = requirement(content["requirement"])
         width = len(roles.quasi)
-        in_shape(content, origin, WHAT, fields(dict.fromkeys(("lo", "hi"), listed(listed(CODE, width)))))
-        lo, hi = (np.array(content[end], np.int32).reshape(-1, width) for end in ("lo", "hi"))
+        boxes = listed(listed(CODE, width))
+        in_shape(content, origin, WHAT, fields(dict.fromkeys(BOXES[:2], boxes), dict.fromkeys(BOXES[2:], boxes)))
+        lo, hi, *core = (np.array(content[end], np.int32).reshape(-1, width) for end in BOXES if end in content)
         reading = (wanted, roles, content["missing"], tuple(content["na"]), hierarchies)
         kept = (content.get("notations", {}), content.get("orders", {}))
-        mapping = Mapping(*reading, tuple(content["levels"]), lo, hi, *kept)
+        mapping = Mapping(*reading, tuple(content["levels"]), lo, hi, *kept, *core)
         _check_recoding(mapping)
     return mapping
 
@@ -232,7 +249,9 @@ def _check_recoding(mapping: Mapping) -> None:
     if lacking:
         raise BadInputError(f"not {WHAT} (it has no hierarchy of the quasi-identifier {lacking[0]!r})")
     hierarchies = [mapping.hierarchies[name] for name in names]
-    if bool(mapping.levels) == bool(len(mapping.lo)) or len(mapping.lo) != len(mapping.hi):
+    lengths = {len(ends) for end in BOXES if (ends := getattr(mapping, end)) is not None}
+    one_core = (mapping.core_lo is None) != (mapping.core_hi is None)
+    if bool(mapping.levels) == bool(len(mapping.lo)) or len(lengths) > 1 or one_core:
         raise BadInputError(f"not {WHAT} (it needs levels, or as many lower as upper ends of boxes)")
     if mapping.levels and len(mapping.levels) != len(names):
         raise BadInputError(f"not {WHAT} (it needs one level for each of {len(names)} quasi-identifiers)")
@@ -247,6 +266,10 @@ def _check_recoding(mapping: Mapping) -> None:
             f"not {WHAT} (box {box + 1} has {mapping.lo[box, a]} to {mapping.hi[box, a]} in column {names[a]!r}, whose "
             f"leaves are 0 to {sizes[a] - 1})"
         )
+    if mapping.core_lo is not None and mapping.core_hi is not None:
+        ends = (mapping.lo, mapping.core_lo, mapping.core_hi, mapping.hi)
+        for box, _ in np.argwhere(np.diff(np.stack(ends), axis=0).min(axis=0) < 0):
+            raise BadInputError(f"not {WHAT} (box {box + 1} does not cover its own records)")
 
 
 @kernel

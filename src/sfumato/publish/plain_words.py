@@ -181,7 +181,7 @@ def _neutral(certificate: Mapping[str, Any]) -> list[str]:
     fits = "a single row that fits" if found["k"] == 1 else f"as few as {found['k']:,} rows that fit"
     are = "is" if alone == 1 else "are"
     unlike = f": {alone:,} of {rows} {are} like no other" if alone else ""
-    return [f"Whoever also knows {named(neutral)} of a person finds {fits}{unlike}."]
+    return [f"Whoever also knows {named(neutral)} of a person may find {fits}{unlike}."]
 
 
 def _guesses(by_sensitive: Mapping[str, Mapping[str, float]], group: str) -> tuple[list[str], list[str]]:

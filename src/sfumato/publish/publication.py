@@ -26,7 +26,7 @@ from sfumato.publish.audit.lines import neutral_line
 from sfumato.publish.audit.question import STUDY
 from sfumato.publish.baskets.publication import leaving_baskets
 from sfumato.publish.board import Decision, board_file, recipient_named
-from sfumato.publish.cautions import cautions
+from sfumato.publish.cautions import cautions, ends_of_single_records
 from sfumato.publish.certificate import (
     Origin,
     certificate,
@@ -226,8 +226,11 @@ class LeavingTable(Leaving):
         counting = ", counting persons" if self.release.cells.persons is not None else ""
         checked = f"Re-checked on the written file{counting}: {self._promise(verdict)}"
         first = [EXACT_RECORDS] if self.release.is_exact and self.release.histograms is not None else []
+        assert isinstance(self.candidate.anonymizer, Anonymizer)
+        ranges = self.candidate.anonymizer.ranges_of(self.release.table)
+        ends = [f"WARNING: {found}." for found in ends_of_single_records(self.release, ranges)]
         neutral = [] if verdict.with_neutral is None else [neutral_line(*verdict.with_neutral, verdict.records)]
-        return [*first, f"Published {self.path}: {rows} in {groups}.", checked, *neutral]
+        return [*first, f"Published {self.path}: {rows} in {groups}.", checked, *neutral, *ends]
 
 
 def columns_of(release: Release) -> ReleasedColumns:

@@ -18,7 +18,7 @@ from sfumato.engines.formulas import check_escaping, formula_items, formula_noti
 from sfumato.measures import Measured, measure
 from sfumato.phrases import counted, wrapped
 from sfumato.publish.baskets.leaving_items import legend_line
-from sfumato.publish.cautions import unique_numbers
+from sfumato.publish.cautions import ends_of_single_records, unique_numbers
 from sfumato.publish.formulas import written_formulas
 from sfumato.publish.leaving import check_confirmed
 from sfumato.publish.noisy.publication import drawn_lines, drawn_values
@@ -131,7 +131,7 @@ def single_release(
         "dropped": table.dropped,
         "anonymizer": str(maker),
         "requirement": str(wanted),
-        "promise": str(wanted.strengthen(measured.values, measured.by_sensitive)),
+        "promise": str(_promise(release, wanted, measured)),
         "form": form,
         "groups": release.groups,
         "changes": column_changes(release),
@@ -150,12 +150,19 @@ def single_release(
     return Single(files, notices, values, release_lines(release, maker, wanted, measured, files))
 
 
+def _promise(release: Release, wanted: Requirement, measured: Measured) -> Requirement:
+    """Return the strongest requirement of the kinds asked for that the groups keep; of persons, what was required."""
+    if release.table.roles.person is not None:
+        return wanted.by_persons
+    return wanted.strengthen(measured.values, measured.by_sensitive)
+
+
 def release_lines(
     release: Release, maker: Anonymizer, wanted: Requirement, measured: Measured, files: Sequence[Path]
 ) -> list[str]:
     """Say in words what was written and what it achieves."""
     rows, groups = counted(release.assignment.records, "record"), counted(release.groups, "group")
-    promised = wanted.strengthen(measured.values, measured.by_sensitive)
+    promised = _promise(release, wanted, measured)
     required = "" if promised == wanted else f" (required: {wanted})"
     lines = [
         f"Wrote {' and '.join(map(str, files))}: {rows} in {groups}.",
@@ -166,6 +173,7 @@ def release_lines(
     if release.form == "bucketization":
         lines.append(f"{EXACT_VALUES} The size of a group is a bucket size, not k-anonymity.")
     lines += maker.account(release)
+    lines += [f"WARNING: {found}." for found in ends_of_single_records(release, maker.ranges_of(release.table))]
     if release.suppressed:
         lines.append(f"Left out (suppressed): {counted(release.suppressed, 'record')}.")
     if release.table.dropped:

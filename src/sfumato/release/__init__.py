@@ -13,6 +13,8 @@ from sfumato.release.release import (
     bucketization,
     counts_people,
     generalization,
+    shown_ends,
+    widened,
 )
 from sfumato.release.staging import check_target, check_targets, staged
 from sfumato.release.writing import Format, RowLayout, format_of, write_release

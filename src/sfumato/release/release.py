@@ -23,7 +23,7 @@ from sfumato.errors import BadInputError
 from sfumato.quiet import Quiet
 from sfumato.release.frames import pandas_frame, polars_frame, typed
 from sfumato.release.writing import Format, RowLayout, format_of, placed, release_rows, write_release
-from sfumato.table import Assignment, Cells, Histograms, Points, Table, distinct_rows
+from sfumato.table import Assignment, Cells, Histograms, Points, Ranges, Table, distinct_rows
 from sfumato.table.persons import GroupPersons
 
 Form = Literal["generalization", "bucketization"]
@@ -260,15 +260,14 @@ def generalization(
     lo: Codes,
     hi: Codes,
     sensitive: bool = True,
-    whole: bool = False,
+    ranges: Ranges | None = "rounded",
 ) -> Release:
     """Publish every group's box (one row of `lo` and `hi` per group) in place of its quasi-identifiers.
 
-    `whole` boxes are published as they are: nodes of hierarchies, whose ends are nobody's value, or boxes that were
-    published before.
+    Without `ranges`, boxes are published as given: nodes of hierarchies, or boxes that were published before.
     """
-    if not whole:
-        lo, hi = shown_ends(table.cells, assignment, lo, hi, table.grown)
+    if ranges is not None:
+        lo, hi = published_ends(table, assignment, lo, hi, ranges)
     both = np.concatenate([lo, hi], axis=1)
     first, merged = distinct_rows(both)
     assignment = assignment.merged(merged)
@@ -285,10 +284,32 @@ def present_leaves(cells: Cells, assignment: Assignment, attribute: int) -> NDAr
     return present
 
 
+def published_ends(table: Table, assignment: Assignment, lo: Codes, hi: Codes, ranges: Ranges) -> tuple[Codes, Codes]:
+    """Find the box that is published of every group, given the box of its records.
+
+    An interval of one leaf stays: all records of the group share that value.
+    """
+    cells = table.cells
+    if ranges != "node":
+        lo, hi = shown_ends(cells, assignment, lo, hi, table.grown)
+    return widened(cells, lo, hi, ranges)
+
+
+def widened(cells: Cells, lo: Codes, hi: Codes, ranges: Ranges) -> tuple[Codes, Codes]:
+    """Widen boxes to the ranges that are published: rounded ends, or nodes; tight ones stay."""
+    if ranges == "tight":
+        return lo, hi
+    lo, hi = lo.copy(), hi.copy()
+    for a, quasi in enumerate(cells.quasi):
+        widen = quasi.hierarchy.smallest_nodes if ranges == "node" else quasi.hierarchy.rounded_outward
+        lo[:, a], hi[:, a] = widen(lo[:, a], hi[:, a])
+    return lo, hi
+
+
 def shown_ends(
-    cells: Cells, assignment: Assignment, lo: Codes, hi: Codes, grown: Sequence[str] = ()
+    cells: Cells, assignment: Assignment, lo: Codes, hi: Codes, grown: Sequence[str] = (), to_bands: bool = False
 ) -> tuple[Codes, Codes]:
-    """Draw the ends of boxes in to leaves that are published, where the domain was observed in the data.
+    """Draw the ends of boxes in to leaves that are published (or to their bands), where the domain was observed.
 
     Otherwise the end of a box could show a value that only suppressed records have. The whole domain stays whole. In a
     declared domain that has `grown` by a leaf for missing values, that leaf alone was observed.
@@ -299,8 +320,12 @@ def shown_ends(
             last = quasi.hierarchy.size - 1
             leaves = np.flatnonzero(present_leaves(cells, assignment, a))
             inner = (lo[:, a] > 0) | (hi[:, a] < last)
-            lo[inner, a] = leaves[np.searchsorted(leaves, lo[inner, a])]
-            hi[inner, a] = leaves[np.searchsorted(leaves, hi[inner, a], side="right") - 1]
+            first = leaves[np.searchsorted(leaves, lo[inner, a])]
+            last = leaves[np.searchsorted(leaves, hi[inner, a], side="right") - 1]
+            if to_bands:
+                begins, ends = quasi.hierarchy.bands
+                first, last = np.maximum(begins[first], lo[inner, a]), np.minimum(ends[last], hi[inner, a])
+            lo[inner, a], hi[inner, a] = first, last
         elif quasi.name in grown and not present_leaves(cells, assignment, a)[-1]:
             hi[(lo[:, a] > 0) & (hi[:, a] == quasi.hierarchy.size - 1), a] -= 1
     return lo, hi

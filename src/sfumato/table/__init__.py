@@ -12,4 +12,4 @@ from sfumato.table.hierarchies.hierarchy import Hierarchy, Level
 from sfumato.table.hierarchies.ranges import dates, numeric
 from sfumato.table.households import Memberships, shared_attributes
 from sfumato.table.rows import Points, distinct_rows, laid_out, ranges, weighted_counts
-from sfumato.table.table import Columns, Roles, Table, as_table, read
+from sfumato.table.table import Columns, Ranges, Roles, Table, as_table, coarser, read

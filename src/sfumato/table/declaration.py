@@ -17,7 +17,7 @@ from sfumato.table import bundled
 from sfumato.table.budget import usual_most_cells
 from sfumato.table.hierarchies.declared import Declared, Filed, level_table_of, level_tables, read_hierarchies
 from sfumato.table.hierarchies.hierarchy import Hierarchy
-from sfumato.table.table import Missing, Roles, Table, with_roles
+from sfumato.table.table import AllowedRanges, Missing, Roles, Table, with_roles
 from sfumato.vocabulary import (
     AS_WRITTEN,
     COLUMNS,
@@ -41,6 +41,7 @@ from sfumato.vocabulary import (
     ONE_RECORD_PER_PERSON,
     PERSON,
     QUASI,
+    RANGES,
     SENSITIVE,
     SHEET,
     SOURCE,
@@ -104,6 +105,7 @@ class TableDeclaration:
     memory: Annotated[str | None, MEMORY] = None
     spill: Annotated[str | None, SPILL] = None
     most_cells: Annotated[int | None, MOST_CELLS] = None
+    ranges: Annotated[AllowedRanges | None, RANGES] = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.source, str | Frame):
@@ -152,7 +154,8 @@ class TableDeclaration:
             given[column] = entry if isinstance(entry, Filed | Hierarchy) else Filed(entry, IN_STUDY)
         most = usual_most_cells(self.memory) if self.most_cells is None else self.most_cells
         table = with_roles(rows or self.open_rows(), self.roles, given, self.missing, most_cells=most)
-        return replace(table, kind=frame_kind(self.source.content)) if isinstance(self.source, Frame) else table
+        kind = frame_kind(self.source.content) if isinstance(self.source, Frame) else table.kind
+        return replace(table, kind=kind, ranges=self.ranges)
 
     @property
     def roles(self) -> Roles:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, get_args
 
 import numpy as np
 
@@ -55,6 +55,19 @@ DUCKDB = "duckdb"
 
 Missing = Literal["value", "drop"]
 Unknown = Literal["refuse", "count"]
+Ranges = Literal["tight", "rounded", "node"]
+"""How a group's ranges are published: by its records' ends, by rounded ends, or by nodes; each wider than the last."""
+
+AllowedRanges = Literal["rounded", "node"]
+"""The finest ranges that a study may allow; without one, everything is allowed."""
+
+
+def coarser(ranges: Ranges, allowed: Ranges | None) -> Ranges:
+    """Return the wider of the ranges that somebody chose and the finest that the table allows."""
+    order: tuple[Ranges, ...] = get_args(Ranges)
+    return max(ranges, allowed or ranges, key=order.index)
+
+
 Unit = Literal["records", "persons", "one each"]
 """What is counted in groups: records, different persons, or records each of which is declared to be another person."""
 
@@ -161,6 +174,9 @@ class Table:
 
     kind: FrameKind = "arrow"
     """The kind of frame that its releases come back as: the one that it came as, or Arrow's."""
+
+    ranges: AllowedRanges | None = None
+    """The finest ranges that a release of it may publish; None where all are allowed."""
 
     def __repr__(self) -> str:
         return f"<Table: quasi {', '.join(self.roles.quasi)}; sensitive {', '.join(self.roles.sensitive) or 'none'}>"
@@ -361,6 +377,7 @@ def read(
     memory: str | None = None,
     spill: str | None = None,
     most_cells: int | None = None,
+    ranges: AllowedRanges | None = None,
 ) -> Table:
     """Read a file or a frame and give its columns their roles.
 
@@ -378,7 +395,10 @@ def read(
     are. `engine` names who reads the rows where the source does not say it; beyond `memory` (`"4GB"`) it works on
     disk, in a private folder of `spill`. Above `most_cells` distinct combinations (by default what fits into
     memory) columns are coarsened.
+    `ranges` is the finest that a release may publish: `rounded` or `node`.
     """
+    if ranges is not None:
+        check_choice("ranges", ranges, get_args(AllowedRanges))
     if dates is not None:
         check_choice("dates", dates, ("day-first", "month-first"))
     reading = Reading(
@@ -410,7 +430,8 @@ def read(
     )
     given = read_hierarchies(Path(hierarchies)) if isinstance(hierarchies, str | Path) else dict(hierarchies or {})
     most = usual_most_cells(memory) if most_cells is None else most_cells
-    return replace(with_roles(rows, roles, given, missing, most_cells=most), kind=frame_kind(source))
+    table = with_roles(rows, roles, given, missing, most_cells=most)
+    return replace(table, kind=frame_kind(source), ranges=ranges)
 
 
 class Columns(TypedDict, total=False):
@@ -441,6 +462,7 @@ class Columns(TypedDict, total=False):
     memory: str | None
     spill: str | None
     most_cells: int | None
+    ranges: AllowedRanges | None
 
 
 def as_table(source: Any, columns: Columns) -> Table:

@@ -127,9 +127,17 @@ def _items(about: Mapping[str, Any]) -> str:
     return f"each a set of {items}" + (" that lie in a tree. " if about.get("tree") else ". ")
 
 
-def measure_lines(measures: Mapping[str, float], sentences: Mapping[str, str] | None = None) -> list[str]:
-    """Write measures in their usual order: name, value, which way is better, what it says, or else what it means."""
+def measure_lines(
+    measures: Mapping[str, float],
+    sentences: Mapping[str, str] | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> list[str]:
+    """Write measures in their usual order: name, value, which way is better, what it says, or else what it means.
+
+    `columns` names the column that a measure is about, in brackets.
+    """
     meanings = {name: measure.meaning for name, measure in MEASURES.items()} | dict(sentences or {})
+    meanings |= {name: f"{meanings[name]} ({column})" for name, column in (columns or {}).items() if name in meanings}
     return [
         f"  {name:22} {number(measures[name]):>12} {'^' if measure.better == 'higher' else 'v'} {meanings[name]}"
         for name, measure in MEASURES.items()

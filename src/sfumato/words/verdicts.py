@@ -10,7 +10,7 @@ from typing import Any
 
 from sfumato.anonymizers import anonymizer
 from sfumato.measures.classification.worth import CONFIDENCE
-from sfumato.phrases import counted, listed, percent
+from sfumato.phrases import counted, either, listed, percent
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.verdicts import Verdicts, worth_of
 
@@ -114,10 +114,11 @@ def adversaries(verdicts: Verdicts) -> str:
     low, high = unsigned(min(gains)), unsigned(max(gains))
     span = f"{low} percentage points" if low == high else f"{low} to {high} percentage points"
     target, sensitive = verdicts.workload.target, _sensitive(verdicts)
+    worst = ", of the column where that is most" if len(sensitive) > 1 else ""
     text = (
-        f"An adversary who knows somebody's quasi-identifiers guesses {listed(sensitive)} right by {span} more often "
-        f"than from the table's totals alone (a_acc). {_share(more, len(gains))} that is more than the researcher "
-        "gains."
+        f"An adversary who knows somebody's quasi-identifiers guesses {either(sensitive)} right by {span} more often "
+        f"than from the table's totals alone (a_acc{worst}). {_share(more, len(gains))} that is more than the "
+        "researcher gains."
     )
     if target in sensitive:
         text += f" {target} is itself sensitive: what is learned of it here, an adversary learns too."

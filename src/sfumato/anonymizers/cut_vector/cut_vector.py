@@ -59,6 +59,6 @@ class CutVector(Anonymizer):
             part = np.searchsorted(starts, cells.codes[:, a], side="right") - 1
             lo[:, a] = starts[part]
             hi[:, a] = (np.append(starts[1:], quasi.hierarchy.size) - 1)[part]
-        release = recoded(table, requirement, form, lo, hi, whole=False)
+        release = recoded(table, requirement, form, lo, hi, draw_in=True)
         check_budget(release, requirement, budget, "with these cuts", "make fewer cuts")
         return replace(release, details={"cuts": self.cuts})

@@ -70,7 +70,7 @@ class CutAttribute:
     def losing(self, codes: NDArray[np.int32]) -> Losing:
         """What losses are made of: those of the measure `loss`, or as if atoms were the leaves.
 
-        Where the domain was observed, the ends of a published part are values that occur (`release.shown_ends`).
+        Where the domain was observed, published ends are those of bands of values that occur (`release.shown_ends`).
         """
         if self.counts_atoms:
             first = last = np.arange(len(self.starts))
@@ -80,8 +80,9 @@ class CutAttribute:
             cumulative = self.hierarchy.cumulative / self.hierarchy.cumulative[-1]
         if self.hierarchy.observed and not self.counts_atoms:
             leaves = np.unique(codes).astype(np.int64)
-            first = leaves[np.minimum(np.searchsorted(leaves, first), len(leaves) - 1)]
-            last = leaves[np.maximum(np.searchsorted(leaves, last, side="right") - 1, 0)]
+            begins, ends = self.hierarchy.bands
+            first = np.maximum(begins[leaves[np.minimum(np.searchsorted(leaves, first), len(leaves) - 1)]], first)
+            last = np.minimum(ends[leaves[np.maximum(np.searchsorted(leaves, last, side="right") - 1, 0)]], last)
         scale = 1 / (1 - 1 / max(len(cumulative) - 1, 2))
         return Losing(cumulative[first] * scale, cumulative[last + 1] * scale, first, last, scale - 1)
 

@@ -33,6 +33,7 @@ from sfumato.release import (
     bucketization,
     check_target,
     generalization,
+    shown_ends,
     staged,
 )
 from sfumato.requirements import Requirement
@@ -255,7 +256,7 @@ def named_levels(table: Table, levels: Levels) -> dict[str, int]:
 def transformed(table: Table, requirement: Requirement, form: Form, levels: Levels) -> Release:
     """Publish one transformation: groups that are not admitted are suppressed."""
     nodes = nodes_at(table.cells.quasi, table.cells.codes, levels)
-    release = recoded(table, requirement, form, *nodes, whole=True)
+    release = recoded(table, requirement, form, *nodes)
     return release if form == "bucketization" else replace(release, levels=levels)
 
 
@@ -270,8 +271,11 @@ def nodes_at(quasi: Sequence[Quasi], codes: Codes, levels: Levels) -> tuple[Code
     return lo, hi
 
 
-def recoded(table: Table, requirement: Requirement, form: Form, lo: Codes, hi: Codes, whole: bool) -> Release:
-    """Publish the box of every cell, all boxes equal or apart; groups that are not admitted are suppressed."""
+def recoded(table: Table, requirement: Requirement, form: Form, lo: Codes, hi: Codes, draw_in: bool = False) -> Release:
+    """Publish the box of every cell, all boxes equal or apart; groups that are not admitted are suppressed.
+
+    Where a domain was observed, `draw_in` draws ends in to the bands of values that are published.
+    """
     cells = table.cells
     first, group = distinct_rows(lo)
     everything = cells.assigned(group)
@@ -279,7 +283,10 @@ def recoded(table: Table, requirement: Requirement, form: Form, lo: Codes, hi: C
     assignment, first = everything.only(admitted), first[admitted]
     if form == "bucketization":
         return bucketization(table, assignment, len(first))
-    return generalization(table, assignment, lo[first], hi[first], whole=whole)
+    lo, hi = lo[first], hi[first]
+    if draw_in:
+        lo, hi = shown_ends(cells, assignment, lo, hi, table.grown, to_bands=True)
+    return generalization(table, assignment, lo, hi, ranges=None)
 
 
 def _nothing(requirement: Requirement, cells: Cells, search: LatticeSearch) -> InfeasibleError:

@@ -80,7 +80,7 @@ class LocalRecoding(Anonymizer):
         assignment = dealt(table.cells, domain, grouping, drawing_state(self.seed))
         if form == "bucketization":
             return bucketization(table, assignment, int(assignment.group.max()) + 1)
-        return generalization(table, assignment, *nodes_over(table.cells, assignment), whole=True)
+        return generalization(table, assignment, *nodes_over(table.cells, assignment), ranges=None)
 
 
 def _holds(release: Release, requirement: Requirement) -> bool:

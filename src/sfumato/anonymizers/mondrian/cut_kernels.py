@@ -17,7 +17,7 @@ from sfumato.kernels import kernel
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.requirements.distances import TOLERANCE
 from sfumato.requirements.predicates import SIZE, Rules, group_admitted
-from sfumato.table import Cells, laid_out
+from sfumato.table import Cells, Hierarchy, laid_out
 
 
 class PersonCounter(NamedTuple):
@@ -53,6 +53,12 @@ class CutProblem(NamedTuple):
 
     widths: Numbers
     """The cumulative widths of all domains, one after the other."""
+
+    begins: Numbers
+    """For every leaf the width below the published end of a range that begins there."""
+
+    ends: Numbers
+    """For every leaf the width up to the published end of a range that ends there."""
 
     starts: Counts
     """Where each attribute's widths start."""
@@ -100,13 +106,20 @@ def problem_of(
     stop: Requirement | None = None,
     height: int | None = None,
     spread: str = "share",
+    rounded: bool = False,
 ) -> CutProblem:
-    """Lay cells and requirement out for the kernels; without a rule to stop, only the requirement ends cutting."""
+    """Lay cells and requirement out for the kernels; without a rule to stop, only the requirement ends cutting.
+
+    Losses count ranges whose ends are `rounded` outward, or the ranges as they are.
+    """
     widths, starts = laid_out([quasi.hierarchy.cumulative for quasi in cells.quasi])
+    begins, ends = zip(*(_published_widths(quasi.hierarchy, rounded) for quasi in cells.quasi), strict=True)
     return CutProblem(
         cells.codes,
         cells.columns,
         widths,
+        laid_out(begins)[0],
+        laid_out(ends)[0],
         starts[:-1],
         cells.domains,
         cells.weights,
@@ -117,6 +130,13 @@ def problem_of(
         height or 0,
         person_counter(cells, requirement),
     )
+
+
+def _published_widths(hierarchy: Hierarchy, rounded: bool) -> tuple[Numbers, Numbers]:
+    """Say for every leaf the width below and up to it, or below and up to where a range is rounded to."""
+    leaves = np.arange(hierarchy.size)
+    lo, hi = hierarchy.bands if rounded else (leaves, leaves)
+    return np.append(hierarchy.cumulative[lo], 0.0), np.append(hierarchy.cumulative[hi + 1], 0.0)
 
 
 def person_counter(cells: Cells, requirement: Requirement) -> PersonCounter:

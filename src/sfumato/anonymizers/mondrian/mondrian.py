@@ -23,7 +23,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.anonymizer import Anonymizer, infeasible, loss_of
+from sfumato.anonymizers.anonymizer import RANGES_MEANING, RANGES_WORDS, Anonymizer, infeasible, loss_of
 from sfumato.anonymizers.mondrian.cut_kernels import (
     CutProblem,
     Groups,
@@ -68,20 +68,13 @@ class Mondrian(Anonymizer):
             words={"relaxed": "equal records may be parted"},
         ),
     ] = "strict"
-    box: Annotated[
-        Literal["tight", "region"],
+    ranges: Annotated[
+        Literal["tight", "rounded", "node", "region"],
         Option(
-            "Whether the range of a group's records is published, or the whole part of the domain it was cut to.",
-            words={"region": "whole regions"},
+            f"{RANGES_MEANING} `region` publishes the whole part of the domain that the group was cut to.",
+            words={**RANGES_WORDS, "region": "whole regions"},
         ),
-    ] = "tight"
-    publish: Annotated[
-        Literal["box", "node"],
-        Option(
-            "Whether just that is published, or for every attribute the smallest node of its hierarchy around it.",
-            words={"node": "whole nodes of the hierarchies"},
-        ),
-    ] = "box"
+    ] = "rounded"
     seed: Annotated[
         int | None, seed_option("Which of several equal records go where in relaxed cuts.", when=("mode", "relaxed"))
     ] = None
@@ -138,12 +131,12 @@ class Mondrian(Anonymizer):
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Partition the cells, spend the budget, and publish the groups in the form asked for."""
-        may_merge = {"mode=relaxed": self.mode == "relaxed", "publish=node": self.publish == "node"}
+        may_merge = {"mode=relaxed": self.mode == "relaxed", "ranges=node": self.ranges_of(table) == "node"}
         if any(may_merge.values()) and form == "generalization" and not requirement.monotone:
             options = " ".join(option for option, chosen in may_merge.items() if chosen)
             raise BadInputError(
                 f"mondrian {options} may make groups with equal boxes, which are one group in the file, and "
-                f"{requirement} need not survive merging; use mode=strict publish=box, or --form bucketization"
+                f"{requirement} need not survive merging; use mode=strict ranges=tight, or --form bucketization"
             )
         if self.height is not None and (budget or table.shared):
             raise BadInputError(
@@ -153,8 +146,8 @@ class Mondrian(Anonymizer):
         if table.shared and form == "generalization":
             return self._alike_in_households(table, requirement, budget)
         cells = table.cells
-        scoring = self._scoring(table)
-        problem = problem_of(cells, requirement, self._stop, self.height, self.spread)
+        scoring, rounded = self._scoring(table), self.ranges_of(table) == "rounded"
+        problem = problem_of(cells, requirement, self._stop, self.height, self.spread, rounded)
         relaxed = self.mode == "relaxed"
         state = drawing_state(self.seed)
         everything = np.arange(cells.size)
@@ -232,12 +225,14 @@ class Mondrian(Anonymizer):
         """Cut what the members of a household share first (`sharing`), and take the release that loses least."""
         cells, state = table.cells, np.zeros(1, np.uint64)
         scoring = self._scoring(table)
-        first = problem_of(cells, requirement, self._stop, spread=self.spread)
+        first = problem_of(
+            cells, requirement, self._stop, spread=self.spread, rounded=self.ranges_of(table) == "rounded"
+        )
         whole = one_group(first, np.arange(cells.size), cells.counts, *cells.whole)
         admitted = bool(requirement.admits(cells.baseline)[0])
 
         def cut(problem: CutProblem, cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes) -> Groups:
-            problem = problem._replace(stop=first.stop, units=first.units)
+            problem = problem._replace(stop=first.stop, units=first.units, begins=first.begins, ends=first.ends)
             return partition(problem, cells, counts, region_lo, region_hi, False, state, scoring)
 
         if not (admitted or budget):
@@ -254,12 +249,9 @@ class Mondrian(Anonymizer):
         if form == "bucketization":
             return bucketization(table, assignment, groups.size)
         lo, hi, region_lo, region_hi = np.split(groups.boxes, 4, axis=1)
-        if self.box == "region":
-            lo, hi = region_lo, region_hi
-        if self.publish == "node":
-            for a, quasi in enumerate(table.cells.quasi):
-                lo[:, a], hi[:, a] = quasi.hierarchy.smallest_nodes(lo[:, a].copy(), hi[:, a].copy())
-        return generalization(table, assignment, lo, hi, whole=self.publish == "node")
+        if self.ranges == "region":
+            return generalization(table, assignment, region_lo, region_hi, ranges="tight")
+        return generalization(table, assignment, lo, hi, ranges=self.ranges_of(table))
 
 
 def _not_even_together(requirement: Requirement, table: Table, budget: int) -> InfeasibleError:

@@ -22,7 +22,6 @@ from sfumato.anonymizers.mondrian.cut_kernels import (
     divide,
     domain_width,
     side_admitted,
-    width,
 )
 from sfumato.arrays import Codes, Counts
 from sfumato.kernels import kernel
@@ -103,11 +102,12 @@ def joined(like: Groups, pieces: list[Groups]) -> Groups:
 
 @kernel
 def loss(problem: CutProblem, attribute: int, lo: int, hi: int) -> float:
-    """Return the loss of publishing leaves lo..hi (the formula of `Hierarchy.loss`), times the attribute's weight."""
+    """Return the loss of publishing the range of leaves lo..hi (as in `Hierarchy.loss`), times the column's weight."""
     leaves = problem.sizes[attribute]
     if lo == hi or leaves == 1:
         return 0.0
-    share = width(problem, attribute, lo, hi) / domain_width(problem, attribute)
+    start = problem.starts[attribute]
+    share = (problem.ends[start + hi] - problem.begins[start + lo]) / domain_width(problem, attribute)
     return float(problem.weights[attribute] * max((share - 1 / leaves) / (1 - 1 / leaves), 0.0))
 
 

@@ -35,9 +35,9 @@ from sfumato.configuration import Configured, Option, parse
 from sfumato.mixed.anonymizers.grouped_items import GroupedItems
 from sfumato.mixed.anonymizers.placed import Placed
 from sfumato.mixed.release import rows_of
-from sfumato.release import Release
+from sfumato.release import Release, widened
 from sfumato.requirements import Requirement
-from sfumato.table import Histograms
+from sfumato.table import Histograms, Ranges
 from sfumato.transactions.baskets import taken_rows
 
 BETTER = 1e-12
@@ -158,9 +158,15 @@ class Merger:
     """Groups being merged; `run` returns for every group of the first clustering its merged one."""
 
     def __init__(
-        self, method: Bounded, release: Release, entries: Placed, items: GroupedItems, requirement: Requirement
+        self,
+        method: Bounded,
+        release: Release,
+        entries: Placed,
+        items: GroupedItems,
+        requirement: Requirement,
+        ends: Ranges,
     ) -> None:
-        self.method, self.release, self.items, self.requirement = method, release, items, requirement
+        self.method, self.release, self.items, self.requirement, self.ends = method, release, items, requirement, ends
         data = items.data
         group, basket, count = rows_of(data, entries)
         at = np.searchsorted(group, np.arange(release.groups + 1))
@@ -213,7 +219,8 @@ class Merger:
         others = np.flatnonzero(self.alive & (np.arange(len(self.alive)) != seed))
         if not len(others):
             return False
-        lo, hi = np.minimum(self.lo[others], self.lo[seed]), np.maximum(self.hi[others], self.hi[seed])
+        hull = np.minimum(self.lo[others], self.lo[seed]), np.maximum(self.hi[others], self.hi[seed])
+        lo, hi = widened(self.release.cells, *hull, self.ends)
         together = self._relational(lo, hi) * (self.sizes[others] + self.sizes[seed])
         growth = together - self.relational[others] - self.relational[seed]
         room = self.method.bound * self.sizes[self.alive].sum() - self.relational[self.alive].sum() + 1e-9

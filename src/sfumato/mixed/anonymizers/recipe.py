@@ -27,8 +27,8 @@ from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.policy import MixedRequirement, mixed_requirement
 from sfumato.mixed.release import MixedRelease, rows_of
 from sfumato.mixed.verification import verify
-from sfumato.release import Form, Release, generalization
-from sfumato.table import Assignment, distinct_rows, ranges
+from sfumato.release import Form, Release, generalization, widened
+from sfumato.table import Assignment, Ranges, distinct_rows, ranges
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer
 from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER, candidate_maker
 from sfumato.transactions.policy import SuppressionLimit, UtilityConstraints, suppression_limit, utility_constraints
@@ -79,8 +79,9 @@ class MixedRecipe:
             raise BadInputError(f"{self.anonymizer.name} leaves the sensitive columns out; leave them out of the study")
         entries = placed(data, relational.assignment)
         if isinstance(self.merging, Bounded):
-            merged = Merger(self.merging, relational, entries, items, wanted).run()
-            relational, entries = _merged(relational, entries, merged)
+            ends = self.anonymizer.ranges_of(data.table)
+            merged = Merger(self.merging, relational, entries, items, wanted, ends).run()
+            relational, entries = _merged(relational, entries, merged, ends)
             checked(relational, wanted)
         release = _with_items(data, relational, entries, items, str(self))
         occurrences = release.suppressed_occurrences
@@ -94,19 +95,20 @@ class MixedRecipe:
         return f"{self.anonymizer} with {self.item_anonymizer}{merging}{sets}"
 
 
-def _merged(relational: Release, entries: Placed, merged: Counts) -> tuple[Release, Placed]:
-    """Publish merged groups by the smallest box around theirs.
+def _merged(relational: Release, entries: Placed, merged: Counts, ends: Ranges) -> tuple[Release, Placed]:
+    """Publish merged groups by the smallest box around theirs, with ends that are published as theirs were.
 
-    The ends of boxes were drawn in, or are those of nodes, when groups were made: the box around some has such ends.
+    Groups of one value each may become a range, so ends are rounded again.
     """
     number = np.unique(merged, return_inverse=True)[1].ravel()
-    lo, hi = ranges(number, relational.boxes.lo, relational.boxes.hi)
+    hull = ranges(number, relational.boxes.lo, relational.boxes.hi)
+    lo, hi = widened(relational.cells, *hull, ends)
     first, alike = distinct_rows(np.concatenate([lo, hi], axis=1))  # groups that look the same are one
     number = alike[number]
     assigned = relational.assignment
     assignment = Assignment.gathered(assigned.cell, number[assigned.group], assigned.count)
     sensitive = relational.histograms is not None
-    release = generalization(relational.table, assignment, lo[first], hi[first], sensitive, whole=True)
+    release = generalization(relational.table, assignment, lo[first], hi[first], sensitive, ranges=None)
     return release, Placed(entries.pair, number[entries.group], entries.count)
 
 

@@ -182,7 +182,7 @@ def _sanitized(task: ClassificationTask, prepared: Prepared, text: str) -> Sanit
     """Make one release by information gain on the workload, measure it and learn from it; say why if there is none."""
     target = task.workload.target
     try:
-        release = anonymize(task.table, text, f"mondrian cut=information-gain target={target}")
+        release = anonymize(task.table, text, f"mondrian ranges=tight cut=information-gain target={target}")
     except InfeasibleError as error:
         return error
     learned = task.learn(release)

@@ -317,7 +317,7 @@ def _budget(study: Cormode2013) -> Iterator[Claim]:
 
 def _classifiers(study: Cormode2013) -> Claim:
     prepared = study.prepared[ADULT.name]
-    release = anonymizer("mondrian").anonymize(prepared.table, KAnonymity(64))
+    release = anonymizer("mondrian ranges=tight").anonymize(prepared.table, KAnonymity(64))
     kinds = {
         "naive-bayes": Attack(),
         "pairs": Attack(kind="pairs"),

@@ -85,7 +85,7 @@ class PaperTable:
     alphabetical: tuple[str, ...] = ()
     """Columns whose categories are in the order of the alphabet, not in that of a tree."""
 
-    tree: str = "mondrian"
+    tree: str = "mondrian ranges=tight"
     queries: Queries = HALF_RANGES
 
     def open(self, share: float = 1.0) -> Table:
@@ -145,7 +145,7 @@ ALPHABET = PaperTable(
     QUASI,
     "occupation",
     alphabetical=("workclass", "education", "sex", "salary", "occupation"),
-    tree=f"mondrian mode=relaxed seed={SEED} spread=width",
+    tree=f"mondrian mode=relaxed ranges=tight seed={SEED} spread=width",
     queries=CLOSED_HALF_RANGES,
 )
 """Adult as the authors' own program may have coded it, without trees of categories: these are numbers in the order of
@@ -205,7 +205,7 @@ class Cormode2013:
         """k = 8 and epsilon = 1 with trees of several heights, on the table that stands for Census."""
         heights = self.grid.heights_at_one
         series = {
-            K_8: Series("mondrian height={}", "k-anonymity k=8", heights),
+            K_8: Series("mondrian ranges=tight height={}", "k-anonymity k=8", heights),
             EPSILON_1: Series("dp-kd-tree epsilon=1 height={}", "k-anonymity k=1", heights),
         }
         return self._curves(self.prepared[CENSUS.name], series)
@@ -217,7 +217,7 @@ class Cormode2013:
         for share in self.grid.shares:
             prepared = self.prepared[ADULT.name] if share == 1 else ADULT.prepare(share)
             series = {
-                K_8: Series("mondrian", "k-anonymity k=8", (share,)),
+                K_8: Series("mondrian ranges=tight", "k-anonymity k=8", (share,)),
                 EPSILON_1: Series(f"dp-kd-tree epsilon=1 height={HEIGHT}", "k-anonymity k=1", (share,)),
             }
             for name, curve in self._curves(prepared, series).items():

@@ -46,15 +46,15 @@ WITHIN = 0.05
 
 MONDRIAN = "mondrian_dense"
 GRIDS: dict[str, tuple[str, str, tuple[float, ...]]] = {
-    MONDRIAN: ("mondrian", JS, DENSE),
+    MONDRIAN: ("mondrian ranges=tight", JS, DENSE),
     "exchange": ("exchange", JS, T),
-    "hilbert": ("hilbert", JS, T),
-    "sabre": ("sabre", JS, T_EQUAL),
-    "sabre_equal": ("sabre", "t-closeness t={} distance=equal", T_EQUAL),
-    "burel": ("burel", "beta-likeness beta={} variant=enhanced", BETA),
+    "hilbert": ("hilbert ranges=tight", JS, T),
+    "sabre": ("sabre ranges=tight", JS, T_EQUAL),
+    "sabre_equal": ("sabre ranges=tight", "t-closeness t={} distance=equal", T_EQUAL),
+    "burel": ("burel ranges=tight", "beta-likeness beta={} variant=enhanced", BETA),
     "anatomy": ("anatomy", "l-diversity l={} variant=frequency", (2, 3, 4, 5, 6, 7)),
     "exchange_beta": ("exchange", "beta-likeness beta={} variant=enhanced", BETA),
-    "mondrian_beta": ("mondrian", "beta-likeness beta={} variant=enhanced", BETA),
+    "mondrian_beta": ("mondrian ranges=tight", "beta-likeness beta={} variant=enhanced", BETA),
 }
 ONE_FORM = ("exchange", "anatomy")
 """Makers of buckets only."""
@@ -77,7 +77,7 @@ class Panel:
     def sets(self) -> dict[str, list[Candidate]]:
         """The candidates by the name under which they are scored."""
         paper = [text.format(value) for text, values in LI_LI_2009.items() for value in values]
-        sets = {"mondrian_paper": [self._candidate("mondrian", text) for text in paper]}
+        sets = {"mondrian_paper": [self._candidate("mondrian ranges=tight", text) for text in paper]}
         for name, (maker, text, values) in GRIDS.items():
             if self.form == "bucketization" or maker.split(" ")[0] not in ONE_FORM:
                 sets[name] = [self._candidate(maker, text.format(f"{value:g}")) for value in values]

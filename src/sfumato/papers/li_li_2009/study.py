@@ -52,7 +52,7 @@ class LiLi2009:
         wanted += [(STRICT_DELTA, STRICT, value, "bucketization") for value in LI_LI_2009[FAMILIES[DELTA]]]
         made: dict[Key, Release] = {}
         for number, (name, text, value, form) in enumerate(wanted, start=1):
-            made[name, value, form] = anonymize(self.table, text.format(value), form=form)  # type: ignore[arg-type]
+            made[name, value, form] = anonymize(self.table, text.format(value), "mondrian ranges=tight", form)  # type: ignore[arg-type]
             self.progress(number, 2 * len(wanted), f"{text.format(value)}, {form}")
         return made
 

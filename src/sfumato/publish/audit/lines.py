@@ -8,6 +8,7 @@ from typing import Any
 
 from sfumato.evidence.coverage import Coverage
 from sfumato.evidence.decision import Failure
+from sfumato.evidence.profile import worst_of
 from sfumato.phrases import counted, ended, listed, number, percent
 from sfumato.publish.audit.audit import Audit
 from sfumato.publish.audit.households import Together
@@ -40,7 +41,7 @@ def audit_lines(audit: Audit) -> Iterator[str]:
         yield EXACT_VALUES
     several = ", of the worst sensitive attribute where there are several" if len(audit.sensitive) > 1 else ""
     yield f"\nMeasured relative to {audit.relative_to}{several} {ARROWS}:"
-    yield from measure_lines(audit.measures)
+    yield from measure_lines(audit.measures, columns=_worst_columns(audit.by_sensitive))
     yield from _worst(audit, grouped)
     for both in audit.repeated:
         yield from _repeated(both)
@@ -59,6 +60,15 @@ def audit_lines(audit: Audit) -> Iterator[str]:
         yield failure_line(failure, "group" if grouped else "combination")
     if audit.require is not None and not audit.failures and (audit.persons is None or audit.persons.holds):
         yield f"\nEvery {'group' if grouped else 'record'} satisfies: {audit.require}"
+
+
+def _worst_columns(by_sensitive: Mapping[str, Mapping[str, float]]) -> dict[str, str]:
+    """Name for every measure of sensitive values the column that has the worst, where there are several."""
+    if len(by_sensitive) < 2:
+        return {}
+    worst = worst_of(by_sensitive)
+    columns = [(name, column) for column, own in by_sensitive.items() for name in own if own[name] == worst[name]]
+    return dict(reversed(columns))
 
 
 def neutral_line(smallest: int, alone: int, records: int) -> str:

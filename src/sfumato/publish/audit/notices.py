@@ -85,11 +85,12 @@ def notices_of(
     unknown = [
         name
         for name in asked.file.engine.columns
-        if name not in (*asked.quasi, *asked.sensitive, *asked.apart, asked.group)
+        if name not in (*asked.quasi, *asked.sensitive, *asked.neutral, *asked.apart, asked.group)
     ]
     if unknown:
         notices.append(
-            f"columns that were not looked at: {', '.join(unknown)}; one that an outsider may know belongs to --quasi"
+            f"columns that are neither quasi-identifiers nor sensitive: {', '.join(unknown)}; one that an outsider may "
+            "know belongs to --quasi"
         )
     return notices
 

@@ -235,7 +235,7 @@ class MixedFitting:
         number = np.full(len(lo), -1, np.int64)
         number[self.admitted] = distinct_rows(np.concatenate([lo, hi], axis=1)[self.admitted])[1]
         assignment = self.assignment.only(self.admitted)
-        relational = generalization(data.table, assignment, lo[self.admitted], hi[self.admitted], whole=True)
+        relational = generalization(data.table, assignment, lo[self.admitted], hi[self.admitted], ranges=None)
         kept = self.fits & (number[group] >= 0)
         entries = Placed(pair[kept], number[group[kept]], data.pairs.count[pair[kept]])
         rows, first = self._rows(entries)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,7 +16,7 @@ from typing import TypeVar
 from sfumato.errors import BadInputError
 from sfumato.table.hierarchies.categories import flat, prefixes
 from sfumato.table.hierarchies.declared import from_entry
-from sfumato.table.hierarchies.hierarchy import Hierarchy, read_date
+from sfumato.table.hierarchies.hierarchy import Hierarchy, read_date, round_widths
 from sfumato.table.hierarchies.ranges import MOST_LEAVES, dates
 from sfumato.table.structures.countries import looks_like_countries
 from sfumato.table.structures.education import looks_like_education
@@ -38,14 +39,23 @@ CODE = re.compile(r"(?=.*\d)[0-9A-Za-z]{3,12}")
 FEW_YEARS = 5
 """Dates of fewer years than this are grouped by quarters as well."""
 
-BROADEST = 6
-"""The coarsest intervals of numbers cut their stretch into at most so many."""
-
 TAIL = Decimal("0.02")
 """At most this share of the records is a tail of small or of large numbers."""
 
 DECIDING = 5
 """So many records together decide where numbers or years begin and end; fewer in small tables, see `deciding`."""
+
+NEAR = Decimal("0.4")
+"""A cut may be so much of a part away from its quantile."""
+
+SKEWED = Decimal(5)
+"""Amounts are skewed where their largest, without a tail, is so many times their median."""
+
+PARTS = 16
+"""Skewed amounts are cut into about so many parts with as many records each."""
+
+FEWEST = 50
+"""In fewer records, no quantile decides where a column is cut."""
 
 FEW = 20
 """Up to this many distinct codes are shown as plain categories."""
@@ -165,6 +175,9 @@ class Core:
     finer: bool
     """Whether a few numbers have digits behind that."""
 
+    counted: tuple[tuple[Decimal, int], ...] = ()
+    """All numbers in order, each with its records."""
+
     @staticmethod
     def of(numbers: Sequence[Decimal], counts: Sequence[int], enough: int = FEW) -> Core:
         """Find it: a tail is a share of at most `TAIL` of the records that reaches farther than all the others."""
@@ -172,7 +185,7 @@ class Core:
         low, high = reach(numbers, counts)
         digits = [_last_digit(number) for number in numbers]
         exponent = reach(digits, counts)[0]
-        ends = ordered[0][0], ordered[-1][0], exponent, min(digits) < exponent
+        ends = ordered[0][0], ordered[-1][0], exponent, min(digits) < exponent, tuple(ordered)
         if len(ordered) <= enough:
             return Core(low, high, *ends)
         summed = list(accumulate(count for _, count in ordered))
@@ -182,13 +195,20 @@ class Core:
         return Core(first if below else low, last if above else high, *ends)
 
     def entry(self, leaves: int, levels: bool = True) -> dict[str, object]:
-        """Declare round bounds and intervals, fewer leaves than said, and tails as one leaf."""
+        """Declare round bounds and intervals, fewer leaves than said, and tails as one leaf.
+
+        Where one interval would hold more than half of the records, cut at round numbers near quantiles instead: the
+        leaves, or the levels above them, of amounts whose largest are many times the median.
+        """
         span = rounded_span(self.low, self.high, self.exponent, leaves, self.finer)
+        if not levels and self._holds_most(span.resolution):
+            return self._cut_at_quantiles(span, leaves)
         entry: dict[str, object] = {"type": "numeric", "lower": plain(span.lower), "upper": plain(span.upper)}
         if span.resolution != 1:
             entry["resolution"] = plain(span.resolution)
         if levels and span.intervals:
-            entry["intervals"] = [plain(width) for width in span.intervals]
+            cuts = self._nested_cuts(span) if self._holds_most(span.intervals[-1]) else []
+            entry |= {"cuts": cuts} if cuts else {"intervals": [plain(width) for width in span.intervals]}
         if self.least < span.lower:
             entry["open_below"] = plain(span.lower)
         if self.most >= span.end and (self.most > span.end or not span.continuous):
@@ -196,6 +216,75 @@ class Core:
         if span.continuous:
             entry["continuous"] = True
         return entry | {"observed": True}
+
+    def _holds_most(self, width: Decimal) -> bool:
+        """Say whether an interval of this width holds more than half of the records, and no single number does."""
+        records = sum(count for _, count in self.counted)
+        held: Counter[Decimal] = Counter()
+        for number, count in self.counted:
+            held[(number / width).to_integral_value("ROUND_FLOOR")] += count
+        most = max((count for _, count in self.counted), default=0)
+        return records >= FEWEST and 2 * max(held.values()) > records >= 2 * most
+
+    def _cut_at_quantiles(self, span: Span, leaves: int) -> dict[str, object]:
+        """Declare leaves that begin at round numbers near quantiles; the last one has an open end."""
+        whole = self.exponent >= 0 and not self.finer
+        lower = Decimal(0) if self.least >= 0 and span.lower < span.resolution else span.lower
+        unit = Decimal(1) if whole else Decimal(1).scaleb(max(self.exponent, -6))
+        cuts = [cut for cut in round_quantiles(self.counted, min(leaves, PARTS), unit) if cut > lower]
+        entry: dict[str, object] = {"type": "numeric", "lower": plain(lower), "upper": plain(cuts[-1])}
+        if len(cuts) > 1:
+            entry["edges"] = [plain(cut) for cut in cuts[:-1]]
+        if self.least < lower:
+            entry["open_below"] = plain(lower)
+        entry["open_above"] = plain(cuts[-1])
+        return entry | ({} if whole else {"continuous": True}) | {"observed": True}
+
+    def _nested_cuts(self, span: Span) -> list[list[int | float]]:
+        """List the cuts of three levels, each with half as many as the one below; none where amounts are not skewed."""
+        if self.low < 0 or self.high < SKEWED * _reached(self.counted, sum(n for _, n in self.counted) // 2 + 1):
+            return []
+        cuts = round_quantiles(self.counted, PARTS, max(span.resolution, Decimal(1).scaleb(max(self.exponent, -6))))
+        cuts = [cut for cut in cuts if span.lower < cut < span.end and cut % span.resolution == 0]
+        levels = [cuts, cuts[1::2], cuts[3::4]]
+        return [[plain(cut) for cut in level] for level in levels if level]
+
+
+def round_quantiles(counted: Sequence[tuple[Decimal, int]], parts: int, unit: Decimal) -> list[Decimal]:
+    """Cut ordered numbers with their counts into about so many parts of as many records, at round multiples of a unit.
+
+    A cut is the roundest number between two quantiles, each less than half a part away from the one that is meant.
+
+    >>> [int(cut) for cut in round_quantiles([(Decimal(n), 1) for n in range(1, 101)], 4, Decimal(1))]
+    [20, 50, 80]
+    """
+    records = sum(count for _, count in counted)
+    summed = list(accumulate(count for _, count in counted))
+
+    def quantile(share: Decimal) -> Decimal:
+        return counted[min(bisect_left(summed, share * records), len(counted) - 1)][0]
+
+    cuts: list[Decimal] = []
+    for part in range(1, parts):
+        low, high = (quantile((part + side * NEAR) / Decimal(parts)) for side in (-1, 1))
+        middle = quantile(Decimal(part) / parts)
+        cut = _roundest(max([low, *cuts[-1:]]), high, middle, unit)
+        if cut is not None:
+            cuts.append(cut)
+    return cuts
+
+
+def _roundest(low: Decimal, high: Decimal, middle: Decimal, unit: Decimal) -> Decimal | None:
+    """Find the multiple of 1, 2 or 5 times the largest power of ten that lies above low, and at most at high."""
+    power = Decimal(1).scaleb((high - low).adjusted() + 1) if high > low else Decimal(0)
+    while power >= unit:
+        for step in (5 * power, 2 * power, power):
+            nearest = (middle / step).to_integral_value() * step
+            for multiple in (nearest, nearest + step, nearest - step):
+                if low < multiple <= high and multiple % unit == 0:
+                    return multiple
+        power /= 10
+    return None
 
 
 @dataclass(frozen=True)
@@ -228,30 +317,11 @@ def rounded_span(low: Decimal, high: Decimal, exponent: int, most: int, finer: b
     while (high - low) / step >= most:
         step *= next(factors)
     continuous = finer or exponent < -6 or (step > finest and finest < 1)
-    widths = (step, *_round_widths(high - low, step))
+    widths = (step, *round_widths(high - low, step))
     bottom = (low / widths[-1]).to_integral_value("ROUND_FLOOR") * widths[-1]
     top = ((high / widths[-1]).to_integral_value("ROUND_FLOOR") + 1) * widths[-1]
     upper = top if continuous else top - (Decimal(1) if finest >= 1 else finest)
     return Span(bottom, upper, top, step, widths[1:], continuous)
-
-
-def _round_widths(reach: Decimal, step: Decimal) -> list[Decimal]:
-    """Choose the widths of levels as a person would: up to `BROADEST` groups at the top, halves of these, tens below.
-
-    These are 5, 10 and 20; 5, 10 and 50; 5, 25, 50 and 100; or the same with zeros behind them.
-    """
-    if reach <= 2 * step:
-        return []
-    ten = Decimal(1).scaleb((reach / BROADEST).adjusted())
-    top = max(next(width for width in (ten, 2 * ten, 5 * ten, 10 * ten) if reach <= BROADEST * width), 5 * step)
-    if top.normalize().as_tuple().digits == (1,):
-        quarter = top / 4 % step == 0
-        widths = [top, top / 2, *([top / 4, top / 20] if quarter else [top / 10])]
-    else:
-        widths = [top, *([top / 2, top / 4] if top.normalize().as_tuple().digits == (2,) else [top / 5, top / 10])]
-    while widths[-1] / 10 > step:
-        widths.append(Decimal(1).scaleb((widths[-1] / 2).adjusted()))
-    return sorted(width for width in widths if width > step and width % step == 0)
 
 
 def _last_digit(number: Decimal) -> int:

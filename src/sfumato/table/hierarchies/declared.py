@@ -50,7 +50,7 @@ KINDS: dict[str, EntryKind] = {
         numeric,
         ("lower", "upper"),
         (
-            *("resolution", "intervals", "fan_out", "quantiles", "cuts"),
+            *("resolution", "edges", "intervals", "fan_out", "quantiles", "cuts"),
             *("labels", "open_below", "open_above", "continuous"),
         ),
     ),

@@ -33,6 +33,11 @@ MISSING = ""
 """How a missing value stands in a file: an empty field. Inside a set it is a bare `?`."""
 
 Scale = Literal["category", "number", "date"]
+BROADEST = 6
+"""The coarsest intervals of numbers cut their stretch into at most so many."""
+
+TINY = 1e-9
+"""By so much a quotient may fall short of a whole number."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,6 +155,11 @@ class Hierarchy(Quiet):
         return table
 
     @cached_property
+    def node_widths(self) -> NDArray[np.int64]:
+        """For every level and leaf, how many leaves the node above that leaf has: an array (levels, leaves)."""
+        return np.stack([np.bincount(nodes)[nodes] for nodes in self.ancestors])
+
+    @cached_property
     def nodes(self) -> dict[tuple[int, int], str]:
         """Every node once: its interval of leaf codes and its label."""
         labels: dict[tuple[int, int], str] = {}
@@ -228,6 +238,30 @@ class Hierarchy(Quiet):
             first[now], last[now] = starts[above[lo[now]]], ends[above[lo[now]]]
             covered |= now
         return first, last
+
+    def rounded_outward(self, lo: Codes, hi: Codes) -> tuple[Codes, Codes]:
+        """Round the ends of many intervals outward to bands; an interval of one leaf stays."""
+        first, last = self.bands
+        return np.where(lo < hi, first[lo], lo), np.where(lo < hi, last[hi], hi)
+
+    @cached_property
+    def bands(self) -> tuple[Codes, Codes]:
+        """For every leaf the first and the last leaf of its band, to which the ends of ranges are rounded.
+
+        Bands of numbers and dates are the nodes of the first level that joins leaves. Where only the root does, they
+        are round intervals, and a domain too small for these is one band. Leaves that are nodes of a finer hierarchy
+        are bands themselves, and so are categories.
+        """
+        joining = [bounds[:-1] for bounds in self._bounds[1:-1] if len(bounds) <= self.size]
+        if self.scale == "category" or self.inside:
+            starts = self._bounds[0][:-1]
+        elif joining:
+            starts = joining[0]
+        else:
+            starts = np.append(_round_bands(self), np.arange(self.domain_size, self.size))
+        lengths = np.diff(np.append(starts, self.size))
+        first, last = np.repeat(starts, lengths), np.repeat(starts + lengths - 1, lengths)
+        return first.astype(np.int32), last.astype(np.int32)
 
     def without_nodes(self) -> Hierarchy:
         """Return a hierarchy of the same leaves with nothing between them and the root."""
@@ -434,6 +468,41 @@ class Hierarchy(Quiet):
             return f"{self.write_value(self.firsts[0])} to {self.write_value(self.lasts[-1])}"
         examples = ", ".join(repr(label) for label in self.leaves[:5])
         return examples if self.size <= 5 else f"{examples}, ... ({self.size} values)"
+
+
+def _round_bands(hierarchy: Hierarchy) -> NDArray[np.int64]:
+    """Cut the leaves of a domain of numbers or days at multiples of a round width: the first leaf of every part."""
+    firsts = np.asarray(hierarchy.firsts)
+    closed = firsts[np.isfinite(firsts)]
+    if len(closed) < 3:
+        return np.zeros(1, np.int64)
+    if hierarchy.scale == "date":
+        parts = np.array([datetime.date.fromordinal(int(day)).month for day in closed], np.float64)
+    else:
+        step, reach = (Decimal(repr(round(float(width), 9))) for width in (np.diff(closed).min(), np.ptp(closed)))
+        widths = round_widths(reach, step) if step else []
+        parts = np.floor(closed / float(widths[0]) + TINY) if widths else np.zeros(len(closed))
+    starts = np.flatnonzero(np.append(True, parts[1:] != parts[:-1])) + len(firsts) - len(closed)
+    return np.unique(np.append(0, starts))
+
+
+def round_widths(reach: Decimal, step: Decimal) -> list[Decimal]:
+    """Choose the widths of levels as a person would: up to `BROADEST` groups at the top, halves of these, tens below.
+
+    These are 5, 10 and 20; 5, 10 and 50; 5, 25, 50 and 100; or the same with zeros behind them.
+    """
+    if reach <= 2 * step:
+        return []
+    ten = Decimal(1).scaleb((reach / BROADEST).adjusted())
+    top = max(next(width for width in (ten, 2 * ten, 5 * ten, 10 * ten) if reach <= BROADEST * width), 5 * step)
+    if top.normalize().as_tuple().digits == (1,):
+        quarter = top / 4 % step == 0
+        widths = [top, top / 2, *([top / 4, top / 20] if quarter else [top / 10])]
+    else:
+        widths = [top, *([top / 2, top / 4] if top.normalize().as_tuple().digits == (2,) else [top / 5, top / 10])]
+    while widths[-1] / 10 > step:
+        widths.append(Decimal(1).scaleb((widths[-1] / 2).adjusted()))
+    return sorted(width for width in widths if width > step and width % step == 0)
 
 
 def _told_apart(labels: Sequence[str], taken: set[str]) -> tuple[str, ...]:

@@ -40,6 +40,7 @@ def numeric(
     upper: Number,
     resolution: Number = 1,
     *,
+    edges: Sequence[Number] = (),
     intervals: Sequence[Number] = (),
     fan_out: int | None = None,
     quantiles: Sequence[int] = (),
@@ -54,7 +55,8 @@ def numeric(
 ) -> Hierarchy:
     """Build the hierarchy of a numeric attribute with declared bounds and resolution.
 
-    Leaves are stretches of `resolution`, aligned at its multiples; `continuous` makes them half-open. Levels are
+    Leaves are stretches of `resolution`, aligned at its multiples, or begin at `edges` of one's own after the first;
+    `continuous` makes them half-open. Levels are
     equal `intervals` (each a multiple of the one before), or join `fan_out` nodes at a time, or are `quantiles` of
     the given `values` with their `counts` (numbers of groups, falling), or begin anew at `cuts` of one's own, a list
     for every level; `labels` calls a stretch otherwise than by its notation (`{"0-17": "minor"}`). `open_above=90`
@@ -79,15 +81,16 @@ def numeric(
     if sum(given is not None and len(given) > 0 for given in (intervals, quantiles, cuts)) + (fan_out is not None) > 1:
         raise BadInputError("give one of intervals, fan_out, quantiles and cuts, not several")
     unit = _unit(low, high, step)
-    edges = _edges(low, high, step, unit, continuous, open_below, open_above)
-    firsts, lasts, widths = _stretches(edges, unit, continuous, open_below, open_above)
+    own = [_decimal("edges", edge) for edge in edges]
+    places = _edges(low, high, step, unit, continuous, open_below, open_above, own)
+    firsts, lasts, widths = _stretches(places, unit, continuous, open_below, open_above)
     ends = np.array([firsts, lasts])
     ends = ends[np.isfinite(ends)]
     whole = bool(((ends == np.floor(ends)) & (ends >= 0)).all())
     leaves = _leaf_labels(firsts, lasts, whole, continuous)
     groupings: Sequence[NDArray[Any]] = []
     if intervals:
-        groupings = _equal_intervals(edges, [_decimal("intervals", width) for width in intervals], step)
+        groupings = _equal_intervals(places, [_decimal("intervals", width) for width in intervals], step)
     elif fan_out is not None:
         groupings = _fan_out(len(firsts), fan_out)
     elif quantiles:
@@ -208,6 +211,7 @@ def _edges(
     continuous: bool,
     below: Number | None,
     above: Number | None,
+    own: Sequence[Decimal] = (),
 ) -> Edges:
     """List the lower edges of all leaves and, as the last one, the end of the domain."""
     bottom = low if below is None else _decimal("open_below", below)
@@ -216,11 +220,17 @@ def _edges(
         raise BadInputError(f"open ends must lie within the bounds {low} and {high} and leave values between them")
     first = int((bottom / step).to_integral_value("ROUND_FLOOR"))
     count = int((top / step).to_integral_value("ROUND_FLOOR")) - first + 1
-    if count > MOST_LEAVES:
+    if count > MOST_LEAVES and not own:
         raise BadInputError(f"{count} leaves from {low} to {high} are too many; give a resolution coarser than {step}")
-    grid = Edges.scale_of(low, high, step, unit, bottom, top)
+    grid = Edges.scale_of(low, high, step, unit, bottom, top, *own)
     bottom_edge, top_edge, stride = grid.whole(bottom), grid.whole(top), grid.whole(step)
-    starts = [max((first + i) * stride, bottom_edge) for i in range(count)]
+    if own:
+        starts = [bottom_edge, *map(grid.whole, own)]
+        if any(a >= b for a, b in pairwise([*starts, top_edge + (above is None and not continuous)])):
+            raise BadInputError(f"edges must rise, from above {bottom} to below {top}, which are edges already")
+        stride = max(b - a for a, b in pairwise(starts))
+    else:
+        starts = [max((first + i) * stride, bottom_edge) for i in range(count)]
     if above is not None or (continuous and starts[-1] == grid.whole(high) > grid.whole(low)):
         starts = [edge for edge in starts if edge < top_edge]
     if below is not None:

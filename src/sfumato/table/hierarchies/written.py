@@ -51,6 +51,8 @@ def _proposals(hierarchy: Hierarchy) -> Iterator[Entry]:
         return
     if hierarchy.scale == "number" and hierarchy.domain_size > 1:
         yield (entry := _numbers(hierarchy))
+        yield (own := _with_edges(entry, hierarchy))
+        yield from _with_cuts(own, "intervals", hierarchy)
         yield from _with_cuts(entry, "intervals", hierarchy)
     leaves = list(hierarchy.leaves[: hierarchy.domain_size])
     if hierarchy.height <= 1:
@@ -132,6 +134,13 @@ def _numbers(hierarchy: Hierarchy) -> Entry:
     if hierarchy.continuous:
         entry["continuous"] = True
     return entry
+
+
+def _with_edges(entry: Entry, hierarchy: Hierarchy) -> Entry:
+    """Write where every leaf begins, but for the first one and for open ends."""
+    begins = hierarchy.firsts[1 + int("open_below" in entry) : len(hierarchy.firsts) - int("open_above" in entry)]
+    cut: Entry = {key: value for key, value in entry.items() if key not in ("resolution", "intervals")}
+    return cut | {"edges": [plain(_decimal(first)) for first in begins]}
 
 
 def _intervals(hierarchy: Hierarchy, edges: Sequence[Decimal], resolution: Decimal) -> list[int | float]:

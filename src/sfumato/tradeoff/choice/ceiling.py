@@ -12,6 +12,7 @@ from math import ceil, floor, isfinite
 from typing import TYPE_CHECKING
 
 from sfumato.phrases import counted, listed, percent
+from sfumato.table.hierarchies.declared import Filed
 from sfumato.tradeoff.choice.bounds import Bound
 from sfumato.tradeoff.choice.exposure import shows_exact
 from sfumato.tradeoff.choice.robust import Resampler
@@ -66,11 +67,12 @@ def _too_common(map_: Map, bound: Bound, most: float) -> str:
     common = round(records / most)
     kept = floor((records - common) / (bound.value - 1) + EVEN) if isfinite(bound.value) else 0
     gone = common - kept
+    column = _column(map_, bound.measure)
     return (
         f"No release of this table can have {bound} unless at least {counted(gone, 'record')} "
         f"({percent(gone / records)}) are left out: {percent(common / records)} of the {records:,} records have the "
-        f"same value of {_column(map_, bound.measure)}, so in some group of every release that keeps them at least "
-        f"that share has it, and a guess is right that often. {_instead(map_)}"
+        f"same value of {column}, so in some group of every release that keeps them at least that share has it, and a "
+        f"guess is right that often. {_finer(map_, column)}{_instead(map_)}"
     )
 
 
@@ -89,6 +91,18 @@ def _column(map_: Map, measure: str) -> str:
         return f"'{min(known, key=lambda name: known[name])}'"
     names = [f"'{name}'" for name in map_.about.get("sensitive", ())]
     return names[0] if len(names) == 1 else f"one of {listed(names)}" if names else "the sensitive column"
+
+
+def _finer(map_: Map, column: str) -> str:
+    """Explain how to repair a column whose commonest value is an interval that was made automatically."""
+    declared = getattr(getattr(map_.study, "table", None), "hierarchy", {}).get(column[1:-1])
+    entry = declared.content if isinstance(declared, Filed) else declared
+    if not isinstance(entry, Mapping) or entry.get("type") != "numeric" or not entry.get("observed"):
+        return ""
+    return (
+        f"The intervals of {column} were made automatically: give it others in the study, such as edges near its "
+        "quantiles (under [table.hierarchy]), and explore again. "
+    )
 
 
 def _instead(map_: Map) -> str:

@@ -187,7 +187,7 @@ class TableWork(Opened):
         hierarchies = sorted((name, hierarchy.content) for name, hierarchy in table.hierarchies.items())
         attacks = self.study.scales.attacks
         control = [] if attacks is None else [attacks.digest]
-        return [self.digest, table.roles, table.missing, hierarchies, self.study.scales, *control]
+        return [self.digest, table.roles, table.missing, table.ranges, hierarchies, self.study.scales, *control]
 
     @cached_property
     def candidates(self) -> Sequence[Candidate]:

@@ -94,7 +94,16 @@ def key_of(search: Search | Enumeration) -> str:
     """Digest everything that a search depends on."""
     table = search.table
     start = None if search.start is None else search.start.tobytes()
-    parts = [table.digest(), table.roles, table.missing, search.problem, search.space, search.solver, start]
+    parts = [
+        table.digest(),
+        table.roles,
+        table.missing,
+        table.ranges,
+        search.problem,
+        search.space,
+        search.solver,
+        start,
+    ]
     sources = source_digest(*up_to("measures"), "tradeoff/search")
     return sha256("\n".join(map(repr, [*parts, sources])).encode()).hexdigest()
 

@@ -66,7 +66,7 @@ def levels_as_cuts(space: CutSpace, levels: Levels) -> Bits:
 def mondrian_seeds(table: Table, space: CutSpace, sizes: list[int]) -> Iterator[Bits]:
     """For every k the cuts that Mondrian's boxes have in common."""
     for k in sizes:
-        boxes = Mondrian(box="region").anonymize(table, KAnonymity(k)).boxes
+        boxes = Mondrian(ranges="region").release(table, KAnonymity(k), "generalization", 0).boxes
         parts = []
         for a, attribute in enumerate(space.attributes):
             begins = np.searchsorted(attribute.starts, boxes.lo[:, a], side="right") - 1

@@ -201,7 +201,7 @@ def _queries(quasi: Sequence[Guess]) -> Queries:
 def _height(guess_: Guess) -> int:
     """The number of levels that full-domain can choose from."""
     entry = guess_.hierarchy or {}
-    listed = next((entry[key] for key in ("intervals", "levels", "keep") if key in entry), ())
+    listed = next((entry[key] for key in ("intervals", "cuts", "levels", "keep") if key in entry), ())
     if entry.get("type") in STRUCTURES:
         return 4
     return 2 + (1 if "groups" in entry else len(listed))  # type: ignore[arg-type]

@@ -349,7 +349,7 @@ def bundled_study(name: str) -> Study:
         name,
         TableDeclaration(name),
         (
-            Grid((anonymizer("mondrian"),), tuple(map(requirement, texts)), FORMS),
+            Grid((anonymizer("mondrian ranges=tight"),), tuple(map(requirement, texts)), FORMS),
             Grid(makers, (NOTHING,)),
         ),
     )
