@@ -117,10 +117,11 @@ def partitions(items):
             yield [*own[:place], [first, *own[place]], *own[place + 1 :]]
 
 
-def plain_clusters(rows, items, k, m, maker, blocks=None, owner=None):
+def plain_clusters(rows, items, k, m, maker, blocks=None, owner=None, nodes=()):
     """What COAT and PCTA should do, by counting everything anew at every step (m up to 2): clusters of item numbers.
 
-    `owner` has for every item its weight and its penalty, and how many items may be left out by choice.
+    `owner` has for every item its weight and its penalty, and how many items may be left out by choice; `nodes` are
+    those of a tree, as sets of item numbers, by which `loss=tree` prices a part.
     """
     block = dict.fromkeys(items, 0) if blocks is None else blocks
     clusters, turns = {frozenset([item]) for item in items}, {}
@@ -144,7 +145,7 @@ def plain_clusters(rows, items, k, m, maker, blocks=None, owner=None):
             present = [cluster for cluster in clusters if cluster & set(names)]
             if not present or not 0 < support(present) < k:
                 break
-            clusters = plain_step(clusters, present, support, maker, block, owner, len(items))
+            clusters = plain_step(clusters, present, support, maker, block, owner, len(items), nodes)
             if maker.visit != "stay":
                 break
         for cluster in clusters:
@@ -152,12 +153,14 @@ def plain_clusters(rows, items, k, m, maker, blocks=None, owner=None):
                 turns[cluster] = turn + 1
 
 
-def plain_step(clusters, present, support, maker, block, owner, items):
+def plain_step(clusters, present, support, maker, block, owner, items, nodes=()):
     """Merge one cluster of a constraint with its cheapest partner, or suppress one of them."""
 
     def price(part):
         """UL of a part, but for the number of records; of all items together it would be their mean weight."""
         counted = Fraction(len(part), items) if maker.loss == "size" else Fraction(2 ** len(part) - 1, 2**items - 1)
+        if maker.loss == "tree":
+            counted = Fraction(min(len(node) for node in nodes if part <= node), items)
         weight = 1 if owner is None else Fraction(sum(owner.weights[item] for item in part), len(part))
         return counted * weight * max(support([part]), 1)
 

@@ -464,7 +464,18 @@ def test_the_draft_has_the_default_anonymizer_a_limit_and_the_tree(tmp_path: Pat
         best = [own for own in candidates if str(own.anonymizer) == default]
         assert {None if own.utility is None else str(own.utility) for own in best} == constraints
         assert {str(own.limit) for own in best} == {"suppression share=0.05 of=occurrences"}
-        assert {str(own.anonymizer) for own in candidates} == {default, "aa", "coat", "pcta", "one-item", "original"}
+        named = {default, "aa", "coat", "pcta", "one-item", "original"}
+        by_tree = {default.replace("size", "tree")} if words else set()
+        assert {str(own.anonymizer) for own in candidates} == named | by_tree
+
+
+def test_explore_reports_its_progress_where_stderr_is_no_terminal(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("sfumato.commands.common.SECONDS_BETWEEN_LINES", 0.0)
+    (tmp_path / "few.txt").write_text("\n".join(" ".join(own) for own in records(30)) + "\n")
+    content = '[baskets]\nsource = "few.txt"\n[[candidates]]\nanonymizers = ["aa", "coat"]\n'
+    (tmp_path / "s.toml").write_text(f'name = "s"\n{content}requirements = ["km-anonymity k=2 m=1"]\n')
+    told = command_line.run("explore", "s.toml", "--workers", "1", cwd=tmp_path)
+    assert told.returncode == 0 and "1 of 2" in told.stderr and "2 of 2" in told.stderr
 
 
 def test_a_certificate_speaks_of_as_many_known_items_as_its_promise(shop: Path, tmp_path: Path) -> None:

@@ -267,6 +267,40 @@ def test_clusters_are_merged_as_a_plain_account_of_the_algorithm_says(choices):
         assert {frozenset(members) for members in release.recoding.members} == plain
 
 
+@pytest.mark.parametrize("visit", ["stay", "once"])
+def test_parts_are_priced_by_the_tree_as_the_plain_account_says(visit):
+    maker = UPCTA("ascending", "least", visit, "tree")
+    for seed in range(6):
+        own = skewed_baskets(seed, records=30)
+        tree = balanced_tree(own.items, 3)
+        own, k = own.with_tree(tree), 3 + seed % 3
+        nodes = [{own.places[leaf] for leaf in tree.leaves[low : high + 1]} for low, high in tree.nodes]
+        rows = [{own.places[item] for item in record} for record in records(own)]
+        plain = plain_clusters(rows, range(len(own.items)), k, 2, maker, nodes=nodes)
+        release = maker.anonymize(own, KMAnonymity(k, 2))
+        assert {frozenset(members) for members in release.recoding.members} == plain
+    with pytest.raises(BadInputError, match="loss=tree needs a tree of items"):
+        maker.anonymize(own.with_tree(None), KMAnonymity(2, 2))
+
+
+def test_a_given_tree_keeps_its_nodes_apart_by_default_and_is_ignored_by_name():
+    """Sets priced by size mix two kinds of items; sets priced by the tree do so only where nothing else is left."""
+    draw = np.random.default_rng(6)
+    items = [f"{kind}{n:02d}" for kind in "ab" for n in range(20)]
+    rows = [[items[i] for i in {int(40 * draw.random() ** 2) for _ in range(3)}] for _ in range(400)]
+    own = baskets_of([*rows, *([item] for item in items)], tree([["as", *items[:20]], ["bs", *items[20:]]]))
+
+    def mixing(release):
+        parts = [[own.items[code] for code in members] for members in release.recoding.members if len(members) > 1]
+        return sum(len({item[0] for item in part}) > 1 for part in parts) / len(parts)
+
+    default = anonymize_baskets(own, "km-anonymity k=5 m=2")
+    assert default.maker == "coat order=ascending visit=once loss=tree" and mixing(default) < 0.1
+    assert mixing(anonymize_baskets(own, "km-anonymity k=5 m=2", "coat order=ascending visit=once loss=size")) > 0.3
+    plain = own.with_tree(None)
+    assert anonymize_baskets(plain, "km-anonymity k=5 m=2").maker == "coat order=ascending visit=once loss=size"
+
+
 class Owned(NamedTuple):
     """What items are worth, and how many may be left out."""
 

@@ -223,7 +223,7 @@ def test_generalizing_keeps_what_suppressing_would_leave_out():
     release = anonymize_baskets(own, "rho-uncertainty rho=0.5 m=1 sensitive=s")
     assert (
         release.recoding.labels == ("{a, b}", "c", "s")
-        and usual_maker(basket_requirement("k-anonymity k=2")) != "td-control"
+        and usual_maker(basket_requirement("k-anonymity k=2"), True) != "td-control"
     )
     assert anonymize_baskets(
         own, "rho-uncertainty rho=0.5 m=1 sensitive=s", "suppress-control", None, ALL

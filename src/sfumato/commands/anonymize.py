@@ -181,8 +181,7 @@ def _mixed(
     from sfumato.publish.mixed.single import single_mixed
     from sfumato.publish.single import Clock
     from sfumato.tradeoff.study.explorable import files_of
-    from sfumato.transactions import DEFAULT_MAKER
-    from sfumato.transactions.anonymizers.registry import basket_anonymizer
+    from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER, TREE_MAKER, basket_anonymizer
     from sfumato.transactions.policy import SuppressionLimit, suppression_limit, utility_constraints
 
     clock = Clock()
@@ -197,7 +196,7 @@ def _mixed(
     made = MixedRecipe(
         anonymizer(USUAL if recipe.maker is None else recipe.maker),
         mixed_requirement(" & ".join(recipe.require)),
-        basket_anonymizer(DEFAULT_MAKER if recipe.items_with is None else recipe.items_with),
+        basket_anonymizer(recipe.items_with or (DEFAULT_MAKER if baskets.tree is None else TREE_MAKER)),
         merging(NoMerging.name if recipe.merging is None else recipe.merging),
         recipe.suppress,
         None if recipe.utility is None else utility_constraints(recipe.utility),
@@ -234,7 +233,7 @@ def _baskets(
     if len(recipe.require) != 1:
         raise BadInputError('baskets need one requirement: --require "km-anonymity k=5 m=2", for example')
     wanted = basket_requirement(recipe.require[0])
-    maker = basket_anonymizer(usual_maker(wanted) if recipe.maker is None else recipe.maker)
+    maker = basket_anonymizer(usual_maker(wanted, declared.tree is not None) if recipe.maker is None else recipe.maker)
     utility = None if recipe.utility is None else utility_constraints(recipe.utility)
     target.check([*declared.files, *map(Path, files_of(maker, wanted, utility))])
     announce_first_run()

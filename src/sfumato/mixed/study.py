@@ -30,7 +30,7 @@ from sfumato.tradeoff.study.explorable import Opened, Settings
 from sfumato.tradeoff.study.grids import CandidateGrid, GridStudy
 from sfumato.tradeoff.study.study import TABLE_FACTS, table_declaration, table_entries
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer
-from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER, candidate_maker
+from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER, TREE_MAKER, candidate_maker
 from sfumato.transactions.policy import (
     SuppressionLimit,
     UtilityConstraints,
@@ -254,7 +254,8 @@ def usual_study(name: str, declared: MixedDeclaration, ks: Iterable[int], m: int
     Items are also published without quasi-identifiers: then sets of items have the whole table to themselves.
     """
     asked = tuple(mixed_requirement(f"k-km-anonymity k={k} m={m}") for k in ks)
-    makers = tuple(map(candidate_maker, (DEFAULT_MAKER, "aa")))
+    best = DEFAULT_MAKER if declared.items.tree is None else TREE_MAKER
+    makers = tuple(map(candidate_maker, (best, "aa")))
     merged = (NoMerging(), merging("rt-merge bound=0.3"))
     limit = (suppression_limit("suppression share=0.05 of=occurrences"),)
     grid = MixedGrid(item_anonymizers=makers, merging=merged, requirements=asked, limits=limit)

@@ -14,7 +14,7 @@ from typing import Any
 
 from sfumato.release.maker import Dial, size_dial
 from sfumato.tradeoff.search.families import Family, Proposals
-from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER, candidate_maker
+from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER, TREE_MAKER, candidate_maker
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.policy import BasketRequirement, CompleteKAnonymity, KMAnonymity, SuppressionLimit
 from sfumato.transactions.study import ENDS, BasketCandidate, BasketStudy
@@ -49,7 +49,7 @@ def basket_proposals(study: BasketStudy, baskets: Baskets) -> Proposals:
     candidates = [replace(one, warm=()) for one in study.candidates if not one.anonymizer.baseline]
     families = [
         Family(one, dial, (0,))
-        for one in (*candidates, *_offered(study, candidates))
+        for one in (*candidates, *_offered(study, candidates, baskets))
         for dial in _dials(one.requirement, baskets)
     ]
     return Proposals(tuple(ENDS.candidates), tuple({family.key: family for family in families}.values()))
@@ -63,13 +63,14 @@ def _dials(requirement: BasketRequirement, baskets: Baskets) -> list[Dial]:
     return [*([] if sizes is None else [sizes]), *shares]
 
 
-def _offered(study: BasketStudy, candidates: list[BasketCandidate]) -> Iterator[BasketCandidate]:
+def _offered(study: BasketStudy, candidates: list[BasketCandidate], baskets: Baskets) -> Iterator[BasketCandidate]:
     """List an example of every maker with what it serves, in the utility constraints and limits of the study."""
     policies: Any = dict.fromkeys((one.utility, one.limit) for one in candidates) or [(None, SuppressionLimit())]
     asked = {one.requirement.m for one in candidates if isinstance(one.requirement, KMAnonymity)}
     promises = [KMAnonymity(2, m) for m in sorted({1, study.scales.known, *asked}, reverse=True)]
     named = dict.fromkeys(one.requirement for one in candidates if one.requirement.names_items)
-    for maker in map(candidate_maker, OFFERED):
+    by_tree = [] if baskets.tree is None else [TREE_MAKER]
+    for maker in map(candidate_maker, [*OFFERED, *by_tree]):
         for utility, limit in policies:
             if maker.name == "upcta" if utility is None else not maker.keeps_utility_constraints:
                 continue  # without utility constraints upcta is pcta

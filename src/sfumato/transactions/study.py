@@ -22,7 +22,7 @@ from sfumato.tradeoff.search.families import Proposals
 from sfumato.tradeoff.study.explorable import Opened, Settings
 from sfumato.tradeoff.study.grids import CandidateGrid, GridStudy
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer, Task
-from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER, candidate_maker, gone_on
+from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER, TREE_MAKER, candidate_maker, gone_on
 from sfumato.transactions.anonymizers.set_based import SetBased
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.details import basket_details, item_changes
@@ -341,11 +341,12 @@ def first_study(
 ) -> BasketStudy:
     """Return a first study of baskets: the usual one with the default anonymizer and a suppression limit.
 
-    With a tree of items the default anonymizer also generalizes within the largest nodes below the root.
+    With a tree of items the default anonymizer also prices sets by the tree, and generalizes within its largest nodes.
     """
     usual = usual_study(name, declared, ks, m, fitting_queries(baskets))
     best, asked = candidate_maker(DEFAULT_MAKER), usual.grids[0].requirements
-    grids = [replace(usual.grids[0], anonymizers=(best, *usual.grids[0].anonymizers), limits=(ALLOWED,))]
+    by_tree = () if baskets.tree is None else (candidate_maker(TREE_MAKER),)
+    grids = [replace(usual.grids[0], anonymizers=(best, *by_tree, *usual.grids[0].anonymizers), limits=(ALLOWED,))]
     if baskets.tree is not None and baskets.tree.height > 1:
         within = UtilityConstraints(level=baskets.tree.height - 1)
         grids.append(BasketGrid((best,), asked, (within,), (ALLOWED,)))

@@ -155,6 +155,11 @@ class Hierarchy(Quiet):
         return table
 
     @cached_property
+    def node_widths(self) -> NDArray[np.int64]:
+        """For every level and leaf, how many leaves the node above that leaf has: an array (levels, leaves)."""
+        return np.stack([np.bincount(nodes)[nodes] for nodes in self.ancestors])
+
+    @cached_property
     def nodes(self) -> dict[tuple[int, int], str]:
         """Every node once: its interval of leaf codes and its label."""
         labels: dict[tuple[int, int], str] = {}

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import Codes, Counts, Numbers
 from sfumato.kernels import kernel
-from sfumato.table import weighted_counts
-from sfumato.transactions.baskets import Baskets, rows_once
+from sfumato.table import Hierarchy, weighted_counts
+from sfumato.transactions.baskets import Baskets, leaf_codes, rows_once
 from sfumato.transactions.measures.set_walk import holders
 
 NONE = -1
@@ -61,6 +61,15 @@ class Clusters(NamedTuple):
     room: Numbers
     """How much may still be left out (one number)."""
 
+    low: Codes
+    high: Codes
+    """For every slot the first and the last leaf of its items in their tree."""
+
+    above: NDArray[np.int32]
+    widths: Counts
+    """The tree by which parts are priced: for every level and leaf its node, and how many leaves that has. Empty where
+    no tree is used."""
+
     block: Codes
     """For every slot the block of items within which it may be merged."""
 
@@ -92,10 +101,18 @@ class Owner(NamedTuple):
 
 
 def clusters_of(
-    baskets: Baskets, blocks: Codes, start: NDArray[np.integer] | None = None, owner: Owner | None = None
+    baskets: Baskets,
+    blocks: Codes,
+    start: NDArray[np.integer] | None = None,
+    owner: Owner | None = None,
+    tree: Hierarchy | None = None,
 ) -> Clusters:
-    """Begin with every item alone, or with the clusters of `start` (equal keys; a negative key is suppressed)."""
+    """Begin with every item alone, or with the clusters of `start` (equal keys; a negative key is suppressed).
+
+    `tree` is that of the items, where parts are priced by it.
+    """
     items = len(baskets.items)
+    leaf = np.zeros(items, np.int32) if tree is None else leaf_codes(tree, baskets.items)
     slot = np.arange(items, dtype=np.int32)
     if start is not None:
         _, least, group = np.unique(start, return_index=True, return_inverse=True)
@@ -134,6 +151,10 @@ def clusters_of(
         penalties=by_slot(owner.penalties * baskets.supports),
         shares=by_slot(owner.shares),
         room=np.array([owner.room - float(owner.shares[~kept].sum())]),
+        low=_by_slot(np.minimum, slot, leaf),
+        high=_by_slot(np.maximum, slot, leaf),
+        above=np.zeros((0, 1), np.int32) if tree is None else tree.ancestors,
+        widths=np.zeros((0, 1), np.int64) if tree is None else tree.node_widths,
         block=np.asarray(blocks, np.int32).copy(),
         alive=alive,
         place=place,
@@ -144,6 +165,14 @@ def clusters_of(
         touched=np.empty(items, np.int32),
         facts=np.array([len(used), 0, 0, 0], np.int64),
     )
+
+
+def _by_slot(better: np.ufunc, slot: Codes, leaf: Codes) -> Codes:
+    """Return for every slot the least, or the largest, leaf of its items."""
+    best, kept = leaf.copy(), slot >= 0
+    best[slot[kept]] = leaf[kept]
+    better.at(best, slot[kept], leaf[kept])
+    return best
 
 
 def _linked(slot: Codes) -> tuple[Codes, Codes, Codes]:
@@ -244,6 +273,8 @@ def merge(state: Clusters, a: int, b: int) -> int:
     state.following[state.tail[kept]] = state.head[gone]
     state.tail[kept] = state.tail[gone]
     state.first[kept] = min(state.first[kept], state.first[gone])
+    state.low[kept] = min(state.low[kept], state.low[gone])
+    state.high[kept] = max(state.high[kept], state.high[gone])
     state.sizes[kept] += state.sizes[gone]
     state.worth[kept] += state.worth[gone]
     state.penalties[kept] += state.penalties[gone]

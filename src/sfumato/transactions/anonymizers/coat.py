@@ -14,7 +14,7 @@ in most of our measurements (docs/transactions.md).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from sfumato.transactions.anonymizers.set_based import Merged, Order, Price, SetBased, Visit
@@ -34,6 +34,8 @@ class COAT(SetBased):
 
     def in_words(self) -> str:
         """Name it to people; what is usual for a map by what it does."""
+        if self == replace(RAREST_FIRST, loss="tree"):
+            return "COAT (rarest first, by the tree)"
         return "COAT (rarest first)" if self == RAREST_FIRST else super().in_words()
 
 

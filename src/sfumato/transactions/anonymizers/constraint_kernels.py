@@ -52,6 +52,19 @@ def size_prices(most: int, by_size: bool) -> NDArray[np.float64]:
 
 
 @kernel
+def part_price(state: Clusters, a: int, b: int, size: int, prices: NDArray[np.float64]) -> float:
+    """Return log2 of what utility loss has for one part of two clusters: for its size, or for its node in the tree.
+
+    Where parts are priced by the tree, that is the number of leaves of the smallest node that has all of its items.
+    """
+    low, high = min(state.low[a], state.low[b]), max(state.high[a], state.high[b])
+    for level in range(len(state.above)):
+        if state.above[level, low] == state.above[level, high]:
+            return np.log2(float(state.widths[level, low]))
+    return prices[size]
+
+
+@kernel
 def cheapest_partner(state: Clusters, seed: int, prices: NDArray[np.float64]) -> tuple[int, float, int]:
     """Find the cluster of the same block whose union with `seed` loses least: slot (or NONE), price, union's support.
 
@@ -66,7 +79,9 @@ def cheapest_partner(state: Clusters, seed: int, prices: NDArray[np.float64]) ->
         if other == seed or state.block[other] != state.block[seed]:
             continue
         size = state.sizes[seed] + state.sizes[other]
-        of_part = prices[size] + np.log2((state.worth[seed] + state.worth[other]) / size)
+        of_part = part_price(state, seed, other, size, prices) + np.log2(
+            (state.worth[seed] + state.worth[other]) / size
+        )
         if of_part + floor > lowest + SAME:
             continue
         union = state.supports[seed] + state.supports[other] - state.tally[other]
@@ -115,8 +130,10 @@ def is_better_left_out(state: Clusters, seed: int, partner: int, cost: float, pr
     if state.shares[seed] > state.room[0] + SAME:
         return False
     size = state.sizes[partner]
-    before = prices[size] + np.log2(state.worth[partner] / size * max(state.supports[partner], 1))
-    whole = prices[len(prices) - 1]
+    before = part_price(state, partner, partner, size, prices) + np.log2(
+        state.worth[partner] / size * max(state.supports[partner], 1)
+    )
+    whole = np.log2(float(state.widths[-1, 0])) if len(state.widths) else prices[len(prices) - 1]
     return state.penalties[seed] < 2.0 ** (cost - whole) - 2.0 ** (before - whole)
 
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import Codes, Counts
 from sfumato.configuration import Option
+from sfumato.errors import BadInputError
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer, Task, check_enough_records
 from sfumato.transactions.anonymizers.clusters import ALIVE, NONE, Clusters, Owner, clusters_of
 from sfumato.transactions.anonymizers.constraint_kernels import present_supports, serve_pairs, serve_sets, size_prices
@@ -48,8 +49,11 @@ Visit = Annotated[
     ),
 ]
 Price = Annotated[
-    Literal["subsets", "size"],
-    Option("How a merge is priced: support times number of `subsets` of the new part (UL), or times its `size`."),
+    Literal["subsets", "size", "tree"],
+    Option(
+        "How a merge is priced: support times number of `subsets` of the new part (UL), times its `size`, or times the "
+        "leaves of the smallest node of the item `tree` that has all of it."
+    ),
 ]
 Weights = Annotated[
     str | None,
@@ -87,9 +91,17 @@ class SetBased(BasketAnonymizer):
 
     def choices(self, items: int) -> Choices:
         """Return the choices as kernels read them."""
-        prices = size_prices(items, self.loss == "size")
+        prices = size_prices(items, self.loss != "subsets")
         served = self.visit == "stay", self.visit == "round"
         return self.order == "ascending", self.seed == "any", self.weights is not None, *served, prices
+
+    def check_task(self, task: Task) -> None:
+        """Refuse also prices by a tree where there is none."""
+        super().check_task(task)
+        if self.loss == "tree" and task.baskets.tree is None:
+            raise BadInputError(
+                f"{self}: loss=tree needs a tree of items, and there is none; give one, or say loss=size"
+            )
 
     def release(self, task: Task) -> BasketRelease:
         """Merge clusters until every constraint holds."""
@@ -98,7 +110,8 @@ class SetBased(BasketAnonymizer):
     def released_from(self, task: Task, start: NDArray[np.integer] | None) -> BasketRelease:
         """Make the release beginning with given clusters (`sweep` hands on those of a smaller k)."""
         check_enough_records(task, may_suppress=True)
-        state = clusters_of(task.baskets, task.blocks, start, self._owner(task))
+        tree = task.baskets.tree if self.loss == "tree" else None
+        state = clusters_of(task.baskets, task.blocks, start, self._owner(task), tree)
         if isinstance(task.requirement, KMAnonymity):
             serve_all_sets(state, task.requirement, self.choices(len(state.slot)))
         else:
