@@ -209,3 +209,18 @@ def test_a_table_that_allows_nodes_alone_refuses_tight_ranges():
 def test_the_old_names_are_refused_with_the_new_one(old):
     with pytest.raises(BadInputError, match="ranges"):
         sfumato.anonymizer(f"mondrian {old}")
+
+
+@tries(12)
+@given(
+    ages=st.lists(st.integers(0, 99), min_size=8, max_size=30), maker=st.sampled_from(["mondrian", "mondrian cut=loss"])
+)
+def test_rounded_ranges_of_a_table_with_persons_do_not_overlap(ages, maker):
+    people = {"person": [f"P{place // 2}" for place in range(len(ages))], "age": list(map(str, ages))}
+    hierarchies = {"age": numeric(0, 99, intervals=[5, 10, 50])}
+    table = sfumato.read(pyarrow.table(people), quasi=["age"], person="person", hierarchies=hierarchies)
+    release = sfumato.anonymize(table, "k-anonymity k=2", maker)
+    texts = {str(row["age"]) for row in release.to_arrow().to_pylist()}
+    spans = sorted((0, 99) if text == "*" else number_ends(text) for text in texts)
+    assert all(one[1] < other[0] for one, other in zip(spans, spans[1:], strict=False))
+    assert all(on_bands("age", text) for text in texts)

@@ -279,6 +279,13 @@ def test_settings_of_a_table_are_checked_beside_their_field(client: TestClient, 
     sent(client, f"{API}/table", {"household": UGLY[1], "na": ["=1+1", ""], "weights": {UGLY[0]: 2, UGLY[5]: 1}})
     table = tomllib.loads(ugly.read_text())["table"]
     assert table["household"] == UGLY[1] and table["na"] == ["=1+1"] and table["weights"] == {UGLY[0]: 2}
+    assert sent(client, f"{API}/table", {"person": UGLY[0]}, 422)["field"] == "person"
+    sent(client, f"{API}/table", {"household": "", "person": UGLY[1]})
+    study = tomllib.loads(ugly.read_text())
+    assert study["table"]["person"] == UGLY[1] and "household" not in study["table"] and study["axes"] == ["k", "loss"]
+    sent(client, f"{API}/table", {"person": "", "one_record_per_person": True})
+    table = tomllib.loads(ugly.read_text())["table"]
+    assert table["one_record_per_person"] and "person" not in table
     sent(client, f"{API}/roles", {"column": UGLY[0], "role": "none"})
     assert "weights" not in ugly.read_text().split("[table.weights]")[0]
 

@@ -31,7 +31,7 @@ from sfumato.errors import BadInputError
 from sfumato.phrases import counted
 from sfumato.table.budget import BudgetedColumn, coarsened, usual_most_cells
 from sfumato.table.cells import Cells, CountedValues, Quasi, counted_leaves, sorted_cells
-from sfumato.table.coarse_reading import is_built, prefix_hierarchy, rule_for
+from sfumato.table.coarse_reading import MANY_RECORDS, is_built, prefix_hierarchy, rule_for
 from sfumato.table.hierarchies.automatic import FEW, MOST_CATEGORIES, automatic, looks_like_dates, looks_numeric
 from sfumato.table.hierarchies.categories import flat
 from sfumato.table.hierarchies.declared import Declared, Filed, declared, place_of, read_hierarchies
@@ -697,14 +697,27 @@ def _notices(engine: Engine, roles: Roles, given: Mapping[str, Declared]) -> lis
         notices.append(
             f"columns without a role are not published: {', '.join(map(repr, unlisted))} (--neutral keeps a column)"
         )
-    different = engine.all_different(roles.neutral)
+    named = roles.naming_persons if roles.unit == "records" else ()
+    different = engine.all_different([*roles.neutral, *named])
     for name in roles.neutral:
         if engine.row_count > 100 and name in different:
             notices.append(
                 f"neutral column {name!r} is different in every record and is published as it is: "
                 "if it names persons or says something of them, use --identifier"
             )
-    return notices
+    return notices + [_repeated(engine, name) for name in named if name not in different]
+
+
+def _repeated(engine: Engine, name: str) -> str:
+    """Say that an identifier does not name single records; of many records not how many values are repeated."""
+    what = "some values stand in several records"
+    if engine.row_count <= MANY_RECORDS:
+        distinct = engine.distinct(name)
+        what = f"{(distinct.counts > 1).sum():,} of {len(distinct.values):,} values stand in several records"
+    return (
+        f"identifier {name!r}: {what}; where such a value is one person, fewer persons may share a group than k says, "
+        "for k counts records"
+    )
 
 
 def _value_notices(name: str, sensitive: bool, given: Declared | None, distinct: DistinctValues) -> list[str]:

@@ -23,7 +23,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.anonymizer import RANGES_MEANING, RANGES_WORDS, Anonymizer, infeasible, loss_of
+from sfumato.anonymizers.anonymizer import RANGES_MEANING, RANGES_WORDS, Anonymizer, infeasible, loss_of, published
 from sfumato.anonymizers.mondrian.cut_kernels import (
     CutProblem,
     Groups,
@@ -54,7 +54,7 @@ from sfumato.release import Form, Release, bucketization, generalization
 from sfumato.requirements import Requirement
 from sfumato.requirements import requirement as read_requirement
 from sfumato.requirements.predicates import group_admitted
-from sfumato.table import Assignment, Table
+from sfumato.table import Assignment, Cells, Table
 
 
 @dataclass(frozen=True)
@@ -148,6 +148,8 @@ class Mondrian(Anonymizer):
         cells = table.cells
         scoring, rounded = self._scoring(table), self.ranges_of(table) == "rounded"
         problem = problem_of(cells, requirement, self._stop, self.height, self.spread, rounded)
+        if rounded and cells.persons is not None:
+            problem = problem._replace(codes=_band_starts(cells))
         relaxed = self.mode == "relaxed"
         state = drawing_state(self.seed)
         everything = np.arange(cells.size)
@@ -249,9 +251,21 @@ class Mondrian(Anonymizer):
         if form == "bucketization":
             return bucketization(table, assignment, groups.size)
         lo, hi, region_lo, region_hi = np.split(groups.boxes, 4, axis=1)
+        if self.ranges_of(table) == "rounded" and table.cells.persons is not None:
+            return published(table, assignment, groups.size, form, "rounded")
         if self.ranges == "region":
             return generalization(table, assignment, region_lo, region_hi, ranges="tight")
         return generalization(table, assignment, lo, hi, ranges=self.ranges_of(table))
+
+
+def _band_starts(cells: Cells) -> Codes:
+    """Return the codes of cells with the first leaf of its band in place of every number and date.
+
+    Cuts of these lie between bands, so rounded ranges do not overlap. Where persons are counted, an audit can then tell
+    to which group each record of the original belongs.
+    """
+    codes = [quasi.hierarchy.bands[0][cells.codes[:, a]] for a, quasi in enumerate(cells.quasi)]
+    return np.ascontiguousarray(np.stack(codes, axis=1))
 
 
 def _not_even_together(requirement: Requirement, table: Table, budget: int) -> InfeasibleError:

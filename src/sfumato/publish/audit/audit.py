@@ -34,13 +34,18 @@ from sfumato.evidence.decision import AuditFindings, Failure, failures
 from sfumato.evidence.matching import Matching, misses_a_value
 from sfumato.evidence.notation import Notation
 from sfumato.evidence.profile import Profile, baseline, size_measures, suppression_measures, worst_of
-from sfumato.measures import MEASURES
 from sfumato.publish.audit.carried import carried_values
 from sfumato.publish.audit.households import Together, together
 from sfumato.publish.audit.intersection import Intersection, Seen, intersect
 from sfumato.publish.audit.losses import losses, observed_hierarchy, unreadable
 from sfumato.publish.audit.notices import empty_notices, missing_notices, notices_of, star_notices
-from sfumato.publish.audit.persons import PersonAudit, evidence_of_original, evidence_of_rows, judged_by_persons
+from sfumato.publish.audit.persons import (
+    OF_RECORDS,
+    PersonAudit,
+    evidence_of_original,
+    evidence_of_rows,
+    judged_by_persons,
+)
 from sfumato.publish.audit.question import (
     AuditQuestion,
     Missing,
@@ -439,7 +444,7 @@ def _by_persons(answer: Audit, asked: AuditQuestion, given: Mapping[str, Hierarc
     whose = original.number([person])[1]
     table = {name: (original.columns[name], whose, original.counts) for name in asked.sensitive}
     persons, failed = judged_by_persons(person, found, wanted, asked.sensitive, called, table, given)
-    kept = {name: value for name, value in answer.measures.items() if MEASURES[name].kind == "utility"}
+    kept = {name: value for name, value in answer.measures.items() if name in OF_RECORDS}
     return replace(
         answer,
         measures={**persons.measures(), **kept},

@@ -31,6 +31,16 @@ from sfumato.quiet import Quiet
 from sfumato.requirements import KAnonymity, LDiversity, Requirement
 from sfumato.table import Hierarchy
 
+OF_RECORDS = (
+    "average_group",
+    "discernibility",
+    "generalization_loss",
+    "loss",
+    "suppressed",
+    "suppression_loss",
+)
+"""Measures of utility, which count records whatever risks count."""
+
 Calling = Callable[[str, TextColumn], TextColumn]
 """Calls the values of a sensitive column by the labels of their leaves."""
 

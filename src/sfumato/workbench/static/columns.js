@@ -28,6 +28,8 @@ onPage(() => {
     const weights = Object.fromEntries([...form.querySelectorAll("[data-weight]")].map((each) => [each.dataset.weight, each.value === "" ? 1 : Number(each.value)]));
     const body = {
       household: form.household?.value ?? null,
+      person: form.person?.value ?? null,
+      one_record_per_person: form.one_record_per_person ? form.one_record_per_person.value === "yes" : null,
       missing: form.missing.value,
       na: form.na.value.split("\n").filter((line) => line !== ""),
       weights,

@@ -64,6 +64,12 @@ class Role:
 class TableSettings:
     """What is said of a table besides roles; what is left out stays as it is."""
 
+    person: Annotated[str | None, Option("The column that says whose record it is; empty: none.", takes="column")] = (
+        None
+    )
+    one_record_per_person: Annotated[bool | None, Option("Whether every record is declared to be another person.")] = (
+        None
+    )
     household: Annotated[
         str | None, Option("The column that says who lives together; empty: none.", takes="column")
     ] = None
@@ -149,6 +155,8 @@ def shown_columns(project: Project, plainly: bool = False) -> dict[str, Any]:
         "owner": None if both is None else both.items.id,
         "counts": count,
         "records": records,
+        "person": table.person,
+        "one_record_per_person": table.one_record_per_person,
         "household": table.household,
         "missing": table.missing,
         "na": list(table.na),
@@ -225,8 +233,9 @@ def give_role(call: Call) -> dict[str, Any]:
         section: Any = document["table"]
         for role, names in after.items():
             _set_names(section, role, names)
-        if section.get("household") == wanted.column and wanted.role not in ("identifier", UNPUBLISHED):
-            del section["household"]
+        for hidden in ("household", "person"):
+            if section.get(hidden) == wanted.column and wanted.role not in ("identifier", UNPUBLISHED):
+                del section[hidden]
         if wanted.role != "quasi" and wanted.column in section.get("weights", {}):
             del section["weights"][wanted.column]
         if wanted.role == ITEMS:
@@ -286,7 +295,8 @@ def settle(call: Call) -> dict[str, Any]:
         names = list(rows.columns)
     _check_settings(wanted, table, names, mixed(project) is not None)
     said = _said(wanted)
-    _try(table, said)
+    tried = _try(table, said)
+    others = None if tried.person == table.person else remade(project, tried)
 
     def edit(document: tomlkit.TOMLDocument) -> None:
         section: Any = document["table"]
@@ -295,13 +305,22 @@ def settle(call: Call) -> dict[str, Any]:
                 section[name] = value
             elif name in section:
                 del section[name]
+        if others is not None:
+            put_parts(document, {"axes": others["axes"], "candidates": others["candidates"]}, whole_scales=False)
 
-    return changed(project, wanted.version, t("columns.changed_settings"), edit)
+    answer = changed(project, wanted.version, t("columns.changed_settings"), edit)
+    if others is not None:
+        mark_made(project)
+    return answer
 
 
 def _said(wanted: TableSettings) -> dict[str, Any]:
     """List what is said anew, as it stands in a study; None: nothing is said of it any more."""
     said: dict[str, Any] = {}
+    if wanted.person is not None:
+        said["person"] = wanted.person or None
+    if wanted.one_record_per_person is not None:
+        said["one_record_per_person"] = wanted.one_record_per_person or None
     if wanted.household is not None:
         said["household"] = wanted.household or None
     if wanted.missing is not None:
@@ -313,25 +332,29 @@ def _said(wanted: TableSettings) -> dict[str, Any]:
     return said | {name: None if value in ("", []) else value for name, value in (wanted.reading or {}).items()}
 
 
-def _try(table: TableDeclaration, said: Mapping[str, Any]) -> None:
-    """Raise unless the table can be read so, and still has the columns that have roles."""
+def _try(table: TableDeclaration, said: Mapping[str, Any]) -> TableDeclaration:
+    """Return the table with what is said; raise unless it can be read so, and has the columns that have roles."""
     usual = TableDeclaration(table.source)
     given: dict[str, Any] = {name: getattr(usual, name) if value is None else value for name, value in said.items()}
     try:
         tried = replace(table, **given)
         with rows_of(tried) as rows:
             check_columns(rows, tried.roles)
+        return tried
     except BadInputError as error:
-        raise FieldError(named_first(str(error), (*READ_AS["table"], "household", "missing")), str(error)) from None
+        raise FieldError(
+            named_first(str(error), (*READ_AS["table"], "person", "household", "missing")), str(error)
+        ) from None
 
 
 def _check_settings(wanted: TableSettings, table: TableDeclaration, names: list[str], beside_items: bool) -> None:
-    if wanted.household and beside_items:
-        raise FieldError("household", t("columns.household_beside"))
-    if wanted.household and wanted.household not in names:
-        raise FieldError("household", t("columns.no_column", column=wanted.household))
-    if wanted.household in (*table.roles.quasi, *table.roles.sensitive, *table.roles.neutral):
-        raise FieldError("household", t("columns.household_has_role", column=wanted.household))
+    for field, column in (("household", wanted.household), ("person", wanted.person)):
+        if column and beside_items:
+            raise FieldError(field, t(f"columns.{field}_beside"))
+        if column and column not in names:
+            raise FieldError(field, t("columns.no_column", column=column))
+        if column in (*table.roles.quasi, *table.roles.sensitive, *table.roles.neutral):
+            raise FieldError(field, t(f"columns.{field}_has_role", column=column))
     for name, value in (wanted.weights or {}).items():
         if name not in table.roles.quasi:
             raise FieldError(f"weight {name}", t("columns.weight_of_quasi", column=name))

@@ -57,8 +57,16 @@ class Wishes:
     known: int = 2
 
 
+BY_PERSONS = ("k", "loss")
+"""The axes of a study that counts persons."""
+
+
 def parts_for(study: Study, table: Table, wishes: Wishes) -> dict[str, Any]:
     """Return the parts of a study that the wishes make: axes, scales and candidates, as they stand in a file."""
+    if table.cells.persons is not None:  # by persons only sizes are required and measured
+        sizes = Requirements(table.cells.persons.number, ()).all(SIZES[wishes.recipient])
+        blocks = [_block(("mondrian", _full_domain(table)), sizes, (0.0, 0.05)), {"anonymizers": list(ENDS)}]
+        return {"axes": list(BY_PERSONS), "scales": {}, "candidates": blocks}
     if wishes.purpose == "everything":
         content = tomlkit.parse(with_preset(study, "everything").to_toml()).unwrap()
         return {"axes": content["axes"], "scales": {}, "candidates": content["candidates"]}
@@ -201,7 +209,9 @@ def _parts(study: Any, declared: TableDeclaration, table: Table, wishes: Wishes)
     """Return the parts that wishes make of a study whose columns are those of this table."""
     if isinstance(study, MixedStudy):
         return mixed_parts_for(study, table, wishes)
-    return parts_for(replace(of_table_study(study), table=declared), table, wishes)
+    own = of_table_study(study)
+    axes = own.axes if declared.person is None else BY_PERSONS
+    return parts_for(replace(own, table=declared, axes=axes), table, wishes)
 
 
 def _digest(document: Any) -> str:
