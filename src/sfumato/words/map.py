@@ -144,7 +144,7 @@ def _of_columns(map_: Map, frontier: Sequence[Point]) -> Iterator[str]:
         for point in frontier
         if point.by_sensitive
     }
-    if not rows:
+    if not any(rows.values()):
         return
     wide = {name: max(len(name), ONE_COLUMN) for name in subject.sensitive}
     yield "\nHow often a guess about each sensitive column is right, on average and in the worst group:\n"
