@@ -619,7 +619,7 @@ PRINTING = {
     "init": ["t.csv", "--to", "new.toml"],
     "check": ["t.csv", *ROLES],
     "hierarchy": ["t.csv", "age"],
-    "policy": ["t.csv", "--baskets", "--rare", "2", "--to", "known.txt"],
+    "policy": ["t.csv", "--baskets", "--lines", "--rare", "2", "--to", "known.txt"],
     "explore": ["study.toml", "--out", "map"],
     "ask": ["map", "k"],
     "choose": ["map"],

@@ -252,7 +252,7 @@ def test_values_that_are_required_need_every_person_in_one_group():
     roles = {"quasi": ["year", "school"], "sensitive": ["wage"], "person": "nr"}
     table = sfumato.read(arrow(panel(12, 4)), **roles)
     with pytest.raises(InfeasibleError, match="persons have records in several groups"):
-        sfumato.anonymize(table, "k-anonymity k=2 & l-diversity l=2 variant=distinct")
+        sfumato.anonymize(table, "k-anonymity k=2 & l-diversity l=2 variant=distinct", "mondrian ranges=tight")
     rows = visits(12, 4)
     release = sfumato.anonymize(
         read(rows, quasi=["age"], sensitive=["illness"], person="patient"),

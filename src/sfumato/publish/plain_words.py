@@ -131,8 +131,8 @@ TABLES: Mapping[Unit, str] = {
 
 
 def _unit(certificate: Mapping[str, Any]) -> Unit:
-    """Return what was counted."""
-    unit: Unit = certificate["promise"]["counted"]["unit"]
+    """Return what was counted; of records in place of records, records."""
+    unit: Unit = certificate["promise"].get("counted", {}).get("unit", "records")
     return unit
 
 
