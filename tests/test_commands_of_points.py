@@ -37,6 +37,8 @@ DECLARATIONS = {
     "neutral": {"neutral": ("note", "other")},
     "identifier": {"identifier": ("who",)},
     "household": {"household": "home"},
+    "person": {"person": "home"},
+    "one_record_per_person": {"identifier": ("home",), "one_record_per_person": True},
     "hierarchies": {"quasi": ("age", "zip, code"), "hierarchies": "h", "na": ("n.a.",)},
     "hierarchy": {
         "quasi": ("age", "zip, code"),
@@ -50,6 +52,7 @@ DECLARATIONS = {
     "encoding": {"encoding": "latin-1"},
     "sheet": {"source": "t.xlsx", "sheet": "two"},
     "header": {"header": False, "columns": NAMES},
+    "header_row": {"source": "titled.csv", "header_row": 2},
     "columns": {"columns": tuple("years" if name == "age" else name for name in NAMES), "quasi": ("years",)},
     "decimal_comma": {"decimal_comma": ("age",)},
     "decimal_point": {"decimal_point": ("age",)},
@@ -88,6 +91,7 @@ BASKETS = {
     "encoding": {"encoding": "latin-1"},
     "memory": {"memory": "1GB"},
     "spill": {"spill": "h"},
+    "lines": {"lines": True},
 }
 BASKET_CANDIDATES = {
     "anonymizer": {"anonymizers": ["pcta", "aa"]},
@@ -103,6 +107,7 @@ def here(tmp_path, monkeypatch, undrawn):
     text = HEADER + "\n" + "".join(";".join(f'"{cell}"' for cell in row) + "\n" for row in ROWS)
     for name, encoding in (("t.csv", "utf-8"), ("-t.csv", "utf-8"), ("latin.csv", "latin-1")):
         (tmp_path / name).write_text(text, encoding=encoding)
+    (tmp_path / "titled.csv").write_text(f"a title\n{text}", encoding="utf-8")
     book = openpyxl.Workbook()
     for sheet, rows in (("one", [["none"]]), ("two", [NAMES, *ROWS])):
         for row in rows:

@@ -126,7 +126,7 @@ def served(
     thread.start()
     try:
         with patient():
-            yield f"{gate.scheme}://{host}", gate
+            yield f"http://{host}", gate
     finally:
         house.runs.close()
         server.should_exit = True

@@ -252,6 +252,7 @@ def audit(
         given_weights(roles[0], original, weights),
         tuple(apart),
         _included(file, roles, group, earlier) if include_neutral else (),
+        require is not None and any(part.about_sensitive for part in requirement(require).parts),
     )
     asked.check()
     given = given_hierarchies(asked, original, hierarchies)
@@ -604,7 +605,7 @@ def _both(
     texts = canonical(name, counted.columns[name], hierarchy)
     assert attribute.profile is not None and attribute.column is not None
     known = attribute.profile.baseline
-    if asked.gate:
+    if asked.judges_values:
         texts = texts.called(name_alike((*known.values, *texts.texts))[len(known.values) :])
     every = TextColumn(known.values, np.arange(len(known.values), dtype=np.int32))
     compared = baseline(name, every, known.counts, texts.texts, hierarchy)

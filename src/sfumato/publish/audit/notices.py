@@ -80,8 +80,8 @@ def notices_of(
     for name, attribute in attributes.items():
         assert attribute.profile is not None
         notices += _value_notices(attribute.profile.baseline)
-        notices += name_look_alikes(name, attribute.texts, asked.gate)
-        notices += name_unknown_values(name, attribute.profile) if asked.gate else []
+        notices += name_look_alikes(name, attribute.texts, asked.judges_values)
+        notices += name_unknown_values(name, attribute.profile) if asked.judges_values else []
     unknown = [
         name
         for name in asked.file.engine.columns

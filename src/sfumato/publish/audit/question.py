@@ -61,6 +61,9 @@ class AuditQuestion:
     neutral: tuple[str, ...] = ()
     """Further columns that tell groups apart: those that an attacker may know although they were called neutral."""
 
+    judges_values: bool = False
+    """Whether a requirement about sensitive values decides: then values that look alike count as one."""
+
     def check(self) -> None:
         """Raise unless all columns exist and each has one role."""
         if not self.quasi:
@@ -214,7 +217,7 @@ def attribute_of(asked: AuditQuestion, name: str, counted: Counted, hierarchy: H
         original = asked.original.count((name,))
         table, weights = canonical(name, original.columns[name], hierarchy), original.counts
     texts = tuple(dict.fromkeys((*table.texts, *published.texts)))
-    if asked.gate:
+    if asked.judges_values:
         names = dict(zip(texts, name_alike(texts), strict=True))
         table, published = (column.called([names[text] for text in column.texts]) for column in (table, published))
     compared = baseline(name, table, weights, published.texts, hierarchy, asked.original is not None)
