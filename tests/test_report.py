@@ -316,4 +316,4 @@ def test_files_are_whole_and_leave_nothing_beside_them(plain: Map, tmp_path: Pat
     assert sorted(tmp_path.iterdir()) == sorted(written)
     assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(BadInputError, match="cannot be written"):
-        save_map(plain, tmp_path / "nowhere")
+        save_map(plain, tmp_path / "map.png" / "nowhere")
