@@ -128,8 +128,8 @@ def close(measured, expected):
 @pytest.mark.parametrize(
     ("maker", "require", "suppress"),
     [
-        ("mondrian", "k-anonymity k=4", 0),
-        ("mondrian", "k-anonymity k=3 & l-diversity l=2 variant=distinct", 0.1),
+        ("mondrian ranges=tight", "k-anonymity k=4", 0),
+        ("mondrian ranges=tight", "k-anonymity k=3 & l-diversity l=2 variant=distinct", 0.1),
         ("full-domain", "k-anonymity k=4", 0),
         ("full-domain", "k-anonymity k=4", 0.2),
         ("without-quasi", "k-anonymity k=1", 0),
