@@ -81,7 +81,7 @@ def releases(draw, kinds=("generalization", "no sensitive", "bucketization", "re
         return bucketization(table, cells.assigned(group), groups)
     ends = [(cells.codes[group == g].min(axis=0), cells.codes[group == g].max(axis=0)) for g in range(groups)]
     lo, hi = (np.stack(side) for side in zip(*ends, strict=True))
-    return generalization(table, cells.assigned(group), lo, hi, sensitive=kind == "generalization", whole=True)
+    return generalization(table, cells.assigned(group), lo, hi, sensitive=kind == "generalization", ranges=None)
 
 
 def numbers_of(cells):
@@ -165,7 +165,7 @@ def test_one_column_and_a_resample_with_empty_cells_are_measured():
     counts = np.array([2, 0, 0, 3, 3])
     again = Scales(fidelity=Fidelity()).prepare(table).recounted(counts).ready()
     whole = again.table.cells.assigned(np.zeros(5, np.int64))
-    spread = generalization(again.table, whole, np.array([[0]], np.int32), np.array([[8]], np.int32), whole=True)
+    spread = generalization(again.table, whole, np.array([[0]], np.int32), np.array([[8]], np.int32), ranges=None)
     found = again.measure(spread).values
     shares = np.array([2, 0, 0, 0, 3, 0, 0, 0, 3]) / 8
     assert found["marginal_error_1"] == pytest.approx(np.abs(shares - 1 / 9).sum() / 2)

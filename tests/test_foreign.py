@@ -128,8 +128,8 @@ def close(measured, expected):
 @pytest.mark.parametrize(
     ("maker", "require", "suppress"),
     [
-        ("mondrian", "k-anonymity k=4", 0),
-        ("mondrian", "k-anonymity k=3 & l-diversity l=2 variant=distinct", 0.1),
+        ("mondrian ranges=tight", "k-anonymity k=4", 0),
+        ("mondrian ranges=tight", "k-anonymity k=3 & l-diversity l=2 variant=distinct", 0.1),
         ("full-domain", "k-anonymity k=4", 0),
         ("full-domain", "k-anonymity k=4", 0.2),
         ("without-quasi", "k-anonymity k=1", 0),
@@ -171,7 +171,7 @@ def test_overlapping_boxes_have_every_measure_where_rows_are_linked():
     table = read(pa.table(columns), quasi=["age"], sensitive=["illness"], hierarchies={"age": numeric(20, 29)})
     group = np.array([0, 0, 1, 1, 0, 1])
     lo, hi = np.array([[0], [3]], np.int32), np.array([[4], [8]], np.int32)
-    own = generalization(table, Assignment.gathered(row_cells(table), group), lo, hi, whole=True)
+    own = generalization(table, Assignment.gathered(row_cells(table), group), lo, hi, ranges=None)
     shown = [(("20-24", "23-28")[g], ill) for g, (_, ill) in zip(group, rows, strict=True)]
     linked = brought(table, shown, ("age", "illness"), aligned="yes")
     alone = brought(table, shown, ("age", "illness"))
