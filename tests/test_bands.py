@@ -224,3 +224,17 @@ def test_rounded_ranges_of_a_table_with_persons_do_not_overlap(ages, maker):
     spans = sorted((0, 99) if text == "*" else number_ends(text) for text in texts)
     assert all(one[1] < other[0] for one, other in zip(spans, spans[1:], strict=False))
     assert all(on_bands("age", text) for text in texts)
+
+
+def test_ends_of_tight_ranges_that_belong_to_one_record_are_counted(tmp_path):
+    births = Counter(birth_table(tmp_path / "t.csv"))
+    how = ("--quasi", "birth,sex", "--sensitive", "illness", "--require", "k-anonymity k=4", "--with")
+    ended = run("anonymize", "t.csv", *how, "mondrian ranges=tight", "--to", "o.csv", cwd=tmp_path)
+    shown = {row["birth"] for row in csv.DictReader((tmp_path / "o.csv").open(newline=""))}
+    ends = {end for text in shown for end in text.split("..") if DAY.fullmatch(end)}
+    alone = sum(births[end] == 1 for end in ends)
+    assert alone > 20
+    said = f"{alone} of {len(ends)} published ends and values of birth belong to one record each"
+    assert said in ended.stdout + ended.stderr
+    ended = run("anonymize", "t.csv", *how, "mondrian", "--to", "rounded.csv", cwd=tmp_path)
+    assert "belong to one record each" not in ended.stdout + ended.stderr
