@@ -114,7 +114,7 @@ def test_the_widest_attribute_is_that_of_the_largest_share_or_of_the_most_leaves
     table = sfumato.read(frame, quasi=["age", "sex"], sensitive=["illness"], hierarchies=hierarchies)
     extents = {}
     for spread in ("share", "width"):
-        release = Mondrian(spread=spread, cut=cut).anonymize(table, KAnonymity(2))
+        release = Mondrian(spread=spread, cut=cut, ranges="tight").anonymize(table, KAnonymity(2))
         extents[spread] = (release.boxes.hi - release.boxes.lo).tolist()
     assert extents == {"share": [[3, 0], [3, 0]], "width": [[0, 1], [0, 1]]}
 

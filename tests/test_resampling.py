@@ -30,6 +30,7 @@ min_support = 0.2
 reader = "uniform"
 queries = "queries number=5"
 [[candidates]]
+anonymizers = ["mondrian ranges=tight"]
 requirements = ["k-anonymity k=3", "k-anonymity k=8", "k-anonymity k=20"]
 forms = ["generalization", "bucketization"]
 """
