@@ -473,7 +473,7 @@ def test_a_rule_to_stop_is_asked_of_the_group_that_would_be_cut(rows, k, t):
     numeric = {"type": "numeric", "lower": 0, "upper": 20}
     table = sfumato.read(frame, quasi=["q"], sensitive=["s"], hierarchies={"q": numeric})
     stop = f"t-closeness t={float(t)} distance=equal"
-    release = sfumato.anonymize(table, f"k-anonymity k={k}", sfumato.Mondrian(stop=stop))
+    release = sfumato.anonymize(table, f"k-anonymity k={k}", sfumato.Mondrian(stop=stop, ranges="tight"))
     codes = table.cells.codes[:, 0]
     found = [
         sorted(np.repeat(codes[release.assignment.cell[own]], release.assignment.count[own]).tolist())
