@@ -292,7 +292,7 @@ def test_what_a_release_shows_decides_whether_it_is_published():
     for maker in ("mondrian", "original", "full-domain"):
         release = sfumato.anonymizer(maker).anonymize(one, k_1)
         with pytest.raises(
-            BadInputError, match="shows the table as it is: 4 records of 4 would stand in a group of one"
+            BadInputError, match="shows the table as it is: 4 groups of 4 would hold one record"
         ):
             check_shown(release, "x")
     pairs = sfumato.anonymizer("mondrian").anonymize(one, sfumato.requirement("k-anonymity k=2"))
@@ -380,7 +380,7 @@ def run(monkeypatch, capsys, *arguments):
 def test_the_command_answers_and_says_how_to_publish(folder, monkeypatch, capsys):
     code, out, _ = run(monkeypatch, capsys, "ask", folder, "k within loss 0.25 or loss 0.45 by suppression")
     assert code == 0 and "point 00000020: k 20 at loss 0.25" in out
-    assert "With loss 0.45 also:\n  - 00000040: k 40" in out and "nobody suppressed: 00000010: k 10" in out
+    assert "With loss 0.45 also:\n  - 00000040: k 40" in out and "no record suppressed: 00000010: k 10" in out
     assert f"sfumato release {folder} --point 00000020 --to release-00000020.csv" in out
     code, out, _ = run(monkeypatch, capsys, "ask", folder, "k within loss 0.25 and suppressed 0", "--json")
     values = json.loads(out)

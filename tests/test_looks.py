@@ -315,7 +315,7 @@ def test_a_recipient_is_checked_on_what_was_written_too(
     """A maker that draws at random may draw worse than on the map."""
     folder, map_ = ward
     point = point_with(map_, "k-anonymity k=12 & l-diversity l=2 variant=frequency")
-    assert not RECIPIENTS["public"].objections(point, point.measures)
+    assert not RECIPIENTS["public"].objections(map_, point, point.measures)
     verified = sfumato.publish.publication.LeavingTable.verify
 
     def worse(self: Any, drafts: Any) -> Any:

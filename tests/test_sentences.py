@@ -119,9 +119,9 @@ def test_sentences_of_a_table_are_what_counting_its_rows_says(clinic):
         sum(abs(Fraction(g[v], sum(g.values())) - Fraction(whole[v], 8)) for v in whole) / 2 for g in groups.values()
     ]
     assert said["t_equal"].startswith(
-        f"In the group that stands out most, {float(100 * max(apart)):.1f} % of the people"
+        f"In the group that stands out most, {float(100 * max(apart)):.1f} % of the records"
     )
-    assert said["delta"].startswith("In some group nobody has some illness that others have")
+    assert said["delta"].startswith("Some illness is absent from a group")
     ratio = max(Fraction(g[v], sum(g.values())) / Fraction(whole[v], 8) for g in groups.values() for v in whole)
     assert said["beta"] == f"Some illness is {ratio} times as common in a group as in the table."
     assert said["discernibility"].startswith("The average record is in a group of 4, ")
@@ -309,7 +309,7 @@ def test_whole_percent_reads_as_none_or_all_only_where_it_is(share):
 def test_baskets_speak_of_items():
     study = bundled_baskets("online-retail")
     said = sentence("itemset_risk", 0.2, Subject.of(Map(study, ())))
-    assert said == "Who knows any two items of a person finds them at most 1 time in 5."
+    assert said == "Who knows any two items of a person finds the record at most 1 time in 5."
     errors = [sentence(*each, Subject()) for each in (("query_utility", 4.0), ("bounded_utility", 0.8), ("are", 0.25))]
     assert set(errors) == {"Counts of records with some items are off by 25 %, on average."}
     assert sentence("query_utility", inf, Subject()).endswith("are exact.")

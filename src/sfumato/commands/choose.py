@@ -100,7 +100,7 @@ def choose(
             raise
         print_json(error.to_dict())
         raise typer.Exit(1) from None
-    command = release_command(folder, choice.point, choice.recipient)
+    command = release_command(folder, map_, choice.point, choice.recipient)
     if as_json:
         print_json(choice_values(choice, map_) | {"command": command})
     else:

@@ -49,8 +49,8 @@ MEASURES: dict[str, Measure] = {
         _of_persons(
             "prosecutor",
             "lower",
-            "the risk of whoever is easiest to find: 1 / k (with a person column: the largest share of a group's "
-            "records that belongs to one person)",
+            "the risk of the record that is easiest to find: 1 / k (with a person column: the largest share of a "
+            "group's records that belongs to one person)",
             0,
             1,
         ),
@@ -96,7 +96,7 @@ MEASURES: dict[str, Measure] = {
             "a_know",
             "risk",
             "lower",
-            "what an adversary learns of the average person's sensitive value: half L1 from the table "
+            "what an adversary learns of the average record's sensitive value: half L1 from the table "
             "(Brickell & Shmatikov 2008)",
             0,
             1,
@@ -113,7 +113,7 @@ MEASURES: dict[str, Measure] = {
             "attack_accuracy",
             "risk",
             "lower",
-            "how often an attack that learns from the release guesses a person's sensitive value right "
+            "how often an attack that learns from the release guesses a record's sensitive value right "
             "(Cormode et al. 2013)",
             0,
             1,
@@ -131,7 +131,7 @@ MEASURES: dict[str, Measure] = {
             "definetti_accuracy",
             "risk",
             "lower",
-            "how often an adversary who learns across groups guesses a published person's sensitive value right "
+            "how often an adversary who learns across groups guesses a published record's sensitive value right "
             "(deFinetti attack, Kifer 2009)",
             0,
             1,
@@ -140,7 +140,7 @@ MEASURES: dict[str, Measure] = {
             "definetti_gain",
             "risk",
             "lower",
-            "how much more often that is than by guessing the commonest value of the person's group",
+            "how much more often that is than by guessing the commonest value of the record's group",
             -1,
             1,
         ),

@@ -129,7 +129,7 @@ def need_records(release: Published) -> None:
     if not counts_people(release):
         counting = ", ".join(name for name in MEASURES if name not in READ_NOISY)
         raise BadInputError(
-            f"{counting}: these count the people of groups, and a noisy or synthetic release has none, only noisy "
+            f"{counting}: these count the records of groups, and a noisy or synthetic release has none, only noisy "
             f"counts or records of nobody. Scales().prepare(table).measure(release) gives what can be said of it: "
             f"{', '.join(READ_NOISY)}"
         )

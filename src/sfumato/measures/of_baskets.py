@@ -44,10 +44,8 @@ OF_BASKETS = (
     ),
     _of_baskets("least_support", "risk", "higher", "fewest records that fit what an attacker may know"),
     _of_baskets("match_least", "risk", "higher", "attack: fewest records that fit the known items of a person"),
-    _of_baskets("match_median", "risk", "higher", "attack: records that fit the known items of the median person"),
-    _of_baskets(
-        "matched_below", "risk", "lower", "attack: share of the persons whose known items fit too few records", 0, 1
-    ),
+    _of_baskets("match_median", "risk", "higher", "attack: records that fit the known items of the median record"),
+    _of_baskets("matched_below", "risk", "lower", "attack: share of the records whose known items fit too few", 0, 1),
     _of_baskets(
         "rho",
         "risk",

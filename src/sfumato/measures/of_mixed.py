@@ -23,10 +23,10 @@ OF_MIXED = (
         "joint_match_least", "risk", "higher", "attack by both: fewest records that fit what is known of a person"
     ),
     _of_mixed(
-        "joint_match_median", "risk", "higher", "attack by both: records that fit what is known of the median person"
+        "joint_match_median", "risk", "higher", "attack by both: records that fit what is known of the median record"
     ),
     _of_mixed(
-        "joint_matched_below", "risk", "lower", "attack by both: share of the persons whom too few records fit", 0, 1
+        "joint_matched_below", "risk", "lower", "attack by both: share of the records with too few that fit", 0, 1
     ),
     _of_mixed(
         "joint_query_error",

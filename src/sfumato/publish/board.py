@@ -48,13 +48,10 @@ class Decision:
         """Raise where the release is not fit for its recipient: as the map measured it, or as it was `written`."""
         if self.recipient is None:
             return
-        against = self.recipient.objections(self.point, {**self.point.measures, **(written or {})})
-        if self.map_.study.unit == "persons" and self.map_.about.get("sensitive"):
-            raise InfeasibleError(
-                f"nobody knows whether point {self.point.id} is fit for {self.recipient.name}: what is learned of "
-                "sensitive values is not measured where persons are counted; leave out --for, or the sensitive columns"
-            )
-        if against:
+        if why := self.recipient.why_unknown(self.map_):
+            raise InfeasibleError(why)
+        measures = {**self.point.measures, **(written or {})}
+        if against := self.recipient.objections(self.map_, self.point, measures):
             raise InfeasibleError(
                 f"point {self.point.id} is no release for {self.recipient.name} ({self.recipient.meaning}): "
                 f"{'; '.join(against)}. `sfumato choose DIR --for {self.recipient.name}` names one that is"
@@ -103,7 +100,7 @@ def _verdict(decision: Decision) -> str:
 
 def _checked_bounds(decision: Decision) -> str:
     """Write the bounds of the recipient that the release keeps."""
-    bounds = () if decision.recipient is None else decision.recipient.bounds
+    bounds = () if decision.recipient is None else decision.recipient.bounds_of(decision.map_.study.unit)
     return ", ".join(str(bound) for bound in bounds if bound.measure in decision.point.measures)
 
 

@@ -199,8 +199,8 @@ def _population(check: Check) -> Iterator[str]:
     individual, estimate = check.individual, check.population
     if individual is not None:
         yield (
-            f"Seen as a sample of {individual.population:,.0f} persons (by {individual.source}), where nobody knows "
-            "who is in the table:"
+            f"Seen as a sample of a population of {individual.population:,.0f} (by {individual.source}), where an "
+            "attacker does not know who is in the table:"
         )
         yield (
             f"  {_expected(individual.expected)} ({percent(individual.average)}) are expected to be found (global "
@@ -210,12 +210,12 @@ def _population(check: Check) -> Iterator[str]:
         yield f"  Records by individual risk: {above}."
     if estimate is None:
         if individual is not None:
-            yield f"  How many persons are unique in the population is not estimated: {check.why_no_population}."
+            yield f"  How many are unique in the population is not estimated: {check.why_no_population}."
         return
     name = {"pitman": "Pitman's model (Hoshino 2001)", "zayatz": "Zayatz 1991"}[estimate.model]
     yield (
-        f"  About {percent(estimate.share)} of the population, {estimate.uniques:,.0f} persons, are alone with their "
-        f"values in it, by {name}."
+        f"  About {percent(estimate.share)} of the population, {estimate.uniques:,.0f}, are alone with their values in "
+        f"it, by {name}."
     )
     side = "up to" if estimate.sampling_fraction <= SMALL_FRACTION else "above"
     if estimate.pitman is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from sfumato.tradeoff import Point
+from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
 from sfumato.tradeoff.study.explorable import Explorable
 from sfumato.tradeoff.study.texts import changed, source_word
@@ -42,11 +42,11 @@ def anonymize_command(study: Explorable, point: Point) -> str | None:
     return shlex.join([*words, "--to", f"release-{point.id}.csv"])
 
 
-def release_command(folder: Path, point: Point, recipient: str | None = None) -> str:
+def release_command(folder: Path, map_: Map, point: Point, recipient: str | None = None) -> str:
     """Write the command that publishes a point of a map in a folder.
 
     It names the recipient that the point was chosen for, unless weaker bounds than those of this one were given.
     """
     words = ["sfumato", "release", str(folder), "--point", point.id, "--to", f"release-{point.id}.csv"]
-    fits = recipient is not None and not RECIPIENTS[recipient].objections(point, point.measures)
+    fits = recipient is not None and not RECIPIENTS[recipient].objections(map_, point, point.measures)
     return shlex.join([*words, "--for", str(recipient)] if fits else words)

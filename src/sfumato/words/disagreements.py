@@ -64,8 +64,8 @@ def readers(disagreements: Disagreements) -> str:
     return (
         f"Half of the releases cost a researcher who assumes uniformity a u_loss of at most {plain}, and one who "
         f"learns across groups (u_loss_em) at most {clever}. The same inference serves an adversary who knows "
-        f"everybody's group: the deFinetti attack guesses {column} right for {percent(right)} of the people in the "
-        f"median release, the commonest value of each group for {percent(usual)}."
+        f"the group of every record: the deFinetti attack guesses {column} right for {percent(right)} of the records "
+        f"in the median release, the commonest value of each group for {percent(usual)}."
     )
 
 
@@ -91,13 +91,13 @@ def _beside(point: Point, measure: str) -> str:
     if measure == "definetti_accuracy" and "definetti_gain" in measures:
         usual = measures[measure] - measures["definetti_gain"]
         return (
-            f": the deFinetti attack guesses {column or VALUE} right for {percent(measures[measure])} of the people, "
+            f": the deFinetti attack guesses {column or VALUE} right for {percent(measures[measure])} of the records, "
             f"the commonest value of each group for {percent(usual)}"
         )
     if measure == "attack_accuracy" and measures.get("empirical_breach", -1.0) > -1:
         usual = measures[measure] / (1 + measures["empirical_breach"])
         return (
-            f": the attack guesses {column or VALUE} right for {percent(measures[measure])} of the people, the table's "
-            f"commonest value for {percent(usual)}"
+            f": the attack guesses {column or VALUE} right for {percent(measures[measure])} of the records, the "
+            f"table's commonest value for {percent(usual)}"
         )
     return ""

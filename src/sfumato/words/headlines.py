@@ -208,23 +208,26 @@ def headline_lines(map_: Map, point: Point) -> Iterator[str]:
 # -- axes --------------------------------------------------------------------------------------------------
 
 PLAIN = {
-    "found": ("risk", "lower", "found", "how often the person or record that is easiest to find is found, at most"),
-    "guessed": ("risk", "lower", "guessed", "how often a guess about a person's {} is right, on average"),
+    "found": ("risk", "lower", "found", "how often the record that is easiest to find is found, at most"),
+    "guessed": ("risk", "lower", "guessed", "how often a guess about a record's {} is right, on average"),
     "sure": ("risk", "lower", "worst", "share of the worst group that has the same {}"),
     "kept": ("utility", "higher", "useful", "part of the achievable usefulness that is kept"),
     "attacked": (
         "risk",
         "lower",
         "attacked",
-        "how much better the best attack that was tried does on people of the table than on strangers: 0 % is no "
+        "how much better the best attack that was tried does on records of the table than on others: 0 % is no "
         "better, 100 % is certainty",
     ),
 }
 """The headlines as axes of a map, in shares: kind, direction, label, meaning; the last where attacks are on."""
 
+BY_PERSONS = "share of a group's records that one person has, at most"
+"""What is found where persons are counted."""
+
 WORST = "attack_worst"
 
-BY_LINKAGE = " (where values were changed: how often the record that is most like a person's is their own)"
+BY_LINKAGE = " (where values were changed: how often the published record most like a known one is made of it)"
 
 
 OF_EMPTY = " (0 %: as an empty file, which answers 0 to every question; below 0 %: worse)"
@@ -241,8 +244,9 @@ def plain_meaning(map_: Map, name: str, column: str) -> str:
     more = f"{OF_SEVERAL if several else ''}{BY_LINKAGE if linked else AT_LEAST if misled else ''}"
     if name == "kept" and useful_measure(map_) in COUNT_ERRORS:
         more += OF_EMPTY
+    meaning = BY_PERSONS if name == "found" and map_.study.unit == "persons" else PLAIN[name][3].format(column)
     untried = name in ("found", "guessed") and not _attacked(map_) and any(map(_are_records, map_.points))
-    return f"{PLAIN[name][3].format(column)}{more}{UNTRIED if untried else ''}"
+    return f"{meaning}{more}{UNTRIED if untried else ''}"
 
 
 def plain_names(map_: Map) -> list[str]:
@@ -269,7 +273,7 @@ def plain_axes(map_: Map) -> tuple[str, str] | None:
     """Name the two headlines that a map opens on; None where its points do not lie on two of them.
 
     The risk is the one that the study looks at, unless its releases hardly differ in it and differ in the other. Where
-    releases were attacked it is the worst attack: what can be guessed of everybody is told by what a file is useful
+    releases were attacked it is the worst attack: what can be guessed of every record is told by what a file is useful
     for, and looks least where values were changed, which does not hide who they are.
     """
     if _attacked(map_):

@@ -45,7 +45,7 @@ def reply_values(reply: Reply, map_: Map, folder: Path) -> dict[str, Any]:
         "why": [] if answer is not None else list(nothing_fits(reply)),
         "weights": map_.about.get("weights", {}),
         "notes": list(note_words(reply)),
-        "command": None if answer is None else release_command(folder, answer),
+        "command": None if answer is None else release_command(folder, map_, answer),
     }
 
 
@@ -71,12 +71,13 @@ def reply_lines(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
         more = listed(bound.typed for bound in reply.question.relaxed)
         yield from section(f"With {more} also", bought or ["nothing better"])
     yield from section("By maker", (f"{maker}: {_place(point, reply)}" for maker, point in reply.by_maker))
-    rows = ((f"at most {percent(s, 3)}" if s else "nobody", point) for s, point in reply.by_suppression)
+    rows = ((f"at most {percent(s, 3)}" if s else "no record", point) for s, point in reply.by_suppression)
     yield from section("By suppression", (f"{share} suppressed: {_place(point, reply)}" for share, point in rows))
     yield from section("How far from the best possible", [bound_words(reply, map_)])
     yield from section("What a loss is here", weights_sentences(map_))
     yield from section("What does not count", note_words(reply))
-    yield f"\nTo publish {'it' if len(reply.best) == 1 else 'the first of them'}:\n  {release_command(folder, answer)}"
+    which = "it" if len(reply.best) == 1 else "the first of them"
+    yield f"\nTo publish {which}:\n  {release_command(folder, map_, answer)}"
 
 
 def _rivals(reply: Reply, map_: Map) -> list[Point]:

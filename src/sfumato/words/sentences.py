@@ -39,7 +39,7 @@ class Subject:
     """Of baskets: fewer records than this that fit are too few."""
 
     surest: float = 1.0
-    """The share of the people whom the attacker guesses: those he is surest of."""
+    """The share of the records that the attacker guesses: those he is surest of."""
 
     are_bounds: bool = False
     """Whether the values were rounded to the worse side."""
@@ -90,14 +90,15 @@ def sentence(name: str, value: float, subject: Subject, baseline: float | None =
     >>> sentence("prosecutor", 0.05, Subject())
     'The record that is easiest to find is found at most 1 time in 20.'
     >>> sentence("attack_accuracy", 0.31, Subject(("occupation",)), 0.13)
-    "An attacker's guess about a person's occupation is right 31 times in 100, 13 without the data."
+    "An attacker's guess about a record's occupation is right 31 times in 100, 13 without the data."
     """
     if isnan(value):
         return f"{MEASURES[name].meaning[:1].upper()}{MEASURES[name].meaning[1:]}: not known."
     if name in GUESSES:
         text = _guess(name, value, subject, baseline)
     elif name in SAYINGS:
-        text = UNIT_SAYINGS[subject.unit].get(name, SAYINGS[name]).text(name, value, subject)
+        sayings = SAYINGS_OF_PERSONS if subject.unit == "persons" and name in SAYINGS_OF_PERSONS else SAYINGS
+        text = sayings[name].text(name, value, subject)
     else:
         text = f"{MEASURES[name].meaning}: {number(value)}"
     end = f" ({ROUNDED})." if subject.are_bounds and name not in PROMISED and value > EVEN else "."
@@ -122,7 +123,7 @@ def sentences(
 def guess_without(name: str, measures: Mapping[str, float], subject: Subject) -> float | None:
     """Return how often a guess is right that always takes the table's commonest value; None where that is not known.
 
-    It is known where one column is guessed. Of published people alone it is the same only where these are all.
+    It is known where one column is guessed. Of published records alone it is the same only where these are all.
     """
     if name == "definetti_accuracy" and measures.get("suppressed"):
         return None
@@ -135,9 +136,9 @@ def guess_without(name: str, measures: Mapping[str, float], subject: Subject) ->
 # -- guesses -----------------------------------------------------------------------------------------------
 
 GUESSES = {
-    "a_acc": "A guess by the group of a published person about their {}",
-    "attack_accuracy": "An attacker's guess about a person's {}",
-    "definetti_accuracy": "A guess about a published person's {} by somebody who learns across groups",
+    "a_acc": "A guess by the group of a published record about its {}",
+    "attack_accuracy": "An attacker's guess about a record's {}",
+    "definetti_accuracy": "A guess about a published record's {} by somebody who learns across groups",
 }
 """Who guesses a sensitive value."""
 
@@ -152,7 +153,7 @@ def guess_share(name: str, value: float, baseline: float | None) -> float | None
 def _guess(name: str, value: float, subject: Subject, baseline: float | None) -> str:
     who, share = GUESSES[name].format(subject.column), guess_share(name, value, baseline)
     if name == "attack_accuracy" and subject.surest < 1:
-        who += f", of the {percent(subject.surest, 3)} of the people he is surest of,"
+        who += f", of the {percent(subject.surest, 3)} of the records he is surest of,"
     if share is None:
         return f"{who} is right {more_often(value)} without the quasi-identifiers"
     return f"{who} is right {times(share) if baseline is None else beside(share, baseline)}"
@@ -249,7 +250,6 @@ FILLINGS: Mapping[str, Callable[[float, Subject], str]] = {
     "off": lambda value, subject: off_by(value),
     "more_often": lambda value, subject: more_often(value),
     "bits": lambda value, subject: number(value / log(2), 3),
-    "others": lambda value, subject: _count(value - 1, "other"),
     "records": lambda value, subject: _count(value, "record"),
     "other_records": lambda value, subject: _count(value - 1, "other record"),
     "persons": lambda value, subject: _count(value, "different person"),
@@ -288,7 +288,7 @@ def _learned_of(whom: str, how: str = "{of_most}") -> Saying:
 
 
 def _distribution(reader: str) -> Saying:
-    what = f"what {reader} of {{values_of}} in {{large}} of the people is"
+    what = f"what {reader} of {{values_of}} in {{large}} of the records is"
     return Saying(f"{what} off by {{of_most}}, on average", f"{what} exact")
 
 
@@ -299,7 +299,7 @@ def _lost(to: str) -> Saying:
 
 def _found_by(which: str) -> Saying:
     who = "who knows {known} a person finds"
-    return Saying(f"{who} them {{one_in}}{which}", f"{who} nobody")
+    return Saying(f"{who} the record {{one_in}}{which}", f"{who} no record")
 
 
 def _marginal(columns: str) -> Saying:
@@ -310,8 +310,8 @@ def _marginal(columns: str) -> Saying:
 
 
 def _advantage(attack: str) -> Saying:
-    """Speak of an attack: the part of its failures against people outside the table that it turns into successes."""
-    strangers = "against people who are not in the table"
+    """Speak of an attack: the part of its failures against records outside the table that it turns into successes."""
+    strangers = "against records that are not in the table"
     return Saying(
         f"{attack} succeeds {{share}} of the way from what it reaches {strangers} to certainty",
         f"{attack} does no better than {strangers}",
@@ -323,38 +323,33 @@ def _told_apart(who: str) -> Saying:
     return Saying(f"{who} to {{share}} of the most there can be", f"{who} not at all", turned=lambda pmse: 4 * pmse)
 
 
-COUNTS, ITEM_COUNTS = "counts of people by quasi-identifiers and sensitive value", "counts of records with some items"
-BOTH_COUNTS = "counts of people by quasi-identifiers and items"
+COUNTS, ITEM_COUNTS = "counts of records by quasi-identifiers and sensitive value", "counts of records with some items"
+BOTH_COUNTS = "counts of records by quasi-identifiers and items"
 STANDS_OUT = "in the group that stands out most,"
 NO_MORE = "no more than {at_most} of the most there can be"
 LIKE_TABLE = "every group looks like the whole table in {values_of}"
+ALL_ALIKE = "in some group all records have the same {column}"
 SAYINGS: Mapping[str, Saying] = {
     "k": Saying(
-        "everybody shares their quasi-identifiers with {others} or more",
-        one="somebody shares their quasi-identifiers with nobody else",
+        "every record shares its quasi-identifiers with {other_records} or more",
+        one="some record shares its quasi-identifiers with no other",
     ),
     "smallest_group": Saying("the smallest group has {records}"),
-    "prosecutor": Saying("the person who is easiest to find is found {one_in}"),
-    "record_linkage": Saying("who takes the record that is most like a person's for theirs is right {times}"),
-    "marketer": Saying("the average person is found at most {times}"),
-    "weighted_k": Saying("the average person is in a group of {number}"),
-    "l_frequency": Saying(
-        "in the worst group {part} of the people have the same {column}",
-        one="in some group everybody has the same {column}",
-    ),
-    "l_distinct": Saying(
-        "every group has {values} of {values_of} or more", one="in some group everybody has the same {column}"
-    ),
+    "prosecutor": Saying("the record that is easiest to find is found {one_in}"),
+    "record_linkage": Saying("who knows a record and takes the most similar published one for it is right {times}"),
+    "marketer": Saying("the average record is found at most {times}"),
+    "weighted_k": Saying("the average record is in a group of {number}"),
+    "l_frequency": Saying("in the worst group {part} of the records have the same {column}", one=ALL_ALIKE),
+    "l_distinct": Saying("every group has {values} of {values_of} or more", one=ALL_ALIKE),
     "l_entropy": Saying(
-        "every group is at least as mixed in {values_of} as {mixed} equally common values",
-        one="in some group everybody has the same {column}",
+        "every group is at least as mixed in {values_of} as {mixed} equally common values", one=ALL_ALIKE
     ),
     "l_recursive": Saying(
         "in no group is the commonest {column} 3 times as common as those from the {rank}. commonest on together",
         one="in some group the commonest {column} is 3 times as common as all others together, or more",
     ),
     "t_equal": Saying(
-        f"{STANDS_OUT} {{share}} of the people would need another {{column}} for it to look like the whole table",
+        f"{STANDS_OUT} {{share}} of the records would need another {{column}} for it to look like the whole table",
         LIKE_TABLE,
     ),
     "t_ordered": Saying(
@@ -364,29 +359,29 @@ SAYINGS: Mapping[str, Saying] = {
     "t_hierarchical": Saying(
         f"{STANDS_OUT} {{column}} is {{share}} of the way up its hierarchy away from the table", LIKE_TABLE
     ),
-    "t_js": _learned_of("the most exposed person"),
-    "p_loss": _learned_of("the most exposed person"),
-    "p_loss_mean": _learned_of("the average person"),
-    "p_loss_median": _learned_of("half of the people", NO_MORE),
-    "p_loss_95": _learned_of("95 % of the people", NO_MORE),
+    "t_js": _learned_of("the most exposed record"),
+    "p_loss": _learned_of("the most exposed record"),
+    "p_loss_mean": _learned_of("the average record"),
+    "p_loss_median": _learned_of("half of the records", NO_MORE),
+    "p_loss_95": _learned_of("95 % of the records", NO_MORE),
     "delta": Saying(
         "no {column} is more than {ratio} times as common, or as rare, in a group as in the table",
         "every {column} is as common in every group as in the table",
-        infinite="in some group nobody has some {column} that others have, which tells what its people do not have",
+        infinite="some {column} is absent from a group, so it is known that none of its records has it",
     ),
     "beta": Saying(
         "some {column} is {factor} times as common in a group as in the table",
         "no {column} is more common in a group than in the table",
     ),
     "a_know": Saying(
-        "what is believed about the average person's {column} shifts by {share}",
-        "nothing is learned of anybody's {column} that the table's totals do not tell",
+        "what is believed about the average record's {column} shifts by {share}",
+        "nothing is learned of any record's {column} that the table's totals do not tell",
     ),
     "empirical_breach": Saying("the attack is right {size} {more} often than always guessing the commonest {column}"),
-    "definetti_gain": Saying("who learns across groups guesses {column} right {more_often} by a person's group alone"),
+    "definetti_gain": Saying("who learns across groups guesses {column} right {more_often} by a record's group alone"),
     "information_gain": Saying(
-        "a person's group tells {bits} bits of their {column}, on average",
-        "a person's group tells nothing of their {column}",
+        "a record's group tells {bits} bits of its {column}, on average",
+        "a record's group tells nothing of its {column}",
     ),
     "u_loss": _distribution("the release says"),
     "u_loss_em": _distribution("somebody who learns across groups reads"),
@@ -419,7 +414,7 @@ SAYINGS: Mapping[str, Saying] = {
     ),
     "workload_accuracy": Saying("a classifier that learns {target} from the release is right {times}"),
     "workload_balanced": Saying("with every value of {target} given the same weight, the classifier is right {times}"),
-    "workload_auc": Saying("of two people the classifier tells {times} which has a value of {target} and which not"),
+    "workload_auc": Saying("of two records the classifier tells {times} which has a value of {target} and which not"),
     "workload_brier": Saying(
         "the classifier's chances for {target} are off by {number}: 0 is sure and right, 2 sure and wrong",
         "the classifier is always sure of {target}, and right",
@@ -427,33 +422,31 @@ SAYINGS: Mapping[str, Saying] = {
     "utility_gain": Saying("a classifier learns {target} right {more_often} from the better trivial release"),
     "suppressed": Saying("{records}{of_records} {left} left out", "no record is suppressed"),
     "epsilon": Saying(
-        "one person's record makes any outcome at most {ratio} times as likely, apart from delta where there is one",
-        "nothing that is published depends on any one person's record",
-        infinite="nothing bounds what one person's record does to the release",
+        "one record makes any outcome at most {ratio} times as likely, apart from delta where there is one",
+        "nothing that is published depends on any one record",
+        infinite="nothing bounds what one record does to the release",
     ),
     "attack_worst": _advantage("the worst attack that was tried"),
-    "singling_out": _advantage("describing a person by several columns, so that the description fits nobody else,"),
-    "singling_out_univariate": _advantage(
-        "describing a person by one column, so that the description fits nobody else,"
-    ),
-    "linkability": _advantage("joining what two sources know of a person by way of the release"),
-    "inference": _advantage("guessing {column} of a person from the nearest record of the release"),
+    "singling_out": _advantage("describing a record by several columns, so that the description fits no other,"),
+    "singling_out_univariate": _advantage("describing a record by one column, so that the description fits no other,"),
+    "linkability": _advantage("joining what two sources know of a record by way of the release"),
+    "inference": _advantage("guessing {column} of a record from the nearest record of the release"),
     "membership": Saying(
-        "who knows a person's record tells whether it was in the table {share} of the way from guessing to certainty",
-        "who knows a person's record cannot tell better than by guessing whether it was in the table",
+        "who knows a record tells whether it was in the table {share} of the way from guessing to certainty",
+        "who knows a record cannot tell better than by guessing whether it was in the table",
     ),
-    "membership_auc": Saying("of a person in the table and one who is not, an attacker tells {times} which is which"),
+    "membership_auc": Saying("of a record in the table and one that is not, an attacker tells {times} which is which"),
     "membership_shadow": Saying(
-        "whether an unusual person was in the table is told {share} of the way from guessing to certainty",
-        "whether an unusual person was in the table is told no better than by guessing",
+        "whether an unusual record was in the table is told {share} of the way from guessing to certainty",
+        "whether an unusual record was in the table is told no better than by guessing",
     ),
     "replicated_uniques": Saying(
-        "{share} of the records that one person alone has stand in the release as they are",
-        "no record that one person alone has stands in the release as it is",
+        "{share} of the records that are unique in the table stand in the release as they are",
+        "no record that is unique in the table stands in the release as it is",
     ),
     "protected_risk": Saying(
-        "who knows a protected set of items of a person finds them {one_in}",
-        "who knows a protected set of items of a person finds nobody",
+        "who knows a protected set of items of a person finds the record {one_in}",
+        "who knows a protected set of items of a person finds no record",
     ),
     "itemset_risk": _found_by(""),
     "itemset_risk_99": _found_by(", by 99 % of such sets of items"),
@@ -462,21 +455,21 @@ SAYINGS: Mapping[str, Saying] = {
         "{records} or more fit whatever is known of a person", infinite="no record fits what is known of a person"
     ),
     "match_least": Saying("in the attack {records} or more fit what is known of a person"),
-    "match_median": Saying("in the attack {records} fit what is known of the median person"),
+    "match_median": Saying("in the attack {records} fit what is known of the median record"),
     "matched_below": Saying(
-        "for {share} of the people attacked, {few} records fit what is known",
-        "for nobody who was attacked, {few} records fit what is known",
+        "for {share} of the records attacked, {few} records fit what is known",
+        "for no record that was attacked, {few} records fit what is known",
     ),
     "candidates": Saying("{records} or more fit the quasi-identifiers and what is known of a person's items"),
     "joint_match_least": Saying("in the attack by both {records} or more fit what is known of a person"),
-    "joint_match_median": Saying("in the attack by both {records} fit what is known of the median person"),
+    "joint_match_median": Saying("in the attack by both {records} fit what is known of the median record"),
     "joint_matched_below": Saying(
-        "for {share} of the people attacked by both, {few} records fit what is known",
-        "for nobody who was attacked by both, {few} records fit what is known",
+        "for {share} of the records attacked by both, {few} records fit what is known",
+        "for no record that was attacked by both, {few} records fit what is known",
     ),
     "joint_query_error": _off(BOTH_COUNTS),
     "joint_query_error_median": _off(f"half of the {BOTH_COUNTS}", "{off_at_most} or less"),
-    "rho": Saying("somebody gets {share} sure that a person has {item}", "nobody can be thought to have {item}"),
+    "rho": Saying("an attacker gets {share} sure that a record has {item}", "no record can be thought to have {item}"),
     "query_utility": _off(ITEM_COUNTS, turned=_error),
     "bounded_utility": _off(ITEM_COUNTS, turned=_bounded_error),
     "are": _off(ITEM_COUNTS),
@@ -507,28 +500,12 @@ SAYINGS: Mapping[str, Saying] = {
 """By measure, its sentence."""
 
 
-UNIT_SAYINGS: Mapping[Unit, Mapping[str, Saying]] = {
-    "records": {
-        "k": Saying(
-            "every record shares its quasi-identifiers with {other_records} or more",
-            one="some record shares its quasi-identifiers with no other",
-        ),
-        "prosecutor": Saying("the record that is easiest to find is found {one_in}"),
-        "marketer": Saying("the average record is found at most {times}"),
-        "weighted_k": Saying("the average record is in a group of {number}"),
-        "l_frequency": Saying(
-            "in the worst group {part} of the records have the same {column}",
-            one="in some group all records have the same {column}",
-        ),
-    },
-    "persons": {
-        "k": Saying(
-            "at least {persons} are behind every combination of quasi-identifiers",
-            one="a single person is behind some combination of quasi-identifiers",
-        ),
-        "prosecutor": Saying("the most exposed person has {share} of the records of a group"),
-        "marketer": Saying("the average person has {share} of the records of a group"),
-    },
-    "one each": {},
+SAYINGS_OF_PERSONS: Mapping[str, Saying] = {
+    "k": Saying(
+        "at least {persons} are behind every combination of quasi-identifiers",
+        one="a single person is behind some combination of quasi-identifiers",
+    ),
+    "prosecutor": Saying("the most exposed person has {share} of the records of a group"),
+    "marketer": Saying("the average person has {share} of the records of a group"),
 }
-"""By what was counted, the sentences that say so in place of the usual ones, which take a record for a person."""
+"""The sentences of measures that count persons where the table names them; all others count records."""

@@ -116,8 +116,8 @@ def adversaries(verdicts: Verdicts) -> str:
     target, sensitive = verdicts.workload.target, _sensitive(verdicts)
     worst = ", of the column where that is most" if len(sensitive) > 1 else ""
     text = (
-        f"An adversary who knows somebody's quasi-identifiers guesses {either(sensitive)} right by {span} more often "
-        f"than from the table's totals alone (a_acc{worst}). {_share(more, len(gains))} that is more than the "
+        f"An adversary who knows the quasi-identifiers of a record guesses {either(sensitive)} right by {span} more "
+        f"often than from the table's totals alone (a_acc{worst}). {_share(more, len(gains))} that is more than the "
         "researcher gains."
     )
     if target in sensitive:

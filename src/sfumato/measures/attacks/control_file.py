@@ -51,8 +51,8 @@ def check_other_records(table: Table, codes: Codes, counts: Counts, file: str) -
     expected = int(counts.sum()) * int((cells.counts == 1).sum()) / cells.records
     if expected >= LEAST_NEW and new < LEAST_SHARE * expected:
         raise BadInputError(
-            f"{file}: only {new:,} of {int(counts.sum()):,} records are not in the table as they are, and of other "
-            f"people about {expected:,.0f} would be: a control must hold records that the table does not have"
+            f"{file}: only {new:,} of {int(counts.sum()):,} records are not in the table as they are, and of others "
+            f"about {expected:,.0f} would be: a control must hold records that the table does not have"
         )
 
 

@@ -206,7 +206,10 @@ def _question(
     if recipient is not None:
         check_choice("recipient", recipient, RECIPIENTS)
         preset, asked_already = RECIPIENTS[recipient], {(bound.measure, bound.side): bound for bound in given}
-        asked_of = [bound for bound in preset.bounds if MEASURES[bound.measure].is_said_of(map_.study.section)]
+        if why := preset.why_unknown(map_):
+            raise NothingFitsError(why)
+        study = map_.study
+        asked_of = [each for each in preset.bounds_of(study.unit) if MEASURES[each.measure].is_said_of(study.section)]
         kept = [bound for bound in asked_of if (bound.measure, bound.side) not in asked_already]
         bounds += [bound for bound in kept if bound.measure in known]
         exact_allowed = preset.admits_exact(given) or all(bound.measure != "k" for bound in asked_of)

@@ -58,8 +58,8 @@ def refusal(point: Point) -> str:
         return ""
     measures = point.measures
     if min(measures.get("k", 2), measures.get("smallest_group", 2)) <= 1:
-        exposure = "shows the table as it is" if is_unchanged(point) else "shows somebody who is alone in it"
-        return f"{exposure}: of some group it publishes a single record (k is 1), so it is not a release to publish"
+        exposure = "shows the table as it is" if is_unchanged(point) else "shows a group of one"
+        return f"{exposure}: behind some combination is one record, or one person (k is 1): not a release to publish"
     return shown_baskets(measures, point.candidate.requirement) if is_unchanged(point) else ""
 
 
@@ -106,11 +106,13 @@ def check_shown(release: Release, id: str) -> None:
     Buckets, and what shows no sensitive value, publish exact quasi-identifiers on purpose, and say so.
     """
     without_sensitive = release.histograms is None and bool(release.table.roles.sensitive)
-    if release.form == "generalization" and not without_sensitive and (alone := int((release.sizes == 1).sum())):
-        what = "shows the table as it is" if release.is_exact else "shows people who are alone in it"
+    persons = release.group_persons
+    sizes, unit = (release.sizes, "record") if persons is None else (persons.persons, "person")
+    if release.form == "generalization" and not without_sensitive and (alone := int((sizes == 1).sum())):
+        what = "shows the table as it is" if release.is_exact else f"shows a {unit} alone"
         raise BadInputError(
-            f"point {id} {what}: {counted(alone, 'record')} of {release.assignment.records:,} would stand in a group "
-            "of one (k is 1), so it is not a release to publish; choose another, such as with `sfumato ask`"
+            f"point {id} {what}: {counted(alone, 'group')} of {release.groups:,} would hold one {unit} (k is 1), so it "
+            "is not a release to publish; choose another, such as with `sfumato ask`"
         )
 
 
@@ -122,7 +124,7 @@ def hardly_changed(release: RecordRelease) -> str:
     kept = standing(release)
     if not kept.hardly_changed:
         return ""
-    alone = f"{kept.bare:,} of the {counted(kept.alone, 'person', 'people')} who are like nobody else among them"
+    alone = f"{kept.bare:,} of the {counted(kept.alone, 'record')} that are like no other among them"
     same = "as it is" if kept.standing == kept.of else "nearly as it is"
     if kept.standing == kept.of and release.people:
         records = f"not one of {counted(kept.of, 'record')} is changed"

@@ -64,7 +64,7 @@ class Decided:
         """Say of which releases it is true."""
         some = f"at most {percent(self.share, 3)} of the records are left out, those of groups that fall short,"
         required = f" under {self.require}" if self.require else ""
-        out = some if self.share else "nobody is left out"
+        out = some if self.share else "no record is left out"
         return f"release of the {self.vectors:,} cut vectors ({self.space}){required} in which {out}"
 
     def best(self, question: Question) -> float | None:

@@ -268,7 +268,7 @@ def not_of_noisy(measure: str, points: int) -> str:
     """Say that a measure leaves out noisy and synthetic releases, and what could be asked of them instead."""
     return (
         f"{counted(points, 'noisy or synthetic release')} {'was' if points == 1 else 'were'} left out: {measure} is "
-        f"counted on the people of groups, and these have none. They can be asked for {listed(READ_NOISY)}."
+        f"counted on the records of groups, and these have none. They can be asked for {listed(READ_NOISY)}."
     )
 
 
@@ -331,7 +331,7 @@ def no_release(points: Sequence[Point], needed: Sequence[str], exact_allowed: bo
     if not any(point.candidate.anonymizer.is_release for point in measured):
         return "the original is the only measured point of this map, and it is not a release"
     if all(refusal(point) for point in measured if point.has(needed)) and any(p.has(needed) for p in measured):
-        return f"every point of this map with {listed(needed)} shows somebody who is alone in it, so none is a release"
+        return f"every point of this map with {listed(needed)} shows a record that is alone in it, so none is a release"
     if exact_allowed:
         return f"no release on this map has {listed(needed)}"
     return "every release on this map has exact quasi-identifiers; --min k=1 would admit them"

@@ -10,12 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sfumato.phrases import number
+from sfumato.phrases import listed, number
+from sfumato.table.table import Unit
 from sfumato.tradeoff.choice.bounds import Bound
 from sfumato.tradeoff.choice.exposure import shows_exact
 
 if TYPE_CHECKING:
-    from sfumato.tradeoff.map import Point
+    from sfumato.tradeoff.map import Map, Point
+
+GROUP_SIZES = ("k", "smallest_group")
+"""The measures by which a recipient bounds the size of groups."""
 
 
 @dataclass(frozen=True)
@@ -33,23 +37,41 @@ class Recipient:
         """The least k that is asked for; 1 where there is no such bound."""
         return next((bound.value for bound in self.bounds if (bound.measure, bound.side) == ("k", "min")), 1)
 
+    def bounds_of(self, unit: Unit) -> tuple[Bound, ...]:
+        """Return the bounds on groups of records, or of persons: as many of these, none with more than their part."""
+        if unit != "persons":
+            return self.bounds
+        size = next(bound for bound in self.bounds if bound.measure in GROUP_SIZES)
+        least = f"{size.value:g} persons behind every combination, as many as records elsewhere"
+        part = f"no person has more than 1/{size.value:g} of a group's records"
+        others = (bound for bound in self.bounds if bound is not size)
+        return (Bound("k", "min", size.value, least), Bound("prosecutor", "max", 1 / size.value, part), *others)
+
+    def why_unknown(self, map_: Map) -> str:
+        """Say why no release of a map is known to be fit; nothing where the bounds can be checked."""
+        sensitive = map_.about.get("sensitive", ())
+        if map_.study.unit != "persons" or not sensitive:
+            return ""
+        return (
+            f"no release of this map is known to be fit for {self.name!r}: what is learned of {listed(sensitive)} is "
+            "not measured where persons are counted; leave out --for, or the sensitive columns"
+        )
+
     def admits_exact(self, given: Sequence[Bound]) -> bool:
         """Say whether exact quasi-identifiers may be had: identity need not be hidden, or was waived by a weaker k."""
         least = [bound.value for bound in given if (bound.measure, bound.side) == ("k", "min")]
         return not self.hides_identity or any(value < self.least_k for value in least)
 
-    def objections(self, point: Point, measures: Mapping[str, float]) -> list[str]:
+    def objections(self, map_: Map, point: Point, measures: Mapping[str, float]) -> list[str]:
         """Say what speaks against giving a release to it: bounds on what was measured of it, and identity that shows.
 
         A bound on what is not measured of such a release says nothing of it.
         """
         exact = "it shows exact quasi-identifiers, which do not hide who is in the table"
-        against, largest = [exact] * (self.hides_identity and shows_exact(point)), measures.get("prosecutor", 0.0)
-        if largest * self.least_k > 1 + 1e-9 and measures.get("k", 0.0) >= self.least_k:  # persons are counted
-            against.append(f"one person has {number(largest)} of a group's records, more than 1/{self.least_k:g}")
+        against = [*filter(None, [self.why_unknown(map_)]), *[exact] * (self.hides_identity and shows_exact(point))]
         return against + [
             f"{bound} is asked for ({bound.reason}), and it has {number(measures[bound.measure])}"
-            for bound in self.bounds
+            for bound in self.bounds_of(map_.study.unit)
             if bound.measure in measures and bound.outside(measures[bound.measure])
         ]
 

@@ -68,7 +68,7 @@ def basket_meanings(scales: BasketScales) -> list[tuple[str, str]]:
         (
             "The attack",
             f"match_least and matched_below take {scales.known} random items of each of up to "
-            f"{counted(scales.linking.persons, 'person')} (seed {scales.linking.seed}) and count the records that fit; "
+            f"{counted(scales.linking.persons, 'record')} (seed {scales.linking.seed}) and count the records that fit; "
             f"fewer than {scales.linking.below} are too few.",
         ),
         ("Queries", queries_in_words(scales.queries)),

@@ -66,7 +66,7 @@ def mixed_meanings(scales: MixedScales) -> list[tuple[str, str]]:
         (
             "The attack by both",
             f"joint_match_least and joint_matched_below take the quasi-identifiers and {scales.known} random items of "
-            f"each of up to {counted(linking.persons, 'person')} (seed {linking.seed}) and count the records that fit; "
+            f"each of up to {counted(linking.persons, 'record')} (seed {linking.seed}) and count the records that fit; "
             f"fewer than {linking.below} are too few. match_least and matched_below are the same without the "
             "quasi-identifiers.",
         ),

@@ -54,7 +54,7 @@ def _table(check: MixedCheck) -> Iterator[str]:
 
 def _known(check: MixedCheck) -> Iterator[str]:
     few = f"fewer than {counted(check.below, 'record')}"
-    yield f"As it stands, without any release (persons drawn at random, {few} that fit are too few):"
+    yield f"As it stands, without any release (records drawn at random, {few} that fit are too few):"
     yield f"  who knows {listed(check.quasi)} of a person:"
     yield f"    {_line(check.alone_by_quasi, check.few_by_quasi, few)}"
     for known, alone in check.alone_by_items.items():
@@ -66,4 +66,4 @@ def _known(check: MixedCheck) -> Iterator[str]:
 
 
 def _line(alone: float, few_fit: float, few: str) -> str:
-    return f"{percent(alone, 3)} of the persons are alone, {few} fit {percent(few_fit, 3)} of them"
+    return f"{percent(alone, 3)} of the records are alone, {few} fit {percent(few_fit, 3)} of them"

@@ -156,11 +156,11 @@ def _reader(reader: Reader) -> list[tuple[str, str]]:
     return [
         (
             "A cleverer reader",
-            "u_loss and query_error read a release as if everybody had the sensitive values of their group. u_loss_em "
+            "u_loss and query_error read a release as if every record had the sensitive values of its group. u_loss_em "
             "and query_error_em are for a researcher who learns across groups how quasi-identifiers go with sensitive "
             f"values (naive Bayes, {counted(reader.rounds, 'round')} of expectation maximization). definetti_accuracy "
-            "is how often an adversary who knows everybody's group guesses right by the same inference, definetti_gain "
-            "how much more often that is than by guessing the commonest value of the group.",
+            "is how often an adversary who knows the group of every record guesses right by the same inference, "
+            "definetti_gain how much more often that is than by guessing the commonest value of the group.",
         )
     ]
 
@@ -189,7 +189,7 @@ def _attack(map_: Map) -> str:
         "pairs": "by naive Bayes on every pair of quasi-identifiers",
         "random-forest": "by a random forest on points drawn from the boxes",
     }[attack.kind]
-    whom = "everybody" if attack.top == 1 else f"the {percent(attack.top, 3)} of the people he is surest of"
+    which = "every record" if attack.top == 1 else f"the {percent(attack.top, 3)} of the records he is surest of"
     both = ("attack_accuracy", "empirical_breach")
     known = next((p for p in map_.points if p.has(both) and p.measures["attack_accuracy"] > 0), None)
     columns = [] if known is None else subject(map_).of_columns(known.measures, known.by_sensitive)
@@ -203,7 +203,7 @@ def _attack(map_: Map) -> str:
     beside = f", which is right for {right}" if rates else ""
     return (
         f"attack_accuracy lets an attacker who knows the quasi-identifiers learn from a release {learns} and guess the "
-        f"sensitive value of {whom}; empirical_breach compares him with guessing the commonest value always{beside}."
+        f"sensitive value of {which}; empirical_breach compares him with guessing the commonest value always{beside}."
     )
 
 
