@@ -291,9 +291,7 @@ def test_what_a_release_shows_decides_whether_it_is_published():
     k_1 = sfumato.requirement("k-anonymity k=1")
     for maker in ("mondrian", "original", "full-domain"):
         release = sfumato.anonymizer(maker).anonymize(one, k_1)
-        with pytest.raises(
-            BadInputError, match="shows the table as it is: 4 groups of 4 would hold one record"
-        ):
+        with pytest.raises(BadInputError, match="shows the table as it is: 4 groups of 4 would hold one record"):
             check_shown(release, "x")
     pairs = sfumato.anonymizer("mondrian").anonymize(one, sfumato.requirement("k-anonymity k=2"))
     buckets = sfumato.anonymizer("mondrian").anonymize(one, sfumato.requirement("k-anonymity k=2"), "bucketization")

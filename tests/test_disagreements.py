@@ -112,7 +112,9 @@ def test_it_is_said_in_words():
         found
     )
     assert "u_loss of at most 0.6, and" in words.readers(found) and "at most 0.3." in words.readers(found)
-    told = "guesses illness right for 35.0 % of the records in the median release, the commonest value of each group for"
+    told = (
+        "guesses illness right for 35.0 % of the records in the median release, the commonest value of each group for"
+    )
     assert f"{told} 30.0 %" in words.readers(found)
 
 

@@ -446,6 +446,18 @@ def test_no_setting_of_the_session_matters_and_all_are_left_as_they_were(spark, 
     assert sorted(seen.cast(pa.int64()).to_pylist()) == [1_000_000 * i for i in range(24)]
 
 
+REFUSED_PERSON = r"persons \(--person ill\) are counted by DuckDB, not by {}; read the rows from a file"
+
+
+def test_spark_and_postgresql_refuse_a_person(spark, path, postgresql):
+    roles = {"quasi": ["age"], "person": "ill"}
+    assert sfumato.read(path, **roles).cells.persons.number == 2
+    with pytest.raises(BadInputError, match=REFUSED_PERSON.format("spark")):
+        sfumato.read(path, engine="spark", **roles)
+    with pytest.raises(BadInputError, match=REFUSED_PERSON.format("postgresql")):
+        sfumato.read(postgresql.load("persons", PATIENTS), **roles)
+
+
 def test_the_same_release_has_the_same_bytes_and_replaces_nothing_but_a_release(spark, path, tmp_path):
     release = sfumato.anonymize(read(path, engine="spark"), "k-anonymity k=6")
     (one,), (two,) = release.to_csv(tmp_path / "one.csv"), release.to_csv(tmp_path / "two.csv")

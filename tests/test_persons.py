@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 import sfumato
 from command_line import run
 from plain_persons import WORKED, groups_of, panel, read_rows, risks, visits, write_rows
+from sfumato.anonymizers import ANONYMIZERS, anonymizer, makers
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.requirements.person_values import largest_matching, refused_parts
 
@@ -213,11 +215,25 @@ def test_who_cannot_count_persons_refuses_with_the_reason(maker, form, reason):
         sfumato.anonymize(table, "k-anonymity k=2", maker, form)
 
 
-@pytest.mark.parametrize("maker", ["pram keep=0.8 seed=1", "microaggregation k=3", "dp-kd-tree epsilon=1 height=3"])
-def test_noise_and_changed_records_refuse_a_person(maker):
-    table = read(visits(6, 3), quasi=["age"], sensitive=["illness"], person="patient")
-    with pytest.raises(BadInputError, match="cannot count persons"):
-        sfumato.draw(table, maker)
+GIVEN = {"cut-vector": 'cut-vector cuts="age=50"', "top-coding": 'top-coding upper="age=21"'} | {
+    name: f"{name} epsilon=1" for name in ("dp-privtree", "dp-grid", "mst")
+}
+"""Makers whose example does not fit the visits, or that have none."""
+
+
+@pytest.mark.parametrize("kind", makers(), ids=lambda kind: kind.name)
+def test_every_maker_counts_persons_or_refuses_with_the_reason(kind, tmp_path):
+    rows, text = visits(12, 3), GIVEN.get(kind.name, kind.example or kind.name)
+    table = read(rows, quasi=["age"], sensitive=["illness"], person="patient")
+    if not getattr(anonymizer(text), "counts_persons", False):
+        with pytest.raises(BadInputError, match=r"cannot count persons \(--person patient\): .+; use mondrian"):
+            sfumato.anonymize(table, "k-anonymity k=2", text) if kind in ANONYMIZERS else sfumato.draw(table, text)
+        return
+    least = 1 if kind.name in ("original", "without-sensitive") else 3
+    sfumato.anonymize(table, f"k-anonymity k={least}", text).to_csv(tmp_path / "out.csv")
+    published = read_rows(tmp_path / "out.csv")
+    quasi = [name for name in ("age",) if name in published[0]]
+    assert min(group.persons for group in groups_of(published, rows, quasi, "patient")) >= least
 
 
 def test_a_share_needs_a_person_and_alpha_k_has_none():
@@ -439,9 +455,144 @@ def test_a_study_with_a_repeated_key_stops_and_measures_of_records_are_refused(w
     assert 'person = "nr"' in written and "k-anonymity k=5 share=0.5" in written
 
 
-def test_pages_without_a_person_column_speak_of_records(tmp_path):
-    rows = [{name: row[name] for name in ("age", "zip", "illness")} for row in visits(20, 1)]
-    write_rows(tmp_path / "people.csv", rows)
-    asked = ("anonymize", "people.csv", "--quasi", "age", "--sensitive", "illness", "--to", "out.csv")
-    said = run(*asked, "--require", "k-anonymity k=5", cwd=tmp_path).stdout
-    assert "Every record shares its quasi-identifiers" in said and "The record that is easiest to find" in said
+# -- what is said ------------------------------------------------------------------------------------------------
+
+OF_PERSONS = re.compile(
+    r"(?<!\w)\d[\d.,]* ?%? ?(of )?(the )?(different )?(people|persons?)\b|(of|among|in) the (people|persons)\b"
+    r"|counts of (people|persons)|(average|median|most exposed) person|everybody (shares|has)|person who is easiest",
+    re.IGNORECASE,
+)
+"""A count or a rate of persons."""
+
+OF_RECORDS = re.compile(
+    "every record shares|record that is easiest to find is found|average record is found", re.IGNORECASE
+)
+"""What is said of k, prosecutor and marketer where records are counted."""
+
+
+def texts_of(folder):
+    """Return every text in a folder, without tags and line ends."""
+    kinds = (".txt", ".html", ".json", ".toml")
+    files = [path for path in sorted(folder.rglob("*")) if path.suffix in kinds]
+    return {path.name: " ".join(re.sub(r"<[^>]+>", " ", path.read_text()).split()) for path in files}
+
+
+@pytest.fixture(scope="module")
+def walked(tmp_path_factory):
+    """A function that walks visits with or without their patients through the commands; what is printed is kept."""
+    walks = {}
+
+    def walk_visits(columns):
+        if columns in walks:
+            return walks[columns]
+        folder = tmp_path_factory.mktemp("visits")
+        write_rows(folder / "visits.csv", [{name: row[name] for name in columns} for row in visits()])
+        person = ["--person", "patient"] * ("patient" in columns)
+        roles = ["--quasi", "age,zip", "--sensitive", "illness", "--neutral", "row"]
+
+        def keep(name, *words):
+            ended = run(*words, cwd=folder)
+            assert ended.returncode == 0, (words, ended.stdout, ended.stderr)
+            (folder / f"{name}.txt").write_text(ended.stdout)
+            return ended.stdout
+
+        keep("init", "init", "visits.csv", *roles[:2], *roles[4:])
+        keep("check", "check", "visits.csv", *roles[:4], *person)
+        keep("explore", "explore", "study.toml", "--out", "map", "--workers", "1")
+        chosen = json.loads(keep("choose-json", "choose", "map", "--resamples", "0", "--json"))
+        keep("choose", "choose", "map", "--resamples", "0")
+        keep("ask", "ask", "map", "k within loss 0.9")
+        keep("release", "release", "map", "--point", chosen["point"]["id"], "--to", "r.csv")
+        keep("audit", "audit", "r.csv", "--original", "map/study.toml", "--delimiter", ",")
+        keep("audit-json", "audit", "r.csv", "--original", "map/study.toml", "--delimiter", ",", "--json")
+        made = ("--require", "k-anonymity k=5", "--to", "out.csv")
+        keep("anonymize", "anonymize", "visits.csv", *roles, *person, *made)
+        walks[columns] = folder
+        return folder
+
+    return walk_visits
+
+
+WITHOUT = ("row", "age", "zip", "illness")
+
+
+def test_without_a_person_column_no_count_and_no_rate_is_of_persons(walked):
+    texts = texts_of(walked(WITHOUT))
+    assert {"report.html", "report-public.html", "r.csv.board.html", "r.csv.certificate-public.html"} <= texts.keys()
+    found = [
+        (name, text[max(0, m.start() - 60) : m.end() + 40])
+        for name, text in texts.items()
+        for m in OF_PERSONS.finditer(text)
+    ]
+    assert not found
+    assert OF_RECORDS.search(texts["report.html"]) and OF_RECORDS.search(texts["anonymize.txt"])
+
+
+def test_with_a_person_column_identity_is_counted_in_persons_and_nothing_else(walked):
+    texts = texts_of(walked((*WITHOUT, "patient")))
+    assert not [(name, found.group()) for name, text in texts.items() for found in OF_RECORDS.finditer(text)]
+    of_persons = (
+        r"at least \d+ (different )?persons|the (average|most exposed) person has|30 of 30 persons|number of different"
+    )
+    for name, text in texts.items():
+        for found in OF_PERSONS.finditer(text):
+            around = text[max(0, found.start() - 25) : found.end() + 10]
+            assert re.search(of_persons, around, re.IGNORECASE), (name, around)
+
+
+def test_the_visits_are_counted_in_patients_from_init_to_audit(walked):
+    folder = walked((*WITHOUT, "patient"))
+    published, original = read_rows(folder / "r.csv"), read_rows(folder / "visits.csv")
+    assert "patient" not in published[0]
+    groups = groups_of(published, original, ["age", "zip"], "patient")
+    plain = {name: float(value) for name, value in risks(groups).items()}
+    assert plain["k"] >= 5 and plain["prosecutor"] <= 0.5
+    chosen, found = (json.loads((folder / f"{name}-json.txt").read_text()) for name in ("choose", "audit"))
+    for measures in (chosen["point"]["measures"], found["measures"]):
+        assert {name: measures[name] for name in plain} == pytest.approx(plain)
+    checked = (folder / "check.txt").read_text()
+    raw = groups_of(original, original, ["age", "zip"], "patient")
+    alone = sum(group.persons == 1 and group.records > 1 for group in raw)
+    assert "30 of 30 persons have several records (up to 10)" in checked
+    assert f"smallest group is {min(group.records for group in raw)}, in persons {risks(raw)['k']};" in checked
+    assert f"{alone} groups of several records are filled by one person alone" in checked
+    said = (folder / "audit.txt").read_text()
+    assert f"At least {plain['k']:.0f} persons are behind every combination" in said
+
+
+# -- for whom ----------------------------------------------------------------------------------------------------
+
+
+def test_what_is_recommended_to_a_recipient_is_released_to_it(tmp_path):
+    """A patient with 40 visits has too much of every group of 11 persons, unless the share is bounded as well."""
+    rows = visits(60, 2)
+    rows += [rows[0] | {"row": f"r{len(rows) + i}"} for i in range(40)]
+    write_rows(tmp_path / "visits.csv", rows)
+    shares = ["k=3", "k=3 share=0.33", "k=5", "k=5 share=0.2", "k=11", "k=11 share=0.35", "k=11 share=0.09"]
+    required = ", ".join(f'"k-anonymity {share}"' for share in shares)
+    (tmp_path / "study.toml").write_text(
+        'schema = 1\nname = "v"\naxes = ["k", "loss"]\n[table]\nsource = "visits.csv"\nperson = "patient"\n'
+        'quasi = ["age"]\nneutral = ["row"]\nhierarchy = { age = { type = "numeric", lower = 20, upper = 80, '
+        f'intervals = [10] }} }}\n[[candidates]]\nanonymizers = ["mondrian"]\nrequirements = [{required}]\n'
+        "suppress = [0.0, 0.5]\n"
+    )
+    assert run("explore", "study.toml", "--out", "map", "--workers", "1", cwd=tmp_path).returncode == 0
+    for recipient, k in (("public", 11), ("partner", 5), ("internal", 3)):
+        chosen = run("choose", "map", "--for", recipient, "--resamples", "0", "--json", cwd=tmp_path)
+        assert chosen.returncode == 0, chosen.stdout
+        words = json.loads(chosen.stdout)["command"].split()
+        assert words[-2:] == ["--for", recipient]
+        released = run(*words[1:], "--force", cwd=tmp_path)
+        assert released.returncode == 0, released.stderr
+        published = read_rows(tmp_path / words[words.index("--to") + 1])
+        plain = risks(groups_of(published, rows, ["age"], "patient"))
+        assert plain["k"] >= k and plain["prosecutor"] <= Fraction(1, k)
+
+
+def test_with_sensitive_values_neither_chooses_nor_releases_for_a_recipient(walked):
+    folder = walked((*WITHOUT, "patient"))
+    point = json.loads((folder / "choose-json.txt").read_text())["point"]["id"]
+    for words in (("choose", "map"), ("release", "map", "--point", point, "--to", "refused.csv")):
+        ended = run(*words, "--for", "partner", cwd=folder)
+        assert ended.returncode == 1 and "illness is not measured where persons are counted" in ended.stderr
+    assert not (folder / "refused.csv").exists()
