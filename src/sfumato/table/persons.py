@@ -89,7 +89,7 @@ class PersonPairs(Quiet):
         """Return the group of every cell, -1 where it is suppressed; raise where a cell is divided."""
         group = np.full(self.cells, -1, np.int64)
         group[assignment.cell] = assignment.group
-        whole = len(np.unique(assignment.cell)) == len(assignment.cell)
+        whole = np.bincount(assignment.cell, minlength=self.cells).max(initial=0) <= 1
         if not whole or (assignment.count != counts[assignment.cell]).any():
             raise BadInputError(
                 "persons cannot be counted where equal records are divided among groups: nobody knows whose records "
