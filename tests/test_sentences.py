@@ -167,7 +167,7 @@ def test_the_scale_runs_from_publishing_nothing_to_the_original():
     found, learned, useful = headlines(map_, point)
     assert useful.said.startswith("80 % of the achievable usefulness is kept. ") and useful.measures == ("u_loss",)
     assert (found.said, found.share) == ("The record that is easiest to find is found at most 1 time in 20.", 0.05)
-    assert learned.said.endswith("their illness is right 31 times in 100, 13 without the data.")
+    assert learned.said.endswith("its illness is right 31 times in 100, 13 without the data.")
     assert learned.measures == ("a_acc",) and learned.share == pytest.approx(0.13 + 0.18)
 
 
