@@ -242,7 +242,7 @@ class Map:
         """Return the map with a release that was made elsewhere: `docs/foreign.md`.
 
         `given` is the path of a file, a frame, a function that makes a frame of the table's frame, or the text of a
-        maker (`command run="..."`). What is claimed for it is judged: a requirement (`claim`), `epsilon` and `delta`,
+        maker (`brought file=...`). What is claimed for it is judged: a requirement (`claim`), `epsilon` and `delta`,
         or nothing. `records` says whether its rows stand for people or are synthetic; `aligned` that they stand in
         the table's order; `id` names a column that says for whom they stand, `group` the one that tells the buckets of
         a bucketization (`sensitive_table`: a second file with their values).
