@@ -9,7 +9,7 @@ import typer
 
 from sfumato.commands.ask import tell_reply
 from sfumato.commands.common import print_json
-from sfumato.commands.groups import AsJson, Workers
+from sfumato.commands.groups import AsJson
 from sfumato.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -57,10 +57,6 @@ def choose(
     sensitivity: Annotated[
         float | None, typer.Option(help="Of Kneedle: how far the curve must fall beyond a knee, in mean steps.")
     ] = None,
-    resamples: Annotated[
-        int, typer.Option(help="How often the table is resampled for the intervals of the axes; 0 opens no table.")
-    ] = 50,
-    workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
     """Recommend one point of a map and say why: the knee; with bounds, a recipient or a loss, the best within them."""
@@ -92,8 +88,6 @@ def choose(
             recipient=recipient,
             axes=None if axes is None else [name.strip() for name in axes.split(",")],
             sensitivity=sensitivity,
-            resamples=resamples,
-            workers=workers,
         )
     except NothingFitsError as error:
         if not as_json:

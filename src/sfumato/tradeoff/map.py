@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.configuration import check_whole
 from sfumato.errors import BadInputError
-from sfumato.process.interrupts import Cancel
 from sfumato.tradeoff.choice.bounds import check_measure
 from sfumato.tradeoff.choice.choice import Choice, choose
 from sfumato.tradeoff.choice.optimum import Decided
@@ -193,23 +191,12 @@ class Map:
         recipient: str | None = None,
         axes: Sequence[str] | None = None,
         sensitivity: float | None = None,
-        resamples: int = 0,
-        workers: int | None = None,
-        cancel: Cancel | None = None,
     ) -> Choice:
         """Recommend one point and say why: `docs/choosing.md` explains the ways. Raises InfeasibleError if none fits.
 
         `by` is knee, angle, kneedle, ideal or best (by the measure `prefer`); with bounds it is best, else the knee.
-        With `resamples` the table is opened and resampled so often, by so many `workers`, until `cancel` is set: the
-        choice then has intervals, and of near-equal knees it is the one that loses least.
         """
-        check_whole("resamples", resamples, least=0)
-        if not resamples:
-            return choose(self, max, min, prefer, by, recipient, axes, sensitivity)
-        from sfumato.tradeoff.exploration.resampling import TableJudge  # it makes maps, so it cannot come before them
-
-        judge = TableJudge(self, resamples, workers, cancel)
-        return choose(self, max, min, prefer, by, recipient, axes, sensitivity, judge)
+        return choose(self, max, min, prefer, by, recipient, axes, sensitivity)
 
     def release(self, point: Point | str) -> Release | NoisyRelease | RecordRelease:
         """Make the release of a point again, in memory, from the table as it was measured: `docs/python.md`.

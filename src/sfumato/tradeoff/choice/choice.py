@@ -30,7 +30,6 @@ from sfumato.tradeoff.choice.curve import Curve, CurveStretch, Step, rank
 from sfumato.tradeoff.choice.exposure import refusal, shows_exact, warnings
 from sfumato.tradeoff.choice.hull import KeptShares, Scale
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
-from sfumato.tradeoff.choice.robust import Resampled, Resampler, near_equal
 from sfumato.tradeoff.dominance import cost
 
 if TYPE_CHECKING:
@@ -90,9 +89,6 @@ class Choice(Quiet):
     kept: KeptShares | None
     """What the point keeps of the original's risk and utility; None where the map has not both of its ends."""
 
-    resampled: Resampled | None
-    """What it and its near-equal rivals measure on resampled tables; None where that was not asked for."""
-
     @property
     def compared(self) -> tuple[str, ...]:
         """The measures that the choice is about: the axes, what is preferred, and those with a bound."""
@@ -103,8 +99,7 @@ class Choice(Quiet):
         content = asdict(self)
         point = {name: getattr(self.point, name) for name in ("id", "anonymizer", "form", "requirement", "measures")}
         stretches = [asdict(stretch) | {"said": reasons.stretch(stretch, self.axes)} for stretch in self.stretches]
-        resampled = None if self.resampled is None else self.resampled.to_dict()
-        return content | {"point": point, "stretches": stretches, "resampled": resampled}
+        return content | {"point": point, "stretches": stretches}
 
 
 class NothingFitsError(InfeasibleError):
@@ -146,14 +141,10 @@ def choose(
     recipient: str | None = None,
     axes: Sequence[str] | None = None,
     sensitivity: float | None = None,
-    judge: Resampler | None = None,
 ) -> Choice:
-    """Recommend one point: the knee, or where bounds, a recipient or a preference are given, the best within.
-
-    The judge says what points measure on resampled tables, and of near-equal knees the one that loses least is taken.
-    """
+    """Recommend one point: the knee, or where bounds, a recipient or a preference are given, the best within."""
     question = _question(map_, given_bounds(largest, least), prefer, by, recipient, axes, sensitivity)
-    return _Answer(map_, question, judge).choice()
+    return _Answer(map_, question).choice()
 
 
 @dataclass(frozen=True, repr=False)
@@ -246,7 +237,6 @@ class _Answer(Quiet):
 
     map_: Map
     question: _Question
-    judge: Resampler | None
 
     def choice(self) -> Choice:
         """Find the point and say why."""
@@ -258,7 +248,6 @@ class _Answer(Quiet):
         scale = Scale.of(self.map_.points, curve)
         ways = self._ways(curve, scale, inside)
         point, why = self._best(inside) if asked.by == "best" else self._on(curve, scale, inside, ways)
-        resampled, point, why = self._robust(curve, scale, inside, point, why)
         why += [] if asked.by == "best" else reasons.other_ways(ways, asked.by, point, asked.axes)
         if asked.recipient:
             left_out = [] if asked.exact_allowed else [reasons.left_out(asked.recipient)]
@@ -279,7 +268,6 @@ class _Answer(Quiet):
             quadrant=self._quadrant(inside),
             landmarks={by: points[0].id if points else None for by, points in ways.items()},
             kept=self._kept(scale, point),
-            resampled=resampled,
         )
 
     # -- which points count
@@ -343,27 +331,6 @@ class _Answer(Quiet):
             reason = reasons.knee(curve, scale, point, [p for p in inside if p in curve.finite], strongest)
         outside = [] if strongest else [reasons.knee_outside(every[0], by, asked.bounds)]
         return point, [reason, *outside]
-
-    def _robust(
-        self, curve: Curve, scale: Scale | None, inside: list[Point], point: Point, why: list[str]
-    ) -> tuple[Resampled | None, Point, list[str]]:
-        """Ask the judge about the point and its near-equal rivals; take the one that keeps most when resampled.
-
-        Who is near-equal does not hang on bounds on the axes, so that a tighter one moves the choice only by cutting
-        it off.
-        """
-        if self.judge is None:
-            return None, point, why
-        knees = scale.knees(curve) if scale and self.question.by == "knee" else []
-        rivals = [rival for rival in near_equal(knees, scale) if rival in inside] if scale and knees else []
-        resampled = self.judge.resampled(rivals or [point], self.question.axes)
-        if scale is None or len(rivals) < 2:
-            return resampled, point, why
-        left = {rival.id: resampled.advantage(rival, scale) for rival in rivals}
-        firm = max(rivals, key=lambda rival: -inf if (worth := left[rival.id]) is None else round(worth, 9))
-        if firm is point or left[point.id] is None:
-            return resampled, point, why
-        return resampled, firm, [reasons.firm(scale, firm, point, left), *why[1:]]
 
     def _knees(self, curve: Curve, scale: Scale | None) -> dict[str, list[Point]]:
         """List the knees of the frontier by each way to find them, the strongest first."""
@@ -447,7 +414,7 @@ class _Answer(Quiet):
             others = [other for other in asked.bounds if other is not bound]
             relax.append(relaxation(self._fits_at(bound, releases), bound, others))
         nearest = nearest_point(releases, asked.bounds)
-        never = [sentence for bound in asked.bounds if (sentence := impossible(self.map_, bound, self.judge))]
+        never = [sentence for bound in asked.bounds if (sentence := impossible(self.map_, bound))]
         reason = reasons.nothing_fits(asked.bounds, relax, nearest, asked.recipient, asked.exact_allowed, never)
         return NothingFitsError(reason, relax, nearest, never)
 

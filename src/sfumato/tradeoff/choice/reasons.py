@@ -7,13 +7,12 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from sfumato.measures import MEASURES, READ_NOISY
-from sfumato.phrases import counted, listed, number, percent
+from sfumato.phrases import counted, listed, number
 from sfumato.tradeoff.choice.bounds import Bound, Relaxation
 from sfumato.tradeoff.choice.curve import Curve, CurveStretch
 from sfumato.tradeoff.choice.exposure import refusal
 from sfumato.tradeoff.choice.hull import KeptShares, Scale
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
-from sfumato.tradeoff.choice.robust import MIDDLE, NEAR_EQUAL, Resampled
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Point
@@ -98,43 +97,6 @@ def _ends(scale: Scale) -> str:
         f"0 % and 100 % are the ends of the frontier, {scale.private.id} and {scale.useful.id}, since the map has no "
         f"trivial release and original to compare {listed(scale.axes)} with"
     )
-
-
-def firm(scale: Scale, point: Point, first: Point, left: Mapping[str, float | None]) -> str:
-    """Say that of near-equal knees one loses less than the first when the table is resampled."""
-    mine, other = (f"{100 * (left[each.id] or 0):.1f}" for each in (point, first))
-    return (
-        f"It is as good a knee of the whole frontier of {listed(scale.axes)} as {first.id}, within "
-        f"{percent(NEAR_EQUAL, 3)}: it keeps {kept(scale.kept(point))}, {first.id} {kept(scale.kept(first))} "
-        f"({_ends(scale)}). But it "
-        f"loses less when the table is resampled: in all but the worst {percent((1 - MIDDLE) / 2, 3)} of the resamples "
-        f"its share of the utility minus its share of the risk is at least {mine} percentage points, that of "
-        f"{first.id} {other}."
-    )
-
-
-def interval(resampled: Resampled, point: Point) -> list[str]:
-    """Say what a point measures on resampled tables, and what is not known of it."""
-    intervals = resampled.intervals.get(point.id, {})
-    within = {name: ends for name, ends in intervals.items() if ends[0] <= point.measures[name] <= ends[1]}
-    parts = [
-        f"{name} between {' and '.join(both(*ends)) if ends[0] != ends[1] else number(ends[0])} "
-        f"(here {number(point.measures[name])})"
-        for name, ends in within.items()
-    ]
-    wide = [
-        f"{name} varies by {number(high - low)} (here {number(point.measures[name])})"
-        for name, (low, high) in intervals.items()
-        if name not in within
-    ]
-    tables = (
-        f"In {percent(MIDDLE, 3)} of {resampled.resamples:,} resampled tables (as many records, drawn with replacement "
-        f"and recoded in the same way; seed {resampled.seed})"
-    )
-    texts = [f"{tables} it has {listed(parts)}."] if parts else []
-    if wide:  # a resampled table repeats some records, so that its groups are less even than those of the table
-        texts.append(f"{'There' if parts else tables} {listed(wide)}.")
-    return [*([" ".join(texts)] if texts else []), *([resampled.note] if resampled.note else [])]
 
 
 def other_ways(ways: Mapping[str, Sequence[Point]], by: str, point: Point, axes: tuple[str, str]) -> list[str]:
