@@ -47,15 +47,11 @@ def choose(
     by: Annotated[
         str | None,
         typer.Option(
-            help="knee (of the whole frontier), angle (the sharpest bend), kneedle, ideal (the closest to the ideal "
-            "corner), best (see --prefer)."
+            help="knee (of the whole frontier), ideal (the closest to the ideal corner), best (see --prefer)."
         ),
     ] = None,
     axes: Annotated[
         str | None, typer.Option(metavar="RISK,UTILITY", help="Two measures, instead of those of the study.")
-    ] = None,
-    sensitivity: Annotated[
-        float | None, typer.Option(help="Of Kneedle: how far the curve must fall beyond a knee, in mean steps.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -68,15 +64,15 @@ def choose(
         raise BadInputError(f"--knee and --by {by} contradict each other; give one of them")
     limits = {"max": read_bounds(largest, "--max"), "min": read_bounds(least, "--min")}
     if loss is not None:
-        others = {"--knee": knee or None, "--for": recipient, "--by": by, "--axes": axes, "--sensitivity": sensitivity}
+        others = {"--knee": knee or None, "--for": recipient, "--by": by, "--axes": axes}
         for option, value in others.items():
             if value is not None:
                 raise BadInputError(f"--loss and {option} are two ways to choose; give one of them")
         map_ = read_map(folder)
         tell_reply(map_.ask(_question(map_, loss, relaxed, suppress, prefer, limits)), map_, folder, as_json)
         return
-    for option, value in {"--relaxed": relaxed, "--suppress": suppress}.items():
-        if value is not None:
+    for option, given in {"--relaxed": relaxed, "--suppress": suppress}.items():
+        if given is not None:
             raise BadInputError(f"{option} belongs to a question about a loss; give --loss too, such as --loss 0.25")
     map_ = read_map(folder)
     try:
@@ -87,7 +83,6 @@ def choose(
             by="knee" if knee else by,
             recipient=recipient,
             axes=None if axes is None else [name.strip() for name in axes.split(",")],
-            sensitivity=sensitivity,
         )
     except NothingFitsError as error:
         if not as_json:

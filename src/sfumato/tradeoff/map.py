@@ -190,13 +190,12 @@ class Map:
         by: str | None = None,
         recipient: str | None = None,
         axes: Sequence[str] | None = None,
-        sensitivity: float | None = None,
     ) -> Choice:
         """Recommend one point and say why: `docs/choosing.md` explains the ways. Raises InfeasibleError if none fits.
 
-        `by` is knee, angle, kneedle, ideal or best (by the measure `prefer`); with bounds it is best, else the knee.
+        `by` is knee, ideal or best (by the measure `prefer`); with bounds it is best, else the knee.
         """
-        return choose(self, max, min, prefer, by, recipient, axes, sensitivity)
+        return choose(self, max, min, prefer, by, recipient, axes)
 
     def release(self, point: Point | str) -> Release | NoisyRelease | RecordRelease:
         """Make the release of a point again, in memory, from the table as it was measured: `docs/python.md`.

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sfumato.configuration import check_choice, check_number
+from sfumato.configuration import check_choice
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures import MEASURES, READ_NOISY
 from sfumato.quiet import Quiet
@@ -35,7 +35,7 @@ from sfumato.tradeoff.dominance import cost
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map, Point
 
-BY = ("knee", "angle", "kneedle", "ideal", "best")
+BY = ("knee", "ideal", "best")
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,10 +140,9 @@ def choose(
     by: str | None = None,
     recipient: str | None = None,
     axes: Sequence[str] | None = None,
-    sensitivity: float | None = None,
 ) -> Choice:
     """Recommend one point: the knee, or where bounds, a recipient or a preference are given, the best within."""
-    question = _question(map_, given_bounds(largest, least), prefer, by, recipient, axes, sensitivity)
+    question = _question(map_, given_bounds(largest, least), prefer, by, recipient, axes)
     return _Answer(map_, question).choice()
 
 
@@ -156,7 +155,6 @@ class _Question(Quiet):
     by: str
     prefer: str | None
     recipient: str | None
-    sensitivity: float
     exact_allowed: bool
     """Whether releases with exact quasi-identifiers may be chosen."""
 
@@ -180,7 +178,6 @@ def _question(
     by: str | None,
     recipient: str | None,
     axes: Sequence[str] | None,
-    sensitivity: float | None,
 ) -> _Question:
     known = [name for name in MEASURES if any(point.has([name]) for point in map_.points)]
     first, second = _axes(axes or map_.study.axes[:2])
@@ -188,10 +185,6 @@ def _question(
     check_choice("by", method, BY)
     if prefer is not None and method != "best":
         raise BadInputError(f"a preferred measure ({prefer}) belongs to the way 'best'; {method} weighs both axes")
-    if sensitivity is not None and method != "kneedle":
-        raise BadInputError(f"a sensitivity belongs to the way 'kneedle', not to {method!r}")
-    asked_for = 1.0 if sensitivity is None else sensitivity
-    check_number("sensitivity", asked_for, least=0)
     wanted = (prefer or second) if method == "best" else None
     bounds, notes, exact_allowed = list(given), [reasons.unusual(b) for b in given if not b.is_natural], True
     if recipient is not None:
@@ -209,7 +202,7 @@ def _question(
     if map_.points and known:
         for name in [bound.measure for bound in bounds] + ([first, second] if wanted is None else [wanted]):
             _check_known(name, known, asked=name in (*(axes or ()), prefer, *(bound.measure for bound in bounds)))
-    return _Question((first, second), tuple(bounds), method, wanted, recipient, asked_for, exact_allowed, tuple(notes))
+    return _Question((first, second), tuple(bounds), method, wanted, recipient, exact_allowed, tuple(notes))
 
 
 def _axes(names: Sequence[str]) -> tuple[str, str]:
@@ -315,38 +308,24 @@ class _Answer(Quiet):
         self, curve: Curve, scale: Scale | None, inside: list[Point], ways: Mapping[str, list[Point]]
     ) -> tuple[Point, list[str]]:
         """Take the knee, or where there is none, the point closest to the ideal corner."""
-        by, asked = self.question.by, self.question
-        point = (ways[by] or ways["ideal"])[0]
-        if by == "ideal":
+        point = (ways[self.question.by] or ways["ideal"])[0]
+        if self.question.by == "ideal":
             return point, [reasons.ideal(curve, point)]
-        every = self._knees(curve, scale)[by]
-        if not ways[by]:
-            return point, [reasons.no_knee(curve, by, bool(every)), reasons.ideal(curve, point)]
+        every = scale.knees(curve) if scale else []
+        if scale is None or not ways["knee"]:
+            return point, [reasons.no_knee(curve, bool(every)), reasons.ideal(curve, point)]
         strongest = point is every[0]
-        if by == "kneedle":
-            reason = reasons.kneedle(curve, point, asked.sensitivity, strongest)
-        elif by == "angle" or scale is None:
-            reason = reasons.angle(curve, point, strongest)
-        else:
-            reason = reasons.knee(curve, scale, point, [p for p in inside if p in curve.finite], strongest)
-        outside = [] if strongest else [reasons.knee_outside(every[0], by, asked.bounds)]
+        reason = reasons.knee(curve, scale, point, [p for p in inside if p in curve.finite], strongest)
+        outside = [] if strongest else [reasons.knee_outside(every[0], self.question.bounds)]
         return point, [reason, *outside]
-
-    def _knees(self, curve: Curve, scale: Scale | None) -> dict[str, list[Point]]:
-        """List the knees of the frontier by each way to find them, the strongest first."""
-        return {
-            "knee": scale.knees(curve) if scale else [],
-            "angle": curve.knees(),
-            "kneedle": curve.kneedle(self.question.sensitivity),
-        }
 
     def _ways(self, curve: Curve, scale: Scale | None, inside: list[Point]) -> dict[str, list[Point]]:
         """List what each way of choosing finds within the bounds, the best first."""
         ids = {point.id for point in inside}
         placed = [point for point in curve.points if point.id in ids]
         placed = placed or list(Curve.through(inside, self.question.axes).points)
-        knees = {by: [p for p in points if p.id in ids] for by, points in self._knees(curve, scale).items()}
-        return knees | {"ideal": sorted(placed, key=lambda point: round(curve.distance(point), 9))}
+        knees = [point for point in (scale.knees(curve) if scale else []) if point.id in ids]
+        return {"knee": knees, "ideal": sorted(placed, key=lambda point: round(curve.distance(point), 9))}
 
     # -- around the chosen point
 

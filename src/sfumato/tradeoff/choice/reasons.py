@@ -122,41 +122,6 @@ def trivial(share: KeptShares, axes: tuple[str, str], inside: int, better: Mappi
     return f"This is hardly a release to publish: {text}. {best[0]} keeps {kept(best[1])}."
 
 
-def angle(curve: Curve, point: Point, strongest: bool = True) -> str:
-    """Say how sharp the knee is, and what privacy costs on its two sides."""
-    angle = f"{curve.angles[point.id]:.0f}"
-    return (
-        f"It is the knee{'' if strongest else ' within the bounds'} by angle: here the frontier of "
-        f"{listed(curve.axes)} bends most sharply (an angle of {angle} degrees, "
-        f"180 is straight, both axes scaled to 0..1). {_sides(curve, point)}"
-    )
-
-
-def kneedle(curve: Curve, point: Point, sensitivity: float, strongest: bool = True) -> str:
-    """Say how far Kneedle's knee lies from the line between the ends."""
-    below = curve.below_diagonal[curve.finite.index(point)]
-    return (
-        f"It is the knee{'' if strongest else ' within the bounds'} by Kneedle (sensitivity {number(sensitivity)}): "
-        "no other knee of the frontier of "
-        f"{listed(curve.axes)} lies as far ({number(below)}, both axes scaled to 0..1) below the straight line "
-        f"between its ends. {_sides(curve, point)}"
-    )
-
-
-def _sides(curve: Curve, point: Point) -> str:
-    """Compare the marginal rates before and after a point of the curve."""
-    first, second = curve.axes
-    steps = curve.steps()
-    into = next((step for step in steps if step.end == point.id), None)
-    out = next((step for step in steps if step.start == point.id), None)
-    if into is None or out is None or into.rate is None or out.rate is None:
-        return ""
-    return (
-        f"Getting here from the next less private point costs {number(into.rate)} of {second} for each unit of "
-        f"{first}; the next step of privacy would cost {number(out.rate)}."
-    )
-
-
 def ideal(curve: Curve, point: Point) -> str:
     """Say how close the point is to the corner where both measures are best."""
     first, second = curve.axes
@@ -166,22 +131,21 @@ def ideal(curve: Curve, point: Point) -> str:
     )
 
 
-def no_knee(curve: Curve, by: str, elsewhere: bool) -> str:
+def no_knee(curve: Curve, elsewhere: bool) -> str:
     """Say why there is no knee."""
-    name = "Kneedle finds no knee" if by == "kneedle" else "There is no knee"
     if elsewhere:
-        return f"{name} within the bounds."
+        return "There is no knee within the bounds."
     if len(curve.finite) < 3:
-        return f"{name}: it takes three points, and the frontier has {counted(len(curve.finite), 'point')} to draw."
-    shape = "is straight or bends away from the ideal corner"
-    return f"{name}: the frontier {'does not stand out from the line between its ends' if by == 'kneedle' else shape}."
+        many = counted(len(curve.finite), "point")
+        return f"There is no knee: it takes three points, and the frontier has {many} to draw."
+    return "There is no knee: the frontier is straight or bends away from the ideal corner."
 
 
-def knee_outside(point: Point, by: str, bounds: Sequence[Bound]) -> str:
+def knee_outside(point: Point, bounds: Sequence[Bound]) -> str:
     """Say that the sharpest knee cannot be had, and why."""
     broken = [bound for bound in bounds if not bound.admits(point)]
     cause = f"outside the bounds ({listed(broken)} asked for)" if broken else "not a release"
-    return f"The frontier has a stronger {by} at {point.id}, but that is {cause}."
+    return f"The frontier has a stronger knee at {point.id}, but that is {cause}."
 
 
 def beaten(point: Point, other: Point, axes: tuple[str, str]) -> str:
