@@ -45,8 +45,8 @@ def explore(
         typer.Option(
             metavar="FILE|DIR",
             help="A file that was made elsewhere, to be compared here (or 'brought file=FILE claim=\"k-anonymity "
-            "k=5\"', 'command run=\"...\"'). The folder of another map: its candidates are explored here too, and "
-            "what it has measured of the same data on the same scales is taken over; repeat.",
+            "k=5\"'). The folder of another map: its candidates are explored here too, and what it has measured of the "
+            "same data on the same scales is taken over; repeat.",
         ),
     ] = [],  # noqa: B006
     preset: Annotated[
