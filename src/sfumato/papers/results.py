@@ -8,8 +8,10 @@ compare with (`paper` is None), ours is shown and nothing is claimed.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -64,6 +66,20 @@ def reported(
 ) -> Claim:
     """Make a claim of which nothing depends: it is told with our number and the likely reason."""
     return Claim(id, claim, paper, ours, holds, "reported", reason, tested_over)
+
+
+def claim_rows(package: str) -> Callable[..., Claim]:
+    """Read the table of a paper's claims; return what makes a claim of a row, our value, and whether it holds.
+
+    A row of `claims.toml` is an id with the fields of a claim that do not depend on what comes out.
+    """
+    text = (files(package) / "claims.toml").read_text(encoding="utf-8")
+    rows: dict[str, dict[str, Any]] = tomllib.loads(text)
+
+    def claim(id: str, ours: Any, holds: bool | None, **more: Any) -> Claim:
+        return Claim(id=id, ours=ours, holds=holds, **{"paper": None, **rows[id], **more})
+
+    return claim
 
 
 def all_of(comparisons: Iterable[bool | None]) -> bool | None:

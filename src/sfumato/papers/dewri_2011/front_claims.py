@@ -14,9 +14,11 @@ import numpy as np
 from sfumato.measures import measure
 from sfumato.papers.dewri_2011.study import ETA, LEVELS, Dewri2011
 from sfumato.papers.dewri_2011.words import WHY, over
-from sfumato.papers.results import Claim
+from sfumato.papers.results import Claim, claim_rows
 from sfumato.release import Release
 from sfumato.tradeoff import FrontierPoint, Problem, Problem1, Problem2
+
+row = claim_rows(__name__.rpartition(".")[0])
 
 LEAST_POINTS = 30
 FLAT_LOSS, FLAT_GROWTH, FLAT_FROM = 0.01, 1.5, 5
@@ -92,11 +94,9 @@ def _unbeaten(study: Dewri2011) -> Claim:
     front = study.frontiers[Problem2(ETA)]
     others = [point for run in study.runs for point in run.frontier]
     lost, won = beaten(front, others), beaten(others, front)
-    text = "no release of the runs with the paper's operators beats one of our front of problem 2"
     ours = {"ours beaten": f"{lost} of {len(front)}", "theirs beaten": f"{won} of {len(others)}"}
-    reason = "both are searches: a better release than any of them may exist"
     holds = lost == 0 if others else None
-    return Claim("problem-2-unbeaten", text, "a non-dominated front", ours, holds, "reported", reason, over(front, "k"))
+    return row("problem-2-unbeaten", ours, holds, tested_over=over(front, "k"))
 
 
 def beaten(points: Iterable[FrontierPoint], others: Iterable[FrontierPoint]) -> int:
@@ -175,11 +175,9 @@ def _zooms(study: Dewri2011) -> Claim:
     """Count the flat stretches of every magnification: the paper sees some in each."""
     front = study.frontiers[Problem2(ETA)]
     counts = {f"k up to {most:,}": zoomed(front, most) for most in ZOOMS}
-    text = "eta 10%: every magnification of figure 7 shows flat stretches (ours: how many end inside)"
     points = [point for point in front if FLAT_FROM <= point.values["k"] <= ZOOMS[0]]
-    reason = f"{WHY}; small k rises steadily here"
     holds = all(counts.values()) if points else None
-    return Claim("problem-2-flat-zooms", text, "in each plot", counts, holds, "reported", reason, over(points, "k"))
+    return row("problem-2-flat-zooms", counts, holds, tested_over=over(points, "k"))
 
 
 def zoomed(front: Iterable[FrontierPoint], most: int) -> int:

@@ -21,13 +21,15 @@ from sfumato.papers.dewri_2011.study import (
     Dewri2011,
 )
 from sfumato.papers.dewri_2011.words import PRINTED, WHY, over, pairs_of
-from sfumato.papers.results import Claim, all_of
+from sfumato.papers.results import Claim, all_of, claim_rows
 from sfumato.process.interrupts import unfinished
 from sfumato.publish import audit
 from sfumato.requirements import KAnonymity
 from sfumato.tradeoff import Frontier, FrontierPoint, Problem4
 from sfumato.tradeoff.search.questions import within
 from sfumato.workers.crew import Crew
+
+row = claim_rows(__name__.rpartition(".")[0])
 
 
 def safe_claims(study: Dewri2011) -> Iterator[Claim]:
@@ -60,7 +62,7 @@ def _sound(study: Dewri2011) -> Claim:
     text = f"every (k, l) reported within a loss of {SHOWN:.0%} is confirmed by an audit of the written file"
     ours = {"reported": len(reported), "confirmed": sum(confirmed), "wrong": wrong[:3]}
     where = over([point for _, point in reported], "loss")
-    return Claim("problem-4-sound", text, "(k, l)-safe", ours, all_of(confirmed), tested_over=where)
+    return row("problem-4-sound", ours, all_of(confirmed), claim=text, tested_over=where)
 
 
 def _audited(study: Dewri2011, problem: Problem4, point: FrontierPoint) -> bool:
