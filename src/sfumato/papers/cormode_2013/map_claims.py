@@ -126,8 +126,8 @@ def _high_privacy(study: Cormode2013) -> Iterator[Claim]:
         "quadtree",
         {**by_tree, "best of the others": min(others, default=None)},
         quadtree < min(others) if quadtree is not None and others else None,
-        reason=f"its breach at epsilon = .5 is {beyond:.2f}, and the next epsilon of the grid is .1; kd-trees of height 8 "
-        "and more come first with counts as drawn, none of them with counts cut",
+        reason=f"its breach at epsilon = .5 is {beyond:.2f}, and the next epsilon of the grid is .1; kd-trees of "
+        "height 8 and more come first with counts as drawn, none of them with counts cut",
         tested_over=f"accuracy below {twice:.3f}",
     )
     yield from _epsilon_one(study)
