@@ -696,6 +696,20 @@ def test_bad_input_is_2_and_one_sentence(folder, run, words, said):
     assert err.startswith("sfumato: ") and said in err and err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("knee", ["--knee"]),
+        ("ideal", ["--by", "ideal"]),
+        ("partner", ["--for", "partner"]),
+        ("public", ["--for", "public"]),
+    ],
+)
+def test_ask_answers_what_choose_answers(folder, run, question, words):
+    for more in ((), ("--json",)):
+        assert run("ask", folder, question, *more) == run("choose", folder, *words, *more)
+
+
 def test_a_folder_without_a_map_is_2(tmp_path, run):
     code, _, err = run("choose", tmp_path)
     assert code == 2 and "points.json" in err and "sfumato explore" in err

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.commands.ask import tell_reply
-from sfumato.commands.common import print_json
+from sfumato.commands.ask import tell_choice, tell_reply
 from sfumato.commands.groups import AsJson
 from sfumato.errors import BadInputError
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def choose(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `explore` or `frontier` wrote.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `explore` wrote.")],
     knee: Annotated[bool, typer.Option("--knee", help="The same as --by knee.")] = False,
     largest: Annotated[
         list[str], typer.Option("--max", metavar="MEASURE=NUMBER", help="The largest value of a measure; repeat.")
@@ -56,9 +55,7 @@ def choose(
     as_json: AsJson = False,
 ) -> None:
     """Recommend one point of a map and say why: the knee; with bounds, a recipient or a loss, the best within them."""
-    from sfumato.tradeoff import NothingFitsError, read_bounds, read_map
-    from sfumato.words.choice import choice_lines, choice_values
-    from sfumato.words.command import release_command
+    from sfumato.tradeoff import read_bounds, read_map
 
     if knee and by not in (None, "knee"):
         raise BadInputError(f"--knee and --by {by} contradict each other; give one of them")
@@ -75,25 +72,16 @@ def choose(
         if given is not None:
             raise BadInputError(f"{option} belongs to a question about a loss; give --loss too, such as --loss 0.25")
     map_ = read_map(folder)
-    try:
-        choice = map_.choose(
-            max=limits["max"],
-            min=limits["min"],
-            prefer=prefer,
-            by="knee" if knee else by,
-            recipient=recipient,
-            axes=None if axes is None else [name.strip() for name in axes.split(",")],
-        )
-    except NothingFitsError as error:
-        if not as_json:
-            raise
-        print_json(error.to_dict())
-        raise typer.Exit(1) from None
-    command = release_command(folder, choice.point, choice.recipient)
-    if as_json:
-        print_json(choice_values(choice, map_) | {"command": command})
-    else:
-        typer.echo("\n".join(choice_lines(choice, map_, command)))
+    tell_choice(
+        map_,
+        folder,
+        as_json,
+        **limits,
+        prefer=prefer,
+        by="knee" if knee else by,
+        recipient=recipient,
+        axes=None if axes is None else [name.strip() for name in axes.split(",")],
+    )
 
 
 def _question(

@@ -26,9 +26,9 @@ from sfumato.papers.dewri_2011.study import (
     SHOWN,
     Dewri2011,
 )
+from sfumato.papers.dewri_2011.words import bought
 from sfumato.papers.results import Figure, FigureLine, Inset
 from sfumato.tradeoff import Frontier, FrontierPoint, Problem1, Problem2, Problem3
-from sfumato.tradeoff.search.questions import bought
 
 
 def _series(points: Iterable[FrontierPoint], x: str, y: str) -> list[dict[str, Any]]:

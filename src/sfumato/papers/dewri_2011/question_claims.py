@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sfumato.papers.dewri_2011.study import DISTINCT, ETA, FREQUENCY, LIMIT, RELAXED, SHOWN, Dewri2011
-from sfumato.papers.dewri_2011.words import PRINTED, WHY, over, pairs_of
+from sfumato.papers.dewri_2011.words import PRINTED, WHY, over, pairs_of, within
 from sfumato.papers.results import Claim
 from sfumato.tradeoff import Problem1, Problem2
-from sfumato.tradeoff.search.questions import within
 
 
 def question_claims(study: Dewri2011) -> Iterator[Claim]:

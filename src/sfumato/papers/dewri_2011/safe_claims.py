@@ -20,13 +20,12 @@ from sfumato.papers.dewri_2011.study import (
     SHOWN,
     Dewri2011,
 )
-from sfumato.papers.dewri_2011.words import PRINTED, WHY, over, pairs_of
+from sfumato.papers.dewri_2011.words import PRINTED, WHY, over, pairs_of, within
 from sfumato.papers.results import Claim, all_of, claim_rows
 from sfumato.process.interrupts import unfinished
 from sfumato.publish import audit
 from sfumato.requirements import KAnonymity
 from sfumato.tradeoff import Frontier, FrontierPoint, Problem4
-from sfumato.tradeoff.search.questions import within
 from sfumato.workers.crew import Crew
 
 row = claim_rows(__name__.rpartition(".")[0])
