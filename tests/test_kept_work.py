@@ -126,12 +126,11 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("more", [(), ("--preset", "dewri")])
 @pytest.mark.parametrize("name", NAMES)
-def test_a_name_never_leaves_the_folder(here, more, name):
+def test_a_name_never_leaves_the_folder(here, name):
     Path("study.toml").write_text(STUDY.replace("NAME", name))
     before = set(here.rglob("*"))
-    code, _, err = run("explore", "study.toml", *more)
+    code, _, err = run("explore", "study.toml")
     assert code == 2 and "name" in err and "--out" in err
     assert set(here.rglob("*")) == before
 
