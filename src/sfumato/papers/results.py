@@ -55,29 +55,18 @@ class Claim:
         return {**asdict(self), "verdict": self.verdict}
 
 
-def reported(
-    id: str,
-    claim: str,
-    paper: Any,
-    ours: Any,
-    holds: bool | None,
-    reason: str | None = None,
-    tested_over: str | None = None,
-) -> Claim:
-    """Make a claim of which nothing depends: it is told with our number and the likely reason."""
-    return Claim(id, claim, paper, ours, holds, "reported", reason, tested_over)
-
-
 def claim_rows(package: str) -> Callable[..., Claim]:
     """Read the table of a paper's claims; return what makes a claim of a row, our value, and whether it holds.
 
-    A row of `claims.toml` is an id with the fields of a claim that do not depend on what comes out.
+    Whether it holds may be a function of the paper's value. A row of `claims.toml` is an id with the fields of a claim
+    that do not depend on what comes out.
     """
     text = (files(package) / "claims.toml").read_text(encoding="utf-8")
     rows: dict[str, dict[str, Any]] = tomllib.loads(text)
 
-    def claim(id: str, ours: Any, holds: bool | None, **more: Any) -> Claim:
-        return Claim(id=id, ours=ours, holds=holds, **{"paper": None, **rows[id], **more})
+    def claim(id: str, ours: Any, holds: bool | Callable[[Any], bool | None] | None, **more: Any) -> Claim:
+        fields = {"paper": None, **rows[id], **more}
+        return Claim(id=id, ours=ours, holds=holds(fields["paper"]) if callable(holds) else holds, **fields)
 
     return claim
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.papers.dewri_2011.study import Dewri2011
-from sfumato.papers.dewri_2011.words import WHY, over
+from sfumato.papers.dewri_2011.words import over
 from sfumato.papers.results import Claim, claim_rows
 from sfumato.tradeoff import FrontierPoint, Problem1, Problem3
 
@@ -93,15 +93,8 @@ def trend_claims(points: Sequence[FrontierPoint]) -> Iterator[Claim]:
         ("trend-k-generalization", names[0], names[1], 1),
     ):
         ranks = rank_correlation(points, one, other)
-        text = f"problem 3: with more {_words(one)} there is {'more' if sign > 0 else 'less'} {_words(other)}"
-        paper = f"{'positive' if sign > 0 else 'negative'} (ours: rank correlation)"
-        holds = None if ranks is None else ranks * sign > 0
-        ours = None if ranks is None else round(ranks, 4)
-        yield Claim(id, text, paper, ours, holds, "reported", WHY, f"{len(points)} points, {over(points, one)}")
-
-
-def _words(name: str) -> str:
-    return {"weighted_k_before": "weighted-k"}.get(name, name.replace("_", " "))
+        ours, holds = (None, None) if ranks is None else (round(ranks, 4), ranks * sign > 0)
+        yield row(id, ours, holds, tested_over=f"{len(points)} points, {over(points, one)}")
 
 
 def rank_correlation(points: Sequence[FrontierPoint], one: str, other: str) -> float | None:
@@ -128,12 +121,7 @@ def near_claims(points: Sequence[FrontierPoint]) -> Iterator[Claim]:
         inside = [point for point in points if point.values[name] < bound]
         good = [p for p in map(three, inside) if p[0] >= k and p[1] <= general and p[2] <= suppressed]
         rows = [[round(value, 3) for value in three(point)] for point in encircled(inside)]
-        text = (
-            f"figure 9, {_words(name)} below {bound:.0%}: a release at least as good as k around 5000, GL 35%, SL 17% "
-            "(ours: the three nearest to it)"
-        )
-        holds = bool(good) if inside else None
-        yield Claim(id, text, list(NEAR), rows, holds, "reported", WHY, over(inside, "weighted_k_before"))
+        yield row(id, rows, bool(good) if inside else None, tested_over=over(inside, "weighted_k_before"))
 
 
 def encircled(points: Iterable[FrontierPoint]) -> list[FrontierPoint]:

@@ -1,4 +1,4 @@
-"""What the claims of this paper share: likely reasons, what a loss allows, which stretch points span."""
+"""What the claims of this paper share: what a loss allows, which stretch points span."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from sfumato.tradeoff import Frontier, FrontierPoint
 
-WHY = "the paper's hierarchies and granularity are not printed; loss is relative to them"
 EQUAL = 1e-9
-PRINTED = "theirs may be artefacts of the unsound definition"
 
 
 def over(points: Iterable[FrontierPoint], name: str) -> str:

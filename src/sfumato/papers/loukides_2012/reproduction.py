@@ -29,7 +29,7 @@ from sfumato.papers.loukides_2012.ru_map import (
     RUMap,
     axes,
 )
-from sfumato.papers.results import Claim, Progress, Results, all_of, claim_rows, reported
+from sfumato.papers.results import Claim, Progress, Results, all_of, claim_rows
 from sfumato.transactions.study import LOUKIDES_2012 as KS
 
 row = claim_rows(__name__.rpartition(".")[0])
@@ -227,31 +227,17 @@ def _variants(map_: RUMap) -> Iterable[Claim]:
             "ahead at k": ahead,
             "are": {name: _rounded({str(k): errors[name][k] for k in common}) for name in (label, "COAT")},
         }
-        yield reported(
-            f"{(MAKERS | VARIANTS)[label].replace(' visit=', '-')}-beats-coat-at-every-k",
-            f"{label} has a lower ARE (`half`) than COAT at every k",
-            "PCTA above COAT (figure 7)",
-            ours,
-            all_of(k in ahead for k in common),
-            "the loop over constraints is not in the paper; its order decides which parts grow, and so which release "
-            "is ahead at which k",
-            _over_k([map_], [label, "COAT"]),
-        )
+        id = f"{(MAKERS | VARIANTS)[label].replace(' visit=', '-')}-beats-coat-at-every-k"
+        yield row(id, ours, all_of(k in ahead for k in common), tested_over=_over_k([map_], [label, "COAT"]))
 
 
 def _knee_of_figure_5(map_: RUMap) -> Iterable[Claim]:
     """Compare the knee of COAT's curve with its ends, on diagnoses where there are some."""
     for estimator in ESTIMATORS:
         ours = _knee_against_ends(map_, estimator)
-        yield reported(
-            f"figure-5-knee-{estimator}",
-            "COAT's knee: at least 12.5 times less risk than the largest, more than twice the least utility",
-            {"protection": 12.5, "utility": "more than 2"},
-            ours,
-            ours["protection"] >= 12.5 and ours["utility"] > 2 if "knee" in ours else None,
-            "the paper's diagnoses are proprietary, and the angle-based knee moves with the values of k that are tried",
-            _over_k([map_], ["COAT"]) if "knee" in ours else "no curve with a knee",
-        )
+        holds = ours["protection"] >= 12.5 and ours["utility"] > 2 if "knee" in ours else None
+        over = _over_k([map_], ["COAT"]) if "knee" in ours else "no curve with a knee"
+        yield row(f"figure-5-knee-{estimator}", ours, holds, tested_over=over)
 
 
 def _knee_against_ends(map_: RUMap, estimator: str) -> dict[str, Any]:
