@@ -15,8 +15,7 @@ from sfumato.papers.dewri_2011 import front_claims, safe_claims, shape_claims, s
 from sfumato.papers.dewri_2011.convergence import SearchRun, converge, hypervolume, mended
 from sfumato.papers.dewri_2011.example import example_claims
 from sfumato.papers.dewri_2011.figures import fitted_curve
-from sfumato.papers.dewri_2011.question_claims import _reaches
-from sfumato.papers.dewri_2011.reproduction import reproduce
+from sfumato.papers.dewri_2011.reproduction import _reaches, reproduce
 from sfumato.papers.dewri_2011.study import FREQUENCY
 from sfumato.papers.results import Claim, Figure, FigureLine, Inset
 from sfumato.requirements import KAnonymity

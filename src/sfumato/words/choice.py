@@ -9,14 +9,13 @@ from sfumato.measures import MEASURES
 from sfumato.phrases import listed, number, section, wrapped
 from sfumato.tradeoff import Choice, Map
 from sfumato.tradeoff.choice.curve import Step
-from sfumato.tradeoff.choice.draws import not_told_apart
 from sfumato.tradeoff.choice.exposure import is_unchanged
 from sfumato.tradeoff.choice.reasons import stretch
 from sfumato.words.columns import done_sentence
 from sfumato.words.disagreements import sentence
 from sfumato.words.headlines import headline_lines, headlines
 from sfumato.words.kinds.table import weights_sentences
-from sfumato.words.points import alike_sentences, settings
+from sfumato.words.points import alike_sentences, not_told_apart, settings
 from sfumato.words.verdicts import advice
 
 

@@ -25,8 +25,8 @@ from sfumato.papers.dewri_2011.study import (
     SEEDS,
     SHOWN,
     Dewri2011,
+    bought,
 )
-from sfumato.papers.dewri_2011.words import bought
 from sfumato.papers.results import Figure, FigureLine, Inset
 from sfumato.tradeoff import Frontier, FrontierPoint, Problem1, Problem2, Problem3
 

@@ -12,8 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from sfumato.measures import measure
-from sfumato.papers.dewri_2011.study import ETA, LEVELS, Dewri2011
-from sfumato.papers.dewri_2011.words import over
+from sfumato.papers.dewri_2011.study import ETA, LEVELS, Dewri2011, over
 from sfumato.papers.results import Claim, claim_rows
 from sfumato.release import Release
 from sfumato.tradeoff import FrontierPoint, Problem, Problem1, Problem2

@@ -19,8 +19,10 @@ from sfumato.papers.dewri_2011.study import (
     RELAXED,
     SHOWN,
     Dewri2011,
+    over,
+    pairs_of,
+    within,
 )
-from sfumato.papers.dewri_2011.words import over, pairs_of, within
 from sfumato.papers.results import Claim, all_of, claim_rows
 from sfumato.process.interrupts import unfinished
 from sfumato.publish import audit

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.papers.dewri_2011.study import Dewri2011
-from sfumato.papers.dewri_2011.words import over
+from sfumato.papers.dewri_2011.study import Dewri2011, over
 from sfumato.papers.results import Claim, claim_rows
 from sfumato.tradeoff import FrontierPoint, Problem1, Problem3
 
