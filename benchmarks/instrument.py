@@ -6,7 +6,7 @@ Run: OPENBLAS_NUM_THREADS=1 python benchmarks/instrument.py [--seconds 60] [--se
 All get the same seconds of processor time (one thread, machine code compiled), start from the same study (the trivial
 release and the original), and are held against each other in one frame per pair of axes: the ends of all points of that
 pair, k by its logarithm. The hypervolume is worked out here, by its definition, from the measures on the maps. A single
-maker is the same search with that maker alone; `cuts alone` is `sfumato frontier` on these axes. Where queries are an
+maker is the same search with that maker alone; `cuts alone` is the preset `dewri` on these axes. Where queries are an
 axis, they are drawn by the seed, so there every run is held against the others of its own seed; elsewhere single makers
 and the former tuner are run with the first seed.
 """

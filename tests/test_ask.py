@@ -453,7 +453,10 @@ anonymizers = ["without-quasi", "original"]
     ("words", "says"),
     [
         (["ask", "study.toml", "ncp within k 2"], "ncp is said of baskets, and this study is of a table"),
-        (["frontier", "study.toml", "--problem", "problem-4 eta=0.1 on=zip minimize=loss"], "no sensitive attribute"),
+        (
+            ["explore", "study.toml", "--preset", "dewri problem-4 eta=0.1 on=zip minimize=loss"],
+            "no sensitive attribute",
+        ),
     ],
 )
 def test_what_is_refused_leaves_no_folder_behind(tmp_path, monkeypatch, capsys, words, says):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import sfumato
 from sfumato.anonymizers import UnsafeSeededNoise, anonymizer
-from sfumato.anonymizers.foreign.programs import BroughtFunction
+from sfumato.anonymizers.foreign.functions import BroughtFunction
 from sfumato.errors import BadInputError
 from sfumato.measures import ATTACK_MEASURES, MEASURES, Attacks, Scales
 from sfumato.measures.attacks import shadow
@@ -561,7 +561,7 @@ def test_a_release_that_cannot_be_made_again_is_told_what_needs_no_control(attac
     assert "it cannot be made a second time" in outcome.details["cautions"][0]
 
 
-def test_a_program_is_run_again_on_the_records_that_are_left_and_sees_no_other(table):
+def test_a_function_is_called_again_on_the_records_that_are_left_and_sees_no_other(table):
     handed = []
 
     def copied(frame):

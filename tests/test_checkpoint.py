@@ -159,20 +159,21 @@ def test_the_command_goes_on_where_it_was_stopped(small, tmp_path, monkeypatch, 
     (tmp_path / "study.toml").write_text(
         'schema = 1\nname = "s"\naxes = ["k", "loss"]\n[table]\nsource = "rows.csv"\nquasi = ["age", "sex", "town"]\n'
         'sensitive = ["illness"]\n[[candidates]]\nanonymizers = ["mondrian"]\nrequirements = ["k-anonymity k=2"]\n'
+        '[search]\npoints = 3\nsolver = "nsga2 population=24 generations=8"\n'
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sfumato.report.save_map", lambda shown, folder: [])
 
     def run(*more):
-        options = ("--population", 24, "--generations", 8, "--points", 3, "--json")
-        monkeypatch.setattr(sys, "argv", ["sfumato", *map(str, ("frontier", "study.toml", *options, *more))])
+        words = ("explore", "study.toml", "--preset", "dewri", "--json", *more)
+        monkeypatch.setattr(sys, "argv", ["sfumato", *words])
         with pytest.raises(SystemExit) as ended:
             main()
         said = capsys.readouterr()
-        return ended.value.code, json.loads(said.out) if said.out else None, said.err
+        return ended.value.code, json.loads(said.out)["search"] if said.out else None, said.err
 
     _, whole, _ = run("--out", "whole")
-    code, found, said = run("--out", "parts", "--seconds", 1e-9)
+    code, found, said = run("--out", "parts", "--budget", "0.000000001s")
     assert code == 130 and found is None and "before the first generation" in said
 
     run_search = Search.run
@@ -184,5 +185,7 @@ def test_the_command_goes_on_where_it_was_stopped(small, tmp_path, monkeypatch, 
     assert found["frontier"] == whole["frontier"] and found["evaluations"] == whole["evaluations"]
     code, found, said = run("--out", "parts")
     assert "finished" in said and found["frontier"] == whole["frontier"]
-    code, found, said = run("--out", "parts", "--seed", 5)
+    study = tmp_path / "study.toml"
+    study.write_text(study.read_text().replace("generations=8", "generations=8 seed=5"))
+    code, found, said = run("--out", "parts")
     assert "belongs to another search" in said and not code

@@ -48,12 +48,12 @@ def curve(*places):
 L_SHAPE = [(0.0, 0.6), (0.02, 0.4), (0.03, 0.2), (0.05, 0.02), (0.2, 0.015), (0.4, 0.01), (0.6, 0.0)]
 
 
-@pytest.mark.parametrize("by", ["knee", "angle", "kneedle", "ideal"])
+@pytest.mark.parametrize("by", ["knee", "ideal"])
 def test_the_knee_of_an_l_is_its_corner(by):
     assert curve(*L_SHAPE).choose(by=by).point.id == "003"
 
 
-@pytest.mark.parametrize("by", ["knee", "angle", "kneedle", "ideal"])
+@pytest.mark.parametrize("by", ["knee", "ideal"])
 @pytest.mark.parametrize("steps", [4, 18, 90])
 def test_the_knee_of_an_arc_is_at_45_degrees(by, steps):
     """On the quarter circle around the worst corner all bends are equal; the middle one is furthest from the chord."""
@@ -62,38 +62,6 @@ def test_the_knee_of_an_arc_is_at_45_degrees(by, steps):
     assert own.choose(by=by).point.id == f"{steps // 2:03}"
 
 
-def test_the_angle_is_that_of_elementary_geometry():
-    """At (0, 0) of (0, 1), (0, 0), (1, 0) the angle is 90 degrees; the ends are moved a little to be a frontier."""
-    choice = curve((0, 1), (1e-12, 1e-12), (1, 0)).choose(by="angle")
-    assert "an angle of 90 degrees" in choice.why[0]
-    tilted = curve((0, 1), (0.25, 0.25), (1, 0)).choose(
-        by="angle"
-    )  # both sides have slopes 3 and 1/3: atan 3 - atan 1/3 = 53.13
-    assert "an angle of 127 degrees" in tilted.why[0]
-
-
-def test_kneedle_finds_the_knee_of_the_figure_in_its_paper():
-    """Satopaa et al. 2011, figure 2: y = -1/(x + 0.1) + 5 at ten places in 0..1 has its knee at x = 2/9."""
-    own = curve(*((i / 9, 0.2 * (5 - (5 - 1 / (i / 9 + 0.1)))) for i in range(10)))
-    assert own.choose(by="kneedle").point.id == "002"
-
-
-def test_a_sensitivity_that_asks_for_more_finds_less():
-    """The difference curve of these four is 0, .3, .2, 0: it falls by .3 at most, a mean step is 1/3."""
-    own = curve((0, 1), (0.2, 0.5), (0.7, 0.1), (1, 0))
-    assert own.choose(by="kneedle", sensitivity=0.85).landmarks["kneedle"] == "001"
-    assert own.choose(by="kneedle", sensitivity=0.95).landmarks["kneedle"] is None
-    assert own.choose(by="kneedle", sensitivity=0).point.id == "001"
-
-
-def test_kneedle_waits_for_a_fall_before_the_next_maximum():
-    """The difference curve is 0, .3, .25, .5, 0: at sensitivity 1 a fall of .05 is none, so only the second counts."""
-    own = curve((0, 1), (0.25, 0.45), (0.5, 0.25), (0.5 + 1e-9, -1e-9), (1, -0.0001))
-    assert own.choose(by="kneedle").point.id == "003"
-    assert own.choose(by="kneedle", max={"p_loss": 0.4}).landmarks["kneedle"] is None
-
-
-@pytest.mark.parametrize("by", ["knee", "angle", "kneedle"])
 @pytest.mark.parametrize(
     "places",
     [
@@ -103,11 +71,11 @@ def test_kneedle_waits_for_a_fall_before_the_next_maximum():
     ],
     ids=["line", "dense line", "bent away"],
 )
-def test_a_frontier_without_a_knee_is_said_to_have_none(by, places):
-    choice = curve(*places).choose(by=by)
+def test_a_frontier_without_a_knee_is_said_to_have_none(places):
+    choice = curve(*places).choose(by="knee")
     assert "no knee" in choice.why[0]
     assert "closest to the ideal corner" in choice.why[1]
-    assert choice.landmarks["knee"] is None and choice.landmarks["kneedle"] is None
+    assert choice.landmarks["knee"] is None
     ends = [y for _, y in places]
     scaled = [(x / places[-1][0], (y - ends[-1]) / (ends[0] - ends[-1])) for x, y in places]
     assert hypot(*scaled[int(choice.point.id)]) == pytest.approx(min(hypot(*own) for own in scaled))
@@ -118,7 +86,7 @@ def test_two_nearly_equal_releases_make_no_knee():
     line = [(i / 10, 1 - 1.4 * i / 10) for i in range(7)]
     jag = [(0.1001, line[1][1] - 0.012)]
     own = curve(*line, *jag, (0.8, 0.08), (1.0, 0.0))
-    assert own.choose().point.id == own.choose(by="angle").point.id == "006"
+    assert own.choose().point.id == "006"
 
 
 def test_axes_may_be_better_when_higher_and_come_in_any_order():
@@ -139,10 +107,6 @@ def test_a_bound_on_an_axis_does_not_move_the_knee_but_may_exclude_it():
     beyond = own.choose(by="knee", max={"p_loss": 0.04})
     assert beyond.point.measures["p_loss"] <= 0.04
     assert any("003" in why and "p_loss at most 0.04" in why for why in beyond.why)
-    weaker = curve((0, 1), (0.1, 0.3), (0.5, 0.05), (1, 0)).choose(by="angle", max={"u_loss": 0.1})
-    assert weaker.point.id == "002"  # it turns by atan .625 - atan .1 = 26 degrees, the point before by 50
-    assert "an angle of 154 degrees" in weaker.why[0]
-    assert weaker.why[0].startswith("It is the knee within the bounds by angle: here")
 
 
 # ---------------------------------------------------------------- small and odd maps
@@ -164,7 +128,7 @@ def test_what_hides_more_is_chosen_among_equals():
         make_point("b", form="bucketization", p_loss=0.1, u_loss=0.1),
         make_point("c", p_loss=0.1, u_loss=0.1),
     )
-    for by in ("knee", "angle", "kneedle", "ideal", "best"):
+    for by in ("knee", "ideal", "best"):
         assert own.choose(by=by).point.id == "c"
 
 
@@ -202,7 +166,7 @@ def test_only_measured_points_count(status):
 def test_the_order_of_the_points_does_not_matter():
     places = [*L_SHAPE, (0.05, 0.02), (0.03, 0.2)]
     points = curve(*places).points
-    for kind in ({}, {"by": "angle"}, {"by": "kneedle"}, {"by": "ideal"}, {"max": {"p_loss": 0.1}}):
+    for kind in ({}, {"by": "ideal"}, {"max": {"p_loss": 0.1}}):
         one, other = Map(ANY, points).choose(**kind), Map(ANY, points[::-1]).choose(**kind)
         assert one.point == other.point and one.why == other.why and one.neighbours == other.neighbours
 
@@ -264,7 +228,7 @@ def questions(draw):
         side: draw(st.dictionaries(st.sampled_from(sorted(VALUES)), st.floats(0, 15), max_size=2))
         for side in ("max", "min")
     }
-    by = draw(st.sampled_from([None, "best", "knee", "angle", "kneedle", "ideal"]))
+    by = draw(st.sampled_from([None, "best", "knee", "ideal"]))
     prefer = draw(st.sampled_from([None, *VALUES])) if by in (None, "best") else None
     return bounds | {"by": by, "prefer": prefer, "recipient": draw(st.sampled_from([None, *RECIPIENTS]))}
 
@@ -452,11 +416,9 @@ def test_a_bound_that_cuts_off_the_better_values_is_remarked_on():
         ({"max": {"kl": 1}}, "no point of this map has the measure 'kl'; it has p_loss, u_loss"),
         ({"prefer": "nonsense"}, "unknown measure 'nonsense'"),
         ({"prefer": "kl"}, "no point of this map has the measure 'kl'"),
-        ({"by": "magic"}, "by must be one of knee, angle, kneedle, ideal, best, not 'magic'"),
+        ({"by": "magic"}, "by must be one of knee, ideal, best, not 'magic'"),
         ({"recipient": "aunt"}, "recipient must be one of public, partner, internal, not 'aunt'"),
         ({"by": "knee", "prefer": "u_loss"}, "belongs to the way 'best'"),
-        ({"sensitivity": 2}, "belongs to the way 'kneedle'"),
-        ({"by": "kneedle", "sensitivity": -1}, "sensitivity must be a number of at least 0"),
         ({"axes": ["p_loss"]}, "two different measures"),
         ({"axes": ["p_loss", "nonsense"]}, "unknown measure"),
         ({"axes": ["k", "loss"]}, "no point of this map has the measure 'k'"),
@@ -726,13 +688,26 @@ def test_the_command_when_nothing_fits(folder, run):
         (["--for", "aunt"], "recipient must be one of"),
         (["--axes", "p_loss"], "two different measures"),
         (["--prefer", "kl"], "no point of this map has the measure 'kl'"),
-        (["--sensitivity", "2"], "belongs to the way 'kneedle'"),
     ],
 )
 def test_bad_input_is_2_and_one_sentence(folder, run, words, said):
     code, out, err = run("choose", folder, *words)
     assert (code, out) == (2, "")
     assert err.startswith("sfumato: ") and said in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("knee", ["--knee"]),
+        ("ideal", ["--by", "ideal"]),
+        ("partner", ["--for", "partner"]),
+        ("public", ["--for", "public"]),
+    ],
+)
+def test_ask_answers_what_choose_answers(folder, run, question, words):
+    for more in ((), ("--json",)):
+        assert run("ask", folder, question, *more) == run("choose", folder, *words, *more)
 
 
 def test_a_folder_without_a_map_is_2(tmp_path, run):

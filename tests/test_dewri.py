@@ -15,8 +15,7 @@ from sfumato.papers.dewri_2011 import front_claims, safe_claims, shape_claims, s
 from sfumato.papers.dewri_2011.convergence import SearchRun, converge, hypervolume, mended
 from sfumato.papers.dewri_2011.example import example_claims
 from sfumato.papers.dewri_2011.figures import fitted_curve
-from sfumato.papers.dewri_2011.question_claims import _reaches
-from sfumato.papers.dewri_2011.reproduction import reproduce
+from sfumato.papers.dewri_2011.reproduction import _reaches, reproduce
 from sfumato.papers.dewri_2011.study import FREQUENCY
 from sfumato.papers.results import Claim, Figure, FigureLine, Inset
 from sfumato.requirements import KAnonymity
@@ -162,7 +161,7 @@ def test_what_is_encircled_is_nearest_to_the_papers_point():
 def test_relaxing_helps_only_with_a_whole_l_more_and_no_less_k():
     def claims(*rows):
         own = points(("k", "l_frequency", "loss"), *rows)
-        return [claim.holds for claim in safe_claims.relaxing("relaxing-helps", front(FREQUENCY, own), "required")]
+        return [claim.holds for claim in safe_claims.relaxing("relaxing-helps", front(FREQUENCY, own))]
 
     assert claims((20, 4, 0.195), (20, 5, 0.205)) == [True, False]
     assert claims((20, 4, 0.195), (30, 4, 0.205)) == [False, False]  # a little more k is to be had nearly always

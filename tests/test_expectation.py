@@ -16,7 +16,6 @@ import plain_basket_measures as plain
 from sfumato.errors import BadInputError
 from sfumato.measures.of_baskets import ESTIMATORS
 from sfumato.tradeoff import explore
-from sfumato.tradeoff.choice.draws import not_told_apart
 from sfumato.transactions import anonymize_baskets, basket_requirement, baskets_of
 from sfumato.transactions.anonymizers.registry import candidate_maker
 from sfumato.transactions.files.declaration import BasketsDeclaration
@@ -26,6 +25,7 @@ from sfumato.transactions.measures.queries import ItemQueries
 from sfumato.transactions.measures.scales import BasketScales, measure_baskets
 from sfumato.transactions.study import ENDS, BasketGrid, BasketStudy, usual_study
 from sfumato.words.choice import choice_lines, choice_values
+from sfumato.words.points import not_told_apart
 from sfumato.words.question import reply_lines, reply_values
 from test_basket_measures import all_as_one, figure_1, releases
 

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from command_line import run
-from held_runs import HELD, PROGRAM
+from held_runs import HELD, held_until
 from sfumato.tradeoff import Study
 
 HANGING = 600
@@ -91,21 +91,21 @@ def test_points_are_the_same_bytes_for_any_number_of_workers_and_after_resuming(
 
 
 def test_a_stopped_run_says_so_and_goes_on(folder):
-    """A program holds it, so that it cannot end before it is stopped."""
+    """A gate holds it, so that it cannot end before it is stopped."""
     (folder / "study.toml").write_text(STUDY + HELD)
-    (folder / "held.sh").write_text(PROGRAM.format(gate=folder / "may end"))
-    command = [sys.executable, "-m", "sfumato.cli", "explore", "study.toml", "--out", "map", "--workers", "1"]
-    running = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
-    cache = folder / "map" / "cache.jsonl"
-    while running.poll() is None and not (cache.exists() and cache.stat().st_size):
-        time.sleep(0.02)
-    os.kill(running.pid, signal.SIGINT)
-    _, said = running.communicate(timeout=HANGING)
-    assert running.returncode == 130 and "Traceback" not in said and "goes on from there" in said
-    assert not (folder / "map" / "points.json").exists()
-    kept = len(cache.read_text().splitlines())
-    (folder / "may end").touch()
-    assert sfumato(folder, "explore", "study.toml", "--out", "map").returncode == 0
+    with held_until(folder / "may end"):
+        command = [sys.executable, "-m", "sfumato.cli", "explore", "study.toml", "--out", "map", "--workers", "1"]
+        running = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
+        cache = folder / "map" / "cache.jsonl"
+        while running.poll() is None and not (cache.exists() and cache.stat().st_size):
+            time.sleep(0.02)
+        os.kill(running.pid, signal.SIGINT)
+        _, said = running.communicate(timeout=HANGING)
+        assert running.returncode == 130 and "Traceback" not in said and "goes on from there" in said
+        assert not (folder / "map" / "points.json").exists()
+        kept = len(cache.read_text().splitlines())
+        (folder / "may end").touch()
+        assert sfumato(folder, "explore", "study.toml", "--out", "map").returncode == 0
     assert kept > 0 and len(json.loads((folder / "map" / "points.json").read_text())["points"]) > kept
 
 

@@ -1,15 +1,10 @@
-"""What was made elsewhere in a study: on the map, in the cache, asked for, published; programs and functions too."""
+"""What was made elsewhere in a study: on the map, in the cache, asked for, published; functions too."""
 
 from __future__ import annotations
 
-import fcntl
 import json
-import sys
-import threading
-import time
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from unittest import mock
 
 import pyarrow as pa
@@ -17,10 +12,9 @@ import pytest
 
 import sfumato
 from command_line import run
-from sfumato.anonymizers import BroughtCommand, BroughtFile, anonymizer
-from sfumato.errors import BadInputError, StoppedError
+from sfumato.anonymizers import BroughtFile, BroughtFunction, anonymizer
+from sfumato.errors import BadInputError
 from sfumato.measures import Attacks, Queries, Scales, UniformReader
-from sfumato.process.interrupts import Cancel, stops_at
 from sfumato.requirements import requirement
 from sfumato.tradeoff import Candidate, read_map
 from sfumato.tradeoff.exploration.exploration import measured_point
@@ -201,12 +195,11 @@ def test_what_is_published_has_neither_the_order_of_the_table_nor_other_columns(
     [
         ('[[candidates]]\nfile = "arx.csv"\nclaim = "k-anonymity"\n', "k is not given"),
         ('[[candidates]]\nfile = "arx.csv"\nanonymizers = ["mondrian"]\n', "unknown key 'anonymizers'"),
-        ('[[candidates]]\nfile = "arx.csv"\ncommand = "x {table} {out}"\n', "make two blocks"),
         ("[[candidates]]\nfile = 5\n", "file must be a text, not 5"),
         ('[[candidates]]\nfile = "arx.csv"\nepsilon = -1\n', "epsilon must be a number"),
         ('[[candidates]]\nfile = "none.csv"\n', "none.csv: there is no such file"),
-        ('[[candidates]]\ncommand = "python make.py"\n', "does not say where {table} stands"),
-        ('[[candidates]]\ncommand = "python \'make.py {table} {out}"\n', "cannot be read as words"),
+        ('[[candidates]]\ncommand = "python make.py {table} {out}"\n', "run the program yourself and name the file"),
+        ("[[candidates]]\nanonymizers = ['command run=\"make {table} {out}\"']\n", "run the program yourself"),
     ],
 )
 def test_a_wrong_block_is_refused_in_a_sentence(tmp_path, block, message):
@@ -241,170 +234,6 @@ def test_a_named_file_that_cannot_be_read_is_bad_input_before_anything_is_explor
         sfumato.explore(small_study(tmp_path), workers=1).add(tmp_path / name)
 
 
-# -- programs --------------------------------------------------------------------------------------------------------
-
-SCRIPT = """
-import csv, random, sys, pathlib
-table, out, seed = sys.argv[1], sys.argv[2], int(sys.argv[3])
-rows = list(csv.reader(open(table, newline="")))
-assert rows[0] == ["age", "sex", "town", "illness"] and sys.stdin.read() == ""
-assert pathlib.Path.cwd() == pathlib.Path(table).parent
-print("secret", rows[1])
-random.seed(seed)
-random.shuffle(rows_ := rows[1:])
-with open(out, "w", newline="") as stream:
-    csv.writer(stream).writerows([rows[0], *rows_[:50]])
-"""
-
-
-def command(tmp_path, script, **said):
-    (tmp_path / "make.py").write_text(script, encoding="utf-8")
-    return BroughtCommand(run=f"{sys.executable} {tmp_path / 'make.py'} {{table}} {{out}} {{seed}}", **said)
-
-
-def test_a_program_is_given_the_published_columns_alone_and_its_output_is_a_point(tmp_path, capfd):
-    (tmp_path / "make.py").write_text(SCRIPT, encoding="utf-8")
-    block = f'[[candidates]]\ncommand = "{sys.executable} make.py {{table}} {{out}} {{seed}}"\nname = "sample"\n'
-    folder_with(tmp_path, block)
-    explore(tmp_path)
-    point = point_of(tmp_path, "sample")
-    assert point["status"] == "measured", point["reason"]
-    assert point["brought"]["rows"] == 50 and point["brought"]["truthful"]
-    first = (tmp_path / "map" / "points.json").read_bytes()
-    (tmp_path / "map" / "cache.jsonl").unlink()
-    explore(tmp_path)
-    assert (tmp_path / "map" / "points.json").read_bytes() == first
-    assert "secret" not in "".join(capfd.readouterr())
-
-
-def test_what_a_program_does_wrong_is_a_sentence_without_data(tmp_path):
-    table, _ = people()
-    for script, message in (
-        ("import sys; print('secret', file=sys.stderr); sys.exit(3)", "ended with exit code 3"),
-        ("pass", "wrote nothing to {out}"),
-        ("import sys; open(sys.argv[2], 'w').write('')", "what make.py wrote"),
-        ("import sys; open(sys.argv[2], 'w').write('a,b\\n1,2\\n')", "it has none of the table's columns"),
-    ):
-        with pytest.raises(BadInputError) as raised:
-            command(tmp_path, script).anonymize(table, NOTHING)
-        assert message in str(raised.value) and "secret" not in str(raised.value)
-    with pytest.raises(BadInputError, match="no-such-program cannot be started"):
-        BroughtCommand(run="no-such-program {table} {out}").anonymize(table, NOTHING)
-
-
-LISTING = """
-import csv, os, sys
-with open(sys.argv[2], "w", newline="") as stream:
-    csv.writer(stream).writerows([["age", "sex", "town", "illness"], ["20", "f", "a", "flu"]])
-open({!r}, "w").write("\\n".join(sorted(os.environ)))
-"""
-
-
-def test_a_program_is_given_no_more_of_the_environment_than_it_is_said_to_need(tmp_path, monkeypatch):
-    table, _ = people()
-    seen = tmp_path / "seen"
-    for name in ("API_KEY", "R_LIBS", "PGPASSWORD", "LD_PRELOAD_NOT"):
-        monkeypatch.setenv(name, "secret")
-    monkeypatch.setenv("LANG", "C.UTF-8")
-    allowed = {"PATH", "HOME", "LANG", "TMPDIR", "LC_CTYPE", "PWD"}  # Python itself may set the locale
-    command(tmp_path, LISTING.format(str(seen))).anonymize(table, NOTHING)
-    given = set(seen.read_text(encoding="utf-8").splitlines())
-    assert {"PATH", "HOME", "LANG", "TMPDIR"} <= given <= allowed
-    command(tmp_path, LISTING.format(str(seen)), environment="R_LIBS, API_KEY").anonymize(table, NOTHING)
-    assert set(seen.read_text(encoding="utf-8").splitlines()) == given | {"R_LIBS", "API_KEY"}
-    with pytest.raises(BadInputError, match=r"the variable 'NO_SUCH' of its environment is not set; set it, or leave"):
-        command(tmp_path, LISTING.format(str(seen)), environment="NO_SUCH").anonymize(table, NOTHING)
-
-
-def test_a_study_lists_what_a_program_needs_of_the_environment(tmp_path, monkeypatch):
-    monkeypatch.setenv("R_LIBS", "here")
-    monkeypatch.setenv("API_KEY", "secret")
-    script = SCRIPT + "import os\nassert os.environ['R_LIBS'] == 'here' and 'API_KEY' not in os.environ\n"
-    (tmp_path / "make.py").write_text(script, encoding="utf-8")
-    block = f'[[candidates]]\ncommand = "{sys.executable} make.py {{table}} {{out}} {{seed}}"\nname = "sample"\n'
-    folder_with(tmp_path, block + 'environment = ["R_LIBS"]\n')
-    explore(tmp_path)
-    assert point_of(tmp_path, "sample")["status"] == "measured", point_of(tmp_path, "sample")["reason"]
-
-
-STARTS = """
-import subprocess, sys
-subprocess.run([sys.executable, "-c", {!r}])
-"""
-LINGERS = """
-import fcntl, pathlib, time
-begun, left = pathlib.Path({!r}), pathlib.Path({!r})
-lock = begun.with_suffix(".lock").open("w")
-fcntl.flock(lock, fcntl.LOCK_EX)
-begun.touch()
-time.sleep(20)
-left.touch()
-"""
-
-
-@pytest.fixture
-def lingering(tmp_path):
-    """A program that starts another which stays for long, a file that is there once it does, and whether it was ended.
-
-    Whoever is ended lets go of its lock at once, and leaves no file.
-    """
-    begun, left = tmp_path / "begun", tmp_path / "left"
-
-    def is_ended():
-        with begun.with_suffix(".lock").open() as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        return not left.exists()
-
-    return STARTS.format(LINGERS.format(str(begun), str(left))), begun, is_ended
-
-
-def test_a_program_that_takes_too_long_is_ended_with_all_that_it_started(tmp_path, lingering, monkeypatch):
-    table, _ = people()
-    script, begun, is_ended = lingering
-    clock = SimpleNamespace(monotonic=lambda: 1.0 if begun.exists() else 0.0, sleep=time.sleep)
-    monkeypatch.setattr("sfumato.anonymizers.foreign.programs.time", clock)
-    with pytest.raises(BadInputError, match=r"did not end within 0\.5 seconds"):
-        command(tmp_path, script, timeout=0.5).anonymize(table, NOTHING)
-    assert begun.exists() and is_ended()
-
-
-def test_a_program_is_ended_when_the_work_is_cancelled(tmp_path, lingering):
-    table, _ = people()
-    script, begun, is_ended = lingering
-    cancel = Cancel()
-
-    def cancelled():
-        while not begun.exists():
-            time.sleep(0.01)
-        cancel.set()
-
-    threading.Thread(target=cancelled, daemon=True).start()
-    with stops_at(cancel), pytest.raises((StoppedError, BadInputError)):
-        command(tmp_path, script).anonymize(table, NOTHING)
-    assert begun.exists() and is_ended()
-
-
-def test_a_program_that_ctrl_c_has_ended_is_run_again(tmp_path):
-    """That it failed then says nothing of it, so the cache does not keep it; what fails by itself is kept."""
-    (tmp_path / "make.py").write_text("raise SystemExit(9)", encoding="utf-8")
-    folder_with(tmp_path, f'[[candidates]]\ncommand = "{sys.executable} make.py {{table}} {{out}}"\n')
-    cache = tmp_path / "map" / "cache.jsonl"
-    for is_pressed, kept in ((True, ["measured"]), (False, ["measured", "failed"])):
-        with mock.patch("sfumato.tradeoff.exploration.exploration.pressed", return_value=is_pressed):
-            explore(tmp_path)
-        entries = [json.loads(line) for line in cache.read_text(encoding="ascii").splitlines()]
-        assert [entry["point"]["status"] for entry in entries if "point" in entry] == kept
-
-
-def test_rows_of_a_program_that_keeps_the_order_are_linked_to_people(tmp_path):
-    table, _ = people()
-    copied = command(tmp_path, "import shutil, sys; shutil.copy(*sys.argv[1:3])", aligned="yes").anonymize(
-        table, NOTHING
-    )
-    assert copied.details["brought"]["linked"] and copied.details["brought"]["certain"]
-    assert (copied.boxes.lo[copied.assignment.group] == table.cells.codes[copied.assignment.cell]).all()
-
-
 # -- in Python -------------------------------------------------------------------------------------------------------
 
 
@@ -435,6 +264,27 @@ def test_a_map_takes_a_file_a_frame_and_a_function(tmp_path):
     assert len(rows) == 120
     with pytest.raises(BadInputError, match="is in memory, which no file can name"):
         by_frame.study.to_toml()
+
+
+def test_a_candidate_that_fails_after_ctrl_c_is_made_again(tmp_path):
+    """That it failed then says nothing of it, so the cache does not keep it; what fails by itself is kept."""
+
+    def fails(people):
+        raise ValueError
+
+    study, cache = small_study(tmp_path).with_candidate(fails, name="fails"), tmp_path / "cache.jsonl"
+    for is_pressed, kept in ((True, ["measured"]), (False, ["measured", "failed"])):
+        with mock.patch("sfumato.tradeoff.exploration.exploration.pressed", return_value=is_pressed):
+            sfumato.explore(study, cache, workers=1)
+        entries = [json.loads(line) for line in cache.read_text(encoding="ascii").splitlines()]
+        assert [entry["point"]["status"] for entry in entries if "point" in entry] == kept
+
+
+def test_rows_of_a_function_that_keeps_the_order_are_linked_to_people():
+    table, _ = people()
+    copied = BroughtFunction(function=lambda rows: rows, aligned="yes").anonymize(table, NOTHING)
+    assert copied.details["brought"]["linked"] and copied.details["brought"]["certain"]
+    assert (copied.boxes.lo[copied.assignment.group] == table.cells.codes[copied.assignment.cell]).all()
 
 
 def test_a_function_that_fails_is_a_failed_point_with_one_sentence_and_no_data(tmp_path):

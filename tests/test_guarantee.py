@@ -192,9 +192,9 @@ def test_the_commands_say_it_and_the_folder_keeps_it(known, monkeypatch, capsys,
     folder, observed, releases = known
 
     def answered(eta, *question):
-        wanted = ("--problem", f"problem-2 eta={eta} minimize=loss", "--points", 3, "--out", tmp_path / f"f{eta}")
-        assert run(monkeypatch, capsys, "frontier", folder / "study.toml", *wanted, "--loss", 0.45)[0] == 0
-        code, out, _ = run(monkeypatch, capsys, "ask", tmp_path / f"f{eta}", *question)
+        wanted = ("--preset", f"dewri problem-2 eta={eta} minimize=loss", "--out", tmp_path / f"f{eta}")
+        assert run(monkeypatch, capsys, "explore", folder / "study.toml", *wanted)[0] == 0
+        code, out, _ = run(monkeypatch, capsys, "ask", tmp_path / f"f{eta}", *question, "--search", "60s")
         assert code == 0
         return out
 

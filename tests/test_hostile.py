@@ -628,7 +628,6 @@ PRINTING = {
     "apply": ["mapping.json", "t.csv", "--to", "new.csv"],
     "anonymize": ["t.csv", *ROLES, "--require", "k-anonymity k=4", "--to", "new.csv"],
     "audit": ["out.csv", *ROLES, "--certificate", "out.csv.certificate.json"],
-    "frontier": ["--help"],
     "reproduce": ["--help"],
     "serve": ["--help"],
 }

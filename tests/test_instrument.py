@@ -150,7 +150,7 @@ def test_a_budget_of_the_section_is_spent_and_a_study_of_ends_alone_needs_one(ro
         check_searchable(study_of(rows), None)
 
 
-# -- frontier is a preset ----------------------------------------------------------------------------------
+# -- the search over cuts is a preset -----------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -178,43 +178,53 @@ def asked(command, folder, question):
     return None if code else json.loads(out)["answer"]["measures"]
 
 
-@pytest.mark.parametrize("solver", [(), ("--population", 12, "--generations", 3)])
-def test_one_question_has_one_answer(command, rows, solver):
+def searched(command, rows, folder, **plan):
+    """Write a study with this plan and search its cuts; what is said of the search."""
+    study = Study("s", rows, (Grid(),), axes=AXES, search=SearchPlan(**plan))
+    (folder / "study.toml").write_text(study.to_toml())
+    code, out, err = command("explore", "study.toml", "--preset", "dewri", "--json")
+    assert code == 0, err
+    return json.loads(out)["search"]
+
+
+@pytest.mark.parametrize("solver", [None, "nsga2 population=12 generations=3"])
+def test_one_question_has_one_answer(command, rows, solver, tmp_path):
     """On the map of a frontier, whatever was asked before; and where all cuts are looked at, that of brute force."""
+    found = searched(command, rows, tmp_path, points=2, solver=solver)
     for loss in (0.3, 0.6, 0.45):
-        code, out, err = command("frontier", "study.toml", *solver, "--points", 2, "--loss", loss, "--json")
-        said = json.loads(out)
-        assert code == (0 if said["best"] else 1), err
-        answer = asked(command, "s-frontier", f"k within loss {loss}")
-        assert [best["k"] for best in said["best"]] == ([] if answer is None else [answer["k"]])
-        inside = [p["k"] for p in said["frontier"] if p["loss"] <= loss + 1e-9 and p["k"] > 1]
-        assert not inside or answer["k"] >= max(inside)  # a release may show narrower ranges than its cuts
-        if not solver and inside:
+        code, out, _ = command("ask", "s-dewri-map", f"k within loss {loss}", "--search", "20s", "--json")
+        answer = json.loads(out)["answer"]
+        assert code == (0 if answer else 1)
+        inside = [p["k"] for p in found["frontier"] if p["loss"] <= loss + 1e-9 and p["k"] > 1]
+        # a release may show narrower ranges than its cuts
+        assert not inside or answer["measures"]["k"] >= max(inside)
+        if solver is None and inside:
             whole = exact(rows.open(), Problem2(0.1, minimize="loss"))
-            assert answer["k"] >= max(p.values["k"] for p in whole if p.values["loss"] <= loss + 1e-9)
-    before = {loss: asked(command, "s-frontier", f"k within loss {loss}") for loss in (0.3, 0.6)}
-    assert command("frontier", "study.toml", *solver, "--points", 2)[0] == 0
-    assert before == {loss: asked(command, "s-frontier", f"k within loss {loss}") for loss in (0.3, 0.6)}
-    code, out, _ = command("ask", "s-frontier", "k within loss 0.5", "--search", "20s", "--json")
-    more = json.loads(command("frontier", "study.toml", *solver, "--points", 2, "--loss", 0.5, "--json")[1])["best"]
-    assert (json.loads(out)["answer"]["measures"]["k"] if not code else None) == (more[0]["k"] if more else None)
+            assert answer["measures"]["k"] >= max(p.values["k"] for p in whole if p.values["loss"] <= loss + 1e-9)
+    before = {loss: asked(command, "s-dewri-map", f"k within loss {loss}") for loss in (0.3, 0.6)}
+    assert searched(command, rows, tmp_path, points=2, solver=solver) == found
+    assert before == {loss: asked(command, "s-dewri-map", f"k within loss {loss}") for loss in (0.3, 0.6)}
 
 
-def test_explore_goes_on_with_what_frontier_has_left(command, tmp_path):
-    options = ("--population", 12, "--generations", 4, "--points", 5)
-    code, out, _ = command("frontier", "study.toml", *options, "--json")
-    whole = json.loads(out)
-    study = Study.from_toml((tmp_path / "s-frontier" / "study.toml").read_text())
+def test_explore_goes_on_with_the_map_of_the_preset(command, rows, tmp_path):
+    whole = searched(command, rows, tmp_path, points=5, solver="nsga2 population=12 generations=4")
+    folder = tmp_path / "s-dewri-map"
+    study = Study.from_toml((folder / "study.toml").read_text())
     assert study.search.only_cuts and study.axes == AXES
-    points = json.loads((tmp_path / "s-frontier" / "points.json").read_text())["points"]
-    code, out, err = command("explore", "s-frontier/study.toml", "--json")
-    assert code == 0 and "finished" in err and json.loads(out)["files"][0].startswith("s-frontier")
-    again = json.loads((tmp_path / "s-frontier" / "points.json").read_text())["points"]
+    points = json.loads((folder / "points.json").read_text())["points"]
+    code, out, err = command("explore", "s-dewri-map/study.toml", "--json")
+    assert code == 0 and "finished" in err and json.loads(out)["files"][0].startswith("s-dewri-map")
+    again = json.loads((folder / "points.json").read_text())["points"]
     assert {point["id"] for point in again} == {point["id"] for point in points}
     mapped = [point["measures"]["k"] for point in again if point["anonymizer"].startswith("cut-vector")]
     assert 5 <= len(mapped) <= len(whole["frontier"]) and {"original", "without-quasi"} <= {
         point["anonymizer"] for point in again
     }
+
+
+def test_who_types_frontier_is_told_the_new_spelling(command):
+    code, out, err = command("frontier", "study.toml", "--loss", 0.25)
+    assert (code, out) == (2, "") and err.count("\n") == 1 and "sfumato explore STUDY --preset dewri" in err
 
 
 # -- more freedom is never worse, also where it is searched ------------------------------------------------

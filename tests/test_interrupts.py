@@ -78,7 +78,7 @@ COMMANDS = {
     ),
     "check": ("check", "study.toml"),
     "audit": ("audit", "people.csv", "--quasi", "age,town", "--sensitive", "illness"),
-    "frontier": ("frontier", "study.toml", "--out", "search"),
+    "search": ("explore", "study.toml", "--preset", "dewri", "--out", "search"),
     "reproduce": ("reproduce", "dewri-2011", "--out", "paper"),
 }
 

@@ -126,12 +126,11 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("command", ["explore", "frontier"])
 @pytest.mark.parametrize("name", NAMES)
-def test_a_name_never_leaves_the_folder(here, command, name):
+def test_a_name_never_leaves_the_folder(here, name):
     Path("study.toml").write_text(STUDY.replace("NAME", name))
     before = set(here.rglob("*"))
-    code, _, err = run(command, "study.toml")
+    code, _, err = run("explore", "study.toml")
     assert code == 2 and "name" in err and "--out" in err
     assert set(here.rglob("*")) == before
 

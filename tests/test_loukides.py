@@ -9,10 +9,12 @@ import gzip
 import json
 from collections import Counter
 from itertools import combinations
+from math import cos, pi, sin
 
 import numpy as np
 import pytest
 
+from points import point_of
 from sfumato.cli import main
 from sfumato.errors import BadInputError
 from sfumato.papers import reproduce
@@ -20,8 +22,10 @@ from sfumato.papers.loukides_2012 import reproduction as paper
 from sfumato.papers.loukides_2012 import second_opinion
 from sfumato.papers.loukides_2012.data import has_diagnoses, opened, tree_beside
 from sfumato.papers.loukides_2012.example import KS, is_feasible, optima, partitions, utility_loss
+from sfumato.papers.loukides_2012.knees import angles, knees_by_angle, knees_by_kneedle
 from sfumato.papers.loukides_2012.ru_map import VARIANTS, RUMap
 from sfumato.papers.loukides_2012.second_opinion import checked, checked_file, least_support
+from sfumato.tradeoff.choice.curve import Curve
 from sfumato.transactions import anonymize_baskets, baskets_of, global_release, read_baskets, set_recoding
 
 REQUIRED = {
@@ -330,3 +334,54 @@ def test_data_belong_to_this_paper(monkeypatch, capsys, tmp_path, small_file):
     assert "--data belongs to loukides-2012, not to li-li-2009" in capsys.readouterr().err
     with pytest.raises(BadInputError, match="--nothing belongs to no paper"):
         reproduce("loukides-2012", nothing=True)
+
+
+# -- the knees of the paper's curves
+
+
+def curve(*places):
+    """A curve whose points are at these (p_loss, u_loss), named by their order."""
+    values = [{"p_loss": x, "u_loss": y} for x, y in places]
+    kind = ("mondrian", "generalization", "k-anonymity k=2", {}, "measured", None)
+    return Curve.through([point_of(f"{i:03}", *kind, each) for i, each in enumerate(values)], ("p_loss", "u_loss"))
+
+
+L_SHAPE = [(0.0, 0.6), (0.02, 0.4), (0.03, 0.2), (0.05, 0.02), (0.2, 0.015), (0.4, 0.01), (0.6, 0.0)]
+WAYS = (knees_by_angle, knees_by_kneedle)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_knees_of_an_l_an_arc_and_a_line_are_known(way):
+    """On the quarter circle around the worst corner all bends are equal; the middle one is furthest from the chord."""
+    assert way(curve(*L_SHAPE))[0].id == "003"
+    for steps in (4, 18, 90):
+        turns = [i * pi / 2 / steps for i in range(steps + 1)]
+        assert way(curve(*((0.7 * (1 - cos(a)), 0.05 * (1 - sin(a))) for a in turns)))[0].id == f"{steps // 2:03}"
+    assert way(curve((0, 1), (0.25, 0.75), (0.5, 0.5), (1, 0))) == []
+    assert way(curve(*((sin(i * pi / 20), cos(i * pi / 20)) for i in range(11)))) == []
+
+
+def test_the_angle_is_that_of_elementary_geometry():
+    """At (0, 0) of (0, 1), (0, 0), (1, 0) the angle is 90 degrees; the ends are moved a little to be a frontier."""
+    assert angles(curve((0, 1), (1e-12, 1e-12), (1, 0)))["001"] == pytest.approx(90)
+    assert angles(curve((0, 1), (0.25, 0.25), (1, 0)))["001"] == pytest.approx(126.87, abs=0.01)  # atan 3 - atan 1/3
+
+
+def test_two_nearly_equal_releases_make_no_knee():
+    """The jag at .1 turns by 40 degrees between its immediate neighbours; the real bend is at .6."""
+    line = [(i / 10, 1 - 1.4 * i / 10) for i in range(7)]
+    assert knees_by_angle(curve(*line, (0.1001, line[1][1] - 0.012), (0.8, 0.08), (1.0, 0.0)))[0].id == "006"
+
+
+def test_kneedle_finds_the_knee_of_the_figure_in_its_paper():
+    """Satopaa et al. 2011, figure 2: y = -1/(x + 0.1) + 5 at ten places in 0..1 has its knee at x = 2/9."""
+    own = curve(*((i / 9, 0.2 * (5 - (5 - 1 / (i / 9 + 0.1)))) for i in range(10)))
+    assert knees_by_kneedle(own)[0].id == "002"
+
+
+def test_kneedle_waits_for_a_fall_before_the_next_maximum():
+    """The difference curves are 0, .3, .2, 0 (a mean step is 1/3), and 0, .3, .25, .5, 0 (a fall of .05 is none)."""
+    own = curve((0, 1), (0.2, 0.5), (0.7, 0.1), (1, 0))
+    assert [p.id for p in knees_by_kneedle(own, 0.85)] == ["001"] and knees_by_kneedle(own, 0.95) == []
+    twice = curve((0, 1), (0.25, 0.45), (0.5, 0.25), (0.5 + 1e-9, -1e-9), (1, -0.0001))
+    assert [p.id for p in knees_by_kneedle(twice)] == ["003"]

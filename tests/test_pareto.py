@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import product
 
 import numpy as np
@@ -30,12 +31,9 @@ from sfumato.tradeoff import (
     Study,
     exact,
     explore,
-    k_and_l,
     non_dominated,
     pareto,
     problem,
-    with_suppression,
-    without_suppression,
 )
 from sfumato.tradeoff.search.variation import cross, drawn, flip, levelled, mutate, neighbours, tree_of
 from sfumato.tradeoff.study.study import TableDeclaration
@@ -529,39 +527,7 @@ def test_parameters_are_checked_when_they_are_given(small):
 # -- the publisher's questions, the command, the paper -----------------------------------------------------
 
 
-def test_the_four_questions_are_answered_by_the_exact_frontier(small):
-    solver = NSGA2(population=40, generations=30)
-    for answer, wanted, loss in (
-        (without_suppression(small, 0.5, solver=solver), Problem2(0.0, minimize="loss"), 0.5),
-        (with_suppression(small, 0.1, 0.5, solver=solver), Problem2(0.1, minimize="loss"), 0.5),
-    ):
-        inside = [point for point in exact(small, wanted) if point.values["loss"] <= loss]
-        beyond = [point for point in exact(small, wanted) if point.values["loss"] > loss]
-        assert [answer.best[0].values["k"]] == [max(point.values["k"] for point in inside)]
-        assert answer.dearer.values["loss"] == min(point.values["loss"] for point in beyond)
-        assert answer.cheaper.values["loss"] < answer.best[0].values["loss"]
-        assert f"k {answer.best[0].values['k']:.0f} at a loss of" in str(answer)
-    average = without_suppression(small, 0.5, assured=False, solver=solver).best[0]
-    assert average.values["weighted_k"] >= average.values["k"]
-
-
-def test_what_relaxing_buys_was_not_there_before(small):
-    answer = k_and_l(small, 0.1, loss=0.4, relaxed=0.7, solver=NSGA2(population=40, generations=30))
-    pairs = [(point.values["k"], point.values["l_frequency"]) for point in answer.best]
-    everything = exact(small, Problem4(0.1, minimize="loss"))
-    inside = [(p.values["k"], p.values["l_frequency"]) for p in everything if p.values["loss"] <= 0.4]
-    best = {a for a in inside if not any(b != a and b[0] >= a[0] and b[1] >= a[1] for b in inside)}
-    assert set(pairs) == best
-    assert answer.bought
-    for point in answer.bought:
-        assert 0.4 < point.values["loss"] <= 0.7
-        assert not any(k >= point.values["k"] and l >= point.values["l_frequency"] for k, l in inside)
-    with pytest.raises(BadInputError, match="relaxed must be more than loss"):
-        k_and_l(small, 0.1, loss=0.4, relaxed=0.3, solver=SMALL)
-
-
 def test_the_command_leaves_a_map_from_which_a_point_is_published(small, tmp_path, monkeypatch, capsys):
-    import json
     import sys
 
     from sfumato.cli import main
@@ -573,6 +539,7 @@ def test_the_command_leaves_a_map_from_which_a_point_is_published(small, tmp_pat
     study.write_text(
         'schema = 1\nname = "s"\naxes = ["k", "loss"]\n[table]\nsource = "rows.csv"\nquasi = ["age", "sex", "town"]\n'
         'sensitive = ["illness"]\n[[candidates]]\nanonymizers = ["mondrian"]\nrequirements = ["k-anonymity k=2"]\n'
+        '[search]\npoints = 4\nsolver = "nsga2 population=24 generations=6"\n'
     )
 
     def run(*arguments):
@@ -584,9 +551,8 @@ def test_the_command_leaves_a_map_from_which_a_point_is_published(small, tmp_pat
         return capsys.readouterr().out
 
     monkeypatch.chdir(tmp_path)
-    asked = ("frontier", study, "--problem", "problem-2 eta=0.1 minimize=loss", "--population", 24, "--generations", 6)
-    said = json.loads(run(*asked, "--loss", 0.5, "--points", 4, "--out", "map", "--json"))
-    assert said["best"][0]["loss"] <= 0.5 and said["frontier"]
+    said = json.loads(run("explore", study, "--preset", "dewri", "--out", "map", "--json"))
+    assert said["search"]["frontier"]
     points = json.loads((tmp_path / "map" / "points.json").read_text())["points"]
     cuts = [point for point in points if point["anonymizer"].startswith("cut-vector")]
     chosen = max(cuts, key=lambda p: 1 < p["measures"]["k"] < 90)
@@ -750,17 +716,20 @@ def command(small, tmp_path, monkeypatch, capsys):
     from sfumato.cli import main
 
     CutVector("age=@0, sex=@0, town=@0").anonymize(small, requirement("k-anonymity k=1")).to_csv(tmp_path / "rows.csv")
-    (tmp_path / "study.toml").write_text(
+    study = (
         'schema = 1\nname = "s"\n[table]\nsource = "rows.csv"\nquasi = ["age", "sex", "town"]\n'
         'sensitive = ["illness"]\n[scales]\nmin_support = 0.3\n[[candidates]]\nanonymizers = ["mondrian"]\n'
-        'requirements = ["k-anonymity k=2"]\n'
+        'requirements = ["k-anonymity k=2"]\n[search]\n'
     )
     monkeypatch.chdir(tmp_path)
     for draw in ("report_bytes", "picture_bytes"):
         monkeypatch.setattr(f"sfumato.report.folder.{draw}", lambda *arguments, **options: b"")
 
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["sfumato", "frontier", "study.toml", *map(str, arguments)])
+    def run(*arguments, problem="", **search):
+        texts = [f"{key} = {json.dumps(value)}" for key, value in search.items()]
+        (tmp_path / "study.toml").write_text("\n".join([study, *texts]))
+        words = ("explore", "study.toml", "--preset", f"dewri {problem}".strip(), *arguments)
+        monkeypatch.setattr(sys, "argv", ["sfumato", *words])
         with pytest.raises(SystemExit) as ended:
             main()
         said = capsys.readouterr()
@@ -770,64 +739,51 @@ def command(small, tmp_path, monkeypatch, capsys):
 
 
 def test_problems_have_folders_of_their_own_and_small_spaces_are_looked_at_whole(command, tmp_path):
-    import json
-
-    code, out, _ = command("--points", 3, "--json")
-    assert code == 0 and json.loads(out)["exact"]
-    code, out, _ = command("--problem", "problem-2 eta=0.1", "--points", 3)
+    code, out, _ = command("--json", points=3)
+    assert code == 0 and json.loads(out)["search"]["exact"]
+    code, out, _ = command(problem="problem-2 eta=0.1", points=3)
     assert code == 0 and "which are all" in out and "drawn on k and generalization_loss" in out
     made = sorted(path.name for path in tmp_path.iterdir() if path.is_dir())
-    assert made == ["s-frontier", "s-frontier-problem-2-eta-0.1"]
+    assert made == ["s-dewri-map", "s-dewri-problem-2-eta-0.1-map"]
     axes = [json.loads((tmp_path / name / "points.json").read_text())["axes"] for name in made]
     assert axes == [["k", "loss"], ["k", "generalization_loss"]]
-    code, _, err = command("--problem", "problem-1", "--out", "s-frontier")
+    code, _, err = command("--out", "s-dewri-map", problem="problem-1")
     assert code == 2 and "the map of another search" in err
 
 
-def test_the_solver_is_told_on_the_command_line(command):
-    import json
-
+def test_the_solver_is_that_of_the_study(command):
     paper = "nsga2 operators=paper mutation=0.2 crossover=0.5 population=12 generations=3"
-    code, out, _ = command("--solver", paper, "--points", 2, "--json")
-    assert code == 0 and not json.loads(out)["exact"] and json.loads(out)["evaluations"] <= 2 * 36  # stages
-    assert command("--solver", "nsga2 colour=red")[0] == 2
-    code, _, err = command("--solver", paper, "--exact")
-    assert code == 2 and "--exact looks at all cuts" in err
+    code, out, _ = command("--json", solver=paper, points=2)
+    said = json.loads(out)["search"]
+    assert code == 0 and not said["exact"] and said["evaluations"] <= 2 * 36  # stages
+    assert command(solver="nsga2 colour=red")[0] == 2
+    code, _, err = command(solver=paper, exact=True)
+    assert code == 2 and "exact looks at all cuts" in err
 
 
 def test_nothing_feasible_is_exit_code_1(command):
     hard = 'measured minimize="k, loss" require="k-anonymity k=100000"'
-    code, _, err = command("--problem", hard, "--population", 4, "--generations", 1)
+    code, _, err = command(problem=hard, solver="nsga2 population=4 generations=1")
     assert code == 1 and "No cuts satisfy what is required" in err
-    code, out, err = command("--problem", "problem-4 eta=0 minimize=loss", "--loss", 0, "--points", 2)
-    assert code == 1 and "on the frontier of" in out and "no release on this map" in err
+
+
+def test_what_may_not_be_published_has_no_map(command, tmp_path):
+    code, out, err = command("--out", "m", problem="problem-4 eta=0.1 order=paper")
+    assert code == 1 and "on the frontier of" in out and "may not be published, so there is no map" in err
+    assert not (tmp_path / "m" / "points.json").exists()
 
 
 def test_measured_objectives_use_the_scales_of_the_study(command, tmp_path):
-    import json
-
     wanted = 'measured minimize="p_loss, u_loss" require="k-anonymity k=5"'
-    code, out, err = command(
-        "--problem", wanted, "--population", 4, "--generations", 2, "--points", 99, "--out", "m", "--json"
-    )
+    solver = "nsga2 population=4 generations=2"
+    code, out, err = command("--out", "m", "--json", problem=wanted, solver=solver, points=99)
     assert code == 0, err
-    searched = sorted((point["p_loss"], point["u_loss"]) for point in json.loads(out)["frontier"])
+    searched = sorted((point["p_loss"], point["u_loss"]) for point in json.loads(out)["search"]["frontier"])
     points = json.loads((tmp_path / "m" / "points.json").read_text())["points"]
     cuts = [point["measures"] for point in points if point["anonymizer"].startswith("cut-vector")]
     mapped = sorted((measures["p_loss"], measures["u_loss"]) for measures in cuts)
     assert np.array(searched) == pytest.approx(np.array(mapped))
     assert all(point["on_frontier"] for point in points)
-
-
-def test_the_next_step_is_never_worse():
-    from sfumato.tradeoff import FrontierPoint
-    from sfumato.tradeoff.choice.answers import answered
-
-    values = [(9, 0.2), (8, 0.3), (9, 0.31), (10, 0.4), (12, 0.5)]
-    points = [FrontierPoint("", {"k": k, "loss": loss}, None) for k, loss in values]
-    answer = answered("", points, ["k"], 0.25)
-    assert (answer.best[0].values["k"], answer.dearer.values["k"]) == (9, 10)
-    assert answered("", points, ["k"], 0.5).dearer is None
 
 
 def test_the_counted_loss_is_the_measured_one_where_values_were_observed():

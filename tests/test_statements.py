@@ -361,7 +361,7 @@ def test_sensitive_numbers_that_one_record_alone_has_are_reported_with_the_remed
 
 def test_no_sentence_about_a_choice_is_nonsense(walk):
     folder, _ = walk
-    for more in ((), ("--by", "angle"), ("--max", "k=1000", "--prefer", "u_loss")):
+    for more in ((), ("--by", "ideal"), ("--max", "k=1000", "--prefer", "u_loss")):
         said = " ".join(run("choose", "map", *more, cwd=folder).stdout.split())
         assert not re.search(r"-[\d.]+ % more|less than none|,\.|,,|whichever is worse", said)
         for low, high, here in re.findall(r"between ([\d.]+) and ([\d.]+) \(here ([\d.]+)\)", said):

@@ -324,8 +324,6 @@ HOSTILE = {
     "a place to spill": STUDY.replace("quasi = ", 'spill = "/var/tmp"\nquasi = '),
     "a file made elsewhere": STUDY + '[[candidates]]\nfile = "/etc/passwd"\n',
     "a control file": STUDY.replace("[scales]", '[scales]\nattacks = "attacks file=/etc/passwd"'),
-    "a program": STUDY + '[[candidates]]\ncommand = "touch pwned {table} {out}"\n',
-    "a program by its text": STUDY + "[[candidates]]\nanonymizers = ['command run=\"touch pwned {table} {out}\"']\n",
     "a database": STUDY.replace('"people.csv"', '"people.duckdb#people"'),
     "a server": STUDY.replace('"people.csv"', '"postgresql://localhost/census#people"'),
     "an address": STUDY.replace('"people.csv"', '"https://example.org/people.csv"'),
@@ -352,14 +350,14 @@ def test_a_study_from_elsewhere_reaches_nothing_of_this_machine(
         assert answer.status_code == 403, answer.text
         assert "root:" not in answer.text
     assert client.get("/api/projects/people/run").json()["error"].count("workbench")
-    assert not (folder / "workbench.json").exists() and not list(tmp_path.rglob("pwned"))
+    assert not (folder / "workbench.json").exists()
 
 
 def test_the_same_study_cannot_be_made_by_changing_one(desk: Desk) -> None:
     project = desk.project(make_project(desk.folder / "people").name)
     for change in (
         lambda document: document["table"].update(source="/etc/passwd"),
-        lambda document: document["candidates"].append({"command": "touch {table} {out}"}),
+        lambda document: document["candidates"].append({"file": "/etc/passwd"}),
     ):
         with pytest.raises(RefusedError):
             project.change("reach out", change)
@@ -368,8 +366,8 @@ def test_the_same_study_cannot_be_made_by_changing_one(desk: Desk) -> None:
 
 
 def test_whoever_started_it_may_allow_more(tmp_path: Path) -> None:
-    desk = make_desk(tmp_path, programs=True, servers=True)
-    for number, what in enumerate(("a program", "a server", "an address", "a database")):
+    desk = make_desk(tmp_path, databases=True, servers=True)
+    for number, what in enumerate(("a server", "an address", "a database")):
         assert desk.project(make_project(desk.folder / f"p{number}", HOSTILE[what]).name).study.name == "people"
     make_project(desk.folder / "still", HOSTILE["an absolute source"])
     with pytest.raises(RefusedError):

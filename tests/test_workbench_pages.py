@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from held_runs import HELD
+from held_runs import HELD, held_until
 from sfumato.pages.texts import t
 from sfumato.workbench.app import House
 from sfumato.workbench.desk import Desk
@@ -22,12 +22,13 @@ UGLY = f"=HYPERLINK(1),{HOSTILE.replace(',', '')},ill\n20-29,f,flu\n20-29,f,gout
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
-    desk = make_desk(tmp_path_factory.mktemp("desk"), programs=True)
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    desk = make_desk(tmp_path_factory.mktemp("desk"))
     many = str([f"k-anonymity k={k}" for k in range(2, 31)]).replace("'", '"')
     make_held_project(desk, "people <b>", STUDY.replace(STUDY.split("requirements = ")[1], f"{many}\n{HELD}"))
     make_project(desk.folder / "foreign", STUDY.replace("people.csv", "/etc/passwd"))
-    return desk
+    with held_until(desk.uploads / MAY_END):
+        yield desk
 
 
 @pytest.fixture(scope="module")

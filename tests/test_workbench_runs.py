@@ -19,13 +19,13 @@ import pytest
 from starlette.testclient import TestClient
 
 import sfumato
-from held_runs import HELD
+from held_runs import HELD, held_until
 from sfumato.pages.texts import t
 from sfumato.process.interrupts import EXIT_CODE
 from sfumato.report import save_map
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.runs import Progress, Run, Runs
-from workbenches import STUDY, client_of, make_desk, make_held_project, make_project, people, wait_until_gone
+from workbenches import MAY_END, STUDY, client_of, make_desk, make_held_project, make_project, people, wait_until_gone
 
 RUN = "/api/projects/{}/run"
 KS = range(11, 42)
@@ -34,8 +34,10 @@ ALL = 3 + 1 + len(KS)
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return make_desk(tmp_path, programs=True)
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    desk = make_desk(tmp_path)
+    with held_until(desk.uploads / MAY_END):
+        yield desk
 
 
 @pytest.fixture
@@ -271,7 +273,7 @@ def test_a_worker_ends_with_the_workbench_that_started_it(desk: Desk) -> None:
     code = (
         "import sys, time; from pathlib import Path; from sfumato.workbench.desk import Desk\n"
         "from sfumato.workbench.runs import Runs\n"
-        "desk = Desk(Path(sys.argv[1]), Path(sys.argv[2]), programs=True)\n"
+        "desk = Desk(Path(sys.argv[1]), Path(sys.argv[2]))\n"
         "runs = Runs(); runs.start(desk.project('held'))\n"
         "run = next(iter(runs._runs.values()))\n"
         "while run.progress.done < 3: time.sleep(.05)\n"

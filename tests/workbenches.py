@@ -16,7 +16,7 @@ from unittest import mock
 import uvicorn
 from starlette.testclient import TestClient
 
-from held_runs import HELD, PROGRAM
+from held_runs import HELD
 from sfumato.workbench.app import House, opened
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.gate import CSRF, Gate
@@ -69,9 +69,7 @@ def make_project(folder: Path, study: str = STUDY, table: str | None = None) -> 
 def make_held_project(desk: Desk, name: str, study: str = STUDY + HELD) -> tuple[Path, Path]:
     """Make a project whose run cannot end before a file is there; return its folder, and that file."""
     folder = make_project(desk.folder / name, study)
-    gate = desk.uploads / MAY_END
-    (folder / "held.sh").write_text(PROGRAM.format(gate=gate), encoding="utf-8")
-    return folder, gate
+    return folder, desk.uploads / MAY_END
 
 
 def patient() -> Any:

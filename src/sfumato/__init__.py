@@ -49,7 +49,6 @@ __all__ = [
     "AlphaK",
     "Anatomy",
     "Anonymizer",
-    "Answer",
     "Audit",
     "BadInputError",
     "BasketGrid",
@@ -156,7 +155,6 @@ __all__ = [
     "from_level_table",
     "guess",
     "hierarchy",
-    "k_and_l",
     "load",
     "load_baskets",
     "measure",
@@ -176,8 +174,6 @@ __all__ = [
     "requirement",
     "tree",
     "tune",
-    "with_suppression",
-    "without_suppression",
     "write_mixed",
 ]
 
@@ -264,7 +260,6 @@ if TYPE_CHECKING:
     )
     from sfumato.tradeoff import (
         NSGA2,
-        Answer,
         Candidate,
         Check,
         Choice,
@@ -290,14 +285,11 @@ if TYPE_CHECKING:
         exact,
         explore,
         hierarchy,
-        k_and_l,
         pareto,
         problem,
         read_map,
         read_study,
         tune,
-        with_suppression,
-        without_suppression,
     )
     from sfumato.transactions import BasketRelease, Baskets, anonymize_baskets, load_baskets, read_baskets
     from sfumato.transactions.measures.queries import ItemQueries

@@ -11,7 +11,7 @@ from dataclasses import MISSING, dataclass
 from math import isfinite
 from typing import Any
 
-from sfumato.anonymizers import BroughtCommand, BroughtFile, makers
+from sfumato.anonymizers import BroughtFile, makers
 from sfumato.configuration import Configured, Described, described
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES, READERS, Attack, Attacks, Classification, Fidelity, Measure, Queries, Scales
@@ -105,7 +105,7 @@ def sections() -> Mapping[str, tuple[Entry, ...]]:
     """Return all that has options by what it is for; within each in the order in which it is offered."""
     kinds: Mapping[str, tuple[type[Configured], ...]] = {
         "anonymizers": makers(),
-        "made elsewhere": (BroughtFile, BroughtCommand),
+        "made elsewhere": (BroughtFile,),
         "requirements": tuple(REQUIREMENTS),
         "scales": (Queries, Attack, Classification, *READERS, Fidelity, Attacks),
         "searches": (NSGA2, *PROBLEMS),

@@ -43,6 +43,11 @@ def _sfumato(
     keep_within_limit()
 
 
+NO_FRONTIER = (
+    "the command frontier was removed; write `sfumato explore STUDY --preset dewri`, and ask the map then: "
+    '`sfumato ask DIR "k within loss 0.25" --search 60s`'
+)
+
 for command in COMMANDS:
     app.command()(grouped(command))
 
@@ -60,6 +65,8 @@ def main() -> None:
 def _command() -> int:
     """Run one command and return its exit code."""
     try:
+        if sys.argv[1:2] == ["frontier"]:
+            raise BadInputError(NO_FRONTIER)
         app()
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)

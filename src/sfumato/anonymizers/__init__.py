@@ -19,7 +19,7 @@ from sfumato.anonymizers.dp.synthesis.aim import AIM
 from sfumato.anonymizers.dp.synthesis.mst import MST
 from sfumato.anonymizers.exchange.exchange import Exchange
 from sfumato.anonymizers.foreign.brought import Brought, BroughtFile, BroughtFrame
-from sfumato.anonymizers.foreign.programs import BroughtCommand, BroughtFunction
+from sfumato.anonymizers.foreign.functions import BroughtFunction
 from sfumato.anonymizers.full_domain.full_domain import DecidedLattice, FullDomain
 from sfumato.anonymizers.hilbert import Hilbert
 from sfumato.anonymizers.local_recoding.local_recoding import LocalRecoding
@@ -68,7 +68,11 @@ RECORD_MAKERS: list[type[RecordMaker]] = [
     Rounding,
     Cart,
 ]
-FOREIGN: list[type[Brought]] = [BroughtFile, BroughtCommand, BroughtFrame, BroughtFunction]
+FOREIGN: list[type[Brought]] = [BroughtFile, BroughtFrame, BroughtFunction]
+NO_COMMANDS = (
+    "candidates no longer run programs (command was removed); run the program yourself and name the file that it "
+    'writes (file = "made.csv")'
+)
 Maker = Anonymizer | Mechanism | RecordMaker | Brought
 """Whatever makes a release: exact and of a requirement, noisy, of records in place of records, or made elsewhere."""
 
@@ -80,6 +84,8 @@ def makers() -> tuple[type[Maker], ...]:
 
 def anonymizer(text: str) -> Maker:
     """Read an anonymizer from its text form, such as `mondrian mode=relaxed` or `dp-kd-tree epsilon=1 height=8`."""
+    if text.split(None, 1)[:1] == ["command"]:
+        raise BadInputError(f"{text!r}: {NO_COMMANDS}")
     return parse(text, (*makers(), *FOREIGN), "anonymizer")
 
 

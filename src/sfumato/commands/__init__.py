@@ -9,7 +9,6 @@ from sfumato.commands.choose import choose
 from sfumato.commands.drafts.init import init
 from sfumato.commands.drafts.policy import policy
 from sfumato.commands.explore import explore
-from sfumato.commands.frontier import frontier
 from sfumato.commands.hierarchy import hierarchy
 from sfumato.commands.lists.datasets import datasets
 from sfumato.commands.lists.options import options
@@ -27,7 +26,6 @@ COMMANDS = (
     anonymize,
     explore,
     ask,
-    frontier,
     choose,
     release,
     apply,

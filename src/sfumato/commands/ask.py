@@ -26,7 +26,7 @@ def ask(
         str,
         typer.Argument(
             help='Such as "k within loss 0.25", "k, l_frequency within loss 0.25 and suppressed 5% or loss 0.3", '
-            '"u_loss within p_loss 0.3 by maker".'
+            '"u_loss within p_loss 0.3 by maker"; or "knee", or a recipient ("public"), which `choose` answers too.'
         ),
     ],
     search: Annotated[
@@ -47,7 +47,8 @@ def ask(
     from sfumato.tradeoff.choice.reply import check_subject
     from sfumato.tradeoff.search.tuner import read_budget
 
-    wanted = read_question(question)
+    chosen = _chosen_by(question)
+    wanted = None if chosen else read_question(question)
     seconds = None if search is None else read_budget(search)
     folder = Path(source)
     if folder.is_dir():
@@ -58,10 +59,42 @@ def ask(
             map_ = _asked_of(map_.study, folder, wanted, seconds, workers)
     else:
         given = read_study(source)
-        check_subject(wanted, given)
         folder = out or folder_named(given.name, "-map")
+        if wanted is not None:
+            check_subject(wanted, given)
         map_ = _asked_of(_grown(given, folder, wanted), folder, wanted, seconds, workers)
-    tell_reply(map_.ask(wanted), map_, folder, as_json)
+    if wanted is None:
+        tell_choice(map_, folder, as_json, **chosen)
+    else:
+        tell_reply(map_.ask(wanted), map_, folder, as_json)
+
+
+def _chosen_by(question: str) -> dict[str, str]:
+    """Return how one release of a map is chosen, where the question is such a way or a recipient."""
+    from sfumato.tradeoff import RECIPIENTS
+
+    word = question.strip()
+    return {"by": word} if word in ("knee", "ideal") else {"recipient": word} if word in RECIPIENTS else {}
+
+
+def tell_choice(map_: Map, folder: Path, as_json: bool, **asked: Any) -> None:
+    """Print the release that is recommended; where nothing fits, that and what to relax, exit code 1."""
+    from sfumato.tradeoff import NothingFitsError
+    from sfumato.words.choice import choice_lines, choice_values
+    from sfumato.words.command import release_command
+
+    try:
+        choice = map_.choose(**asked)
+    except NothingFitsError as error:
+        if not as_json:
+            raise
+        print_json(error.to_dict())
+        raise typer.Exit(1) from None
+    command = release_command(folder, map_, choice.point, choice.recipient)
+    if as_json:
+        print_json(choice_values(choice, map_) | {"command": command})
+    else:
+        typer.echo("\n".join(choice_lines(choice, map_, command)))
 
 
 def tell_reply(reply: Reply, map_: Map, folder: Path, as_json: bool) -> None:
@@ -78,7 +111,9 @@ def tell_reply(reply: Reply, map_: Map, folder: Path, as_json: bool) -> None:
         typer.echo("\n".join(reply_lines(reply, map_, folder)))
 
 
-def _asked_of(study: Explorable, folder: Path, question: Question, seconds: float | None, workers: int | None) -> Map:
+def _asked_of(
+    study: Explorable, folder: Path, question: Question | None, seconds: float | None, workers: int | None
+) -> Map:
     """Explore a study into a folder, with what answers the question best."""
     outcome, _ = explored_into(folder, study, seconds, workers, question)
     if outcome.map_ is None:
@@ -86,7 +121,7 @@ def _asked_of(study: Explorable, folder: Path, question: Question, seconds: floa
     return outcome.map_
 
 
-def _grown(given: Explorable, folder: Path, question: Question) -> Explorable:
+def _grown(given: Explorable, folder: Path, question: Question | None) -> Explorable:
     """Return a study with what earlier searches have added to its map in this folder, so that nothing gets lost.
 
     What the question is about is measured, and so is what earlier ones were about; where those have added noisy
@@ -107,6 +142,6 @@ def _grown(given: Explorable, folder: Path, question: Question) -> Explorable:
     if before is not None and before.scales == scales and before.grids[: len(study.grids)] == study.grids:
         peopled = all(one.anonymizer.people for one in before.candidates)
         study = replace(study, grids=before.grids, scales=scales, axes=study.axes if peopled else before.axes)
-    if isinstance(study, Study):
+    if isinstance(study, Study) and question is not None:
         study = replace(study, scales=study.scales.having(question.measures))
     return cast("Explorable", study)

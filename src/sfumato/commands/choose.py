@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.commands.ask import tell_reply
-from sfumato.commands.common import print_json
-from sfumato.commands.groups import AsJson, Workers
+from sfumato.commands.ask import tell_choice, tell_reply
+from sfumato.commands.groups import AsJson
 from sfumato.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def choose(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `explore` or `frontier` wrote.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `explore` wrote.")],
     knee: Annotated[bool, typer.Option("--knee", help="The same as --by knee.")] = False,
     largest: Annotated[
         list[str], typer.Option("--max", metavar="MEASURE=NUMBER", help="The largest value of a measure; repeat.")
@@ -47,64 +46,42 @@ def choose(
     by: Annotated[
         str | None,
         typer.Option(
-            help="knee (of the whole frontier), angle (the sharpest bend), kneedle, ideal (the closest to the ideal "
-            "corner), best (see --prefer)."
+            help="knee (of the whole frontier), ideal (the closest to the ideal corner), best (see --prefer)."
         ),
     ] = None,
     axes: Annotated[
         str | None, typer.Option(metavar="RISK,UTILITY", help="Two measures, instead of those of the study.")
     ] = None,
-    sensitivity: Annotated[
-        float | None, typer.Option(help="Of Kneedle: how far the curve must fall beyond a knee, in mean steps.")
-    ] = None,
-    resamples: Annotated[
-        int, typer.Option(help="How often the table is resampled for the intervals of the axes; 0 opens no table.")
-    ] = 50,
-    workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
     """Recommend one point of a map and say why: the knee; with bounds, a recipient or a loss, the best within them."""
-    from sfumato.tradeoff import NothingFitsError, read_bounds, read_map
-    from sfumato.words.choice import choice_lines, choice_values
-    from sfumato.words.command import release_command
+    from sfumato.tradeoff import read_bounds, read_map
 
     if knee and by not in (None, "knee"):
         raise BadInputError(f"--knee and --by {by} contradict each other; give one of them")
     limits = {"max": read_bounds(largest, "--max"), "min": read_bounds(least, "--min")}
     if loss is not None:
-        others = {"--knee": knee or None, "--for": recipient, "--by": by, "--axes": axes, "--sensitivity": sensitivity}
+        others = {"--knee": knee or None, "--for": recipient, "--by": by, "--axes": axes}
         for option, value in others.items():
             if value is not None:
                 raise BadInputError(f"--loss and {option} are two ways to choose; give one of them")
         map_ = read_map(folder)
         tell_reply(map_.ask(_question(map_, loss, relaxed, suppress, prefer, limits)), map_, folder, as_json)
         return
-    for option, value in {"--relaxed": relaxed, "--suppress": suppress}.items():
-        if value is not None:
+    for option, given in {"--relaxed": relaxed, "--suppress": suppress}.items():
+        if given is not None:
             raise BadInputError(f"{option} belongs to a question about a loss; give --loss too, such as --loss 0.25")
     map_ = read_map(folder)
-    try:
-        choice = map_.choose(
-            max=limits["max"],
-            min=limits["min"],
-            prefer=prefer,
-            by="knee" if knee else by,
-            recipient=recipient,
-            axes=None if axes is None else [name.strip() for name in axes.split(",")],
-            sensitivity=sensitivity,
-            resamples=resamples,
-            workers=workers,
-        )
-    except NothingFitsError as error:
-        if not as_json:
-            raise
-        print_json(error.to_dict())
-        raise typer.Exit(1) from None
-    command = release_command(folder, map_, choice.point, choice.recipient)
-    if as_json:
-        print_json(choice_values(choice, map_) | {"command": command})
-    else:
-        typer.echo("\n".join(choice_lines(choice, map_, command)))
+    tell_choice(
+        map_,
+        folder,
+        as_json,
+        **limits,
+        prefer=prefer,
+        by="knee" if knee else by,
+        recipient=recipient,
+        axes=None if axes is None else [name.strip() for name in axes.split(",")],
+    )
 
 
 def _question(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ from sfumato.commands.groups import AsJson
 from sfumato.errors import BadInputError, InfeasibleError
 
 if TYPE_CHECKING:
+    from sfumato.tradeoff import Candidate, Study
     from sfumato.tradeoff.study.explorable import Explorable
 
 
@@ -45,15 +47,16 @@ def explore(
         typer.Option(
             metavar="FILE|DIR",
             help="A file that was made elsewhere, to be compared here (or 'brought file=FILE claim=\"k-anonymity "
-            "k=5\"', 'command run=\"...\"'). The folder of another map: its candidates are explored here too, and "
-            "what it has measured of the same data on the same scales is taken over; repeat.",
+            "k=5\"'). The folder of another map: its candidates are explored here too, and what it has measured of the "
+            "same data on the same scales is taken over; repeat.",
         ),
     ] = [],  # noqa: B006
     preset: Annotated[
         str | None,
         typer.Option(
             help="Ready-made candidates and axes in place of the study's own: 'everything' has all families of makers, "
-            "on the worst attack and the error of all pairs of columns."
+            "on the worst attack and the error of all pairs of columns; 'dewri' searches all cuts of the columns for a "
+            "problem ('dewri problem-2 eta=0.1')."
         ),
     ] = None,
     reader: Annotated[
@@ -77,7 +80,7 @@ def explore(
     from sfumato.tradeoff.search.tuner import read_budget
     from sfumato.tradeoff.study.presets import left_out, with_preset
     from sfumato.tradeoff.study.study import read_reader
-    from sfumato.words.frontier import frontier_lines
+    from sfumato.words.frontier import frontier_values, search_lines
     from sfumato.words.map import leaving, map_lines, map_values
 
     given = read_study(study)
@@ -104,15 +107,17 @@ def explore(
         given = with_candidate(of_table(given), named(file))
     for other in maps:
         add_cache(folder / "cache.jsonl", other / "cache.jsonl")
-    outcome, files = explored_into(folder, given, seconds, workers)
+    earlier = () if preset is None else _earlier(folder, of_table(given))
+    outcome, files = explored_into(folder, given, seconds, workers, earlier=earlier, as_json=as_json)
     map_ = outcome.map_
     if map_ is None:
         raise InfeasibleError("what this study searches for may not be published, so there is no map")
     if as_json:
-        print_json({"study": given.name, **map_values(map_), "files": [str(file) for file in files]})
+        searched = {} if outcome.frontier is None else {"search": frontier_values(outcome.frontier)}
+        print_json({"study": given.name, **map_values(map_), **searched, "files": [str(file) for file in files]})
         return
     if outcome.frontier is not None:
-        typer.echo("\n".join(frontier_lines(outcome.frontier)) + "\n")
+        typer.echo("\n".join(search_lines(outcome.frontier)) + "\n")
     page = folder / "report.html"
     for line in map_lines(map_, str(page) if page in files else None):
         typer.echo(line)
@@ -127,3 +132,17 @@ def _folder(name: str, study: Explorable) -> Path:
     if Path(name).is_file() and getattr(study, "search", None) is not None and (beside / "points.json").is_file():
         return beside
     return folder_named(study.name, "-map")
+
+
+def _earlier(folder: Path, given: Study) -> Sequence[Candidate]:
+    """Return what an earlier run has put on the map of a folder; raise where that is the map of another search."""
+    from sfumato.tradeoff import Study, read_study
+    from sfumato.tradeoff.exploration.instrument import CHECKPOINT
+
+    kept = folder / "study.toml"
+    if not kept.is_file():
+        return ()
+    before = read_study(str(kept))
+    if before.name != given.name and (folder / CHECKPOINT).is_file():
+        raise BadInputError(f"{folder} has the map of another search ({before.name}); name another folder (--out)")
+    return before.candidates if isinstance(before, Study) and before.scales == given.scales else ()

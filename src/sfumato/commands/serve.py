@@ -26,11 +26,11 @@ def serve(
     most_memory: Annotated[str, typer.Option(help="How much memory opening a file may take.")] = "4GB",
     most_seconds: Annotated[float, typer.Option(help="How long opening a file may take.", min=1)] = 120,
     most_columns: Annotated[int, typer.Option(help="How many columns a file may have.", min=1)] = 2000,
-    allow_programs: Annotated[
+    allow_databases: Annotated[
         bool,
         typer.Option(
-            "--allow-programs",
-            help="Let studies run programs (candidates with a command) and open databases: for studies you trust.",
+            "--allow-databases",
+            help="Let studies open databases and use Spark: for studies you trust.",
         ),
     ] = False,
     allow_servers: Annotated[
@@ -59,5 +59,5 @@ def serve(
     most = read_size("--most-upload", most_upload)
     expanded, memory = read_size("--most-expanded", most_expanded), read_size("--most-memory", most_memory)
     limits = OpeningLimits(expanded, memory, most_seconds, most_columns)
-    served(Serving(folder, port, most, allow_programs, allow_servers, limits), tell)
+    served(Serving(folder, port, most, allow_databases, allow_servers, limits), tell)
     typer.echo("The workbench has ended.", err=True)

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import numpy as np
 
-from sfumato.arrays import Counts, Numbers
+from sfumato.arrays import Numbers
 from sfumato.configuration import Option, check_options
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES, READ_NOISY, RECONSTRUCTED
@@ -256,12 +256,6 @@ class Prepared:
             apart = js_of_rows(truth[there], estimate[there], attribute.shares)
             losses.append(float(apart.mean()) if there.any() else nan)
         return losses
-
-    def recounted(self, counts: Counts) -> Prepared:
-        """Make the scales ready for the same table with other counts of its cells: its large populations stay."""
-        other = Prepared(self.table.recounted(counts), self.scales)
-        vars(other)["populations"] = self.populations
-        return other
 
     def _reconstructed(self, release: Release, reader: EmReader, entries: Entries, sensitive: int) -> dict[str, float]:
         """Measure what a better reader makes of a release: a researcher, and an adversary by the same inference."""

@@ -8,8 +8,10 @@ compare with (`paper` is None), ours is shown and nothing is claimed.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -53,17 +55,20 @@ class Claim:
         return {**asdict(self), "verdict": self.verdict}
 
 
-def reported(
-    id: str,
-    claim: str,
-    paper: Any,
-    ours: Any,
-    holds: bool | None,
-    reason: str | None = None,
-    tested_over: str | None = None,
-) -> Claim:
-    """Make a claim of which nothing depends: it is told with our number and the likely reason."""
-    return Claim(id, claim, paper, ours, holds, "reported", reason, tested_over)
+def claim_rows(package: str) -> Callable[..., Claim]:
+    """Read the table of a paper's claims; return what makes a claim of a row, our value, and whether it holds.
+
+    Whether it holds may be a function of the paper's value. A row of `claims.toml` is an id with the fields of a claim
+    that do not depend on what comes out.
+    """
+    text = (files(package) / "claims.toml").read_text(encoding="utf-8")
+    rows: dict[str, dict[str, Any]] = tomllib.loads(text)
+
+    def claim(id: str, ours: Any, holds: bool | Callable[[Any], bool | None] | None, **more: Any) -> Claim:
+        fields = {"paper": None, **rows[id], **more}
+        return Claim(id=id, ours=ours, holds=holds(fields["paper"]) if callable(holds) else holds, **fields)
+
+    return claim
 
 
 def all_of(comparisons: Iterable[bool | None]) -> bool | None:

@@ -202,18 +202,6 @@ class Release(Grouped):
         level = self.levels[attribute] if self.levels else 0
         return hierarchy.texts(self.boxes.lo[:, attribute], self.boxes.hi[:, attribute], present, level)
 
-    def recounted(self, table: Table, count: Counts) -> Release:
-        """Return the same recoding with other counts of the assignment's entries; groups without records are gone."""
-        entries, present = self.assignment, count > 0
-        left = Assignment(entries.cell[present], entries.group[present], count[present])
-        sizes = left.sizes(self.groups)
-        left, kept = left.only(sizes > 0), np.flatnonzero(sizes)
-        if self.form == "bucketization":
-            return bucketization(table, left, len(kept))
-        boxes = Boxes(self.boxes.lo[kept], self.boxes.hi[kept], sizes[kept], np.arange(len(kept)))
-        histograms = None if self.histograms is None else table.cells.histograms(left, len(kept))
-        return Release(table, self.form, left, boxes, sizes[kept], histograms, self.levels)
-
     @cached_property
     def quasi_counts(self) -> Counts:
         """How many records show each combination of published quasi-identifier texts."""

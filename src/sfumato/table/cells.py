@@ -8,7 +8,7 @@ result can depend on the order of rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -174,14 +174,6 @@ class Cells(Quiet):
         """Send all records of cell c to `group[c]`; where that is negative they are suppressed."""
         kept = np.flatnonzero(group >= 0)
         return Assignment(kept, group[kept], self.counts[kept])
-
-    def recounted(self, counts: Counts) -> Cells:
-        """Return the same cells with other counts; those that none has any more stay, so nothing is numbered anew."""
-        sensitive = tuple(
-            replace(attribute, counts=weighted_counts(self.values[:, s].astype(np.int64), counts, attribute.size))
-            for s, attribute in enumerate(self.sensitive)
-        )
-        return replace(self, sensitive=sensitive, counts=counts)
 
     def histograms(self, assignment: Assignment, groups: int) -> Histograms:
         """Count the sensitive values of every group."""

@@ -230,12 +230,6 @@ class Table:
         vars(other)["_counted"] = (replace(self.cells, quasi=tuple(quasi)), self.dropped, self.link)
         return other
 
-    def recounted(self, counts: Counts) -> Table:
-        """Return the same table with other counts of its cells, as a resample has them; its rows stay as they are."""
-        other = replace(self)
-        vars(other)["_counted"] = (self.cells.recounted(counts), self.dropped, self.link)
-        return other
-
     def counts_of(self, column: str) -> CountedValues:
         """Count the values of a published column in every cell: leaves where it is coded, texts where it is neutral."""
         cells = self.cells

@@ -2,7 +2,6 @@
 # mypy: implicit-reexport
 
 from sfumato.tradeoff.check import Check, check
-from sfumato.tradeoff.choice.answers import Answer
 from sfumato.tradeoff.choice.bounds import Bound, read_bounds
 from sfumato.tradeoff.choice.choice import Choice, NothingFitsError
 from sfumato.tradeoff.choice.question import Question, read_question
@@ -19,7 +18,6 @@ from sfumato.tradeoff.search.enumeration import exact
 from sfumato.tradeoff.search.measured_problem import MeasuredProblem, problem
 from sfumato.tradeoff.search.pareto import NSGA2, Search, pareto
 from sfumato.tradeoff.search.problems import Problem, Problem1, Problem2, Problem3, Problem4
-from sfumato.tradeoff.search.questions import k_and_l, with_suppression, without_suppression
 from sfumato.tradeoff.search.tuner import tune
 from sfumato.tradeoff.study.draft import Draft, draft
 from sfumato.tradeoff.study.study import Candidate, Grid, Study, bundled_study, of_table, read_study

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.configuration import check_whole
 from sfumato.errors import BadInputError
-from sfumato.process.interrupts import Cancel
 from sfumato.tradeoff.choice.bounds import check_measure
 from sfumato.tradeoff.choice.choice import Choice, choose
 from sfumato.tradeoff.choice.optimum import Decided
@@ -192,24 +190,12 @@ class Map:
         by: str | None = None,
         recipient: str | None = None,
         axes: Sequence[str] | None = None,
-        sensitivity: float | None = None,
-        resamples: int = 0,
-        workers: int | None = None,
-        cancel: Cancel | None = None,
     ) -> Choice:
         """Recommend one point and say why: `docs/choosing.md` explains the ways. Raises InfeasibleError if none fits.
 
-        `by` is knee, angle, kneedle, ideal or best (by the measure `prefer`); with bounds it is best, else the knee.
-        With `resamples` the table is opened and resampled so often, by so many `workers`, until `cancel` is set: the
-        choice then has intervals, and of near-equal knees it is the one that loses least.
+        `by` is knee, ideal or best (by the measure `prefer`); with bounds it is best, else the knee.
         """
-        check_whole("resamples", resamples, least=0)
-        if not resamples:
-            return choose(self, max, min, prefer, by, recipient, axes, sensitivity)
-        from sfumato.tradeoff.exploration.resampling import TableJudge  # it makes maps, so it cannot come before them
-
-        judge = TableJudge(self, resamples, workers, cancel)
-        return choose(self, max, min, prefer, by, recipient, axes, sensitivity, judge)
+        return choose(self, max, min, prefer, by, recipient, axes)
 
     def release(self, point: Point | str) -> Release | NoisyRelease | RecordRelease:
         """Make the release of a point again, in memory, from the table as it was measured: `docs/python.md`.
@@ -242,7 +228,7 @@ class Map:
         """Return the map with a release that was made elsewhere: `docs/foreign.md`.
 
         `given` is the path of a file, a frame, a function that makes a frame of the table's frame, or the text of a
-        maker (`command run="..."`). What is claimed for it is judged: a requirement (`claim`), `epsilon` and `delta`,
+        maker (`brought file=...`). What is claimed for it is judged: a requirement (`claim`), `epsilon` and `delta`,
         or nothing. `records` says whether its rows stand for people or are synthetic; `aligned` that they stand in
         the table's order; `id` names a column that says for whom they stand, `group` the one that tells the buckets of
         a bucketization (`sensitive_table`: a second file with their values).

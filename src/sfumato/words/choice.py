@@ -9,14 +9,13 @@ from sfumato.measures import MEASURES
 from sfumato.phrases import listed, number, section, wrapped
 from sfumato.tradeoff import Choice, Map
 from sfumato.tradeoff.choice.curve import Step
-from sfumato.tradeoff.choice.draws import not_told_apart
 from sfumato.tradeoff.choice.exposure import is_unchanged
-from sfumato.tradeoff.choice.reasons import interval, stretch
+from sfumato.tradeoff.choice.reasons import stretch
 from sfumato.words.columns import done_sentence
 from sfumato.words.disagreements import sentence
 from sfumato.words.headlines import headline_lines, headlines
 from sfumato.words.kinds.table import weights_sentences
-from sfumato.words.points import alike_sentences, settings
+from sfumato.words.points import alike_sentences, not_told_apart, settings
 from sfumato.words.verdicts import advice
 
 
@@ -41,8 +40,6 @@ def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
     others = [f"{by}: {id}" for by, id in ways if id not in (None, point.id)]
     neighbours = [f"{each.side}: {each.said} [{settings(map_[each.point])}]" for each in choice.neighbours]
     yield from section("Why this one", choice.why)
-    if choice.resampled is not None:
-        yield from section("How firm is it", interval(choice.resampled, point))
     yield from section("What it cannot be told from", alike_sentences(map_.points, choice.point, choice.axes))
     yield from section("Is it worth it", [worth] if worth else [])
     yield from section("Do the axes agree", _disagreements(choice, map_))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 from sfumato.phrases import counted, listed
-from sfumato.tradeoff import Answer, Frontier, FrontierPoint, Point, Problem, Reply
-from sfumato.words.map import leaving
+from sfumato.tradeoff import Frontier, Problem
 
 EARLY = {"time": " (time was up)", "interrupted": " (interrupted)"}
 ROWS = 20
@@ -29,36 +27,23 @@ def frontier_lines(frontier: Frontier) -> Iterator[str]:
         yield "  " + " ".join(f"{_number(point.values[name]):>18}" for name in names)
 
 
-def frontier_values(frontier: Frontier, reply: Reply | Answer[FrontierPoint] | None) -> dict[str, Any]:
-    """Return a frontier, and what its map (or, where there is none, itself) replied to a question, as plain values."""
-    names = list(frontier.points[0].values) if len(frontier) else []
+def search_lines(frontier: Frontier) -> Iterator[str]:
+    """Write a frontier that stands on a map as lines for the terminal."""
+    yield from frontier_lines(frontier)
+    if frontier.stopped:
+        yield "\nThe search was stopped early; the same command goes on from there."
+    yield f"\n{drawn_on(frontier.problem)}"
 
-    def values(points: Sequence[Point] | Sequence[FrontierPoint]) -> list[dict[str, Any]]:
-        return [
-            {"id": p.id} | {name: p.measures[name] for name in names if name in p.measures}
-            if isinstance(p, Point)
-            else dict(p.values)
-            for p in points
-        ]
 
+def frontier_values(frontier: Frontier) -> dict[str, Any]:
+    """Return a frontier as plain values."""
     return {
         "problem": str(frontier.problem),
         "evaluations": frontier.evaluations,
         "exact": frontier.exact,
         "stopped": frontier.stopped,
         "frontier": [{**point.values, "cuts": point.cuts} for point in frontier],
-        "best": None if reply is None else values(reply.best),
-        "bought": None if reply is None else values(reply.bought),
     }
-
-
-def map_words(frontier: Frontier, folder: Path, public: Sequence[str]) -> Iterator[str]:
-    """Say on which map a frontier stands, and how to go on from there."""
-    if frontier.stopped:
-        yield "\nThe search was stopped early; the same command goes on from there."
-    yield f"\n{drawn_on(frontier.problem)}"
-    yield f"Open {folder / 'report.html'} to see the map; `sfumato choose {folder}` goes on from there."
-    yield leaving(public, "there is internal.")
 
 
 def drawn_on(problem: Problem) -> str:

@@ -11,7 +11,6 @@ from typing import Any
 from sfumato.measures import MEASURES
 from sfumato.phrases import counted, listed, number, percent
 from sfumato.tradeoff import Candidate, Map, Point
-from sfumato.tradeoff.choice.draws import not_told_apart
 from sfumato.tradeoff.public import PublicStudy
 
 FORMS = {
@@ -143,6 +142,33 @@ def measure_lines(
         for name, measure in MEASURES.items()
         if name in measures
     ]
+
+
+def not_told_apart(points: Iterable[Point], point: Point, axes: Sequence[str]) -> list[Point]:
+    """List the releases that are not shown to be worse than a point: on no axis, as far as intervals tell.
+
+    Workloads of queries and noise are drawn, so some measures have intervals; where these meet, who is ahead is chance.
+    On an axis a release is worse where its whole interval is on the worse side of the point's; a measure without an
+    interval is exact.
+    """
+    rivals = []
+    for rival in points:
+        if rival.id == point.id or rival.is_baseline or not rival.has(axes) or not point.has(axes):
+            continue
+        ahead = [_is_ahead(point, rival, name) for name in axes]
+        if not any(by == "surely" for by in ahead) and "by chance" in ahead:
+            rivals.append(rival)
+    return rivals
+
+
+def _is_ahead(point: Point, rival: Point, name: str) -> str:
+    """Say whether a point is ahead of another by a measure: surely, by chance (their intervals meet), or not at all."""
+    mine, theirs = ((each.intervals.get(name) or (each.measures[name],) * 2) for each in (point, rival))
+    higher = MEASURES[name].better == "higher"
+    if (mine[0] > theirs[1]) if higher else (mine[1] < theirs[0]):
+        return "surely"
+    by_value = point.measures[name] > rival.measures[name] if higher else point.measures[name] < rival.measures[name]
+    return "by chance" if by_value else "no"
 
 
 def alike_sentences(points: Iterable[Point], point: Point, axes: Sequence[str]) -> list[str]:

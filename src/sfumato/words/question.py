@@ -9,7 +9,6 @@ from typing import Any
 from sfumato.measures import MEASURES
 from sfumato.phrases import counted, listed, number, percent, section, wrapped
 from sfumato.tradeoff import Map, Point, Reply
-from sfumato.tradeoff.choice.draws import not_told_apart
 from sfumato.tradeoff.choice.exposure import refusal, warnings
 from sfumato.tradeoff.choice.optimum import Optimum, surpassed
 from sfumato.tradeoff.choice.reasons import both
@@ -18,7 +17,7 @@ from sfumato.words.columns import done_sentence
 from sfumato.words.command import release_command
 from sfumato.words.headlines import headline_lines, headlines
 from sfumato.words.kinds.table import weights_sentences
-from sfumato.words.points import alike_sentences, settings
+from sfumato.words.points import alike_sentences, not_told_apart, settings
 
 
 def reply_values(reply: Reply, map_: Map, folder: Path) -> dict[str, Any]:

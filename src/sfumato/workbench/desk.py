@@ -61,8 +61,8 @@ class Desk:
 
     folder: Path
     uploads: Path
-    programs: bool = False
-    """Whether studies may run programs and open databases."""
+    databases: bool = False
+    """Whether studies may open databases and use Spark."""
 
     servers: bool = False
     """Whether studies may ask servers."""
@@ -71,7 +71,7 @@ class Desk:
     def trust(self) -> Trust:
         """What studies may do here."""
         folders = (str(self.folder.resolve()), str(self.uploads.resolve()))
-        return Trust(folders, self.programs, self.servers)
+        return Trust(folders, self.databases, self.servers)
 
     def projects(self) -> Iterator[Project]:
         """List the projects, by name."""

@@ -41,7 +41,7 @@ class Serving:
     folder: Path
     port: int = 0
     most_upload: int = USUAL_MOST
-    programs: bool = False
+    databases: bool = False
     servers: bool = False
     limits: OpeningLimits = field(default_factory=OpeningLimits)
 
@@ -56,7 +56,7 @@ def serve(serving: Serving, tell: Callable[[str], None]) -> None:
     uploads = private_folder(UPLOADS, Path(gettempdir()).absolute())
     preview_folder()  # what a killed workbench left of its own is removed
     house = House(
-        Desk(serving.folder.resolve(), uploads, serving.programs, serving.servers),
+        Desk(serving.folder.resolve(), uploads, serving.databases, serving.servers),
         Runs(),
         serving.most_upload,
         limits=serving.limits,

@@ -1,7 +1,7 @@
 """What a study may make this machine do when the workbench opens it.
 
 A study is a text, and it may have come from somebody else: it names files to read, and
-may name a program to run or a server to ask. So a study may read what lies under the folder that the workbench was
+may name a database to open or a server to ask. So a study may read what lies under the folder that the workbench was
 started with, and nothing else, unless whoever started it allowed more.
 """
 
@@ -12,7 +12,6 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.anonymizers import BroughtCommand
 from sfumato.configuration import described
 from sfumato.engines import Frame
 from sfumato.engines.places import MANY, is_database, scheme_of, shown_place, split_table
@@ -24,17 +23,15 @@ from sfumato.workbench.errors import RefusedError
 
 @dataclass(frozen=True)
 class Trust:
-    """Where files may lie that a study names, and whether it may run programs and ask servers."""
+    """Where files may lie that a study names, and whether it may open databases and ask servers."""
 
     folders: tuple[str, ...]
-    programs: bool = False
+    databases: bool = False
     servers: bool = False
 
     def check(self, study: Any) -> None:
         """Raise where a study wants more than it may; files are looked at where their links lead."""
-        if not self.programs and (command := next(_commands(study), None)) is not None:
-            raise RefusedError(t("trust.program", command=command))
-        if not self.programs and any(getattr(each, "engine", None) == "spark" for each in _values(study)):
+        if not self.databases and any(getattr(each, "engine", None) == "spark" for each in _values(study)):
             raise RefusedError(t("trust.spark"))
         for place in _places(study):
             self.check_place(place)
@@ -54,7 +51,7 @@ class Trust:
             if not self.servers:
                 raise RefusedError(t("trust.server", place=shown_place(place)))
             return
-        if is_database(place) and not self.programs:
+        if is_database(place) and not self.databases:
             raise RefusedError(t("trust.database", place=place))
         path = Path(split_table(place)[0])
         if _is_nowhere(path):
@@ -107,10 +104,6 @@ def _values(value: Any) -> Iterator[Any]:
     elif isinstance(value, tuple | list):
         for each in value:
             yield from _values(each)
-
-
-def _commands(study: Any) -> Iterator[str]:
-    return (each.run for each in _values(study) if isinstance(each, BroughtCommand))
 
 
 def _places(study: Any) -> Iterator[str]:

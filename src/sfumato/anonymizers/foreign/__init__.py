@@ -1,1 +1,1 @@
-"""Releases that were made elsewhere: a file, a frame, what a program or a function makes."""
+"""Releases that were made elsewhere: a file, a frame, what a function makes."""

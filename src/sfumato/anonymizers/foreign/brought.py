@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -45,7 +44,7 @@ DIGITS = 16
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """What is brought: rows to be read, and for whom they stand if a program was given the table in an order."""
+    """What is brought: rows to be read, and for whom they stand if a function was given the table in an order."""
 
     source: Any
     """A path or a frame."""
@@ -101,7 +100,7 @@ class Brought(ReleaseMaker, ABC):
 
     foreign: ClassVar[bool] = True
     runs: ClassVar[bool] = False
-    """Whether it is a program that can be run again."""
+    """Whether it is a function that can be called again."""
 
     takes_requirements: ClassVar[bool] = False
 
@@ -130,7 +129,7 @@ class Brought(ReleaseMaker, ABC):
 
     @property
     def remakes(self) -> bool:  # type: ignore[override]
-        """Whether it can be made of another table: programs can, but for ids, which are looked up in the table."""
+        """Whether it can be made of another table: functions can, but for ids, which are looked up in the table."""
         return self.runs and self.id is None
 
     @property
@@ -179,7 +178,7 @@ class Brought(ReleaseMaker, ABC):
 
     @property
     def public(self) -> Self:
-        """The same without what only the publisher knows: names of files, commands, digests, how rows are linked."""
+        """The same without what only the publisher knows: names of files, digests, how rows are linked."""
         return replace(self, aligned="no", id=None, na="", group=None if self.group is None else GROUP, digest="")
 
     # -- making it -----------------------------------------------------------------------------------------------
@@ -189,14 +188,13 @@ class Brought(ReleaseMaker, ABC):
     ) -> Release | RecordRelease:
         """Read it as a release of a table; its `details` have what was found."""
         self.check(table, requirement, form, suppress)
-        with self.made(table) as content:
-            return self.read_content(content, table)
+        return self.read_content(self.made(table), table)
 
     def published(self, table: Table) -> tuple[Release | RecordRelease, pa.Table]:
         """Bring it to be published: as a release, and its rows as they stand, columns that are published alone."""
         self.check(table, NOTHING, self.form, 0.0)
-        with self.made(table) as content:
-            return self.read_content(content, table), shown_rows(self.opened(content), table, self.group)
+        content = self.made(table)
+        return self.read_content(content, table), shown_rows(self.opened(content), table, self.group)
 
     def check(self, table: Table, requirement: Requirement, form: Form, suppress: float) -> None:
         """Raise where something is asked for that cannot be asked of it."""
@@ -217,8 +215,8 @@ class Brought(ReleaseMaker, ABC):
             raise BadInputError(f"{self.made_of or self.name} was made elsewhere; leave suppress at 0")
 
     @abstractmethod
-    def made(self, table: Table) -> AbstractContextManager[Content]:
-        """Bring it, for as long as it is read; raise where it is not what was explored."""
+    def made(self, table: Table) -> Content:
+        """Bring it; raise where it is not what was explored."""
 
     @property
     def reading(self) -> Reading:
@@ -244,10 +242,9 @@ class Brought(ReleaseMaker, ABC):
         )
 
     def check_readable(self, table: Table) -> None:
-        """Raise where what is at hand already cannot be read against a table; what a program will write is not."""
+        """Raise where what is at hand already cannot be read against a table; what a function will return is not."""
         if not self.runs:
-            with self.made(table) as content:
-                self.rows(content, table)
+            self.rows(self.made(table), table)
 
     def read_content(self, content: Content, table: Table) -> Release | RecordRelease:
         """Make a release of what was brought, and say what was found."""
@@ -409,7 +406,7 @@ class BroughtFile(Brought):
         """The same with the names of files alone."""
         return self.renamed(lambda file: Path(file).name)
 
-    def made(self, table: Table) -> AbstractContextManager[Content]:
+    def made(self, table: Table) -> Content:
         """Take the file, if it is the one that was explored."""
         if self.digest and self._digest != self.digest:
             raise BadInputError(
@@ -417,10 +414,10 @@ class BroughtFile(Brought):
                 "again"
             )
         if self.sensitive_table is None:
-            return nullcontext(Content(self.file))
+            return Content(self.file)
         assert self.group is not None
         joined = joined_tables(Path(self.file), Path(self.sensitive_table), self.group, self.encoding)
-        return nullcontext(Content(open_published(joined)))
+        return Content(open_published(joined))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -451,7 +448,7 @@ class BroughtFrame(Brought):
             return self
         return replace(self, digest=frame_digest(self.frame))
 
-    def made(self, table: Table) -> AbstractContextManager[Content]:
+    def made(self, table: Table) -> Content:
         """Take the frame, if it is at hand and the one that was explored."""
         if self.frame is None:
             raise BadInputError(
@@ -460,7 +457,7 @@ class BroughtFrame(Brought):
             )
         if self.digest and frame_digest(self.frame) != self.digest:
             raise BadInputError(f"{self.made_of} has changed since it was explored; add it to the map again")
-        return nullcontext(Content(self.frame.content))
+        return Content(self.frame.content)
 
 
 def shown_rows(source: Source, table: Table, group: str | None = None) -> pa.Table:

@@ -119,7 +119,7 @@ def read_rows(
     stars: str = "keep",
     bucket: str | None = None,
 ) -> ReadRows:
-    """Read a file against a table; `handed` are the cells of its rows in the order in which a program got them.
+    """Read a file against a table; `handed` are the cells of its rows in the order in which a function got them.
 
     `bucket` names the column that tells the buckets of a bucketization.
     """

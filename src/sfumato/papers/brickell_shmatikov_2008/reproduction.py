@@ -19,10 +19,12 @@ from sfumato.anonymizers import anonymize
 from sfumato.errors import InfeasibleError
 from sfumato.measures import Classification, ClassificationTask, Learned, Measured, Prepared, Scales, UniformReader
 from sfumato.measures.classification.worth import interval
-from sfumato.papers.results import Claim, Figure, FigureLine, Progress, Results, all_of, reported
+from sfumato.papers.results import Claim, Figure, FigureLine, Progress, Results, all_of, claim_rows
 from sfumato.release import Release
 from sfumato.table import Table, load, read
 from sfumato.workers import Crew
+
+row = claim_rows(__name__.rpartition(".")[0])
 
 NINE = (
     "age",
@@ -221,8 +223,7 @@ def reproduce(progress: Progress | None = None) -> Results:
 def _adversary_baselines(findings: Mapping[str, Finding]) -> Claim:
     ours = {"Occupation": _top_share(findings["2"]), "Marital": _top_share(findings["1"])}
     paper = {"Occupation": 0.1331, "Marital": 0.4656}
-    text = "accuracy of an adversary who guesses the commonest sensitive value"
-    return Claim("adversary-baselines", text, paper, ours, ours == paper)
+    return row("adversary-baselines", ours, ours == paper, paper=paper)
 
 
 def _top_share(finding: Finding) -> float:
@@ -241,8 +242,7 @@ def _researcher_baselines(findings: Mapping[str, Finding]) -> Claim:
         name: round(findings[figure].task.baselines[base].mean(TREE), 4) for name, (figure, base, _) in wanted.items()
     }
     holds = all(abs(ours[name] - paper[name]) <= 0.025 for name in paper)
-    text = "accuracy of a decision tree on the trivial sanitizations, within 2.5 points, each with its own data set"
-    return Claim("researcher-baselines", text, paper, ours, holds)
+    return row("researcher-baselines", ours, holds, paper=paper)
 
 
 def _a_know(finding: Finding) -> Claim:
@@ -253,19 +253,15 @@ def _a_know(finding: Finding) -> Claim:
         if sanitization.requirement[0] == "k"
     }
     ours = {name: round(share, 4) for name, share in shares.items()}
-    text = "k-anonymity barely changes A_know on 'Occupation' (share of the intact table's, k = 1000 at least .75)"
     over = ", ".join(shares)
-    return Claim("a-know-k-anonymity", text, "barely changes", ours, shares["k=1000"] >= 0.75, tested_over=over)
+    return row("a-know-k-anonymity", ours, shares["k=1000"] >= 0.75, tested_over=over)
 
 
 def _adversary_gains_more(study: BrickellShmatikov2008) -> Claim:
     more = [sanitization.adversary > finding.gain(sanitization) for finding, sanitization in study.all]
     share = sum(more) / len(more)
     ours = {"share": round(share, 4), "sanitizations": len(more)}
-    text = (
-        "the adversary's gain exceeds the researcher's (best classifier), in at least two thirds of the sanitizations"
-    )
-    return Claim("adversary-gains-more", text, "nearly all", ours, share >= 2 / 3, tested_over=study.over)
+    return row("adversary-gains-more", ours, share >= 2 / 3, tested_over=study.over)
 
 
 def _gain_below_delta(study: BrickellShmatikov2008) -> Claim:
@@ -276,8 +272,7 @@ def _gain_below_delta(study: BrickellShmatikov2008) -> Claim:
             name = f"figure {finding.panel.figure}, {sanitization.label}"
             gains[name] = sanitization.measured["information_gain"], delta
     ours = {name: round(gain, 4) for name, (gain, _) in gains.items()}
-    text = "delta-disclosure bounds what groups tell of the sensitive attribute: Gain(S, Q) < delta"
-    return Claim("gain-below-delta", text, "< delta", ours, all_of(gain < delta for gain, delta in gains.values()))
+    return row("gain-below-delta", ours, all_of(gain < delta for gain, delta in gains.values()))
 
 
 def artificial_table(times: int = 100) -> dict[str, dict[str, float]]:
@@ -311,22 +306,15 @@ def artificial_table(times: int = 100) -> dict[str, dict[str, float]]:
 def _artificial(results: Mapping[str, Mapping[str, float]]) -> Claim:
     private = all(max(values["p_loss"], values["a_know"], values["a_acc"]) < 1e-9 for values in results.values())
     useful = all(values["accuracy"] == values["U_max"] == 1 for values in results.values())
-    text = "section 7: without a2 the table has no privacy loss, and a3, a4, a5 are learned exactly"
     ours = {target: {name: round(value, 4) for name, value in values.items()} for target, values in results.items()}
-    return Claim("artificial-table", text, "perfect privacy, perfect utility", ours, private and useful)
+    return row("artificial-table", ours, private and useful)
 
 
 def _reported(study: BrickellShmatikov2008, table_2: Mapping[str, tuple[Learned, Learned]]) -> Iterator[Claim]:
     findings = study.findings
-    for name, paper in ((FOREST, 0.7712), (BAYES, 0.7945)):
+    for name in (FOREST, BAYES):
         ours = findings["3"].task.baselines["without-sensitive"].mean(name)
-        yield reported(
-            f"salary-baseline-{name}",
-            f"salary in 'Marital' without the sensitive attribute, by {PAPER_NAMES[name]}",
-            paper,
-            round(ours, 4),
-            abs(ours - paper) <= 0.025,
-        )
+        yield row(f"salary-baseline-{name}", round(ours, 4), partial(_is_near, ours))
     yield _l_diversity(findings["4"])
     yield _nothing_beyond_trivial(findings["4"])
     yield from _drops(table_2)
@@ -334,26 +322,22 @@ def _reported(study: BrickellShmatikov2008, table_2: Mapping[str, tuple[Learned,
     yield from _replies(study)
 
 
+def _is_near(ours: float, paper: float) -> bool:
+    return abs(ours - paper) <= 0.025
+
+
 def _drops(table_2: Mapping[str, tuple[Learned, Learned]]) -> Iterator[Claim]:
     """Table 2: which attributes are learned worse without age, sex and race, and of which that is certain."""
     drops = {name: round(whole.accuracy - without.accuracy, 4) for name, (whole, without) in table_2.items()}
-    yield reported(
-        "table-2-marital-drops-most",
-        "marital-status loses the most accuracy without age, sex and race (table 2)",
-        "marital-status",
-        drops,
-        max(drops, key=drops.__getitem__) == "marital-status",
-    )
+    yield row("table-2-marital-drops-most", drops, max(drops, key=drops.__getitem__) == "marital-status")
     folds = {name: [learned.folds[learned.best]["accuracy"] for learned in pair] for name, pair in table_2.items()}
     ends = {name: interval(*accuracies) for name, accuracies in folds.items()}
     certain = [name for name, (low, _) in ends.items() if low > 0]
-    yield reported(
+    yield row(
         "table-2-marital-alone",
-        "and it is the only one with a significant drop (the 95 % interval of the drop over ten folds is above 0)",
-        ["marital-status"],
         {name: [round(end, 4) for end in ends[name]] for name in ends},
         certain == ["marital-status"],
-        f"certain drops: {', '.join(certain) or 'none'}; the paper does not say what it calls significant",
+        reason=f"certain drops: {', '.join(certain) or 'none'}; the paper does not say what it calls significant",
     )
 
 
@@ -368,37 +352,30 @@ def _l_diversity(finding: Finding) -> Claim:
     parted = [sanitization for sanitization in made if sanitization.release.groups > 1]
     lacking = [label(text) for text in finding.infeasible if text.startswith("l-diversity")]
     over = f"{', '.join(sanitization.label for sanitization in parted) or 'no l'} (recursive, c = 3)"
-    return reported(
+    return row(
         "l-diversity-needs-suppression",
-        "on 'Occupation' l-diversity of more than one group leaves A_know above half of the intact table's",
-        "complete suppression is required",
         ours,
         all_of(sanitization.measured["a_know"] > half for sanitization in parted),
-        f"half of the intact table's A_know is {half:.4f}; the parameters l of the paper are lost",
-        f"{over}; not even the whole table satisfies {', '.join(lacking)}" if lacking else over,
+        reason=f"half of the intact table's A_know is {half:.4f}; the parameters l of the paper are lost",
+        tested_over=f"{over}; not even the whole table satisfies {', '.join(lacking)}" if lacking else over,
     )
 
 
 def _nothing_beyond_trivial(finding: Finding) -> Claim:
     gains = {sanitization.label: round(finding.gain(sanitization), 4) for sanitization in finding.made}
-    return reported(
+    return row(
         "figure-4-below-trivial",
-        "learning marital-status in 'Occupation', sanitizations are below the table without the sensitive attribute",
-        "below",
         gains,
         all_of(gain <= 0 for gain in gains.values()),
-        "where a gain is positive, a sanitization with fine groups keeps what the sensitive attribute adds",
-        f"{len(gains)} sanitizations",
+        tested_over=f"{len(gains)} sanitizations",
     )
 
 
 def _table_3(finding: Finding) -> Claim:
     rows = {"intact": finding.intact, **{sanitization.label: sanitization.measured for sanitization in finding.made}}
     ours = {name: [round(measured["a_acc"], 4), round(measured["a_know"], 4)] for name, measured in rows.items()}
-    return reported(
+    return row(
         "table-3",
-        "A_acc and A_know of sanitizations of 'Occupation': at most those of the intact table",
-        "numbers lost",
         ours,
         all_of(
             sanitization.measured[name] <= finding.intact[name] + 1e-9
@@ -427,20 +404,12 @@ def _replies(study: BrickellShmatikov2008) -> Iterator[Claim]:
         "mean share of the trivial U_loss": round(sum(lost for lost, _ in shares) / len(shares), 4),
         "mean share of the original's P_loss": round(sum(given for _, given in shares) / len(shares), 4),
     }
-    reason = "U_loss is measured on all large populations, accuracy on one workload; P_loss is that of the worst record"
     for id, text, hits in (
         ("li-li-reply", "keep a larger share of utility than they give up", [1 - u > p for u, p in shares]),
         ("li-li-reply-losses", "lose a smaller share of utility than they give up", [u < p for u, p in shares]),
     ):
-        yield reported(
-            id,
-            f"Li & Li's reply on P_loss (worst record) and U_loss (all large populations): most {text} of privacy",
-            "sanitizations do pay",
-            {f"releases that {text} of privacy": sum(hits), "of": len(hits), **means},
-            sum(hits) > len(hits) / 2,
-            reason,
-            study.over,
-        )
+        ours = {f"releases that {text} of privacy": sum(hits), "of": len(hits), **means}
+        yield row(id, ours, sum(hits) > len(hits) / 2, tested_over=study.over)
 
 
 # -- figures -----------------------------------------------------------------------------------------------

@@ -43,8 +43,10 @@ from sfumato.papers.cormode_2013.study import (
     T,
     kd_tree,
 )
-from sfumato.papers.results import Claim, all_of, reported
+from sfumato.papers.results import Claim, all_of, claim_rows
 from sfumato.requirements import KAnonymity
+
+row = claim_rows(__name__.rpartition(".")[0])
 
 PAPER_RHO = 0.11
 """The accuracy of always guessing the commonest value, as the paper prints it."""
@@ -66,35 +68,19 @@ def claims(study: Cormode2013) -> Iterator[Claim]:
 
 def _required(study: Cormode2013) -> Iterator[Claim]:
     adult, root = study.adult, study.root_accuracy
-    yield Claim(
-        "root-accuracy",
-        "attack on the root alone: always the commonest value (the paper: beta .2 over a rho of .11)",
-        0.134,
-        round(root, 4),
-        abs(root - 0.134) <= 0.0005,
-    )
+    yield row("root-accuracy", round(root, 4), abs(root - 0.134) <= 0.0005)
     small = [outcome for outcome in adult[K] if outcome.parameter <= 8]
-    yield Claim(
-        "k-small",
-        "accuracy of the attack above .30 for k <= 8",
-        "> .308",
-        rounded(small, accuracy),
-        all_of(outcome.accuracy > 0.30 for outcome in small),
-    )
+    yield row("k-small", rounded(small, accuracy), all_of(outcome.accuracy > 0.30 for outcome in small))
     yield _falls_with_k(adult[K])
     at_root = [outcome for outcome in adult[L] if outcome.parameter >= 6]
-    yield Claim(
+    yield row(
         "l-6-root",
-        "from l = 6 on (frequency) the tree does not split beyond the root (boxes)",
-        "root only",
         {f"{outcome.parameter:g}": outcome.boxes for outcome in at_root},
         all_of(outcome.boxes == 1 for outcome in at_root),
         reason=f"ours stays at the root from l = {first_root(adult[L]):g} on",
     )
-    yield Claim(
+    yield row(
         "error-grows-with-k-and-l",
-        "the error of queries grows with k and with l (no step down of more than .02)",
-        "grows",
         {name: rounded(adult[name], error) for name in (K, L)},
         all_of(
             rises([o.error for o in adult[name]], 0.02) and adult[name][-1].error > adult[name][0].error
@@ -113,10 +99,8 @@ def _falls_with_k(outcomes: Sequence[Outcome]) -> Claim:
     accuracies = [outcome.accuracy for outcome in outcomes]
     slope = float(np.polyfit(np.log2([outcome.parameter for outcome in outcomes]), accuracies, 1)[0])
     ups = [f"{a.parameter:g} to {b.parameter:g}" for a, b in pairwise(outcomes) if b.accuracy > a.accuracy]
-    return Claim(
+    return row(
         "falls-with-k",
-        "the attack loses accuracy as k grows (a line through accuracy over log k falls, the last is below the first)",
-        "falls",
         rounded(outcomes, accuracy),
         slope < 0 and accuracies[-1] < accuracies[0],
         reason=f"not step by step: it rises from k = {', '.join(ups)}, where the tree has a few dozen boxes"
@@ -127,20 +111,14 @@ def _falls_with_k(outcomes: Sequence[Outcome]) -> Claim:
 
 def _required_of_noise(study: Cormode2013) -> Iterator[Claim]:
     least, curve = at(study.adult[DP], 0.01), study.adult[DP]
-    yield Claim(
+    yield row(
         "epsilon-.01",
-        "epsilon = .01: the noise outweighs the records (error above .5 as drawn and cut, accuracy at most the root's "
-        "+ .02); whether the error is the paper's 100 % is another claim",
-        {"error": "about 1", "accuracy": "below the baseline"},
         {"error": round(least.error, 4), "cut": round(least.cut.error, 4), "accuracy": round(least.accuracy, 4)},
         min(least.error, least.cut.error) > 0.5 and least.accuracy <= study.root_accuracy + 0.02,
     )
     averages: dict[str, Callable[[Sequence[float]], Any]] = {"means": np.mean, "medians": np.median}
-    yield Claim(
+    yield row(
         "epsilon-monotone",
-        "with epsilon the error falls and the attack's accuracy rises (means and medians of the draws; no step back of "
-        "more than .01)",
-        "monotone",
         {"error": rounded(curve, error), "accuracy": rounded(curve, accuracy)},
         all_of(
             rises([-average(outcome.errors) for outcome in curve], 0.01)
@@ -160,101 +138,49 @@ def over_paper(outcome: Outcome) -> float:
 
 def _baseline(study: Cormode2013) -> Iterator[Claim]:
     rhos = {name: round(study.rho(name), 4) for name in (ADULT.name, CENSUS.name)}
-    yield reported(
-        "rho",
-        "always guessing the commonest value is right for 11 % on both tables (the baseline of the axis beta)",
-        PAPER_RHO,
-        rhos,
-        abs(rhos[ADULT.name] - PAPER_RHO) <= 0.005,
-        "4,038 of 30,162 have the commonest occupation; the paper's own lower bound of .2 is .134 / .11 - 1",
-    )
+    yield row("rho", rhos, abs(rhos[ADULT.name] - PAPER_RHO) <= 0.005)
     lower = study.root_accuracy / PAPER_RHO - 1
-    yield reported(
-        "beta-root",
-        "beta of the root alone is about .2 (over the paper's rho of .11)",
-        0.2,
-        round(lower, 4),
-        abs(lower - 0.2) <= 0.05,
-    )
+    yield row("beta-root", round(lower, 4), abs(lower - 0.2) <= 0.05)
     small = [outcome for outcome in study.adult[K] if outcome.parameter <= 8]
-    yield reported(
-        "beta-k-small",
-        "beta above 1.8 for k <= 8 (over the paper's rho of .11)",
-        "> 1.8",
-        rounded(small, over_paper),
-        all_of(over_paper(outcome) > 1.8 for outcome in small),
-    )
+    yield row("beta-k-small", rounded(small, over_paper), all_of(over_paper(outcome) > 1.8 for outcome in small))
     selected = {name: round(study.selectivity(name), 4) for name in (ADULT.name, ALPHABET.name)}
     for id_, name in (("selectivity", ADULT.name), ("selectivity-alphabet", ALPHABET.name)):
-        yield reported(
-            id_,
-            f"queries select 13 % of the records, the median ({name})",
-            0.13,
-            selected[name],
-            abs(selected[name] - 0.13) <= 0.01,
-            "half of each of six attributes is 2 %: with both ends of ranges taken in (so both values of sex and of "
-            "salary) and categories by alphabet it is the paper's number"
-            if name == ADULT.name
-            else None,
-        )
+        yield row(id_, selected[name], abs(selected[name] - 0.13) <= 0.01)
 
 
 def _single_models(study: Cormode2013) -> Iterator[Claim]:
-    for id_, curves, name in (("k-1024", study.adult, ADULT.name), ("k-1024-alphabet", study.alphabet, ALPHABET.name)):
+    for id_, curves in (("k-1024", study.adult), ("k-1024-alphabet", study.alphabet)):
         large = at(curves[K], 1024)
-        yield reported(
-            id_,
-            f"accuracy at k = 1024 about .165, a beta of .5 ({name})",
-            {"accuracy": 0.165, "beta": 0.5},
-            {"accuracy": round(large.accuracy, 4), "beta": round(over_paper(large), 4)},
-            abs(large.accuracy - 0.165) <= 0.02,
-            "boxes of 1,024 records still part education and hours, which is what naive Bayes reads; how categories "
-            "are ordered and which attribute is cut first moves this number from .20 to .30",
-        )
+        ours = {"accuracy": round(large.accuracy, 4), "beta": round(over_paper(large), 4)}
+        yield row(id_, ours, abs(large.accuracy - 0.165) <= 0.02)
     steps = [outcome for outcome in study.adult[L] if outcome.parameter <= first_root(study.adult[L])]
-    yield reported(
+    yield row(
         "falls-sharply-with-l",
-        "with each l queries and predictions get worse, until the root is reached (l: error, accuracy)",
-        "both, sharply, with each increment",
         {f"{outcome.parameter:g}": both(outcome) for outcome in steps},
         all_of(b.error > a.error and b.accuracy < a.accuracy for a, b in pairwise(steps)),
         tested_over=f"l from {steps[0].parameter:g} to {steps[-1].parameter:g}, where the tree is its root alone",
     )
     in_alphabet = {f"{outcome.parameter:g}": outcome.boxes for outcome in study.alphabet[L] if outcome.parameter >= 5}
-    yield reported(
+    yield row(
         "l-root-alphabet",
-        f"the tree is its root alone from l = 6 on, not before ({ALPHABET.name}; boxes)",
-        6,
         in_alphabet,
         first_root(study.alphabet[L]) == 6,
-        f"ours from l = {first_root(study.alphabet[L]):g} on, with our order of categories from "
+        claim=f"the tree is its root alone from l = 6 on, not before ({ALPHABET.name}; boxes)",
+        reason=f"ours from l = {first_root(study.alphabet[L]):g} on, with our order of categories from "
         f"{first_root(study.adult[L]):g} on: a matter of one cut",
     )
 
 
 def _closeness(study: Cormode2013) -> Iterator[Claim]:
-    ground = (
-        "the paper names the Earth Mover's Distance and no ground distance: with every two values equally far apart "
-        "small groups reach .8, along the order of the values not, so its distance was probably the ordered"
-    )
-    order = "the ordered distance depends on the order of the values, and by alphabet groups are closer to the table"
-    for id_, curves, name, reason in (
-        ("stop", study.adult, T_STOP, None),
-        ("required", study.adult, T, None),
-        ("stop-equal", study.adult, T_STOP_EQUAL, ground),
-        ("required-equal", study.adult, T_EQUAL, ground),
-        ("stop-alphabet", study.alphabet, T_STOP, order),
+    for id_, curves, name in (
+        ("stop", study.adult, T_STOP),
+        ("required", study.adult, T),
+        ("stop-equal", study.adult, T_STOP_EQUAL),
+        ("required-equal", study.adult, T_EQUAL),
+        ("stop-alphabet", study.alphabet, T_STOP),
     ):
         reached = levels_off(curves[name])
-        where = f" ({ALPHABET.name})" if curves is study.alphabet else ""
-        yield reported(
-            f"t-levels-off-{id_}",
-            f"{name}: no effect beyond t = .35 (from which t on accuracy and error are those of t = .9){where}",
-            0.35,
-            reached,
-            reached is not None and abs(reached - 0.35) <= 0.05,
-            reason,
-        )
+        yield row(f"t-levels-off-{id_}", reached, reached is not None and abs(reached - 0.35) <= 0.05)
 
 
 # -- the budget --------------------------------------------------------------------------------------------
@@ -275,40 +201,21 @@ def _readings(study: Cormode2013, parameter: float) -> dict[str, dict[str, float
 def _budget(study: Cormode2013) -> Iterator[Claim]:
     curve = study.adult[DP]
     least, most = at(curve, 0.01), at(curve, 10)
-    yield reported(
-        "epsilon-.01-error",
-        "epsilon = .01: an error of about 100 %, between .5 and 2, and predictions worse than the baseline (by height)",
-        {"error": "about 1", "accuracy": "below the baseline"},
-        _readings(study, 0.01),
-        0.5 <= least.error <= 2 and least.accuracy < study.root_accuracy,
-        "no height has both: low trees have the error, and higher ones the attack below the baseline, with errors that "
-        "grow with the number of boxes; what the paper's trees had is not printed",
-        f"height {HEIGHT}, counts as drawn",
+    yield row(
+        "epsilon-.01-error", _readings(study, 0.01), 0.5 <= least.error <= 2 and least.accuracy < study.root_accuracy
     )
-    yield reported(
-        "epsilon-10",
-        "epsilon = 10 adds almost no noise: little error, below 10 % (by height)",
-        "little",
-        _readings(study, 10),
-        most.error < 0.1,
-        tested_over=f"height {HEIGHT}, counts as drawn",
-    )
+    yield row("epsilon-10", _readings(study, 10), most.error < 0.1)
     worse = sum(outcome.cut.error > outcome.error for outcome in curve)
-    yield reported(
+    yield row(
         "cut-counts",
-        "cutting negative counts at 0 for queries too makes them worse than reading counts as drawn (error by epsilon)",
-        "not compared: the paper cuts for its classifier",
         {"as drawn": rounded(curve, error), "cut": rounded([outcome.cut for outcome in curve], error)},
         worse == len(curve),
-        f"worse for {worse} of {len(curve)} budgets at height {HEIGHT}; in lower trees, whose boxes are full, cutting "
-        "hardly matters or helps a little",
+        reason=f"worse for {worse} of {len(curve)} budgets at height {HEIGHT}; in lower trees, whose boxes are full, "
+        "cutting hardly matters or helps a little",
     )
     spreads = rounded(curve, deviation)
-    yield reported(
+    yield row(
         "mean-of-8-draws",
-        "results vary from draw to draw, most where epsilon is small, hence means of 8 (standard deviation of the "
-        "error; relative to its mean it is of the same size for all epsilons)",
-        "high variance for small epsilon",
         {"deviation": spreads, "relative": rounded(curve, lambda outcome: deviation(outcome) / outcome.error)},
         spreads["0.01"] == max(spreads.values()),
         tested_over=f"{len(least.errors)} draws",
@@ -327,10 +234,4 @@ def _classifiers(study: Cormode2013) -> Claim:
         name: round(attack.against(release, prepared.points, prepared.truth).accuracy, 4)
         for name, attack in kinds.items()
     }
-    return reported(
-        "classifiers-agree",
-        "different classifiers attack alike, within low single digits of percent (k = 64)",
-        "low single digits",
-        accuracies,
-        max(accuracies.values()) - min(accuracies.values()) <= 0.05,
-    )
+    return row("classifiers-agree", accuracies, max(accuracies.values()) - min(accuracies.values()) <= 0.05)

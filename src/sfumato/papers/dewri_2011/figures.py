@@ -25,10 +25,10 @@ from sfumato.papers.dewri_2011.study import (
     SEEDS,
     SHOWN,
     Dewri2011,
+    bought,
 )
 from sfumato.papers.results import Figure, FigureLine, Inset
 from sfumato.tradeoff import Frontier, FrontierPoint, Problem1, Problem2, Problem3
-from sfumato.tradeoff.search.questions import bought
 
 
 def _series(points: Iterable[FrontierPoint], x: str, y: str) -> list[dict[str, Any]]:

@@ -12,11 +12,12 @@ from itertools import pairwise
 import numpy as np
 
 from sfumato.measures import measure
-from sfumato.papers.dewri_2011.study import ETA, LEVELS, Dewri2011
-from sfumato.papers.dewri_2011.words import WHY, over
-from sfumato.papers.results import Claim
+from sfumato.papers.dewri_2011.study import ETA, LEVELS, Dewri2011, over
+from sfumato.papers.results import Claim, claim_rows
 from sfumato.release import Release
 from sfumato.tradeoff import FrontierPoint, Problem, Problem1, Problem2
+
+row = claim_rows(__name__.rpartition(".")[0])
 
 LEAST_POINTS = 30
 FLAT_LOSS, FLAT_GROWTH, FLAT_FROM = 0.01, 1.5, 5
@@ -40,8 +41,8 @@ def front_claims(study: Dewri2011) -> Iterator[Claim]:
     for id, problem, name in (("problem-1-front", Problem1(), "weighted_k"), ("problem-2-front", Problem2(ETA), "k")):
         yield _front(study, id, problem, name)
     yield _unbeaten(study)
-    for id, eta, status in (("problem-2-flat", ETA, "required"), ("problem-2-flat-1-percent", 0.01, "reported")):
-        yield _flat(study, id, eta, status)
+    for id, eta in (("problem-2-flat", ETA), ("problem-2-flat-1-percent", 0.01)):
+        yield _flat(study, id, eta)
     yield from _stretch_claims(study)
     yield _zooms(study)
 
@@ -56,13 +57,9 @@ def _front(study: Dewri2011, id: str, problem: Problem, name: str) -> Claim:
         release = study.release(problem, point)
         measured.append((float(measure(release)[name]), atom_loss(release)))
     apart, rising = largest_error(claimed, measured), is_rising(measured)
-    text = (
-        f"{problem}: a front of at least {LEAST_POINTS} points; made as releases and measured anew, they have the "
-        f"{name} and the loss that the search says, and more {name} costs more"
-    )
     ours = {"points": len(points), "measured": len(checked), "differ_by": apart, "rising": rising}
     holds = len(points) >= LEAST_POINTS and apart < 1e-6 and rising
-    return Claim(id, text, "a front", ours | {"vectors": front.evaluations}, holds, tested_over=over(checked, name))
+    return row(id, ours | {"vectors": front.evaluations}, holds, tested_over=over(checked, name))
 
 
 def atom_loss(release: Release) -> float:
@@ -92,11 +89,9 @@ def _unbeaten(study: Dewri2011) -> Claim:
     front = study.frontiers[Problem2(ETA)]
     others = [point for run in study.runs for point in run.frontier]
     lost, won = beaten(front, others), beaten(others, front)
-    text = "no release of the runs with the paper's operators beats one of our front of problem 2"
     ours = {"ours beaten": f"{lost} of {len(front)}", "theirs beaten": f"{won} of {len(others)}"}
-    reason = "both are searches: a better release than any of them may exist"
     holds = lost == 0 if others else None
-    return Claim("problem-2-unbeaten", text, "a non-dominated front", ours, holds, "reported", reason, over(front, "k"))
+    return row("problem-2-unbeaten", ours, holds, tested_over=over(front, "k"))
 
 
 def beaten(points: Iterable[FrontierPoint], others: Iterable[FrontierPoint]) -> int:
@@ -110,15 +105,12 @@ def beaten(points: Iterable[FrontierPoint], others: Iterable[FrontierPoint]) -> 
     return number
 
 
-def _flat(study: Dewri2011, id: str, eta: float, status: str) -> Claim:
+def _flat(study: Dewri2011, id: str, eta: float) -> Claim:
     front = study.frontiers[Problem2(eta)]
     flat = flat_stretches(front)
     large = [point for point in front if point.values["k"] >= FLAT_FROM]
-    text = f"eta {eta:.0%}: there are flat stretches: k grows by half or more for at most one point of loss"
     ours = [[round(value, 4) for value in stretch] for stretch in flat[:10]]
-    holds = bool(flat) if large else None
-    where = f"{over(large, 'k')}; {where_flat(flat)}"
-    return Claim(id, text, "k 14 to 36 for one point", ours, holds, status, WHY, where)
+    return row(id, ours, bool(flat) if large else None, tested_over=f"{over(large, 'k')}; {where_flat(flat)}")
 
 
 def where_flat(flat: Sequence[Stretch]) -> str:
@@ -145,17 +137,13 @@ def flat_stretches(front: Iterable[FrontierPoint]) -> list[Stretch]:
 
 def _stretch_claims(study: Dewri2011) -> Iterator[Claim]:
     """Ask what the paper's own stretch costs here: from k = 14 to k = 36, with our operators and with the paper's."""
-    low, high = PAPER_STRETCH
     runs = [run.frontier for run in study.runs if run.crossing == "special"]
     for name in ("generalization_loss", "loss"):
         cost = step_cost(study.frontiers[Problem2(ETA)], name)
         theirs = [step_cost(front, name) for front in runs]
         ours = {"ours": _rounded(cost), "the paper's operators, by seed": [_rounded(each) for each in theirs]}
-        text = f"from k = {low} to k = {high} costs at most one point of {name.replace('_', ' ')}"
-        reason = f"{WHY}; a search that finds more of the front has fewer gaps that look flat"
-        holds = None if cost is None else cost <= FLAT_LOSS
-        id, whole = f"problem-2-from-14-to-36-{name}", over(study.frontiers[Problem2(ETA)], "k")
-        yield Claim(id, text, 0.01, ours, holds, "reported", reason, whole)
+        holds, whole = None if cost is None else cost <= FLAT_LOSS, over(study.frontiers[Problem2(ETA)], "k")
+        yield row(f"problem-2-from-14-to-36-{name}", ours, holds, tested_over=whole)
 
 
 def _rounded(value: float | None) -> float | None:
@@ -175,11 +163,9 @@ def _zooms(study: Dewri2011) -> Claim:
     """Count the flat stretches of every magnification: the paper sees some in each."""
     front = study.frontiers[Problem2(ETA)]
     counts = {f"k up to {most:,}": zoomed(front, most) for most in ZOOMS}
-    text = "eta 10%: every magnification of figure 7 shows flat stretches (ours: how many end inside)"
     points = [point for point in front if FLAT_FROM <= point.values["k"] <= ZOOMS[0]]
-    reason = f"{WHY}; small k rises steadily here"
     holds = all(counts.values()) if points else None
-    return Claim("problem-2-flat-zooms", text, "in each plot", counts, holds, "reported", reason, over(points, "k"))
+    return row("problem-2-flat-zooms", counts, holds, tested_over=over(points, "k"))
 
 
 def zoomed(front: Iterable[FrontierPoint], most: int) -> int:

@@ -19,25 +19,25 @@ from sfumato.papers.dewri_2011.study import (
     RELAXED,
     SHOWN,
     Dewri2011,
+    over,
+    pairs_of,
+    within,
 )
-from sfumato.papers.dewri_2011.words import PRINTED, WHY, over, pairs_of
-from sfumato.papers.results import Claim, all_of
+from sfumato.papers.results import Claim, all_of, claim_rows
 from sfumato.process.interrupts import unfinished
 from sfumato.publish import audit
 from sfumato.requirements import KAnonymity
 from sfumato.tradeoff import Frontier, FrontierPoint, Problem4
-from sfumato.tradeoff.search.questions import within
 from sfumato.workers.crew import Crew
+
+row = claim_rows(__name__.rpartition(".")[0])
 
 
 def safe_claims(study: Dewri2011) -> Iterator[Claim]:
     """Judge problem 4, sound and as printed."""
     yield _sound(study)
-    for id, problem, status in (
-        ("relaxing-helps", FREQUENCY, "required"),
-        ("relaxing-helps-distinct", DISTINCT, "reported"),
-    ):
-        yield from relaxing(id, study.frontiers[problem], status)
+    for id, problem in (("relaxing-helps", FREQUENCY), ("relaxing-helps-distinct", DISTINCT)):
+        yield from relaxing(id, study.frontiers[problem])
     for problem in (PAPER_L, PAPER_K):
         yield _printed(study, problem)
     yield from choice_claims(*(below(study.frontiers[problem], SHOWN) for problem in (PAPER_K, PAPER_L)))
@@ -60,7 +60,7 @@ def _sound(study: Dewri2011) -> Claim:
     text = f"every (k, l) reported within a loss of {SHOWN:.0%} is confirmed by an audit of the written file"
     ours = {"reported": len(reported), "confirmed": sum(confirmed), "wrong": wrong[:3]}
     where = over([point for _, point in reported], "loss")
-    return Claim("problem-4-sound", text, "(k, l)-safe", ours, all_of(confirmed), tested_over=where)
+    return row("problem-4-sound", ours, all_of(confirmed), claim=text, tested_over=where)
 
 
 def _audited(study: Dewri2011, problem: Problem4, point: FrontierPoint) -> bool:
@@ -75,25 +75,20 @@ def _audited(study: Dewri2011, problem: Problem4, point: FrontierPoint) -> bool:
     return bool(audited.holds and enough and release.suppressed <= ETA * study.sensitive.cells.records)
 
 
-def relaxing(id: str, front: Frontier, status: str) -> Iterator[Claim]:
+def relaxing(id: str, front: Frontier) -> Iterator[Claim]:
     """Ask what a little more loss buys: some larger k nearly always, so the paper's kind of gain is asked for.
 
     The publisher has chosen (20,4) and is offered (20,5): no less k and a whole l more. Where nothing fits the smaller
     loss there is nothing to compare with.
     """
     less, more = within(front, LIMIT), within(front, RELAXED)
-    letter = front.problem.objectives[1]
-    gains = gained(less, more, letter)
-    text = f"a loss of {RELAXED:.0%} offers a pair with a whole {letter} more, at no less k, than one of {LIMIT:.0%}"
+    gains = gained(less, more, front.problem.objectives[1])
     where = (
         f"{len(less)} pairs within {LIMIT:.0%}: {pairs_of(less)}; {len(more)} within {RELAXED:.0%}: {pairs_of(more)}"
     )
-    holds, reason = bool(gains) if less else None, f"{WHY}; {PRINTED}"
-    yield Claim(id, text, "(20,5) instead of (20,4)", gains, holds, status, reason, where)
-    text = f"a loss of {RELAXED:.0%} has more choices (k, {letter}) that beat each other in neither than {LIMIT:.0%}"
-    ours = [len(less), len(more)]
-    holds = ours[1] > ours[0] if less else None
-    yield Claim(f"{id}-choices", text, "considerably more", ours, holds, "reported", reason, where)
+    yield row(id, gains, bool(gains) if less else None, tested_over=where)
+    holds = len(more) > len(less) if less else None
+    yield row(f"{id}-choices", [len(less), len(more)], holds, tested_over=where)
 
 
 def gained(less: Sequence[FrontierPoint], more: Sequence[FrontierPoint], letter: str) -> list[list[list[float]]]:
@@ -104,11 +99,8 @@ def gained(less: Sequence[FrontierPoint], more: Sequence[FrontierPoint], letter:
 
 def _printed(study: Dewri2011, problem: Problem4) -> Claim:
     broken, total = _broken(study, problem)
-    text = f"the printed problem 4 with {problem.preferred} preferred gives (k, l)-safe releases"
-    reason = "by equations 8 and 9 large groups of little diversity survive; measured on the groups that are left"
     ours = f"{broken} of {total} claims break"
-    id = f"problem-4-printed-{problem.preferred}"
-    return Claim(id, text, "(d1, d2)-safe", ours, broken == 0 if total else None, "reported", reason)
+    return row(f"problem-4-printed-{problem.preferred}", ours, broken == 0 if total else None)
 
 
 def _broken(study: Dewri2011, problem: Problem4) -> tuple[int, int]:
@@ -137,15 +129,9 @@ def choice_claims(k_first: Sequence[FrontierPoint], l_first: Sequence[FrontierPo
     where = (
         f"loss below {SHOWN:.0%}: {len(k_first)} points with k preferred, {len(l_first)} with l; l by frequency, whole"
     )
-    reason = f"{WHY}; l has at most as many values as there are occupations"
-    for id, text, ours, holds in (
-        ("choices-k-preferred", "k preferred: more choices for k than for l", [k_of_k, l_of_k], k_of_k > l_of_k),
-        ("choices-l-preferred", "l preferred: more choices for l than for k", [l_of_l, k_of_l], l_of_l > k_of_l),
-        (
-            "choices-preference",
-            "more choices for k where k is preferred than where l is, and more for l where l is",
-            {"k": [k_of_k, k_of_l], "l": [l_of_l, l_of_k]},
-            k_of_k > k_of_l and l_of_l > l_of_k,
-        ),
+    for id, ours, holds in (
+        ("choices-k-preferred", [k_of_k, l_of_k], k_of_k > l_of_k),
+        ("choices-l-preferred", [l_of_l, k_of_l], l_of_l > k_of_l),
+        ("choices-preference", {"k": [k_of_k, k_of_l], "l": [l_of_l, l_of_k]}, k_of_k > k_of_l and l_of_l > l_of_k),
     ):
-        yield Claim(id, f"figure 10, {text}", "more", ours, holds if known else None, "reported", reason, where)
+        yield row(id, ours, holds if known else None, tested_over=where)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.papers.dewri_2011.study import Dewri2011
-from sfumato.papers.dewri_2011.words import WHY, over
-from sfumato.papers.results import Claim
+from sfumato.papers.dewri_2011.study import Dewri2011, over
+from sfumato.papers.results import Claim, claim_rows
 from sfumato.tradeoff import FrontierPoint, Problem1, Problem3
+
+row = claim_rows(__name__.rpartition(".")[0])
 
 LOW, HIGH = 0.05, 0.22
 """The losses of the two insets: the paper says of one 22 % (section 7.5), of the other only that it is low."""
@@ -47,20 +48,14 @@ def inset_claims(low: Curve, high: Curve) -> Iterator[Claim]:
     """Judge the shapes of a release of low loss and one of high loss, without any bound of our own."""
     where = f"two releases, near a loss of {LOW:.0%} and of {HIGH:.0%}"
     jumps = [largest_jump(low), largest_jump(high)]
-    text = "figure 6, insets: low loss increases continuously, high loss abruptly (the largest jump of each curve)"
     ours: Any = [round(jump, 4) for jump in jumps]
-    yield Claim("inset-jumps", text, "continuous, abrupt", ours, jumps[0] < jumps[1], "reported", WHY, where)
+    yield row("inset-jumps", ours, jumps[0] < jumps[1], tested_over=where)
     shares = [middle_share(low), middle_share(high)]
-    text = (
-        "figure 6, insets: with high loss records are in very small groups or in very large ones, so fewer than with "
-        "low loss are in the middle third of the sizes, by logarithm"
-    )
     ours = [round(share, 4) for share in shares]
-    yield Claim("inset-extremes", text, "few in between", ours, shares[1] < shares[0], "reported", WHY, where)
+    yield row("inset-extremes", ours, shares[1] < shares[0], tested_over=where)
     ahead = largest_lead(high, low)
-    text = "figure 6, insets: at every size fewer records of the high loss are in groups up to it than of the low loss"
     ours = {"the other way by at most": round(ahead, 4), "half of the records up to": [_median(low), _median(high)]}
-    yield Claim("inset-order", text, "more privacy for more records", ours, ahead <= 0, "reported", WHY, where)
+    yield row("inset-order", ours, ahead <= 0, tested_over=where)
 
 
 def largest_jump(curve: Curve) -> float:
@@ -97,15 +92,8 @@ def trend_claims(points: Sequence[FrontierPoint]) -> Iterator[Claim]:
         ("trend-k-generalization", names[0], names[1], 1),
     ):
         ranks = rank_correlation(points, one, other)
-        text = f"problem 3: with more {_words(one)} there is {'more' if sign > 0 else 'less'} {_words(other)}"
-        paper = f"{'positive' if sign > 0 else 'negative'} (ours: rank correlation)"
-        holds = None if ranks is None else ranks * sign > 0
-        ours = None if ranks is None else round(ranks, 4)
-        yield Claim(id, text, paper, ours, holds, "reported", WHY, f"{len(points)} points, {over(points, one)}")
-
-
-def _words(name: str) -> str:
-    return {"weighted_k_before": "weighted-k"}.get(name, name.replace("_", " "))
+        ours, holds = (None, None) if ranks is None else (round(ranks, 4), ranks * sign > 0)
+        yield row(id, ours, holds, tested_over=f"{len(points)} points, {over(points, one)}")
 
 
 def rank_correlation(points: Sequence[FrontierPoint], one: str, other: str) -> float | None:
@@ -132,12 +120,7 @@ def near_claims(points: Sequence[FrontierPoint]) -> Iterator[Claim]:
         inside = [point for point in points if point.values[name] < bound]
         good = [p for p in map(three, inside) if p[0] >= k and p[1] <= general and p[2] <= suppressed]
         rows = [[round(value, 3) for value in three(point)] for point in encircled(inside)]
-        text = (
-            f"figure 9, {_words(name)} below {bound:.0%}: a release at least as good as k around 5000, GL 35%, SL 17% "
-            "(ours: the three nearest to it)"
-        )
-        holds = bool(good) if inside else None
-        yield Claim(id, text, list(NEAR), rows, holds, "reported", WHY, over(inside, "weighted_k_before"))
+        yield row(id, rows, bool(good) if inside else None, tested_over=over(inside, "weighted_k_before"))
 
 
 def encircled(points: Iterable[FrontierPoint]) -> list[FrontierPoint]:

@@ -8,8 +8,10 @@ from statistics import median
 from sfumato.papers.dewri_2011.convergence import Crossing, SearchRun, hypervolume
 from sfumato.papers.dewri_2011.front_claims import FLAT_GROWTH, FLAT_LOSS
 from sfumato.papers.dewri_2011.study import ETA, Dewri2011
-from sfumato.papers.results import Claim
+from sfumato.papers.results import Claim, claim_rows
 from sfumato.tradeoff import Problem2
+
+row = claim_rows(__name__.rpartition(".")[0])
 
 BOUNDS = (0.25, 0.26)
 """The losses of question 2, whose answers are compared between seeds."""
@@ -21,9 +23,8 @@ def solver_claims(study: Dewri2011) -> Iterator[Claim]:
     yield from seed_claims([run for run in study.runs if run.crossing == "special"])
     yield from crossover_claims(special, repair, study.steps)
     area = hypervolume(study.frontiers[Problem2(ETA)], study.table.cells.records)
-    text = "problem 2: hypervolume with our operators, and with the paper's by seed"
     ours = {"ours": round(area, 4), "the paper's operators": [round(areas[-1], 4) for areas in special]}
-    yield Claim("hypervolume", text, None, ours, None, "reported", "the paper has no measure of a front's quality")
+    yield row("hypervolume", ours, None)
 
 
 def areas_of(runs: Sequence[SearchRun], crossing: Crossing) -> list[tuple[float, ...]]:
@@ -39,16 +40,12 @@ def seed_claims(runs: Sequence[SearchRun]) -> Iterator[Claim]:
     where = f"problem 2, {len(runs)} seeds, the paper's operators"
     areas = [run.areas[-1] for run in runs]
     spread = max(areas) - min(areas)
-    text = "different initial populations: fronts differ by at most one point of loss on average (hypervolume)"
     ours: dict[str, object] = {"hypervolumes": [round(area, 4) for area in areas], "spread": round(spread, 4)}
-    reason = "what is significant the paper does not say"
-    yield Claim("seeds-fronts", text, "no significant difference", ours, spread <= FLAT_LOSS, "reported", reason, where)
+    yield row("seeds-fronts", ours, spread <= FLAT_LOSS, tested_over=where)
     most = {f"{bound:.0%}": [_most(run, bound) for run in runs] for bound in BOUNDS}
     known = all(k is not None for answers in most.values() for k in answers)
-    text = "different initial populations: the largest k within a loss differs by less than half between seeds"
     holds = all(differ_little(answers) for answers in most.values()) if known else None
-    reason = "a loss that falls between two steps of the front is answered by the step below it"
-    yield Claim("seeds-answers", text, "no significant difference", most, holds, "reported", reason, where)
+    yield row("seeds-answers", most, holds, tested_over=where)
 
 
 def _most(run: SearchRun, bound: float) -> float | None:
@@ -67,7 +64,6 @@ def crossover_claims(
     """Compare two crossovers: which is ahead on its way, and when the one has what the other ends with."""
     curves = [[median(areas[i] for areas in runs) for i in range(len(steps))] for runs in (special, repair)]
     where = f"problem 2, {len(special)} seeds, hypervolume (median) after generations {', '.join(map(str, steps))}"
-    text = "Lunacek's crossover is ahead of Iyengar's with repair after every number of generations but the first"
     ours = {"special": [round(area, 4) for area in curves[0]], "repair": [round(area, 4) for area in curves[1]]}
     ahead = [a > b for a, b in zip(*curves, strict=True)][1:]
     paper = "a much faster rate of convergence"
@@ -75,8 +71,8 @@ def crossover_claims(
         "the paper believes so and shows no curve; its mutation leaves constrained attributes as they are, so mending "
         "is the only thing that brings new cuts of them; generations are counted, not the time that mending takes"
     )
-    yield Claim("crossover-ahead", text, paper, ours, all(ahead) if ahead else None, "reported", reason, where)
+    yield row("crossover-ahead", ours, all(ahead) if ahead else None, paper=paper, reason=reason, tested_over=where)
     reached = next((step for step, area in zip(steps, curves[0], strict=True) if area >= curves[1][-1]), None)
     text = f"Lunacek's crossover has what Iyengar's ends with (generation {steps[-1]}) in at most half the generations"
     holds = reached is not None and reached <= steps[-1] / 2
-    yield Claim("crossover-faster", text, paper, reached, holds, "reported", reason, where)
+    yield row("crossover-faster", reached, holds, claim=text, paper=paper, reason=reason, tested_over=where)

@@ -22,7 +22,7 @@ import numpy as np
 
 from sfumato.anonymizers import anonymizer
 from sfumato.measures import RECONSTRUCTED, EmReader, Reader, Scales, UniformReader
-from sfumato.papers.results import Claim, Figure, FigureLine, Progress, all_of, reported
+from sfumato.papers.results import Claim, Figure, FigureLine, Progress, all_of, claim_rows
 from sfumato.release import Form
 from sfumato.requirements import requirement
 from sfumato.table import TableDeclaration
@@ -30,6 +30,8 @@ from sfumato.tradeoff import Candidate, Grid, Limit, Map, Point, Study, explore
 from sfumato.tradeoff.limit.floor import tighter_limit
 from sfumato.tradeoff.limit.limit import AXES
 from sfumato.tradeoff.study.study import LI_LI_2009, baselines
+
+row = claim_rows(__name__.rpartition(".")[0])
 
 JS = "t-closeness t={} distance=js"
 T = tuple(float(f"{t:.4g}") for t in np.geomspace(0.003, 0.5, 36))
@@ -169,9 +171,8 @@ def frontier_claims(study: LiLiFrontier, scores: Mapping[str, Mapping[str, float
     ours = {name: None if value is None else round(value, 4) for name, value in first.items()}
     left = first["ratio"]
     assert left is not None  # Adult has a limit, and Mondrian does not reach it
-    text = "the frontier lies below t-closeness: of the room between Mondrian and the limit at most .65 is left"
-    yield Claim("frontier-ratio", text, "somewhere below the t-closeness line", ours, left <= MUST)
-    yield reported("frontier-aim", "and the aim: at most .39 is left", AIM, round(left, 4), left <= AIM)
+    yield row("frontier-ratio", ours, left <= MUST)
+    yield row("frontier-aim", round(left, 4), left <= AIM, paper=AIM)
     limits = {panel.name: study.maps[panel.name].limit for panel in study.panels}
     text = "no release is below the limit (the least U_loss above it, by panel)"
     yield _above("above-limit", text, study, limits)
@@ -183,7 +184,7 @@ def frontier_claims(study: LiLiFrontier, scores: Mapping[str, Mapping[str, float
         value = scores[panel.name]["ratio"]
         text = f"the same for {panel.name}"
         holds = None if value is None else value < 1
-        yield reported(f"frontier-{panel.name}", text, "not in the paper", rounded, holds)
+        yield Claim(f"frontier-{panel.name}", text, "not in the paper", rounded, holds, "reported")
 
 
 def _attacked(study: LiLiFrontier) -> Claim:
@@ -199,16 +200,11 @@ def _attacked(study: LiLiFrontier) -> Claim:
             best = min(inside, key=lambda point: point.measures["u_loss"]).measures
             ours[name] = {key: round(best[key], 4) for key in ("p_loss", "u_loss", "u_loss_em", "definetti_accuracy")}
     accuracy = {name: values["definetti_accuracy"] for name, values in ours.items()}
-    text = (
-        f"of the most useful releases within P_loss {WITHIN:g} the best one resists the deFinetti attack as well as "
-        "Mondrian's"
-    )
     first = min(ours, key=lambda name: ours[name]["u_loss"], default=MONDRIAN)
     compared = first != MONDRIAN and MONDRIAN in ours  # where Mondrian itself is the best, nobody is held against it
     holds = accuracy[first] <= accuracy[MONDRIAN] if compared else None
-    reason = "what is gained on P_loss is partly given back to who learns across buckets; see docs/anonymizers.md"
     over = f"{len(ours)} makers with a release within that P_loss; the best is {first}" if ours else "no release"
-    return reported("frontier-attacked", text, "not in the paper", ours, holds, reason, over)
+    return row("frontier-attacked", ours, holds, tested_over=over)
 
 
 def _above(name: str, text: str, study: LiLiFrontier, limits: Mapping[str, Limit | None]) -> Claim:

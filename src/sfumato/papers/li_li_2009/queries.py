@@ -18,7 +18,9 @@ import numpy as np
 
 from sfumato.measures import Queries
 from sfumato.papers.li_li_2009.study import DIMENSIONS, LiLi2009, T
-from sfumato.papers.results import Claim, Figure, FigureLine, reported
+from sfumato.papers.results import Claim, Figure, FigureLine, claim_rows
+
+row = claim_rows(__name__.rpartition(".")[0])
 
 SEL = 0.05
 """The selectivity of figure 3c."""
@@ -32,15 +34,12 @@ EIGHT = "all eight t, bucketized"
 def query_claims(study: LiLi2009) -> Iterable[Claim]:
     """Hold figures 3b and 3c against the errors of queries."""
     means = {f"sel={sel:g}": _mean(errors) for sel, errors in study.by_selectivity.items()}
-    text = "the mean relative error (over all t) falls as sel grows, qd = 4"
     holds = all(a > b for a, b in pairwise(means.values()))
     over = f"sel {min(study.by_selectivity):g} to {max(study.by_selectivity):g}, {EIGHT}"
-    yield Claim("error-falls-with-sel", text, "smaller when sel is larger", means, holds, tested_over=over)
+    yield row("error-falls-with-sel", means, holds, tested_over=over)
     means = {f"qd={qd}": _mean(errors) for qd, errors in study.by_dimension.items()}
-    text = "the mean relative error (over all t) falls with qd, sel = .05 (trend: slope below 0, last below first)"
     holds = _trend(list(means.values())) < 0
-    paper = "more accurate as qd increases"
-    yield Claim("error-falls-with-qd", text, paper, means, holds, tested_over=_over_dimensions(EIGHT))
+    yield row("error-falls-with-qd", means, holds, tested_over=_over_dimensions(EIGHT))
 
 
 def reading_claims(study: LiLi2009) -> Iterable[Claim]:
@@ -55,38 +54,25 @@ def _realised(study: LiLi2009) -> Claim:
     for rounding in ("up", "nearest"):
         queries = {qd: Queries(dimensions=qd, selectivity=SEL, rounding=rounding, sanity=0) for qd in DIMENSIONS}
         shares[rounding] = {f"qd={qd}": round(study.selected(workload), 4) for qd, workload in queries.items()}
-    text = "queries on more attributes select more records (mean share of the records, by how values are rounded)"
-    paper = "the number of points in the retrieved region is larger when qd is larger"
     rises = _trend(list(shares["up"].values())) > 0
-    reason = (
-        "rounded up, as Xiao & Tao 2006 have it, the share selected grows with qd (trend: slope above 0, last above "
-        "first), though sel stays; rounded to the nearest it does not"
-    )
     over = _over_dimensions(f"sel = {SEL:g}, {study.queries.number:,} queries each")
-    return reported("realised-selectivity", text, paper, shares, rises, reason, over)
+    return row("realised-selectivity", shares, rises, tested_over=over)
 
 
 def _rounded_to_nearest(study: LiLi2009) -> Claim:
     workload = Queries(selectivity=SEL, rounding="nearest", sanity=0)
     means = _means(study, workload, DIMENSIONS)
     values = list(means.values())
-    text = "the error would also fall with qd if the number of selected values were rounded to the nearest"
-    reason = (
-        "then it is flat: rounding up makes queries on more attributes select more records, which is the reason the "
-        "paper itself gives for its trend"
-    )
     falls, over = values[-1] < 0.9 * values[0], _over_dimensions(EIGHT)
-    return reported("qd-rounded-to-nearest", text, "falls", means, falls, reason, over)
+    return row("qd-rounded-to-nearest", means, falls, tested_over=over)
 
 
 def _literal_reading(study: LiLi2009) -> Claim:
     workload = Queries(selectivity=SEL, reading="attribute", sanity=0)
     means = _means(study, workload, LITERAL_DIMENSIONS)
     first, last = means.values()
-    text = "under the literal reading (sel of the values of each attribute) the error would fall with qd"
-    reason = "under this reading larger qd means smaller populations; most queries are empty from qd = 3 on"
     over = f"qd {LITERAL_DIMENSIONS[0]} to {LITERAL_DIMENSIONS[-1]}, {EIGHT}"
-    return reported("literal-selectivity", text, "falls", means, last < first, reason, over)
+    return row("literal-selectivity", means, last < first, tested_over=over)
 
 
 def _over_dimensions(more: str) -> str:

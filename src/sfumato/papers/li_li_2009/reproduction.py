@@ -16,9 +16,11 @@ from sfumato.papers.li_li_2009.frontier import LiLiFrontier, frontier_claims, fr
 from sfumato.papers.li_li_2009.queries import query_claims, query_figures, reading_claims
 from sfumato.papers.li_li_2009.study import DELTA, FAMILIES, STRICT, STRICT_DELTA, K, L, LiLi2009, T
 from sfumato.papers.li_li_2009.tie import tie_claims
-from sfumato.papers.results import Claim, Figure, FigureLine, Progress, Results, all_of, reported
+from sfumato.papers.results import Claim, Figure, FigureLine, Progress, Results, all_of, claim_rows
 from sfumato.release import FORMS
 from sfumato.requirements.distances import js_distance
+
+row = claim_rows(__name__.rpartition(".")[0])
 
 BELOW_ONE = (0.2, 0.4, 0.6, 0.8, 0.99)
 """Values of delta for which the paper got a single class."""
@@ -66,55 +68,44 @@ def _data_claims(study: LiLi2009) -> Iterable[Claim]:
     shares = dict(zip(occupation.labels, occupation.shares.tolist(), strict=True))
     ours = {label: round(shares[label], 4) for label in PAPER_Q}
     apart = max(abs(ours[label] - share) for label, share in PAPER_Q.items())
-    text = "the distribution Q of occupation, as printed (to one unit of the last digit)"
-    yield Claim("q-distribution", text, PAPER_Q, ours, apart < 1.5e-4, reason=f"the largest difference is {apart:.4f}")
-    for id, label, paper in (("js-armed-forces", "Armed-Forces", 0.692), ("js-craft-repair", "Craft-repair", 0.488)):
+    yield row("q-distribution", ours, apart < 1.5e-4, reason=f"the largest difference is {apart:.4f}")
+    for id, label in (("js-armed-forces", "Armed-Forces"), ("js-craft-repair", "Craft-repair")):
         revealed = np.zeros(occupation.size, np.int64)
         revealed[occupation.labels.index(label)] = 1
         loss = js_distance(revealed, 1, occupation.shares)
-        text = f"P_loss of a record whose value {label} is revealed"
-        yield Claim(id, text, paper, round(loss, 4), round(loss, 3) == paper)
+        yield row(id, round(loss, 4), round(loss, 3).__eq__)
     loss = study.trivial["u_loss"]
-    text = "U_loss with all quasi-identifiers removed"
-    yield Claim("u-loss-trivial", text, 0.05, round(loss, 4), 0.045 <= loss <= 0.055)
+    yield row("u-loss-trivial", round(loss, 4), 0.045 <= loss <= 0.055)
     ends = [study.trivial["p_loss"], study.original["u_loss"]]
-    text = "P_loss of the release without quasi-identifiers and U_loss of the original are 0"
-    yield Claim("baselines", text, [0, 0], ends, max(ends) < 1e-9)
+    yield row("baselines", ends, max(ends) < 1e-9)
 
 
 def _curve_claims(study: LiLi2009) -> Iterable[Claim]:
     leads = {other: _lead(study, other) for other in (K, L, DELTA, STRICT_DELTA)}
-    text = "t-closeness has the lower U_loss at every P_loss that both curves reach (interpolated, bucketized)"
     drawn = {other: leads[other] for other in (K, L, DELTA)}
     holds = all_of(lead.below for lead in drawn.values())
     over = "; ".join(f"{other}: {lead.over}" for other, lead in drawn.items())
     ranges = {other: lead.content() for other, lead in drawn.items()}
-    yield Claim("t-below-k-l-delta", text, "t-closeness performs better", ranges, holds, tested_over=over)
+    yield row("t-below-k-l-delta", ranges, holds, tested_over=over)
     strict = leads[STRICT_DELTA]
-    yield reported(
+    yield row(
         "t-below-delta-infinite",
-        "the same for semantic privacy where a value that a group lacks is infinitely far",
-        "t-closeness performs better",
         strict.content(),
         strict.below,
-        "the figure was very probably made with absent values ignored" if strict.below is None else None,
-        strict.over,
+        reason="the figure was very probably made with absent values ignored" if strict.below is None else None,
+        tested_over=strict.over,
     )
     pairs = {
         f"{name} {value:g}": [study.measures[name, value, form]["u_loss"] for form in reversed(FORMS)]
         for name, value, form in study.releases
         if name in (L, T) and form == "bucketization"
     }
-    text = "bucketization has the lower U_loss for every parameter of l-diversity and t-closeness"
     rounded = {name: [round(value, 5) for value in pair] for name, pair in pairs.items()}
     below = all(bucketized < generalized for bucketized, generalized in pairs.values())
-    yield Claim("bucketization-below-generalization", text, "substantially better", rounded, below)
+    yield row("bucketization-below-generalization", rounded, below)
     losses = [measures["u_loss"] for (name, _, _), measures in study.measures.items() if name != STRICT_DELTA]
-    text = "every release has a lower U_loss than the trivial one"
     limit = study.trivial["u_loss"]
-    yield Claim(
-        "u-loss-below-trivial", text, "all below .05", [round(max(losses), 4), round(limit, 4)], max(losses) < limit
-    )
+    yield row("u-loss-below-trivial", [round(max(losses), 4), round(limit, 4)], max(losses) < limit)
     ours = {
         f"t={value:g}": round(measures["p_loss"], 4)
         for (name, value, _), measures in study.measures.items()
@@ -123,7 +114,7 @@ def _curve_claims(study: LiLi2009) -> Iterable[Claim]:
     bounded = all(
         measures["p_loss"] <= value + 1e-9 for (name, value, _), measures in study.measures.items() if name == T
     )
-    yield Claim("t-bounds-p-loss", "P_loss of a t-close release is at most t", "P_loss <= t", ours, bounded)
+    yield row("t-bounds-p-loss", ours, bounded)
 
 
 @dataclass(frozen=True)
@@ -173,36 +164,22 @@ def _lead(study: LiLi2009, other: str) -> Lead:
 def _reported_claims(study: LiLi2009) -> Iterable[Claim]:
     for form in FORMS:
         measures = study.measures[K, 5000, form]
-        yield reported(
-            f"k-5000-{form}",
-            "P_loss and U_loss at k = 5000",
-            [0.086, 0.0288],
-            [round(measures["p_loss"], 4), round(measures["u_loss"], 4)],
-            round(measures["p_loss"], 3) == 0.086 and round(measures["u_loss"], 4) == 0.0288,
-            "other hierarchies and another median rule give other groups of 5,000 to 10,000 records",
-        )
+        ours = [round(measures["p_loss"], 4), round(measures["u_loss"], 4)]
+        yield row(f"k-5000-{form}", ours, [round(measures["p_loss"], 3), ours[1]].__eq__)
     losses = [measures["u_loss"] for (name, _, _), measures in study.measures.items() if name != STRICT_DELTA]
     share = sum(loss < 0.04 for loss in losses) / len(losses)
-    yield reported(
+    yield row(
         "u-loss-below-.04",
-        "U_loss is below .04 in all cases (share of the 64 releases)",
-        1.0,
         round(share, 4),
         share == 1.0,
-        f"the largest is {max(losses):.4f}; generalized releases of few groups, whose boxes depend on the hierarchies",
+        reason=f"the largest is {max(losses):.4f}; generalized releases of few groups, whose boxes depend on the "
+        "hierarchies",
     )
     share = sum(loss < 0.02 for loss in losses) / len(losses)
-    yield reported("u-loss-below-.02", "and below .02 in many cases (share)", "many", round(share, 4), share > 0.3)
+    yield row("u-loss-below-.02", round(share, 4), share > 0.3)
     for value in (3, 3.5):
         loss = study.measures[L, value, "bucketization"]["p_loss"]
-        yield reported(
-            f"p-loss-l-{value:g}",
-            f"P_loss at l = {value:g} is above .488",
-            "> .488",
-            round(loss, 4),
-            loss > 0.488,
-            "one group decides it: the largest share of a rare value among all groups",
-        )
+        yield row(f"p-loss-l-{value:g}", round(loss, 4), loss > 0.488)
     yield _one_class(study)
     yield from tie_claims(study)
     yield from _limit_claims(study)
@@ -219,14 +196,11 @@ def _one_class(study: LiLi2009) -> Claim:
         }
         for reading, text in ((DELTA, FAMILIES[DELTA]), (STRICT_DELTA, STRICT))
     }
-    return reported(
+    return row(
         "one-class-below-delta-1",
-        "Mondrian returns one single group when delta < 1 (groups)",
-        1,
         counts,
         all(groups == 1 for by_delta in counts.values() for groups in by_delta.values()),
-        "with our hierarchies and median rule the first cut keeps every share within a factor of e^.6",
-        f"delta {BELOW_ONE[0]:g} to {BELOW_ONE[-1]:g}",
+        tested_over=f"delta {BELOW_ONE[0]:g} to {BELOW_ONE[-1]:g}",
     )
 
 
@@ -237,37 +211,22 @@ def _limit_claims(study: LiLi2009) -> Iterable[Claim]:
     """
     room = {key: measures["u_loss"] - study.limit.at(measures["p_loss"]) for key, measures in study.measures.items()}
     least = min(room.values())
-    text = "no release is below our limit (least U_loss above it)"
     over = f"{len(room)} releases"
-    yield reported("limit", text, "not in the paper", round(least, 6), least >= -1e-9, None, over)
+    yield row("limit", round(least, 6), least >= -1e-9, tested_over=over)
     free = {
         f"t={value:g}": round(room[name, value, form] / study.measures[name, value, form]["u_loss"], 4)
         for name, value, form in room
         if name == T and form == "bucketization"
     }
-    yield reported(
-        "room-below-t-closeness",
-        "there is room for an efficient frontier below t-closeness (share of its U_loss that is above the limit)",
-        "the frontier should be somewhere below the t-closeness line",
-        free,
-        all_of(share > 0 for share in free.values()),
-        None,
-        "the eight t, bucketized; that releases lie in the room is tested with --frontier",
-    )
+    yield row("room-below-t-closeness", free, all_of(share > 0 for share in free.values()))
 
 
 def _rank_correlation(study: LiLi2009) -> Claim:
     keys = [key for key in study.measures if key[2] == "bucketization" and key[0] != STRICT_DELTA]
     ranks = [np.argsort(np.argsort([study.measures[key][name] for key in keys])) for name in ("u_loss", "query_error")]
     correlation = float(np.corrcoef(ranks[0], ranks[1])[0, 1])
-    text = "figure 3a shows the pattern of figure 2a (rank correlation of U_loss and query error, bucketized)"
-    return reported(
-        "rank-correlation",
-        text,
-        "similar pattern",
-        round(correlation, 4),
-        correlation > 0.8,
-        tested_over=f"{len(keys)} bucketized releases",
+    return row(
+        "rank-correlation", round(correlation, 4), correlation > 0.8, tested_over=f"{len(keys)} bucketized releases"
     )
 
 

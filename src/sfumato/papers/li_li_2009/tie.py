@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.papers.li_li_2009.study import STRICT_DELTA, LiLi2009
-from sfumato.papers.results import Claim, reported
+from sfumato.papers.results import Claim, claim_rows
 from sfumato.release import Release
+
+row = claim_rows(__name__.rpartition(".")[0])
 
 FOLDS = 10
 SEED = 2009
@@ -31,9 +33,8 @@ def tie_claims(study: LiLi2009) -> Iterator[Claim]:
     same = {key: _gain_on_seen(study.releases[key]) - adversary[key] for key in keys}
     unseen = {key: _gain_on_unseen(study.releases[key]) - adversary[key] for key in keys}
     over = f"{len(keys)} generalized releases, A_acc {min(adversary.values()):.4f} to {max(adversary.values()):.4f}"
-    text = "section 3.1: without neutral attributes researcher and adversary gain the same (largest gap of accuracies)"
     gap = max(map(abs, same.values()))
-    yield reported("tie", text, "a trivial tie", round(gap, 6), gap < 1e-9, None, over)
+    yield row("tie", round(gap, 6), gap < 1e-9, tested_over=over)
     widest = max(unseen, key=lambda key: abs(unseen[key]))
     ours = {
         "mean gap": round(float(np.mean(list(unseen.values()))), 4),
@@ -42,15 +43,7 @@ def tie_claims(study: LiLi2009) -> Iterator[Claim]:
         "within": sum(abs(gap) <= TIE for gap in unseen.values()),
         "of": len(keys),
     }
-    yield reported(
-        "tie-on-unseen-records",
-        f"and where the researcher is tested on records he has not seen ({FOLDS} folds), to {TIE:g} of accuracy",
-        "a trivial tie",
-        ours,
-        all(abs(gap) <= TIE for gap in unseen.values()),
-        "the adversary's guess was counted on the records that it was made from, which flatters him in small groups",
-        over,
-    )
+    yield row("tie-on-unseen-records", ours, all(abs(gap) <= TIE for gap in unseen.values()), tested_over=over)
 
 
 def _records(release: Release) -> tuple[Whole, Whole]:

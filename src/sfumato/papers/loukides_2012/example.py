@@ -10,13 +10,15 @@ from fractions import Fraction
 from itertools import combinations
 
 from sfumato.papers.loukides_2012.second_opinion import checked
-from sfumato.papers.results import Claim, Figure, FigureLine, reported
+from sfumato.papers.results import Claim, Figure, FigureLine, claim_rows
 from sfumato.table import Hierarchy, Level
 from sfumato.table.hierarchies.hierarchy import ROOT
 from sfumato.transactions import BasketRelease, Baskets, anonymize_baskets, baskets_of
 from sfumato.transactions.anonymizers.registry import PAPER
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.reader import BasketReader
+
+row = claim_rows(__name__.rpartition(".")[0])
 
 PATIENTS = {"Anne": "abcdef", "Greg": "abeg", "Jack": "ae", "Tom": "bfg", "Mary": "ab", "Jim": "cf"}
 KS = range(2, 7)
@@ -125,8 +127,7 @@ def _worked(baskets: Baskets, release: BasketRelease) -> Claim:
         "risk": round(1 / checked(release).least, 6),
     }
     paper = {"ncp": 1, "ul": 1, "answer": 3, "error": 0.25, "risk": round(1 / 6, 6)}
-    text = "figure 1(b), AA with k = 6: NCP, UL, the estimated answer to 'how many have a' (true: 4), its error, risk"
-    return Claim("figure-1", text, paper, ours, all(abs(ours[name] - paper[name]) < 1e-6 for name in paper))
+    return row("figure-1", ours, all(abs(ours[name] - paper[name]) < 1e-6 for name in paper), paper=paper)
 
 
 def _bounds(releases: dict[tuple[str, int], BasketRelease], best: dict[int, tuple[float, int]]) -> Claim:
@@ -140,23 +141,12 @@ def _bounds(releases: dict[tuple[str, int], BasketRelease], best: dict[int, tupl
     above = all(
         loss_of(release) >= best[k][0] - 1e-12 and checked(release).least >= k for (_, k), release in releases.items()
     )
-    text = (
-        "UL of every release of figure 1(a), k = 2 to 6: satisfies k^2 and is never below the least of all partitions"
-    )
-    return Claim("optimum-bounds", text, NOTED_OPTIMA, ours, noted and above)
+    return row("optimum-bounds", ours, noted and above)
 
 
 def _reported(baskets: Baskets, releases: dict[tuple[str, int], BasketRelease]) -> Iterable[Claim]:
     parts = {k: releases["aa", k].recoding.size for k in KS}
-    text = "AA gives figure 1(b), one published item, also for every smaller k (the two-level hierarchy has no other)"
-    yield reported("aa-for-every-k", text, "k = 6", parts, set(parts.values()) == {1})
+    yield row("aa-for-every-k", parts, set(parts.values()) == {1})
     pair = (baskets.places["c"], baskets.places["f"])
     both = int(BasketReader.of_baskets(baskets).matches([pair])[0])
-    yield reported(
-        "erratum-cf",
-        "section 3.3: after suppressing all items but c and f, cf is in a single transaction",
-        1,
-        both,
-        both == 1,
-        "Anne and Jim both have c and f; the example needs another pair, such as ac (Anne alone)",
-    )
+    yield row("erratum-cf", both, both == 1)

@@ -29,8 +29,10 @@ from sfumato.papers.loukides_2012.ru_map import (
     RUMap,
     axes,
 )
-from sfumato.papers.results import Claim, Progress, Results, all_of, reported
+from sfumato.papers.results import Claim, Progress, Results, all_of, claim_rows
 from sfumato.transactions.study import LOUKIDES_2012 as KS
+
+row = claim_rows(__name__.rpartition(".")[0])
 
 KS_5 = (2, 3, 5, 7, 10, 15, 25, 40, 60, 80)
 TABLE_1 = {"records": 77_512, "items": 3_340, "longest": 161, "mean": 5.0}
@@ -100,8 +102,7 @@ def _feasible(maps: Sequence[RUMap]) -> Claim:
         }
         ours[map_.name] |= ({"cannot be made": lacking} if lacking else {}) | ({"failed": broken} if broken else {})
         holds &= bool(made) and len(passed) == len(made) and len(files) == len(map_.files) and not broken
-    text = "every release satisfies k^2-anonymity and shows every record truthfully, counted again; so do written files"
-    return Claim("feasible", text, "all", ours, holds)
+    return row("feasible", ours, holds)
 
 
 def _is_proven(map_: RUMap, label: str, run: MeasuredRelease) -> bool:
@@ -119,9 +120,8 @@ def _bounded_risk(maps: Sequence[RUMap]) -> Claim:
             if run.checked is not None:
                 counted = 1 / run.checked.least if run.checked.least else 0.0
                 comparisons.append(abs(counted - run.point.measures[RISK]) < 1e-12)
-    text = "the measured risk of a release for k is at most 1/k, and is that of the records counted again"
     over = _over_k(maps, (label for map_ in maps for label in map_.grids))
-    return Claim("risk-is-1-over-k-or-less", text, "<= 1/k", ours, all_of(comparisons), tested_over=over)
+    return row("risk-is-1-over-k-or-less", ours, all_of(comparisons), tested_over=over)
 
 
 def _over_k(maps: Sequence[RUMap], labels: Iterable[str]) -> str:
@@ -144,10 +144,9 @@ def _knee_found(maps: Sequence[RUMap]) -> Claim:
                 knees = {way: None if run is None else run.k for way, run in map_.knees(label, estimator).items()}
                 ours.setdefault(map_.name, {}).setdefault(label, {})[estimator] = knees
                 at_knees += [knees["angle"]] if label in claimed else []
-    text = "every curve of figures 6 and 5 has a knee by the angle-based method (k at the knee; Kneedle beside it)"
     reason = None if None not in at_knees else "a curve without a knee is straight or has fewer than three releases"
     holds, over = all_of(k is not None for k in at_knees), _over_k(maps, MAKERS)
-    return Claim("knee-found", text, "marked in figures 5 and 6", ours, holds, reason=reason, tested_over=over)
+    return row("knee-found", ours, holds, reason=reason, tested_over=over)
 
 
 def _utilities(map_: RUMap, estimator: str) -> dict[str, float | None]:
@@ -173,10 +172,9 @@ def _set_based_beats_aa(maps: Sequence[RUMap]) -> Claim:
             _above(by, label, aa) for by in utilities.values() for label in ("COAT", "PCTA") for aa in trees
         ]
     holds = all_of(comparisons)
-    text = f"within a risk of {BOUND:g} both COAT and PCTA reach more utility (1/ARE) than AA, whatever its tree"
     reason = None if holds else "where the tree of items follows what is bought or diagnosed together, AA loses less"
     over = f"risk up to {BOUND:g}; {_over_k(maps, (*MAKERS, WITHOUT))}"
-    return Claim("set-based-beats-aa-at-.2", text, "PCTA above AA (figure 7)", ours, holds, "required", reason, over)
+    return row("set-based-beats-aa-at-.2", ours, holds, reason=reason, tested_over=over)
 
 
 def _rounded(values: Mapping[str, float | None]) -> dict[str, float | None]:
@@ -198,26 +196,19 @@ def _compared(maps: Sequence[RUMap]) -> Iterable[Claim]:
             utilities = _utilities(map_, estimator)
             ahead.append(_above(utilities, "PCTA", "COAT"))
             chosen.append(map_.best(estimator))
-    yield reported(
+    yield row(
         "pcta-beats-coat-at-.2",
-        f"within a risk of {BOUND:g} PCTA reaches more utility than COAT",
-        "PCTA above COAT (figure 7)",
         ours,
         all_of(ahead),
-        "neither the order in which PCTA and COAT take constraints nor the workloads are in the paper; in our reading "
-        "PCTA merges the cheapest cluster of a constraint and COAT the rarest, which leaves frequent items alone",
-        f"risk up to {BOUND:g}; {_over_k(maps, ('COAT', 'PCTA'))}",
+        tested_over=f"risk up to {BOUND:g}; {_over_k(maps, ('COAT', 'PCTA'))}",
     )
     names = [None if run is None else f"{run.label} k={run.k}" for run in chosen]
     keys = [f"{map_.name}, {estimator}" for map_ in maps for estimator in ESTIMATORS]
-    yield reported(
+    yield row(
         "choice-at-.2",
-        f"the release of the most utility within a risk of {BOUND:g} is PCTA's",
-        "PCTA",
         dict(zip(keys, names, strict=True)),
         all_of(None if run is None else run.label == "PCTA" for run in chosen),
-        "see pcta-beats-coat-at-.2",
-        f"risk up to {BOUND:g}; {_over_k(maps, MAKERS)}",
+        tested_over=f"risk up to {BOUND:g}; {_over_k(maps, MAKERS)}",
     )
 
 
@@ -236,31 +227,17 @@ def _variants(map_: RUMap) -> Iterable[Claim]:
             "ahead at k": ahead,
             "are": {name: _rounded({str(k): errors[name][k] for k in common}) for name in (label, "COAT")},
         }
-        yield reported(
-            f"{(MAKERS | VARIANTS)[label].replace(' visit=', '-')}-beats-coat-at-every-k",
-            f"{label} has a lower ARE (`half`) than COAT at every k",
-            "PCTA above COAT (figure 7)",
-            ours,
-            all_of(k in ahead for k in common),
-            "the loop over constraints is not in the paper; its order decides which parts grow, and so which release "
-            "is ahead at which k",
-            _over_k([map_], [label, "COAT"]),
-        )
+        id = f"{(MAKERS | VARIANTS)[label].replace(' visit=', '-')}-beats-coat-at-every-k"
+        yield row(id, ours, all_of(k in ahead for k in common), tested_over=_over_k([map_], [label, "COAT"]))
 
 
 def _knee_of_figure_5(map_: RUMap) -> Iterable[Claim]:
     """Compare the knee of COAT's curve with its ends, on diagnoses where there are some."""
     for estimator in ESTIMATORS:
         ours = _knee_against_ends(map_, estimator)
-        yield reported(
-            f"figure-5-knee-{estimator}",
-            "COAT's knee: at least 12.5 times less risk than the largest, more than twice the least utility",
-            {"protection": 12.5, "utility": "more than 2"},
-            ours,
-            ours["protection"] >= 12.5 and ours["utility"] > 2 if "knee" in ours else None,
-            "the paper's diagnoses are proprietary, and the angle-based knee moves with the values of k that are tried",
-            _over_k([map_], ["COAT"]) if "knee" in ours else "no curve with a knee",
-        )
+        holds = ours["protection"] >= 12.5 and ours["utility"] > 2 if "knee" in ours else None
+        over = _over_k([map_], ["COAT"]) if "knee" in ours else "no curve with a knee"
+        yield row(f"figure-5-knee-{estimator}", ours, holds, tested_over=over)
 
 
 def _knee_against_ends(map_: RUMap, estimator: str) -> dict[str, Any]:
@@ -283,29 +260,7 @@ def _errata(map_: RUMap) -> Iterable[Claim]:
     mean = baskets.occurrences / baskets.size
     ours = {"records": baskets.size, "items": len(baskets.items), "longest": int(baskets.lengths.max())}
     if ours["records"] == TABLE_1["records"]:
-        yield reported(
-            "table-1",
-            "BMS-WebView-2 in table 1: records, items, longest and mean basket",
-            TABLE_1,
-            ours | {"mean": round(mean, 3)},
-            {**ours, "mean": round(mean, 1)} == TABLE_1,
-            "an erratum: 358,278 items in 77,512 baskets are 4.622 on average, not 5.0",
-        )
-    yield reported(
-        "erratum-table-1",
-        "table 1: the longest and the mean basket of VNEC_KC are 3.1 and 5.0",
-        [3.1, 5.0],
-        "a mean above the largest cannot be",
-        False,
-        "an erratum: the two are exchanged or misprinted (a length is whole)",
-    )
+        yield row("table-1", ours | {"mean": round(mean, 3)}, {**ours, "mean": round(mean, 1)} == TABLE_1)
+    yield row("erratum-table-1", "a mean above the largest cannot be", False)
     short = int(baskets.weights[baskets.lengths == 1].sum())
-    yield reported(
-        "erratum-km",
-        "definition of k^m-anonymity: every set of exactly m items is in at least k records",
-        "sets of m items",
-        {"records with fewer than m = 2 items": short},
-        short == 0,
-        "an erratum: the next sentence promises 'up to any m items', and only that protects records shorter than m; "
-        "here all sizes 1..m are required and checked",
-    )
+    yield row("erratum-km", {"records with fewer than m = 2 items": short}, short == 0)

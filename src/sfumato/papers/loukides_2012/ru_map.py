@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import InfeasibleError
+from sfumato.papers.loukides_2012.knees import knees_by_angle, knees_by_kneedle
 from sfumato.papers.loukides_2012.second_opinion import Checked, checked, checked_file
 from sfumato.tradeoff.choice.curve import Curve
 from sfumato.tradeoff.exploration.exploration import attempted
@@ -124,7 +125,7 @@ class RUMap:
     def knees(self, label: str, estimator: str) -> dict[str, MeasuredRelease | None]:
         """Find the knee of one anonymizer's curve, by angle and by Kneedle."""
         curve = self.curve(label, estimator)
-        by_way = {"angle": curve.knees(), "kneedle": curve.kneedle()}
+        by_way = {"angle": knees_by_angle(curve), "kneedle": knees_by_kneedle(curve)}
         return {way: self.run_of(points[0]) if points else None for way, points in by_way.items()}
 
     def best(

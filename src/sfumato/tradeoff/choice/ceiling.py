@@ -15,7 +15,6 @@ from sfumato.phrases import counted, listed, percent
 from sfumato.table.hierarchies.declared import Filed
 from sfumato.tradeoff.choice.bounds import Bound
 from sfumato.tradeoff.choice.exposure import shows_exact
-from sfumato.tradeoff.choice.robust import Resampler
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map, Point
@@ -24,23 +23,21 @@ EVEN = 1e-9
 """Counts that follow from measures are whole up to this share of them."""
 
 
-def impossible(map_: Map, bound: Bound, judge: Resampler | None = None) -> str:
+def impossible(map_: Map, bound: Bound) -> str:
     """Say why no release of the table keeps within a bound, and what to do then; nothing where one may."""
     if bound.measure not in WHY:
         return ""
-    most, records = _most(map_, judge), map_.about.get("records")
+    most, records = _most(map_), map_.about.get("records")
     if bound.side != "min" or bound.measure not in most or bound.outside(most[bound.measure]) == 0 or not records:
         return ""
     return WHY[bound.measure](map_, bound, most[bound.measure])
 
 
-def _most(map_: Map, judge: Resampler | None) -> Mapping[str, float]:
-    """Return what all records in one group have of k and l: by the map, or by who has the table at hand."""
+def _most(map_: Map) -> Mapping[str, float]:
+    """Return what all records in one group have of k and l: as far as the map says it."""
     records, whole = map_.about.get("records"), _whole(map_)
     sizes = {} if records is None else {"k": records, "smallest_group": records}
-    if whole is not None:
-        return {**{name: whole.measures[name] for name in WHY if whole.has([name])}, **sizes}
-    return {**({} if judge is None else judge.whole()), **sizes}
+    return {**({} if whole is None else {name: whole.measures[name] for name in WHY if whole.has([name])}), **sizes}
 
 
 def _whole(map_: Map) -> Point | None:

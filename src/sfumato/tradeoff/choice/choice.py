@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sfumato.configuration import check_choice, check_number
+from sfumato.configuration import check_choice
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures import MEASURES, READ_NOISY
 from sfumato.quiet import Quiet
@@ -30,13 +30,12 @@ from sfumato.tradeoff.choice.curve import Curve, CurveStretch, Step, rank
 from sfumato.tradeoff.choice.exposure import refusal, shows_exact, warnings
 from sfumato.tradeoff.choice.hull import KeptShares, Scale
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
-from sfumato.tradeoff.choice.robust import Resampled, Resampler, near_equal
 from sfumato.tradeoff.dominance import cost
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map, Point
 
-BY = ("knee", "angle", "kneedle", "ideal", "best")
+BY = ("knee", "ideal", "best")
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,9 +89,6 @@ class Choice(Quiet):
     kept: KeptShares | None
     """What the point keeps of the original's risk and utility; None where the map has not both of its ends."""
 
-    resampled: Resampled | None
-    """What it and its near-equal rivals measure on resampled tables; None where that was not asked for."""
-
     @property
     def compared(self) -> tuple[str, ...]:
         """The measures that the choice is about: the axes, what is preferred, and those with a bound."""
@@ -103,8 +99,7 @@ class Choice(Quiet):
         content = asdict(self)
         point = {name: getattr(self.point, name) for name in ("id", "anonymizer", "form", "requirement", "measures")}
         stretches = [asdict(stretch) | {"said": reasons.stretch(stretch, self.axes)} for stretch in self.stretches]
-        resampled = None if self.resampled is None else self.resampled.to_dict()
-        return content | {"point": point, "stretches": stretches, "resampled": resampled}
+        return content | {"point": point, "stretches": stretches}
 
 
 class NothingFitsError(InfeasibleError):
@@ -145,15 +140,10 @@ def choose(
     by: str | None = None,
     recipient: str | None = None,
     axes: Sequence[str] | None = None,
-    sensitivity: float | None = None,
-    judge: Resampler | None = None,
 ) -> Choice:
-    """Recommend one point: the knee, or where bounds, a recipient or a preference are given, the best within.
-
-    The judge says what points measure on resampled tables, and of near-equal knees the one that loses least is taken.
-    """
-    question = _question(map_, given_bounds(largest, least), prefer, by, recipient, axes, sensitivity)
-    return _Answer(map_, question, judge).choice()
+    """Recommend one point: the knee, or where bounds, a recipient or a preference are given, the best within."""
+    question = _question(map_, given_bounds(largest, least), prefer, by, recipient, axes)
+    return _Answer(map_, question).choice()
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,7 +155,6 @@ class _Question(Quiet):
     by: str
     prefer: str | None
     recipient: str | None
-    sensitivity: float
     exact_allowed: bool
     """Whether releases with exact quasi-identifiers may be chosen."""
 
@@ -189,7 +178,6 @@ def _question(
     by: str | None,
     recipient: str | None,
     axes: Sequence[str] | None,
-    sensitivity: float | None,
 ) -> _Question:
     known = [name for name in MEASURES if any(point.has([name]) for point in map_.points)]
     first, second = _axes(axes or map_.study.axes[:2])
@@ -197,10 +185,6 @@ def _question(
     check_choice("by", method, BY)
     if prefer is not None and method != "best":
         raise BadInputError(f"a preferred measure ({prefer}) belongs to the way 'best'; {method} weighs both axes")
-    if sensitivity is not None and method != "kneedle":
-        raise BadInputError(f"a sensitivity belongs to the way 'kneedle', not to {method!r}")
-    asked_for = 1.0 if sensitivity is None else sensitivity
-    check_number("sensitivity", asked_for, least=0)
     wanted = (prefer or second) if method == "best" else None
     bounds, notes, exact_allowed = list(given), [reasons.unusual(b) for b in given if not b.is_natural], True
     if recipient is not None:
@@ -221,7 +205,7 @@ def _question(
     if map_.points and known:
         for name in [bound.measure for bound in bounds] + ([first, second] if wanted is None else [wanted]):
             _check_known(name, known, asked=name in (*(axes or ()), prefer, *(bound.measure for bound in bounds)))
-    return _Question((first, second), tuple(bounds), method, wanted, recipient, asked_for, exact_allowed, tuple(notes))
+    return _Question((first, second), tuple(bounds), method, wanted, recipient, exact_allowed, tuple(notes))
 
 
 def _axes(names: Sequence[str]) -> tuple[str, str]:
@@ -249,7 +233,6 @@ class _Answer(Quiet):
 
     map_: Map
     question: _Question
-    judge: Resampler | None
 
     def choice(self) -> Choice:
         """Find the point and say why."""
@@ -261,7 +244,6 @@ class _Answer(Quiet):
         scale = Scale.of(self.map_.points, curve)
         ways = self._ways(curve, scale, inside)
         point, why = self._best(inside) if asked.by == "best" else self._on(curve, scale, inside, ways)
-        resampled, point, why = self._robust(curve, scale, inside, point, why)
         why += [] if asked.by == "best" else reasons.other_ways(ways, asked.by, point, asked.axes)
         if asked.recipient:
             left_out = [] if asked.exact_allowed else [reasons.left_out(asked.recipient)]
@@ -282,7 +264,6 @@ class _Answer(Quiet):
             quadrant=self._quadrant(inside),
             landmarks={by: points[0].id if points else None for by, points in ways.items()},
             kept=self._kept(scale, point),
-            resampled=resampled,
         )
 
     # -- which points count
@@ -330,59 +311,24 @@ class _Answer(Quiet):
         self, curve: Curve, scale: Scale | None, inside: list[Point], ways: Mapping[str, list[Point]]
     ) -> tuple[Point, list[str]]:
         """Take the knee, or where there is none, the point closest to the ideal corner."""
-        by, asked = self.question.by, self.question
-        point = (ways[by] or ways["ideal"])[0]
-        if by == "ideal":
+        point = (ways[self.question.by] or ways["ideal"])[0]
+        if self.question.by == "ideal":
             return point, [reasons.ideal(curve, point)]
-        every = self._knees(curve, scale)[by]
-        if not ways[by]:
-            return point, [reasons.no_knee(curve, by, bool(every)), reasons.ideal(curve, point)]
+        every = scale.knees(curve) if scale else []
+        if scale is None or not ways["knee"]:
+            return point, [reasons.no_knee(curve, bool(every)), reasons.ideal(curve, point)]
         strongest = point is every[0]
-        if by == "kneedle":
-            reason = reasons.kneedle(curve, point, asked.sensitivity, strongest)
-        elif by == "angle" or scale is None:
-            reason = reasons.angle(curve, point, strongest)
-        else:
-            reason = reasons.knee(curve, scale, point, [p for p in inside if p in curve.finite], strongest)
-        outside = [] if strongest else [reasons.knee_outside(every[0], by, asked.bounds)]
+        reason = reasons.knee(curve, scale, point, [p for p in inside if p in curve.finite], strongest)
+        outside = [] if strongest else [reasons.knee_outside(every[0], self.question.bounds)]
         return point, [reason, *outside]
-
-    def _robust(
-        self, curve: Curve, scale: Scale | None, inside: list[Point], point: Point, why: list[str]
-    ) -> tuple[Resampled | None, Point, list[str]]:
-        """Ask the judge about the point and its near-equal rivals; take the one that keeps most when resampled.
-
-        Who is near-equal does not hang on bounds on the axes, so that a tighter one moves the choice only by cutting
-        it off.
-        """
-        if self.judge is None:
-            return None, point, why
-        knees = scale.knees(curve) if scale and self.question.by == "knee" else []
-        rivals = [rival for rival in near_equal(knees, scale) if rival in inside] if scale and knees else []
-        resampled = self.judge.resampled(rivals or [point], self.question.axes)
-        if scale is None or len(rivals) < 2:
-            return resampled, point, why
-        left = {rival.id: resampled.advantage(rival, scale) for rival in rivals}
-        firm = max(rivals, key=lambda rival: -inf if (worth := left[rival.id]) is None else round(worth, 9))
-        if firm is point or left[point.id] is None:
-            return resampled, point, why
-        return resampled, firm, [reasons.firm(scale, firm, point, left), *why[1:]]
-
-    def _knees(self, curve: Curve, scale: Scale | None) -> dict[str, list[Point]]:
-        """List the knees of the frontier by each way to find them, the strongest first."""
-        return {
-            "knee": scale.knees(curve) if scale else [],
-            "angle": curve.knees(),
-            "kneedle": curve.kneedle(self.question.sensitivity),
-        }
 
     def _ways(self, curve: Curve, scale: Scale | None, inside: list[Point]) -> dict[str, list[Point]]:
         """List what each way of choosing finds within the bounds, the best first."""
         ids = {point.id for point in inside}
         placed = [point for point in curve.points if point.id in ids]
         placed = placed or list(Curve.through(inside, self.question.axes).points)
-        knees = {by: [p for p in points if p.id in ids] for by, points in self._knees(curve, scale).items()}
-        return knees | {"ideal": sorted(placed, key=lambda point: round(curve.distance(point), 9))}
+        knees = [point for point in (scale.knees(curve) if scale else []) if point.id in ids]
+        return {"knee": knees, "ideal": sorted(placed, key=lambda point: round(curve.distance(point), 9))}
 
     # -- around the chosen point
 
@@ -450,7 +396,7 @@ class _Answer(Quiet):
             others = [other for other in asked.bounds if other is not bound]
             relax.append(relaxation(self._fits_at(bound, releases), bound, others))
         nearest = nearest_point(releases, asked.bounds)
-        never = [sentence for bound in asked.bounds if (sentence := impossible(self.map_, bound, self.judge))]
+        never = [sentence for bound in asked.bounds if (sentence := impossible(self.map_, bound))]
         reason = reasons.nothing_fits(asked.bounds, relax, nearest, asked.recipient, asked.exact_allowed, never)
         return NothingFitsError(reason, relax, nearest, never)
 

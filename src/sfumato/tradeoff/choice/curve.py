@@ -1,8 +1,7 @@
-"""The frontier of two measures as a curve: where it bends, what a step along it costs, where it is flat or steep.
+"""The frontier of two measures as a curve: what a step along it costs, where it is flat or steep.
 
-The knee by angle is that of Loukides et al. 2012, section 5 (the method of Zhao et al. 2008), Kneedle that of Satopaa
-et al. 2011, flat and steep stretches those of Dewri et al. 2011, section 7.2. All look at the curve with both axes
-turned so that lower is better and scaled to 0..1 between its ends.
+Flat and steep stretches are those of Dewri et al. 2011, section 7.2. Both axes are turned so that lower is better, and
+scaled to 0..1 between the ends of the curve.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, pairwise
-from math import degrees, inf, isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,12 +20,6 @@ from sfumato.tradeoff.dominance import cost, non_dominated
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Point
-
-NEAR = 0.05
-"""An angle is taken between neighbours at least this far away, so that two nearly equal releases make no knee."""
-
-LEAST_BEND = 1.0
-"""A curve that turns by less than this many degrees is straight."""
 
 FLAT, STEEP = 1 / 3, 3.0
 """A step is flat or steep where it costs less or more than so many times what a step costs on average."""
@@ -118,49 +111,9 @@ class Curve:
         """The places of the finite points."""
         return np.array([self.scaled(point) for point in self.finite]).reshape(-1, 2)
 
-    @cached_property
-    def below_diagonal(self) -> NDArray[np.float64]:
-        """Kneedle's difference curve: how far each finite point lies on the good side of the line between the ends."""
-        return np.asarray(1.0 - self.square.sum(axis=1))
-
     def distance(self, point: Point) -> float:
         """Measure how far a point is from the ideal corner, where both measures are as good as anywhere."""
         return float(np.hypot(*self.scaled(point)))
-
-    @cached_property
-    def angles(self) -> dict[str, float]:
-        """The angle in degrees at every finite point but the ends: below 180 where it bends to the ideal corner."""
-        place, angles = self.square, {}
-        for i in range(1, len(place) - 1):
-            away = np.hypot(*(place - place[i]).T) >= NEAR
-            before = max((j for j in range(i) if away[j]), default=0)
-            after = min((j for j in range(i + 1, len(place)) if away[j]), default=len(place) - 1)
-            (dx, dy), (ex, ey) = place[i] - place[before], place[after] - place[i]
-            angles[self.finite[i].id] = 180.0 - degrees(np.arctan2(dx * ey - dy * ex, dx * ex + dy * ey))
-        return angles
-
-    def knees(self) -> list[Point]:
-        """List the points at which the curve bends to the ideal corner, the sharpest angle first."""
-        bends = [i for i, point in enumerate(self.finite) if self.angles.get(point.id, 180.0) <= 180.0 - LEAST_BEND]
-        sharp = {i: round(self.angles[self.finite[i].id], 6) for i in bends}
-        return [
-            self.finite[i] for i in sorted(bends, key=lambda i: (sharp[i], -round(float(self.below_diagonal[i]), 9), i))
-        ]
-
-    def kneedle(self, sensitivity: float = 1.0) -> list[Point]:
-        """List the knees that Kneedle declares, the one furthest below the diagonal first.
-
-        A local maximum of the difference curve is a knee if the curve falls below it by more than `sensitivity` mean
-        steps before the next maximum. The points are exact, so they are neither smoothed nor resampled.
-        """
-        below = self.below_diagonal
-        peaks = [i for i in range(1, len(below) - 1) if below[i] > ALIKE and _is_peak(below, i)]
-        knees = []
-        for i, following in pairwise([*peaks, len(below)]):
-            threshold = below[i] - sensitivity / (len(below) - 1)
-            if (below[i + 1 : following] < threshold - ALIKE).any():
-                knees.append(i)
-        return [self.finite[i] for i in sorted(knees, key=lambda i: (-round(float(below[i]), 9), i))]
 
     def steps(self) -> list[Step]:
         """List the steps from the least to the most private point."""
@@ -203,12 +156,6 @@ def _ratio(paid: float, gain: float) -> float | None:
     """Divide, where the numbers are large enough for it."""
     ratio = paid / gain if gain else inf
     return ratio if isfinite(ratio) else None
-
-
-def _is_peak(values: NDArray[np.float64], i: int) -> bool:
-    """Say whether values rise to i and fall after it; of a plateau the first place counts."""
-    later = next((value for value in values[i + 1 :] if abs(value - values[i]) > ALIKE), inf)
-    return bool(values[i] > values[i - 1] + ALIKE and values[i] > later)
 
 
 def _kind(step: Step) -> str:

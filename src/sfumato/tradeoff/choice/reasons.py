@@ -7,13 +7,12 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from sfumato.measures import MEASURES, READ_NOISY
-from sfumato.phrases import counted, listed, number, percent
+from sfumato.phrases import counted, listed, number
 from sfumato.tradeoff.choice.bounds import Bound, Relaxation
 from sfumato.tradeoff.choice.curve import Curve, CurveStretch
 from sfumato.tradeoff.choice.exposure import refusal
 from sfumato.tradeoff.choice.hull import KeptShares, Scale
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
-from sfumato.tradeoff.choice.robust import MIDDLE, NEAR_EQUAL, Resampled
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Point
@@ -100,43 +99,6 @@ def _ends(scale: Scale) -> str:
     )
 
 
-def firm(scale: Scale, point: Point, first: Point, left: Mapping[str, float | None]) -> str:
-    """Say that of near-equal knees one loses less than the first when the table is resampled."""
-    mine, other = (f"{100 * (left[each.id] or 0):.1f}" for each in (point, first))
-    return (
-        f"It is as good a knee of the whole frontier of {listed(scale.axes)} as {first.id}, within "
-        f"{percent(NEAR_EQUAL, 3)}: it keeps {kept(scale.kept(point))}, {first.id} {kept(scale.kept(first))} "
-        f"({_ends(scale)}). But it "
-        f"loses less when the table is resampled: in all but the worst {percent((1 - MIDDLE) / 2, 3)} of the resamples "
-        f"its share of the utility minus its share of the risk is at least {mine} percentage points, that of "
-        f"{first.id} {other}."
-    )
-
-
-def interval(resampled: Resampled, point: Point) -> list[str]:
-    """Say what a point measures on resampled tables, and what is not known of it."""
-    intervals = resampled.intervals.get(point.id, {})
-    within = {name: ends for name, ends in intervals.items() if ends[0] <= point.measures[name] <= ends[1]}
-    parts = [
-        f"{name} between {' and '.join(both(*ends)) if ends[0] != ends[1] else number(ends[0])} "
-        f"(here {number(point.measures[name])})"
-        for name, ends in within.items()
-    ]
-    wide = [
-        f"{name} varies by {number(high - low)} (here {number(point.measures[name])})"
-        for name, (low, high) in intervals.items()
-        if name not in within
-    ]
-    tables = (
-        f"In {percent(MIDDLE, 3)} of {resampled.resamples:,} resampled tables (as many records, drawn with replacement "
-        f"and recoded in the same way; seed {resampled.seed})"
-    )
-    texts = [f"{tables} it has {listed(parts)}."] if parts else []
-    if wide:  # a resampled table repeats some records, so that its groups are less even than those of the table
-        texts.append(f"{'There' if parts else tables} {listed(wide)}.")
-    return [*([" ".join(texts)] if texts else []), *([resampled.note] if resampled.note else [])]
-
-
 def other_ways(ways: Mapping[str, Sequence[Point]], by: str, point: Point, axes: tuple[str, str]) -> list[str]:
     """Say in one sentence what the other ways of choosing would take; nothing where they agree."""
     values = [
@@ -160,41 +122,6 @@ def trivial(share: KeptShares, axes: tuple[str, str], inside: int, better: Mappi
     return f"This is hardly a release to publish: {text}. {best[0]} keeps {kept(best[1])}."
 
 
-def angle(curve: Curve, point: Point, strongest: bool = True) -> str:
-    """Say how sharp the knee is, and what privacy costs on its two sides."""
-    angle = f"{curve.angles[point.id]:.0f}"
-    return (
-        f"It is the knee{'' if strongest else ' within the bounds'} by angle: here the frontier of "
-        f"{listed(curve.axes)} bends most sharply (an angle of {angle} degrees, "
-        f"180 is straight, both axes scaled to 0..1). {_sides(curve, point)}"
-    )
-
-
-def kneedle(curve: Curve, point: Point, sensitivity: float, strongest: bool = True) -> str:
-    """Say how far Kneedle's knee lies from the line between the ends."""
-    below = curve.below_diagonal[curve.finite.index(point)]
-    return (
-        f"It is the knee{'' if strongest else ' within the bounds'} by Kneedle (sensitivity {number(sensitivity)}): "
-        "no other knee of the frontier of "
-        f"{listed(curve.axes)} lies as far ({number(below)}, both axes scaled to 0..1) below the straight line "
-        f"between its ends. {_sides(curve, point)}"
-    )
-
-
-def _sides(curve: Curve, point: Point) -> str:
-    """Compare the marginal rates before and after a point of the curve."""
-    first, second = curve.axes
-    steps = curve.steps()
-    into = next((step for step in steps if step.end == point.id), None)
-    out = next((step for step in steps if step.start == point.id), None)
-    if into is None or out is None or into.rate is None or out.rate is None:
-        return ""
-    return (
-        f"Getting here from the next less private point costs {number(into.rate)} of {second} for each unit of "
-        f"{first}; the next step of privacy would cost {number(out.rate)}."
-    )
-
-
 def ideal(curve: Curve, point: Point) -> str:
     """Say how close the point is to the corner where both measures are best."""
     first, second = curve.axes
@@ -204,22 +131,21 @@ def ideal(curve: Curve, point: Point) -> str:
     )
 
 
-def no_knee(curve: Curve, by: str, elsewhere: bool) -> str:
+def no_knee(curve: Curve, elsewhere: bool) -> str:
     """Say why there is no knee."""
-    name = "Kneedle finds no knee" if by == "kneedle" else "There is no knee"
     if elsewhere:
-        return f"{name} within the bounds."
+        return "There is no knee within the bounds."
     if len(curve.finite) < 3:
-        return f"{name}: it takes three points, and the frontier has {counted(len(curve.finite), 'point')} to draw."
-    shape = "is straight or bends away from the ideal corner"
-    return f"{name}: the frontier {'does not stand out from the line between its ends' if by == 'kneedle' else shape}."
+        many = counted(len(curve.finite), "point")
+        return f"There is no knee: it takes three points, and the frontier has {many} to draw."
+    return "There is no knee: the frontier is straight or bends away from the ideal corner."
 
 
-def knee_outside(point: Point, by: str, bounds: Sequence[Bound]) -> str:
+def knee_outside(point: Point, bounds: Sequence[Bound]) -> str:
     """Say that the sharpest knee cannot be had, and why."""
     broken = [bound for bound in bounds if not bound.admits(point)]
     cause = f"outside the bounds ({listed(broken)} asked for)" if broken else "not a release"
-    return f"The frontier has a stronger {by} at {point.id}, but that is {cause}."
+    return f"The frontier has a stronger knee at {point.id}, but that is {cause}."
 
 
 def beaten(point: Point, other: Point, axes: tuple[str, str]) -> str:

@@ -286,7 +286,7 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
 
 
 def _says_something(point: Point) -> bool:
-    """Say whether a point tells of its candidate: not where memory lacked, or Ctrl-C ended its program or its query."""
+    """Say whether a point tells of its candidate: not where memory lacked, or Ctrl-C ended its query."""
     return point.reason != NO_MEMORY and not (point.status == "failed" and pressed())
 
 

@@ -75,11 +75,6 @@ class Problem(Configured, ABC):
         return tuple(name for name in self.objectives if not name.endswith("loss"))
 
     @property
-    def measured_privacies(self) -> tuple[str, ...]:
-        """The privacies as a release is asked for them: the first axis where one is no measure."""
-        return tuple(dict.fromkeys(name if name in MEASURES else self.axes[0] for name in self.privacies))
-
-    @property
     def share(self) -> float:
         """The share of the records that may be suppressed."""
         return 0.0

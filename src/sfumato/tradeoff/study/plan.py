@@ -1,8 +1,8 @@
 """The section `[search]` of a study: how time is spent on candidates that nobody has listed.
 
-It is data like all of a study: `explore` with a budget, `ask --search` and `frontier` (which only fills it in) read it,
-and the study that a map keeps has it, so that a search goes on from there. What its texts stand for is read when a plan
-is made, so that a wrong one is refused with the study.
+It is data like all of a study: `explore` with a budget, `ask --search` and the preset `dewri` (which only fills it in)
+read it, and the study that a map keeps has it, so that a search goes on from there. What its texts stand for is read
+when a plan is made, so that a wrong one is refused with the study.
 """
 
 from __future__ import annotations

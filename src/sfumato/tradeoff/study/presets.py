@@ -1,16 +1,18 @@
-"""Ready-made candidates and axes for the table of any study: `sfumato explore STUDY --preset everything`.
+"""Ready-made candidates and axes for the table of any study: `sfumato explore STUDY --preset everything`, or `dewri`.
 
 A preset keeps the table, its hierarchies and the scales of a study, and takes the place of its candidates and axes.
 What a table cannot bear (a differentially private maker of undeclared domains) stands on the map as a point that says
 why; what is about sensitive values is left out where there are none. Makers that serve one sensitive attribute are
 asked to serve each in turn; those that count the values of one alone are left out where there are several, and that is
-said.
+said. `dewri` searches all cuts of the columns for a problem of Dewri et al. 2011; the rest is as in `[search]`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any
 
 from sfumato.anonymizers import anonymizer
@@ -19,7 +21,8 @@ from sfumato.phrases import listed
 from sfumato.release import Form
 from sfumato.requirements import Requirement, requirement
 from sfumato.requirements.requirement import All
-from sfumato.tradeoff.study.study import NOTHING, Grid, Study
+from sfumato.tradeoff.study.plan import CUTS, SearchPlan
+from sfumato.tradeoff.study.study import NOTHING, Grid, Study, baselines
 
 Row = tuple[Sequence[str], Sequence[str], Sequence[Form], Sequence[float]]
 """Makers, requirements, forms and shares that may be left out."""
@@ -70,11 +73,19 @@ EVERYTHING = Preset(
     ),
 )
 PRESETS = {"everything": EVERYTHING}
+DEWRI, PROBLEM = "dewri", "problem-2 eta=0.1 minimize=loss"
+"""The preset that is a search, and what it looks for where neither it nor the study says it."""
+
+LONGEST = 80
+"""Letters of a problem in the name of a study."""
 
 
 def with_preset(study: Study, name: str) -> Study:
     """Return the study of the same table and scales with the candidates and axes of a preset."""
-    check_choice("preset", name, PRESETS)
+    first, _, problem = name.partition(" ")
+    if first == DEWRI:
+        return searching_cuts(study, problem.strip())
+    check_choice("preset", name, [*PRESETS, DEWRI])
     preset, sensitive = PRESETS[name], study.table.roles.sensitive
     grids = []
     for texts, required, forms, suppress in preset.rows:
@@ -91,10 +102,26 @@ def with_preset(study: Study, name: str) -> Study:
     return replace(study, name=f"{study.name}-{name}", grids=tuple(grids), axes=preset.axes, search=None)
 
 
+def searching_cuts(study: Study, problem: str = "") -> Study:
+    """Return the study of the same table and scales that searches all cuts of the columns for a problem.
+
+    The ends of the map are its only candidates. How it searches is what the study says in `[search]`.
+    """
+    from sfumato.tradeoff.search.measured_problem import problem as read_problem  # problems are about candidates
+
+    plan = study.search or SearchPlan()
+    wanted = read_problem(problem or plan.problem or PROBLEM)
+    ending = "" if str(wanted) == PROBLEM else "-" + re.sub(r"[^A-Za-z0-9._]+", "-", str(wanted)).strip("-")
+    if len(ending) > LONGEST:
+        ending = f"{ending[:LONGEST]}-{sha256(str(wanted).encode()).hexdigest()[:6]}"
+    plan = replace(plan, makers=(CUTS,), problem=str(wanted))
+    return replace(study, name=f"{study.name}-{DEWRI}{ending}", grids=(baselines(),), axes=wanted.axes, search=plan)
+
+
 def left_out(study: Study, name: str) -> str:
     """Say which makers of a preset are not for the table of a study, and why; nothing where all are."""
-    sensitive = study.table.roles.sensitive
-    makers = [maker for texts, *_ in PRESETS[name].rows for maker in (anonymizer(text).name for text in texts)]
+    sensitive, rows = study.table.roles.sensitive, PRESETS[name].rows if name in PRESETS else ()
+    makers = [maker for texts, *_ in rows for maker in (anonymizer(text).name for text in texts)]
     if not (lacking := [maker for maker in dict.fromkeys(makers) if _left_out(maker, sensitive)]):
         return ""
     return (

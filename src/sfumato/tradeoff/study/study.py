@@ -24,7 +24,7 @@ from sfumato.requirements import Requirement, requirement
 from sfumato.table import DATASETS, Hierarchy, Table, TableDeclaration
 from sfumato.table.hierarchies.declared import Filed
 from sfumato.table.table import Unit, unit_of
-from sfumato.tradeoff.study.brought import BROUGHT_KEYS, beside_study, brought_block, brought_of, found_again
+from sfumato.tradeoff.study.brought import beside_study, brought_block, brought_of, found_again
 from sfumato.tradeoff.study.explorable import Explorable, Settings
 from sfumato.tradeoff.study.grids import CandidateGrid, GridStudy
 from sfumato.tradeoff.study.kinds import KINDS, kind
@@ -91,7 +91,7 @@ class Grid(CandidateGrid[Candidate]):
         return replace(self, requirements=tuple(each.by_persons for each in self.requirements))
 
     @classmethod
-    def read(cls, block: Mapping[str, Any], folder: Path, others: Iterable[str] = BROUGHT_KEYS) -> Self:
+    def read(cls, block: Mapping[str, Any], folder: Path, others: Iterable[str] = ("file",)) -> Self:
         """Read `[[candidates]]`, of releases that are made here or of one that was made elsewhere."""
         if (maker := brought_of(block, folder)) is not None:
             return cls((maker,), forms=(maker.form,))

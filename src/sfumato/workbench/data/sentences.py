@@ -14,7 +14,7 @@ from sfumato.pages.render import pieces
 from sfumato.pages.texts import t, texts
 
 LIMITS = ("most-upload", "most-expanded", "most-memory", "most-seconds", "most-columns")
-STARTING = ("allow-programs", "allow-servers", "port", *LIMITS)
+STARTING = ("allow-databases", "allow-servers", "port", *LIMITS)
 """What only whoever starts the workbench can set."""
 
 TYPED = ("command", "question", "id", "maker")
@@ -37,8 +37,8 @@ def in_forms(sentence: str) -> str:
 
     >>> in_forms("x.csv exists already; choose another name or overwrite it with --force (in Python force=True)")
     'x.csv exists already; choose another name or overwrite it with “Replace files of the same name”'
-    >>> in_forms("(--as-written COLUMN leaves them); start it with --allow-programs")
-    '(“as_written” leaves them); start it with --allow-programs'
+    >>> in_forms("(--as-written COLUMN leaves them); start it with --allow-databases")
+    '(“as_written” leaves them); start it with --allow-databases'
     >>> in_forms("run `sfumato explore study.toml --out .` again")
     'run the step “Run” again'
     """

@@ -83,7 +83,7 @@ def choose(call: Call) -> dict[str, Any]:
     if recipient is not None and recipient not in RECIPIENTS:
         raise FieldError("for", t("map.bad_recipient", known=", ".join(RECIPIENTS), recipient=recipient))
     project = call.project
-    words = ["sfumato", "choose", str(project.folder), *(["--for", recipient] if recipient else []), "--resamples", "0"]
+    words = ["sfumato", "choose", str(project.folder), *(["--for", recipient] if recipient else [])]
     return all_in_forms(recommended(now(call).map_, recipient)) | {"recipient": recipient, "command": shlex.join(words)}
 
 
