@@ -11,6 +11,8 @@ from collections import Counter, defaultdict
 import pytest
 from typer.testing import CliRunner
 
+from patients import patients, write_patients
+from plain_patients import least_candidates, read_records
 from sfumato.cli import app
 
 
@@ -220,3 +222,27 @@ def test_an_excel_file_with_a_title(tmp_path, monkeypatch):
     audited = run("audit", "o.csv", *roles[:4], "--require", "k-anonymity k=5")
     rows, _ = confirm_table(tmp_path, "o.csv", people, ["age", "sex", "weight"], ["illness"], said, audited, ["colour"])
     assert not any("n.d." in row["weight"] for row in rows) and missing
+
+
+def test_patients_without_quasi_identifiers_are_found_by_their_items(tmp_path, monkeypatch):
+    """One group of 300 records, and five that show the same two items: the headline is the worst of both."""
+    monkeypatch.chdir(tmp_path)
+    write_patients(tmp_path / "t.csv", patients(number=300))
+    said = run("init", "t.csv", "--quasi", "age,sex,race", "--items", "codes")
+    assert "300 records" in said and "items without quasi-identifiers by COAT" in said
+    draft = (tmp_path / "study.toml").read_text()
+    start, end = draft.index("\n[[candidates]]"), draft.index('\n[[candidates]]\nanonymizers = ["without-quasi"]')
+    draft = re.sub(r'    "k-km-anonymity k=(2|3|10|20|50) m=2",\n', "", draft[:start] + draft[end:])
+    (tmp_path / "study.toml").write_text(draft)
+    explored = run("explore", "study.toml", "--out", "map", "--workers", "1")
+    point = point_of(tmp_path / "map", "without-quasi", "k-km-anonymity k=5 m=2")
+    said = run("release", "map", "--point", point, "--to", "o.csv")
+    records = read_records(tmp_path / "o.csv", ["age", "sex", "race"], "codes")
+    groups = Counter(quasi for quasi, _ in records)
+    fewest = least_candidates(records, 2)
+    assert len(groups) == 1 and f"{len(records)} records in 1 group" in said
+    assert 5 <= fewest < 50 and f"finds at least {fewest} records that fit" in said
+    assert f"{point} {100 / fewest:.2g} %" in explored
+    headline = f"any two items of a person finds them at most 1 time in {fewest}."
+    assert headline in (tmp_path / "map/report.html").read_text()
+    assert f"finds at least {fewest} records" in page(tmp_path / "o.csv.board.html")
