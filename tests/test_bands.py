@@ -2,6 +2,7 @@
 
 import csv
 import datetime
+import json
 import random
 import re
 from collections import Counter
@@ -15,9 +16,11 @@ import sfumato
 from command_line import run
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.table import dates, numeric
+from sfumato.tradeoff.study.plan import SearchPlan
 from strategies import tries
 
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+COUNTED = re.compile(r"\d+ of \d+ published ends and values of birth")
 
 
 def birth_table(path, records=240, seed=7):
@@ -238,3 +241,45 @@ def test_ends_of_tight_ranges_that_belong_to_one_record_are_counted(tmp_path):
     assert said in ended.stdout + ended.stderr
     ended = run("anonymize", "t.csv", *how, "mondrian", "--to", "rounded.csv", cwd=tmp_path)
     assert "belong to one record each" not in ended.stdout + ended.stderr
+
+
+def test_every_internal_page_counts_the_ends_of_single_records(tmp_path):
+    births = Counter(birth_table(tmp_path / "t.csv"))
+    (tmp_path / "study.toml").write_text(
+        'schema = 1\nname = "t"\naxes = ["k", "loss"]\n[table]\nsource = "t.csv"\nquasi = ["birth", "sex"]\n'
+        'sensitive = ["illness"]\n[[candidates]]\nanonymizers = ["mondrian ranges=tight", "mondrian"]\n'
+        'requirements = ["k-anonymity k=4"]\n'
+    )
+    assert run("explore", "study.toml", "--out", "map", "--workers", "1", cwd=tmp_path).returncode == 0
+    points = json.loads((tmp_path / "map/points.json").read_text())["points"]
+    report = (tmp_path / "map/report.html").read_text()
+    for point in points:
+        ended = run("release", "map", "--point", point["id"], "--to", "o.csv", "--force", cwd=tmp_path)
+        assert ended.returncode == 0, ended.stderr
+        shown = {row["birth"] for row in csv.DictReader((tmp_path / "o.csv").open(newline=""))}
+        ends = {end for text in shown for end in text.split("..") if DAY.fullmatch(end)}
+        said = f"{sum(births[end] == 1 for end in ends)} of {len(ends)} published ends and values of birth"
+        pages = [ended.stdout, *((tmp_path / f"o.csv.{kind}.html").read_text() for kind in ("certificate", "board"))]
+        is_tight = "ranges=tight" in point["anonymizer"]
+        assert all((said in page) == is_tight for page in pages), (said, point["anonymizer"])
+        assert not is_tight or (len(ends) > 20 and set(COUNTED.findall(report)) == {said})
+        assert "published ends and values" not in (tmp_path / "o.csv.certificate-public.html").read_text()
+    assert "published ends and values" not in (tmp_path / "map/report-public.html").read_text()
+
+
+def test_given_cuts_within_bands_are_counted_and_searched_cuts_lie_between_bands(tmp_path):
+    births = Counter(birth_table(tmp_path / "t.csv"))
+    alone = sorted(birth for birth, count in births.items() if count == 1)[100]
+    how = ("--quasi", "birth,sex", "--require", "k-anonymity k=4", "--with")
+    ended = run("anonymize", "t.csv", *how, f"cut-vector cuts=birth={alone}", "--to", "o.csv", cwd=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    shown = {row["birth"] for row in csv.DictReader((tmp_path / "o.csv").open(newline=""))}
+    assert any(alone in text for text in shown)
+    assert "1 of 1 published end or value of birth belongs to one record." in ended.stdout
+    table = sfumato.read(tmp_path / "t.csv", quasi=["birth", "sex"])
+    space = SearchPlan().space(table.cells)
+    hierarchy = table.hierarchies["birth"]
+    starts = {hierarchy.leaves[leaf] for leaf in space.attributes[0].starts}
+    assert len(starts) > 100 and all(start.endswith("-01") for start in starts)
+    within = SearchPlan(levels=("birth=0",)).space(table.cells)
+    assert len(within.attributes[0].starts) == hierarchy.size

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.anonymizers import Anonymizer, Maker
 from sfumato.measures import Measured
 from sfumato.mixed.release import MixedRelease
 from sfumato.release.changes import column_changes
@@ -15,10 +16,13 @@ from sfumato.transactions.details import SAMPLE, short
 SHOWN = 8
 
 
-def mixed_details(release: MixedRelease, relational: Measured) -> dict[str, Any]:
+def mixed_details(release: MixedRelease, relational: Measured, maker: Maker) -> dict[str, Any]:
     """Describe a release: its groups as those of a table, its largest parts, some records before and after."""
-    seen = details(release.relational, relational.losses)
+    table = release.relational.table
+    ranges = maker.ranges_of(table) if isinstance(maker, Anonymizer) else "tight"
+    seen = details(release.relational, relational.losses, ranges)
     return {
+        "ends": seen["ends"],
         "groups": seen["groups"],
         "sizes": seen["sizes"],
         "columns": [column for column in seen["columns"] if column["name"] != release.data.column],

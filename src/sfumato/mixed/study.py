@@ -235,7 +235,7 @@ def measured_mixed(candidate: MixedCandidate, prepared: PreparedMixed) -> Point:
             "measures": dict(measured.values),
             "by_sensitive": measured.relational.of_columns,
             "published": promised_risk(candidate, prepared.scales),
-            "details": mixed_details(release, measured.relational),
+            "details": mixed_details(release, measured.relational, candidate.anonymizer),
             "changes": mixed_changes(release),
         }
 

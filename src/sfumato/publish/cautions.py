@@ -15,8 +15,10 @@ import numpy as np
 from sfumato.anonymizers import Anonymizer
 from sfumato.phrases import counted, ended, listed
 from sfumato.release import Release
+from sfumato.release.changes import ends_of_single_records
+from sfumato.release.release import widened
 from sfumato.requirements import Requirement
-from sfumato.table import Histograms, Ranges, Sensitive
+from sfumato.table import Histograms, Sensitive
 from sfumato.table.hierarchies.hierarchy import read_number
 
 
@@ -218,18 +220,26 @@ def _dealing(release: Release, dealing: str) -> Iterator[Caution]:
 
 
 def _ranges(release: Release, maker: Anonymizer) -> Iterator[Caution]:
-    """Describe what the ends of published ranges reveal, where the anonymizer publishes ranges of groups."""
+    """Describe what the ends of published ranges reveal, where the anonymizer publishes ranges of groups.
+
+    Cuts and limits that the publisher names may lie within bands; then ranges end there.
+    """
     ranges = maker.ranges_of(release.table)
-    if release.form == "bucketization" or "ranges" not in {each.name for each in fields(maker)}:  # type: ignore[arg-type]
+    if release.form == "bucketization":
         return
-    if ranges == "tight":
+    of_groups = "ranges" in {each.name for each in fields(maker)}  # type: ignore[arg-type]
+    rounded = widened(release.cells, release.boxes.lo, release.boxes.hi, "rounded")
+    within_bands = any(
+        (ends != own).any() for ends, own in zip(rounded, (release.boxes.lo, release.boxes.hi), strict=True)
+    )
+    if ranges == "tight" if of_groups else within_bands:
         yield Caution(
             "exact ends",
             "The ends of published ranges can be values of single records: a range of 20-61 says that somebody is 61. "
             "Where ranges meet can be the value of a record that was left out.",
             "; ".join(map(str, ends_of_single_records(release, ranges))),
         )
-    elif ranges == "rounded":
+    elif of_groups and ranges == "rounded":
         yield Caution(
             "rounded ends",
             "The ends of ranges of numbers and dates are rounded outward to the first level of the hierarchy. A value "
@@ -274,44 +284,3 @@ def _always(release: Release, requirement: Requirement) -> Iterator[Caution]:
             "intervals begin, how wide they are and how they are written (20-29 or 20..<30), and which groups there "
             "are to a record that is not published.",
         )
-
-
-# -- published values of single records: for the publisher, since they need the table
-
-
-@dataclass(frozen=True)
-class PublishedEnds:
-    """The numbers or days of one column that a file shows as an end of a range or as a single value."""
-
-    column: str
-    number: int
-    of_one_record: int
-    """How many of them exactly one record of the table has."""
-
-    def __str__(self) -> str:
-        ends = counted(self.number, "published end or value", "published ends and values")
-        return f"{self.of_one_record:,} of {ends} of {self.column} belong to one record each"
-
-
-def ends_of_single_records(release: Release, ranges: Ranges) -> list[PublishedEnds]:
-    """Count the ends for every column of numbers or dates of which one belongs to a single record.
-
-    A rounded end that some record happens to have reveals nothing of the record, so ends count where ranges are tight.
-    """
-    found: list[PublishedEnds] = []
-    if release.form == "bucketization" or release.is_exact:
-        return found  # every value is published as it is
-    for a, quasi in enumerate(release.cells.quasi):
-        hierarchy = quasi.hierarchy
-        if hierarchy.scale == "category":
-            continue
-        lo, hi = release.boxes.lo[:, a], release.boxes.hi[:, a]
-        shown = ((lo > 0) | (hi < hierarchy.size - 1)) if ranges == "tight" else lo == hi
-        ends = np.unique(np.concatenate([lo[shown], hi[shown]]))
-        ends = ends[ends < hierarchy.domain_size]
-        exact = np.array(hierarchy.firsts) == np.array(hierarchy.lasts)
-        ends = ends[exact[ends]]  # the end of a leaf that is a stretch is nobody's value
-        alone = int((release.cells.leaf_counts[a][ends] == 1).sum())
-        if alone:
-            found.append(PublishedEnds(quasi.name, len(ends), alone))
-    return found

@@ -26,7 +26,7 @@ from sfumato.publish.audit.lines import neutral_line
 from sfumato.publish.audit.question import STUDY
 from sfumato.publish.baskets.publication import leaving_baskets
 from sfumato.publish.board import Decision, board_file, recipient_named
-from sfumato.publish.cautions import cautions, ends_of_single_records
+from sfumato.publish.cautions import cautions
 from sfumato.publish.certificate import (
     Origin,
     certificate,
@@ -46,6 +46,7 @@ from sfumato.publish.plain_words import PlainWords, table_in_plain_words
 from sfumato.publish.records.publication import LeavingRecords, check_record_request
 from sfumato.publish.written_table import audit_written, delimiter_of, parts_on_the_file, source_of
 from sfumato.release import NoisyRelease, RecordRelease, Release, RowLayout, check_targets, format_of
+from sfumato.release.changes import ends_of_single_records
 from sfumato.release.writing import inputs_of, release_files, write_drafts
 from sfumato.requirements import with_stronger_parts
 from sfumato.tradeoff import Candidate, Map, read_map

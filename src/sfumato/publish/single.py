@@ -18,7 +18,7 @@ from sfumato.engines.formulas import check_escaping, formula_items, formula_noti
 from sfumato.measures import Measured, measure
 from sfumato.phrases import counted, wrapped
 from sfumato.publish.baskets.leaving_items import legend_line
-from sfumato.publish.cautions import ends_of_single_records, unique_numbers
+from sfumato.publish.cautions import unique_numbers
 from sfumato.publish.formulas import written_formulas
 from sfumato.publish.leaving import check_confirmed
 from sfumato.publish.noisy.publication import drawn_lines, drawn_values
@@ -26,7 +26,7 @@ from sfumato.publish.records.publication import record_lines, record_values
 from sfumato.publish.written_table import audit_written
 from sfumato.quiet import Quiet
 from sfumato.release import Form, Release, check_targets, format_of, write_release
-from sfumato.release.changes import column_changes
+from sfumato.release.changes import column_changes, ends_of_single_records
 from sfumato.release.written_records import WrittenRecords
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.table import Table

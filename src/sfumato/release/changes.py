@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato.arrays import Codes, Numbers
 from sfumato.phrases import counted, number, percent
 from sfumato.release.release import Release, present_leaves
-from sfumato.table import Hierarchy, distinct_rows, weighted_counts
+from sfumato.table import Hierarchy, Ranges, distinct_rows, weighted_counts
 from sfumato.table.hierarchies.hierarchy import ROOT, read_date, read_number
 
 UNCHANGED, LEFT_OUT = "unchanged", "left out (*)"
@@ -286,3 +286,45 @@ def text_piece(text: str) -> Piece:
     if not low < high < inf:
         return EXACT
     return number_piece(low, high, low.is_integer() and high.is_integer() and not is_open)
+
+
+@dataclass(frozen=True)
+class PublishedEnds:
+    """The numbers or days of one column that a file shows as an end of a range or as a single value."""
+
+    column: str
+    number: int
+    of_one_record: int
+    """How many of them exactly one record of the table has."""
+
+    def __str__(self) -> str:
+        ends = counted(self.number, "published end or value", "published ends and values")
+        belong = "belongs to one record" if self.of_one_record == 1 else "belong to one record each"
+        return f"{self.of_one_record:,} of {ends} of {self.column} {belong}"
+
+
+def ends_of_single_records(release: Release, ranges: Ranges) -> list[PublishedEnds]:
+    """Count the ends for every column of numbers or dates of which one belongs to a single record.
+
+    An end of a band that some record happens to have reveals nothing of the record, so it counts only where ranges are
+    tight.
+    """
+    found: list[PublishedEnds] = []
+    if release.form == "bucketization" or release.is_exact:
+        return found  # every value is published as it is
+    for a, quasi in enumerate(release.cells.quasi):
+        hierarchy = quasi.hierarchy
+        if hierarchy.scale == "category":
+            continue
+        lo, hi = release.boxes.lo[:, a], release.boxes.hi[:, a]
+        begins, lasts = hierarchy.bands
+        exact = (lo == hi) | (ranges == "tight")
+        shown = (lo > 0) | (hi < hierarchy.size - 1)
+        ends = np.unique(np.append(lo[shown & (exact | (begins[lo] < lo))], hi[shown & (exact | (hi < lasts[hi]))]))
+        ends = ends[ends < hierarchy.domain_size]
+        single = np.array(hierarchy.firsts) == np.array(hierarchy.lasts)
+        ends = ends[single[ends]]  # the end of a leaf that is a stretch is nobody's value
+        alone = int((release.cells.leaf_counts[a][ends] == 1).sum())
+        if alone:
+            found.append(PublishedEnds(quasi.name, len(ends), alone))
+    return found

@@ -36,4 +36,5 @@ def done_sentence(map_: Map, point: Point) -> str:
         return f"It {point.refused}."
     if not point.is_grouped:
         return "Records stand in place of records: what they say is not what was recorded."
-    return changes_sentence(point.changes, point.measures.get("suppressed", 0), map_.about.get("records"))
+    changed = changes_sentence(point.changes, point.measures.get("suppressed", 0), map_.about.get("records"))
+    return " ".join([changed, *(f"WARNING: {found}." for found in point.details.get("ends", ()))])

@@ -54,6 +54,9 @@ class CutAttribute:
     counts_atoms: bool = False
     """Whether losses count atoms and not leaves, as if the table had been collected at this level."""
 
+    between_bands: bool = False
+    """Whether bands are the atoms: the ends of all other ranges of numbers and dates are rounded to them."""
+
     def __post_init__(self) -> None:
         check_whole(f"the level of {self.name!r}", self.level, least=0)
         if self.level > self.hierarchy.height:
@@ -65,6 +68,8 @@ class CutAttribute:
     @cached_property
     def starts(self) -> NDArray[np.int64]:
         """The first leaf of every atom."""
+        if self.between_bands:
+            return np.unique(self.hierarchy.bands[0]).astype(np.int64)
         return np.asarray(self.hierarchy.levels[self.level].starts, np.int64)
 
     def losing(self, codes: NDArray[np.int32]) -> Losing:
@@ -225,11 +230,14 @@ def cut_space(
     constrained: Iterable[str] | None = None,
     levels: Mapping[str, int] | None = None,
     counts_atoms: bool = False,
+    between_bands: bool = False,
 ) -> CutSpace:
     """Make the space of a table: `constrained` names what is cut along its hierarchy only (by default all categories).
 
     `levels` is the granularity: the level of the hierarchy that is the finest an attribute may show (0: its leaves).
-    Losses are those of the releases, which count leaves; with `counts_atoms` they are relative to the granularity.
+    With `between_bands` an attribute that is named in neither is cut between its bands only; one that has a single band
+    shows its leaves, or nothing. Losses are those of the releases, which count leaves; with `counts_atoms` they are
+    relative to the granularity.
     """
     names = [quasi.name for quasi in cells.quasi]
     chosen = None if constrained is None else set(constrained)
@@ -240,7 +248,10 @@ def cut_space(
     for quasi in cells.quasi:
         bound = quasi.hierarchy.scale == "category" if chosen is None else quasi.name in chosen
         level = (levels or {}).get(quasi.name, 0)
-        attributes.append(CutAttribute(quasi.name, quasi.hierarchy, bound, level, counts_atoms))
+        banded = between_bands and not bound and quasi.name not in (levels or {})
+        if banded and len(np.unique(quasi.hierarchy.bands[0][: quasi.hierarchy.domain_size])) == 1:
+            bound, banded = True, False
+        attributes.append(CutAttribute(quasi.name, quasi.hierarchy, bound, level, counts_atoms, banded))
     return CutSpace(tuple(attributes))
 
 

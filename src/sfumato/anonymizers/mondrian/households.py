@@ -22,45 +22,55 @@ import numpy as np
 
 from sfumato.anonymizers.mondrian.cut_kernels import CutProblem, Groups, problem_of
 from sfumato.anonymizers.mondrian.trim import joined, trim
-from sfumato.arrays import Codes, Counts
+from sfumato.arrays import Codes, Counts, Flags
 from sfumato.requirements import KAnonymity, Requirement
-from sfumato.table import Table, distinct_rows, ranges
+from sfumato.table import Cells, Table, distinct_rows, ranges
 
 Cut = Callable[[CutProblem, Counts, Counts, Codes, Codes], Groups]
 """Cuts the records of these entries, in this region, as long as the halves are admitted."""
 
 
 def shared_first(
-    table: Table, requirement: Requirement, whole: Groups, admitted: bool, budget: int, cut: Cut
+    table: Table, cells: Cells, requirement: Requirement, whole: Groups, admitted: bool, budget: int, cut: Cut
 ) -> Iterator[Groups]:
-    """Make the groups of all sizes of parts that are tried; `whole` is the one group of all records."""
-    for least in (1, *_part_sizes(table, requirement, whole, cut)) if admitted else (1,):
-        parts = _parts(table, requirement, whole, admitted, budget, cut, least)
+    """Make the groups of all sizes of parts that are tried; `whole` is the one group of all records.
+
+    `cells` have the codes that are cut: members of a household have the same of what they share.
+    """
+    shared = _shared(table)
+    for least in (1, *_part_sizes(cells, shared, requirement, whole, cut)) if admitted else (1,):
+        parts = _parts(cells, shared, requirement, whole, admitted, budget, cut, least)
         if parts.size:
-            left = budget - (table.cells.records - int(parts.counts.sum()))
-            yield _with_ends_of_parts(_groups(table, requirement, parts, left, cut), table)
+            left = budget - (cells.records - int(parts.counts.sum()))
+            yield _with_ends_of_parts(_groups(cells, shared, requirement, parts, left, cut), table)
 
 
-def _shared(table: Table) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _shared(table: Table) -> Flags:
     flags = np.zeros(len(table.cells.quasi), np.bool_)
     flags[list(table.shared)] = True
     return flags
 
 
-def _part_sizes(table: Table, requirement: Requirement, whole: Groups, cut: Cut) -> list[int]:
+def _part_sizes(cells: Cells, shared: Flags, requirement: Requirement, whole: Groups, cut: Cut) -> list[int]:
     """Halve the table again and again, as long as that is more than the smallest part without such a limit."""
-    parts = _parts(table, requirement, whole, True, 0, cut, 1)
+    parts = _parts(cells, shared, requirement, whole, True, 0, cut, 1)
     smallest = int(np.add.reduceat(parts.counts, parts.offsets[:-1]).min())
-    records = table.cells.records
+    records = cells.records
     return [records >> halved for halved in range(records.bit_length()) if records >> halved > smallest]
 
 
 def _parts(
-    table: Table, requirement: Requirement, whole: Groups, admitted: bool, budget: int, cut: Cut, least: int
+    cells: Cells,
+    shared: Flags,
+    requirement: Requirement,
+    whole: Groups,
+    admitted: bool,
+    budget: int,
+    cut: Cut,
+    least: int,
 ) -> Groups:
     """Cut along shared attributes into parts of at least so many records, and trim these."""
-    shared = _shared(table)
-    larger = problem_of(table.cells_together, requirement & KAnonymity(least))._replace(may_cut=shared)
+    larger = problem_of(cells, requirement & KAnonymity(least))._replace(may_cut=shared)
 
     def cut_shared(cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes) -> Groups:
         return cut(larger, cells, counts, region_lo, region_hi)
@@ -68,13 +78,13 @@ def _parts(
     parts = _cut_each(whole, cut_shared) if admitted else whole
     if not budget:
         return parts
-    problem = problem_of(table.cells_together, requirement)._replace(may_cut=shared)
+    problem = problem_of(cells, requirement)._replace(may_cut=shared)
     return trim(problem, parts, admitted, budget, True, cut_shared)
 
 
-def _groups(table: Table, requirement: Requirement, parts: Groups, budget: int, cut: Cut) -> Groups:
+def _groups(cells: Cells, shared: Flags, requirement: Requirement, parts: Groups, budget: int, cut: Cut) -> Groups:
     """Cut every part along the attributes that are not shared, and trim the groups."""
-    problem = problem_of(table.cells_together, requirement)._replace(may_cut=~_shared(table))
+    problem = problem_of(cells, requirement)._replace(may_cut=~shared)
 
     def cut_others(cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes) -> Groups:
         return cut(problem, cells, counts, region_lo, region_hi)

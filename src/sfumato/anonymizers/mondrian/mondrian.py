@@ -17,6 +17,7 @@ after all cutting, and only where that saves more loss than it costs (`trimming`
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
@@ -149,7 +150,7 @@ class Mondrian(Anonymizer):
         scoring, rounded = self._scoring(table), self.ranges_of(table) == "rounded"
         problem = problem_of(cells, requirement, self._stop, self.height, self.spread, rounded)
         if rounded and cells.persons is not None:
-            problem = problem._replace(codes=_band_starts(cells))
+            problem = problem._replace(codes=_band_starts(cells, range(len(cells.quasi))))
         relaxed = self.mode == "relaxed"
         state = drawing_state(self.seed)
         everything = np.arange(cells.size)
@@ -225,11 +226,11 @@ class Mondrian(Anonymizer):
 
     def _alike_in_households(self, table: Table, requirement: Requirement, budget: int) -> Release:
         """Cut what the members of a household share first (`sharing`), and take the release that loses least."""
-        cells, state = table.cells, np.zeros(1, np.uint64)
-        scoring = self._scoring(table)
-        first = problem_of(
-            cells, requirement, self._stop, spread=self.spread, rounded=self.ranges_of(table) == "rounded"
-        )
+        cells, state = table.cells_together, np.zeros(1, np.uint64)
+        scoring, rounded = self._scoring(table), self.ranges_of(table) == "rounded"
+        if rounded:
+            cells = replace(cells, codes=_band_starts(cells, table.shared))
+        first = problem_of(cells, requirement, self._stop, spread=self.spread, rounded=rounded)
         whole = one_group(first, np.arange(cells.size), cells.counts, *cells.whole)
         admitted = bool(requirement.admits(cells.baseline)[0])
 
@@ -239,7 +240,7 @@ class Mondrian(Anonymizer):
 
         if not (admitted or budget):
             raise _not_even_together(requirement, table, budget)
-        groupings = shared_first(table, requirement, whole, admitted, budget, cut)
+        groupings = shared_first(table, cells, requirement, whole, admitted, budget, cut)
         releases = [self._published(table, groups, "generalization") for groups in groupings]
         if not releases:
             raise _not_even_together(requirement, table, budget)
@@ -258,14 +259,16 @@ class Mondrian(Anonymizer):
         return generalization(table, assignment, lo, hi, ranges=self.ranges_of(table))
 
 
-def _band_starts(cells: Cells) -> Codes:
-    """Return the codes of cells with the first leaf of its band in place of every number and date.
+def _band_starts(cells: Cells, attributes: Iterable[int]) -> Codes:
+    """Return the codes of cells with the first leaf of its band in place of each number and date of these attributes.
 
-    Cuts of these lie between bands, so rounded ranges do not overlap. Where persons are counted, an audit can then tell
-    to which group each record of the original belongs.
+    Cuts of these lie between bands, so rounded ranges do not overlap. An audit can then tell to which group each record
+    of the original belongs, or which values the members of a household show.
     """
-    codes = [quasi.hierarchy.bands[0][cells.codes[:, a]] for a, quasi in enumerate(cells.quasi)]
-    return np.ascontiguousarray(np.stack(codes, axis=1))
+    codes = cells.codes.copy()
+    for a in attributes:
+        codes[:, a] = cells.quasi[a].hierarchy.bands[0][codes[:, a]]
+    return codes
 
 
 def _not_even_together(requirement: Requirement, table: Table, budget: int) -> InfeasibleError:

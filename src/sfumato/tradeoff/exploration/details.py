@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 from sfumato.measures import Measured
 from sfumato.phrases import number, percent
 from sfumato.release import NoisyRelease, RecordRelease, Release
+from sfumato.release.changes import ends_of_single_records
 from sfumato.release.records import replicated_uniques, unchanged_values
-from sfumato.table import Quasi
+from sfumato.table import Quasi, Ranges
 from sfumato.tradeoff.exploration.columns import columns_before_and_after
 
 SHOWN = 5
 """How many worst groups and how many records are shown."""
 
 
-def details(release: Release, losses: NDArray[np.float64] | None) -> dict[str, Any]:
+def details(release: Release, losses: NDArray[np.float64] | None, ranges: Ranges) -> dict[str, Any]:
     """Describe a release in small tables; `losses` are the privacy losses of its groups, where they are known.
 
     They show records: for the publisher's eyes only.
@@ -30,6 +31,7 @@ def details(release: Release, losses: NDArray[np.float64] | None) -> dict[str, A
         "worst": _worst_groups(release, losses),
         "records": _records(release),
         "columns": columns_before_and_after(release),
+        "ends": list(map(str, ends_of_single_records(release, ranges))),
     }
 
 

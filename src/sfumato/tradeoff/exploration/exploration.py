@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from sfumato.anonymizers import Brought, Maker, Mechanism, UnsafeSeededNoise
+from sfumato.anonymizers import Anonymizer, Brought, Maker, Mechanism, UnsafeSeededNoise
 from sfumato.configuration import without_seed
 from sfumato.errors import InfeasibleError, SfumatoError, StoppedError, lacks_memory
 from sfumato.measures import Prepared, Remake, published_risks
@@ -274,10 +274,11 @@ def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
             values["refused"] = hardly_changed(release)
             return attacks({**values, "details": record_details(release) | pictured(measured)})
         values["least"] = release.details.get("least")
+        ranges = maker.ranges_of(prepared.table) if isinstance(maker, Anonymizer) else "tight"
         bounds = {} if maker.foreign else published_risks(release, candidate.requirement, candidate.suppress)
         values |= {
             "published": bounds,
-            "details": details(release, measured.losses) | pictured(measured),
+            "details": details(release, measured.losses, ranges) | pictured(measured),
             "changes": column_changes(release),
         }
         return attacks(values)

@@ -166,7 +166,7 @@ class Enumeration:
             return False  # nobody is left out, or releases were made and measured
         free = self.problem.every or self.problem.privacy == "k"
         return not free or any(
-            attribute.level > 0 or (attribute.constrained and attribute.hierarchy.height > 1)
+            attribute.level > 0 or attribute.between_bands or (attribute.constrained and attribute.hierarchy.height > 1)
             for attribute in self.space.attributes
             if attribute.hierarchy.observed or attribute.name in self.table.grown
         )
@@ -208,7 +208,8 @@ def in_words(space: CutSpace) -> str:
     """Say where each column may be cut."""
     ways = []
     for attribute in space.attributes:
-        where = "along its hierarchy" if attribute.constrained else "anywhere"
+        where = "between bands" if attribute.between_bands else "anywhere"
+        where = "along its hierarchy" if attribute.constrained else where
         ways.append(f"{attribute.name} {where}" + (f" from level {attribute.level}" if attribute.level else ""))
     return ", ".join(ways)
 

@@ -64,7 +64,10 @@ class SearchPlan:
         tuple[str, ...] | None,
         Option("Columns to cut along their hierarchy only; where it is not said, all but numbers.", takes="columns"),
     ] = None
-    levels: Annotated[tuple[str, ...], Option("The finest level that a column may show, such as age=1.")] = ()
+    levels: Annotated[
+        tuple[str, ...],
+        Option("The finest level that a column may show, such as age=1; of numbers, age=0 allows cuts within bands."),
+    ] = ()
     points: Annotated[
         int | None,
         Option(
@@ -132,8 +135,9 @@ class SearchPlan:
         return read_levels(self.levels)
 
     def space(self, cells: Cells) -> CutSpace:
-        """Return the cuts of a table that are searched."""
-        return cut_space(cells, None if self.constrained is None else list(self.constrained), self.finest)
+        """Return the cuts of a table that are searched: of numbers and dates, those between bands."""
+        constrained = None if self.constrained is None else list(self.constrained)
+        return cut_space(cells, constrained, self.finest, between_bands=True)
 
 
 def read_levels(texts: Sequence[str]) -> dict[str, int]:

@@ -52,7 +52,8 @@ Price = Annotated[
     Literal["subsets", "size", "tree"],
     Option(
         "How a merge is priced: support times number of `subsets` of the new part (UL), times its `size`, or times the "
-        "leaves of the smallest node of the item `tree` that has all of it."
+        "leaves of the smallest node of the item `tree` that has all of it. `tree` keeps sets within a branch; counts "
+        "of pairs are then less exact than by `size`."
     ),
 ]
 Weights = Annotated[
