@@ -239,7 +239,7 @@ def draw_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
     return {
         "is": [
             f"{name} has {counted(certificate['rows'], 'row')}, and nobody is behind any of them: they were drawn by "
-            "chance from counts of people to which noise was added.",
+            "chance from counts of records to which noise was added.",
             f"It has the columns {named([*columns['quasi'], *columns['sensitive']])}, and serves questions about many "
             "people at once.",
         ],
@@ -254,7 +254,7 @@ def draw_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
             "What the file teaches of everybody like you, it teaches of you too.",
             "Most of this file is noise: on average its counts are smaller than the noise in them."
             if NOISE_PREVAILS in topics
-            else "Counts of few people are mostly noise: draw no conclusion from them.",
+            else "Counts of few records are mostly noise: draw no conclusion from them.",
             "Other files about the same people add to what is told of you.",
         ],
     }

@@ -70,8 +70,11 @@ class BasketCheck(ItemsCheck):
     rare_sets: Mapping[int, float]
     """By threshold, which share of the sets of up to `known` items that occur fewer records have."""
 
+    attacked: int
+    """Records drawn at random for the two shares below."""
+
     alone: Mapping[int, float]
-    """By the number of random items known of a person, the share of persons whom only their own record fits."""
+    """By the number of random items known of a record, the share of records that no other record fits."""
 
     below: Mapping[int, float]
     """The same for fewer than five records."""
@@ -100,6 +103,7 @@ def check_baskets(baskets: Baskets, known: int = 2, study: BasketStudy | None = 
         known=known,
         rare_items={k: int((baskets.supports < k).sum()) for k in THRESHOLDS},
         rare_sets={k: _below(spread, k) for k in THRESHOLDS},
+        attacked=min(baskets.size, linking.persons),
         alone={n: float((counts == 1).mean()) if len(counts) else 0.0 for n, counts in fits.items()},
         below={n: float((counts < linking.below).mean()) if len(counts) else 0.0 for n, counts in fits.items()},
         weakest=tuple((n, tuple(baskets.items[code] for code in codes)) for n, codes in rarest),

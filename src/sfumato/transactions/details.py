@@ -49,7 +49,7 @@ def basket_details(
             {
                 "title": "The attack: records that fit what is known of a person",
                 "heads": [
-                    [f"{name} of the persons" if "%" in name or name == "half" else name, "number"] for name in matching
+                    [f"{name} of the records" if "%" in name or name == "half" else name, "number"] for name in matching
                 ],
                 "rows": [list(matching.values())] if matching else [],
             },

@@ -276,6 +276,7 @@ def _baskets(check: BasketCheck) -> Iterator[str]:
 
 def _known_items(check: BasketCheck) -> Iterator[str]:
     yield "How easily is a record found by somebody who knows random items of a person, and that the person is in it?"
+    yield f"  Estimated from {counted(check.attacked, 'record')} and random items of each:"
     yield f"  {'known':>8}   {'a single record fits':>20}   {'fewer than 5 fit':>16}"
     for known, alone in check.alone.items():
         yield f"  {counted(known, 'item'):>8}   {percent(alone):>20}   {percent(check.below[known]):>16}"

@@ -62,7 +62,7 @@ def _more_known(release: BasketRelease, requirement: BasketRequirement, prepared
         "more known items",
         f"The promise ends at {known_in_words(requirement.m)}. Someone who knows {more} items of a person may find "
         f"fewer than {requirement.k:,} records, or one alone.",
-        f"of {len(fits):,} persons of whom {more} random items are known, {few:,} fit fewer than "
+        f"of {len(fits):,} records of which {more} random items are known, {few:,} fit fewer than "
         f"{counted(requirement.k, 'record')}, {one:,} a single one"
         if few
         else "",

@@ -80,7 +80,7 @@ def _more_known(release: MixedRelease, wanted: MixedRequirement) -> Iterator[Cau
         f"The promise ends at the quasi-identifiers and {ends if wanted.m else 'no known item'}. Someone who knows "
         f"{counted(more, 'item')} of a person beside the quasi-identifiers may find fewer than {wanted.k:,} records, "
         "or one alone.",
-        f"of {len(fits):,} persons of whom the quasi-identifiers and {more} random items are known, {few:,} fit fewer "
+        f"of {len(fits):,} records of which the quasi-identifiers and {more} random items are known, {few:,} fit fewer "
         f"than {counted(wanted.k, 'record')}, {one:,} a single one"
         if few
         else "",

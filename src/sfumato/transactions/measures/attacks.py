@@ -33,7 +33,7 @@ class Linking(Configured):
     """The empirical attack: some items of every person are known; how many records fit?"""
 
     persons: Annotated[
-        int, Option("Persons who are attacked, drawn at random; all where there are no more.", least=1)
+        int, Option("Records that are attacked, drawn at random; all where there are no more.", least=1)
     ] = 5000
     below: Annotated[int, Option("Fewer records that fit are too few.", least=1)] = 5
     seed: Annotated[int, Option("What decides who is attacked, and what is known.", least=0)] = 0
