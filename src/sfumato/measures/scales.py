@@ -243,7 +243,7 @@ class Prepared:
     def utility_losses(self, release: Published, points: Numbers | None) -> list[float]:
         """Measure `u_loss` for every sensitive attribute; none where there is no large population.
 
-        A population of which a resample has nobody does not count; NaN where it has nobody of any.
+        A population of nobody does not count; NaN where all are such.
         """
         if not self.populations.size:
             return []
