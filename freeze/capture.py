@@ -15,6 +15,7 @@ import os
 import pkgutil
 import random
 import re
+import resource
 import shlex
 import shutil
 import signal
@@ -43,9 +44,10 @@ MASKS = (
         re.compile(r"\b(sfumato|[Pp]ython|numpy|numba|duckdb|pyarrow|opendp|scikit-learn|scipy) v?\d+(?:\.\d+)+\S*"),
         r"\1 <version>",
     ),
+    (re.compile(rf'("(?:{"|".join(sorted(MASKED_KEYS))})": )[^,\n{{\[]+'), r"\1<masked>"),
     (re.compile(r"\b\d+(?:\.\d+)? ?(?:s|ms|seconds?|minutes?)\b"), "<seconds>"),
 )
-LIMIT = 300  # seconds of one command
+LIMIT = 300  # seconds of processor time of one command
 
 
 def main() -> None:
@@ -157,7 +159,7 @@ class Capture:
         """Run the program in a fork; return the exit code and the normal form of what it printed."""
         printed = self.work / ".printed"
         if not (child := os.fork()):
-            signal.alarm(LIMIT)
+            resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))
             os.chdir(self.work)
             with printed.open("wb") as file:
                 os.dup2(file.fileno(), 1)
