@@ -7,6 +7,7 @@ starts in milliseconds, and no case sees the state of another.
 from __future__ import annotations
 
 import argparse
+import csv
 import hashlib
 import io
 import itertools
@@ -15,6 +16,7 @@ import os
 import pkgutil
 import random
 import re
+import resource
 import shlex
 import shutil
 import signal
@@ -43,9 +45,11 @@ MASKS = (
         re.compile(r"\b(sfumato|[Pp]ython|numpy|numba|duckdb|pyarrow|opendp|scikit-learn|scipy) v?\d+(?:\.\d+)+\S*"),
         r"\1 <version>",
     ),
+    (re.compile(rf'("(?:{"|".join(sorted(MASKED_KEYS))})": )[^,\n{{\[]+'), r"\1<masked>"),
     (re.compile(r"\b\d+(?:\.\d+)? ?(?:s|ms|seconds?|minutes?)\b"), "<seconds>"),
 )
-LIMIT = 300  # seconds of one command
+PROGRESS = re.compile(r"releases: |[a-z][^:]* \.\.\.$")  # printed where a step takes long
+LIMIT = 300  # seconds of processor time of one command
 
 
 def main() -> None:
@@ -128,6 +132,7 @@ class Capture:
         """Begin with a fresh copy of the data, and nothing kept."""
         self.case, self.program, self.work, self.kept = case, program, work, out / case["id"]
         self.transcript: list[str] = []
+        self.dealt: set[str] = set()
         shutil.rmtree(work, ignore_errors=True)
         shutil.copytree(data, work)
         shutil.rmtree(self.kept, ignore_errors=True)
@@ -139,6 +144,7 @@ class Capture:
             self.say(command)
         if (self.work / "map" / "points.json").exists():
             self.use_map()
+        self.dealt = {digest(path.read_bytes()) for path in self.work.glob("out*.csv") if is_dealt(path)}
         self.write("transcript.txt", "\n".join(self.transcript))
         for pattern in (*self.case.get("keep", ()), "out*"):
             for path in sorted(self.work.glob(pattern)):
@@ -157,7 +163,7 @@ class Capture:
         """Run the program in a fork; return the exit code and the normal form of what it printed."""
         printed = self.work / ".printed"
         if not (child := os.fork()):
-            signal.alarm(LIMIT)
+            resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))
             os.chdir(self.work)
             with printed.open("wb") as file:
                 os.dup2(file.fileno(), 1)
@@ -192,7 +198,9 @@ class Capture:
             self.say(f"ask map {shlex.quote(question)}{search} --workers 1")
 
     def write(self, name: str, text: str) -> None:
-        """Keep a text."""
+        """Keep a text, without digests of files whose values are dealt out at random."""
+        for dealt in self.dealt:
+            text = text.replace(dealt, "<dealt>")
         path = self.kept / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text + "\n", encoding="utf-8")
@@ -204,7 +212,7 @@ class Capture:
             text = pattern.sub(word, text)
         if self.case.get("noisy"):
             text = re.sub(r"\d+(?:[.,]\d+)*(?:e-?\d+)?", "#", text)
-        return "\n".join(line.rstrip() for line in text.splitlines() if not line.startswith("releases: "))
+        return "\n".join(line.rstrip() for line in text.splitlines() if not PROGRESS.match(line))
 
     def normal(self, path: Path) -> str | None:
         """Return the normal form of a file; None for a file that is not kept."""
@@ -225,8 +233,22 @@ class Capture:
         first = rows[0].decode() if rows else ""
         if self.case.get("noisy"):
             return first
-        ordered = hashlib.sha256(b"\n".join(sorted(rows))).hexdigest()
-        return f"{first}\n{len(rows)} rows\n{hashlib.sha256(path.read_bytes()).hexdigest()}\n{ordered}"
+        if is_dealt(path):
+            columns = zip(*csv.reader(io.StringIO(path.read_text(encoding="utf-8"))), strict=False)
+            return "\n".join((first, f"{len(rows)} rows", *(digest("\n".join(sorted(c)).encode()) for c in columns)))
+        ordered = digest(b"\n".join(sorted(rows)))
+        return f"{first}\n{len(rows)} rows\n{digest(path.read_bytes())}\n{ordered}"
+
+
+def digest(content: bytes) -> str:
+    """Return the SHA-256 digest as hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def is_dealt(path: Path) -> bool:
+    """Say whether a file is a bucketization: values are dealt out within groups, and no seed repeats that."""
+    with path.open(encoding="utf-8") as file:
+        return "group" in file.readline().strip().split(",")
 
 
 def normal_json(value: Any) -> Any:

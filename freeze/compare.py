@@ -1,4 +1,7 @@
-"""Compare two captures: `compare.py OLD NEW` prints every difference that changes.toml does not list; exit 1 if any."""
+"""Compare two captures: `compare.py OLD NEW [PREFIX]` prints every difference that changes.toml does not list.
+
+The exit code is 1 if there is any. With a prefix only the cases are compared whose id begins so.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,10 @@ from typing import Any
 CHANGES = tomllib.loads((Path(__file__).parent / "changes.toml").read_text(encoding="utf-8"))
 
 
-def main(old: Path, new: Path, shown: int = 40) -> int:
+def main(old: Path, new: Path, prefix: str = "", shown: int = 40) -> int:
     """Print the differences and return the exit code."""
     files = {path.relative_to(root) for root in (old, new) for path in root.rglob("*") if path.is_file()}
+    files = {name for name in files if str(name).startswith(prefix)}
     different = 0
     for name in sorted(files):
         lines = [line for line in _difference(old / name, new / name) if not _listed(str(name), line)]
@@ -61,4 +65,4 @@ def _listed(name: str, line: str) -> bool:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(Path(sys.argv[1]), Path(sys.argv[2])))
+    raise SystemExit(main(Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:4]))

@@ -96,10 +96,10 @@ def _vote(name: str, values: Sequence[str]) -> int:
     present = [value for value in values if value]
     if not name or not present:
         return 0
-    measured = sum(map(looks_measured, present))
-    if measured > len(present) / 2:
-        return 1 if looks_measured(name) else -1 if measured == len(present) and name not in present else 0
     counts = Counter(present)
+    measured = sum(count for value, count in counts.items() if looks_measured(value))
+    if measured > len(present) / 2:
+        return 1 if looks_measured(name) else -1 if measured == len(present) and name not in counts else 0
     if name in counts:
         return 1
     return -1 if all(count > 1 for count in counts.values()) else 0

@@ -94,17 +94,21 @@ def sniff(path: Path, reading: Reading) -> tuple[DelimitedText, bool]:
         chosen = delimiter or _delimiter(sample)
         records, lines = _records(sample, chosen, reading.settles)
     header = header_of(str(path), records, reading.header, reading.columns, reading.settles)
-    body = sample if not header.stands else "".join(sample.splitlines(keepends=True)[lines:])
     plain_ends = sample.replace("\r\n", "")
     mixed = "\r" in plain_ends or ("\r\n" in sample and "\n" in plain_ends)
-    behind = rf'(^|{re.escape(chosen)})[ ]+"'
-    spaced = reading.settles and re.search(behind, body, re.MULTILINE) is not None
+    spaced = reading.settles and ' "' in sample and _has_spaced_quotes(sample, chosen, lines if header.stands else 0)
     if spaced:
         notices.append(f"{path}: blanks before quoted values and names are taken away")
     header = replace(header, notices=(*notices, *header.notices))
     rewrite = mixed or spaced or any("\n" in name for name in records[0])
     skipped = above + (lines if header.stands else 0)
     return DelimitedText(path, chosen, text_encoding(encoding), header, skipped, above, spaced), rewrite
+
+
+def _has_spaced_quotes(sample: str, delimiter: str, skipped: int) -> bool:
+    """Say whether a quoted value stands behind blanks, below some lines."""
+    body = "".join(sample.splitlines(keepends=True)[skipped:])
+    return re.search(rf'(^|{re.escape(delimiter)})[ ]+"', body, re.MULTILINE) is not None
 
 
 def skip_lines(stream: IO[str], number: int) -> None:
@@ -234,9 +238,11 @@ def wide_fields() -> Iterator[None]:
 def _delimiter(sample: str) -> str:
     """Choose the delimiter under which most records have as many fields as the header, and more than one."""
     best, best_score = ",", (0.0, 0)
+    stream = io.StringIO(sample, newline="")
     for candidate in DELIMITERS:
+        stream.seek(0)
         records = []
-        for record in csv.reader(io.StringIO(sample, newline=""), delimiter=candidate, skipinitialspace=True):
+        for record in csv.reader(stream, delimiter=candidate, skipinitialspace=True):
             if record:
                 records.append(len(record))
             if len(records) == 200:

@@ -219,14 +219,17 @@ class DuckDBEngine:
     @translated
     def _distinct(self, column: str, kept: str, rule: Rule | None = None) -> DistinctValues:
         values = self._values_of(column, kept, rule)
-        number = self._connection.execute(f"SELECT count(*) FROM {values}").fetchall()[0][0]
-        if number > protocol.MOST_TEXTS:
-            raise too_many_texts(self.origin, column, number)
+        if self.row_count > protocol.MOST_TEXTS:
+            number = self._connection.execute(f"SELECT count(*) FROM {values}").fetchall()[0][0]
+            if number > protocol.MOST_TEXTS:
+                raise too_many_texts(self.origin, column, number)
         numbered = self.row_count <= MOST_NUMBERED
+        _, alias, text = self._keyed(column, rule)
         told = f"sum(n)::BIGINT AS n, {'min(first)' if numbered else 'NULL'} AS first, sum(kinds)::BIGINT AS kinds"
-        table = self._connection.sql(
-            f"SELECT t, {told} FROM {values} GROUP BY t ORDER BY t NULLS LAST"
-        ).to_arrow_table()
+        query = f"SELECT t, {told} FROM {values} GROUP BY t ORDER BY t NULLS LAST"
+        if text == alias and numbered:  # every value is its text, so every text stands in one row
+            query = f"SELECT t, n, first, kinds::BIGINT AS kinds FROM {values} ORDER BY t NULLS LAST"
+        table = self._connection.sql(query).to_arrow_table()
         first = numbers_in(table["first"]) if numbered else None
         kinds = None if rule is None else numbers_in(table["kinds"])
         return DistinctValues(table["t"].to_pylist(), numbers_in(table["n"]), first, kinds)
