@@ -402,7 +402,7 @@ def test_kl_and_attack_ask_for_shares_alone(release, factor):
 
 def test_what_counts_records_refuses_noisy_releases():
     noisy = made_noisy(small(), [[0]], [[9]], [[5, 3, 2]])
-    with pytest.raises(BadInputError, match="count the people of groups") as caught:
+    with pytest.raises(BadInputError, match="count the records of groups") as caught:
         sfumato.measure(noisy)
     said = str(caught.value)
     for name in (*COLUMNS, "k", "p_loss", "a_know", "a_acc"):
@@ -475,7 +475,7 @@ def test_studies_keep_the_attack(attack, queries):
     assert ("dimensions=" in text) == (queries is not HALF_RANGES)
     told = dict(meanings(Map(study, (), {"sensitive": ["occupation"]})))
     assert ("half of the values" in told["Queries"]) == (queries is HALF_RANGES)
-    assert {1.0: "everybody", 0.1: "10 %", 0.5: "50 %"}[attack.top] in told["Attack"]
+    assert {1.0: "of every record", 0.1: "10 %", 0.5: "50 %"}[attack.top] in told["Attack"]
 
 
 def test_the_baseline_stands_beside_the_attack():
@@ -550,7 +550,7 @@ def test_bounds_say_which_noisy_releases_they_leave_out(with_dummy):
         return point_of(id, anonymizer, "generalization", "", {}, "measured", measures={**both, **more})
 
     shown = Map(study, (point("a", "mondrian", k=5), point("b", "dp-dummy", query_error_median=0.1)))
-    left = "1 noisy or synthetic release was left out: k is counted on the people of groups"
+    left = "1 noisy or synthetic release was left out: k is counted on the records of groups"
     bounded = shown.choose(min={"k": 2})
     assert bounded.point.id == "a" and any(line.startswith(left) for line in bounded.why)
     free = shown.choose(max={"empirical_breach": 1})

@@ -35,8 +35,9 @@ def rows(tmp_path_factory):
     return TableDeclaration(str(path), ("a", "b"), ("s",))
 
 
-def study_of(rows, axes=AXES, grids=(), **plan):
-    return Study("small", rows, (baselines(), *grids), axes=axes, search=SearchPlan(**plan))
+def study_of(rows, axes=AXES, grids=(), levels=("a=0",), **plan):
+    """A study of the table; `a=0` lets it be cut anywhere, not only between bands."""
+    return Study("small", rows, (baselines(), *grids), axes=axes, search=SearchPlan(levels=levels, **plan))
 
 
 def proposed(map_, study):
@@ -180,7 +181,7 @@ def asked(command, folder, question):
 
 def searched(command, rows, folder, **plan):
     """Write a study with this plan and search its cuts; what is said of the search."""
-    study = Study("s", rows, (Grid(),), axes=AXES, search=SearchPlan(**plan))
+    study = Study("s", rows, (Grid(),), axes=AXES, search=SearchPlan(levels=("a=0",), **plan))
     (folder / "study.toml").write_text(study.to_toml())
     code, out, err = command("explore", "study.toml", "--preset", "dewri", "--json")
     assert code == 0, err

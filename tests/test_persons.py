@@ -499,8 +499,8 @@ def walked(tmp_path_factory):
         keep("init", "init", "visits.csv", *roles[:2], *roles[4:])
         keep("check", "check", "visits.csv", *roles[:4], *person)
         keep("explore", "explore", "study.toml", "--out", "map", "--workers", "1")
-        chosen = json.loads(keep("choose-json", "choose", "map", "--resamples", "0", "--json"))
-        keep("choose", "choose", "map", "--resamples", "0")
+        chosen = json.loads(keep("choose-json", "choose", "map", "--json"))
+        keep("choose", "choose", "map")
         keep("ask", "ask", "map", "k within loss 0.9")
         keep("release", "release", "map", "--point", chosen["point"]["id"], "--to", "r.csv")
         keep("audit", "audit", "r.csv", "--original", "map/study.toml", "--delimiter", ",")
@@ -578,7 +578,7 @@ def test_what_is_recommended_to_a_recipient_is_released_to_it(tmp_path):
     )
     assert run("explore", "study.toml", "--out", "map", "--workers", "1", cwd=tmp_path).returncode == 0
     for recipient, k in (("public", 11), ("partner", 5), ("internal", 3)):
-        chosen = run("choose", "map", "--for", recipient, "--resamples", "0", "--json", cwd=tmp_path)
+        chosen = run("choose", "map", "--for", recipient, "--json", cwd=tmp_path)
         assert chosen.returncode == 0, chosen.stdout
         words = json.loads(chosen.stdout)["command"].split()
         assert words[-2:] == ["--for", recipient]

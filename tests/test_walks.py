@@ -243,6 +243,6 @@ def test_patients_without_quasi_identifiers_are_found_by_their_items(tmp_path, m
     assert len(groups) == 1 and f"{len(records)} records in 1 group" in said
     assert 5 <= fewest < 50 and f"finds at least {fewest} records that fit" in said
     assert f"{point} {100 / fewest:.2g} %" in explored
-    headline = f"any two items of a person finds them at most 1 time in {fewest}."
+    headline = f"any two items of a person finds the record at most 1 time in {fewest}."
     assert headline in (tmp_path / "map/report.html").read_text()
     assert f"finds at least {fewest} records" in page(tmp_path / "o.csv.board.html")
