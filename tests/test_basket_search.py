@@ -4,15 +4,15 @@ import json
 from dataclasses import replace
 
 import pytest
+from sfumato.transactions.families import basket_proposals
 
 import command_line
 from sfumato.errors import BadInputError
 from sfumato.report import save_map
 from sfumato.tradeoff import explore, read_map
+from sfumato.tradeoff.study.candidate import WARM
 from sfumato.tradeoff.study.study import study_from_toml
 from sfumato.transactions import sweep
-from sfumato.transactions.families import basket_proposals
-from sfumato.transactions.study import WARM
 
 ROWS = ["a b s", "a c", "b c s", "a b c", "c d", "d e", "a e s", "e", "b d", "a d e", "c e", "a b d"] * 2
 
