@@ -27,7 +27,6 @@ _ROOMS = (
     "measures",
     "tradeoff",
     "transactions",
-    "transactions.study",
     "transactions.measures.scales",
     "transactions.measures.queries",
     "mixed.declaration",
@@ -36,7 +35,6 @@ _ROOMS = (
     "mixed.mixed_table",
     "mixed.policy",
     "mixed.release",
-    "mixed.study",
     "mixed.writing",
     "publish",
 )

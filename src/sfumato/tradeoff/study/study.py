@@ -60,6 +60,8 @@ class Study:
     """Also the declaration of a table or of baskets alone."""
 
     grids: tuple[Grid, ...]
+    """Also blocks as they stand in a file: `{"anonymizers": "aa", "requirements": "km-anonymity k=5 m=2"}`."""
+
     scales: Any = None
     axes: tuple[str, ...] = ()
     search: SearchPlan | None = None
@@ -71,6 +73,8 @@ class Study:
             object.__setattr__(self, "data", DataDeclaration(given))
         elif isinstance(given, BasketsDeclaration):
             object.__setattr__(self, "data", DataDeclaration(items=given))
+        grids = (one if isinstance(one, Grid) else Grid.read(one, Path(), self.parts) for one in self.grids)
+        object.__setattr__(self, "grids", tuple(grids))
         object.__setattr__(self, "scales", self.scales or SCALES[self.parts]())
         object.__setattr__(self, "axes", self.axes or AXES[self.parts])
         sets = self.parts == ITEMS
