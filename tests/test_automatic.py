@@ -7,15 +7,15 @@ import pyarrow as pa
 import pytest
 
 import sfumato
+from sfumato.documents import bundled_facts
 from sfumato.evidence.counted import Counted, TextColumn
 from sfumato.publish.audit.losses import observed_hierarchy
 from sfumato.table.hierarchies.automatic import automatic, rounded_span
 from sfumato.table.hierarchies.declared import from_entry
 from sfumato.table.structures.countries import _keys, _names, _words, countries
 from sfumato.table.structures.countries import _place as country
-from sfumato.table.structures.education import ORDER
 from sfumato.table.structures.education import _place as level
-from sfumato.table.structures.icd import NINTH, TENTH, _place_9, _place_10, icd
+from sfumato.table.structures.icd import _place_9, _place_10, icd, ranges
 from sfumato.table.structures.similar import similar_groups
 
 LADDERS = {
@@ -199,7 +199,7 @@ def test_countries_stand_where_the_united_nations_have_them():
     assert [name for name in nowhere if country(name)] == ["and"]  # which is Andorra's code
 
 
-@pytest.mark.parametrize("ranges", [*TENTH, *NINTH])
+@pytest.mark.parametrize("ranges", [*ranges("icd-10"), *ranges("icd-9-cm")])
 def test_ranges_of_diagnoses_rise_and_do_not_overlap(ranges):
     ends = [end for pair in zip(ranges.firsts, ranges.lasts, strict=True) for end in pair]
     assert ends == sorted(ends)
@@ -208,7 +208,7 @@ def test_ranges_of_diagnoses_rise_and_do_not_overlap(ranges):
     assert all(last < first for last, first in strict)
 
 
-@pytest.mark.parametrize("pair", [TENTH, NINTH])
+@pytest.mark.parametrize("pair", [ranges("icd-10"), ranges("icd-9-cm")])
 def test_every_block_lies_in_one_chapter(pair):
     chapters, blocks = pair
     for first, last in zip(blocks.firsts, blocks.lasts, strict=True):
@@ -219,13 +219,18 @@ def test_education_is_grouped_by_level():
     adult = ["Preschool", "1st-4th", "9th", "12th", "HS-grad", "Some-college", "Assoc-voc", "Bachelors", "Masters"]
     adult += ["Prof-school", "Doctorate"]
     made = automatic("education", adult)
-    assert list(made.levels[1].labels) == list(ORDER)
+    assert list(made.levels[1].labels) == bundled_facts("education")["order"]
     assert above(made, "12th") == ["secondary school", "up to secondary school", "*"]
     assert above(made, "Prof-school") == ["master", "beyond secondary school", "*"]
     german = automatic("bildung", ["Abitur", "Realschule", "Ausbildung", "Diplom", "ohne Abschluss", "Promotion"])
     assert above(german, "Abitur") == above(german, "Realschule")
     assert automatic("c_charge_degree", ["(F1)", "(M1)", "(CO3)", "(X)"]).height == 1
-    told = {"Diplom": "master", "Dr. med.": "doctorate", "Fachhochschule": "bachelor", "Fachschule": ORDER[2]}
+    told = {
+        "Diplom": "master",
+        "Dr. med.": "doctorate",
+        "Fachhochschule": "bachelor",
+        "Fachschule": bundled_facts("education")["order"][2],
+    }
     told |= {"Fachhochschulreife": "secondary school"}
     assert {value: level(value)[1][0] for value in told} == told
     assert not any(map(level, ("Diploma", "No degree", "?", "")))

@@ -209,6 +209,7 @@ def test_the_page_for_the_board_is_printed_on_one_sheet(
     content["for_your_eyes"]["input"]["table"] = "folder/" * 60
     crowded = tmp_path / "crowded.html"
     crowded.write_text(board_page(content, Decision(map_, point), tmp_path / f"{'long' * 50}.csv"), encoding="utf-8")
+    assert "right at most 1 time in" in crowded.read_text("utf-8"), "the bound is cut off by the names of columns"
     page = browser.new_page()
     for path in (crowded, *(files[4] for files in certificates.values())):
         page.goto(path.as_uri())

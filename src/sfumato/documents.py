@@ -13,6 +13,8 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,12 @@ Shape = Callable[[Any, str], None]
 
 class ShapeError(ValueError):
     """Something in a document is not what belongs at its place; says where and what, but not in which file."""
+
+
+@cache
+def bundled_facts(name: str) -> Mapping[str, Any]:
+    """Return the facts that come with the package in a TOML file: names of columns, countries, schools, diagnoses."""
+    return tomllib.loads((files("sfumato.table") / "data" / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 # -- reading -----------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from sfumato.publish.certificate import ALONE, DROPPED, EYES, RESTS, Origin, dro
 from sfumato.publish.check_command import argument
 from sfumato.publish.mixed.audit import MixedAudit
 from sfumato.publish.mixed.cautions import lists_items_of_groups
-from sfumato.publish.plain_words import NOT_STATED, PlainWords, named
+from sfumato.publish.plain_words import FAR_COUNTS, PlainWords, named
 from sfumato.tradeoff.exploration._item_details import mixed_changes
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.words.columns import changes_sentence
@@ -176,7 +176,7 @@ def mixed_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
             f"It promises nothing against somebody who knows more of a person than {named(quasi)} and so many items, "
             "or items that the person does not have.",
             "All records that fit may have further items in common: these are then known of the person too.",
-            NOT_STATED,
+            FAR_COUNTS,
             *_sets_in_words(certificate["items"]["sets_list_items_of_groups"]),
             "It does not hide whether somebody is in it at all, nor what another file about the same people adds.",
         ],

@@ -20,6 +20,7 @@ from stdnum.gb import nhs
 from stdnum.nl import bsn
 from stdnum.pl import pesel
 
+from sfumato.documents import bundled_facts
 from sfumato.table.guess.names import Role
 
 ENOUGH = 10
@@ -102,49 +103,6 @@ LIKENESSES = (
 )
 """In the order in which they are tried."""
 
-VOCABULARIES: tuple[tuple[str, Role, frozenset[str]], ...] = tuple(
-    (what, role, frozenset(words.split()))  # type: ignore[misc]
-    for what, role, words in (
-        (
-            "a sex or gender",
-            "quasi",
-            "m f w d x male female man woman men women diverse divers other unknown nonbinary non-binary maennlich "
-            "männlich weiblich homme femme hombre mujer uomo donna maschio femmina vrouw kvinne kvinde kvinna mann",
-        ),
-        (
-            "a marital status",
-            "quasi",
-            "married single divorced widowed separated never-married unmarried cohabiting verheiratet ledig geschieden "
-            "verwitwet célibataire marié mariée divorcé divorcée veuf veuve soltero casado divorciado viudo "
-            "partnered partnership married-civ-spouse married-spouse-absent married-af-spouse widow widower",
-        ),
-        (
-            "a race or ethnicity",
-            "quasi",
-            "white black asian hispanic latino caucasian african-american mixed other non-white asian-pac-islander "
-            "amer-indian-eskimo native-american pacific-islander asian-or-pacific-islander amer-indian-aleut-or-eskimo "
-            "american-indian american-indian-or-alaska-native native-hawaiian-or-other-pacific-islander "
-            "two-or-more-races black-or-african-american",
-        ),
-        (
-            "a religion",
-            "sensitive",
-            "christian catholic protestant orthodox muslim islam jewish hindu buddhist sikh atheist agnostic none "
-            "evangelisch katholisch muslimisch jüdisch catholique musulman cattolico católico other lutheran baptist",
-        ),
-        (
-            "a place",
-            "quasi",
-            "germany france italy spain austria switzerland netherlands belgium poland denmark sweden norway finland "
-            "ireland portugal greece england scotland wales usa canada mexico brazil china india japan "
-            "united-states united-kingdom turkey russia ukraine romania hungary deutschland frankreich italien "
-            "spanien österreich schweiz",
-        ),
-    )
-)
-"""Small vocabularies: a column whose values are mostly from one of them is about that."""
-
-
 VAGUE = {"other", "none", "unknown"}
 
 
@@ -162,8 +120,8 @@ def likeness_of(values: Sequence[str]) -> Likeness | None:
 def vocabulary_of(values: Sequence[str]) -> tuple[str, Role] | None:
     """Find the vocabulary that most of a few categories are from: two of them at least."""
     plain = {value.strip().casefold().replace(" ", "-") for value in values}
-    for what, role, words in VOCABULARIES:
-        known = plain & words
+    for vocabulary in bundled_facts("column_names")["vocabularies"]:
+        known = plain.intersection(vocabulary["words"].split())
         if len(known - VAGUE) >= 2 and len(known) >= 0.75 * len(plain):
-            return what, role
+            return vocabulary["what"], vocabulary["role"]
     return None

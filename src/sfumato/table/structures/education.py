@@ -10,39 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 
+from sfumato.documents import bundled_facts
 from sfumato.table.hierarchies.hierarchy import Hierarchy
 from sfumato.table.structures.structure import Place, grouped, share_known
 
-LEVELS = (
-    ("doctorate", r"ph\.? ?d|doctor|doktor|promotion|promoviert|dr\.?($| )"),
-    (
-        "secondary school",
-        r"high.?school|hs.?grad|(upper|lower)?.?secondary|middle.?school|abitur|matura|ged$",
-    ),
-    ("secondary school", r"(7|8|9|10|11|12)th|gymnas|hauptschul|realschul|mittlere.reife|(fach)?hochschulreife"),
-    ("vocational or some college", r"some.?college|assoc|vocational|apprentice|trade.?school|technical"),
-    ("vocational or some college", r"lehre|ausbildung|berufs|meister|fachschul|certificate"),
-    (
-        "master",
-        r"master|m\.?(sc|a)\.?$|mba|magister|diplom(?!a)|staatsexamen|prof.?school|professional.?degree|post.?grad",
-    ),
-    ("bachelor", r"bachelor|b\.?(sc|a)\.?$|undergrad|college.?(degree|grad)|(fach)?hochschul|universit"),
-    ("primary school or less", r"none$|no.?school|pre.?school|kindergarten|primary|elementary|grundschul|volksschul"),
-    ("primary school or less", r"(1st|2nd|3rd|4th|5th|6th)|ohne.?(schul|abschluss)|kein.?abschluss"),
-)
-"""In the order in which they are tried; a keyword stands at the beginning of a word."""
-
-ORDER = (
-    "primary school or less",
-    "secondary school",
-    "vocational or some college",
-    "bachelor",
-    "master",
-    "doctorate",
-)
-BEYOND = ("up to secondary school", "beyond secondary school")
-KEYWORDS = [(level, re.compile(rf"(?<![a-z0-9])({words})", re.IGNORECASE)) for level, words in LEVELS]
 NAMED = re.compile(r"educ|school|degree|qualif|bildung|abschluss|schul", re.IGNORECASE)
 MOST = 0.7
 NEARLY_ALL = 0.9
@@ -65,9 +38,17 @@ def looks_like_education(column: str, values: Sequence[str]) -> bool:
     return len(levels) >= 3 and (share >= MOST if named else known >= 5 and share >= NEARLY_ALL)
 
 
+@cache
+def _keywords() -> list[tuple[str, re.Pattern[str]]]:
+    """Return the keywords of levels in the order in which they are tried, each at the beginning of a word."""
+    pairs = bundled_facts("education")["keywords"]
+    return [(level, re.compile(rf"(?<![a-z0-9])({words})", re.IGNORECASE)) for level, words in pairs]
+
+
 def _place(text: str) -> Place | None:
-    level = next((level for level, words in KEYWORDS if words.search(text.strip())), None)
+    facts = bundled_facts("education")
+    level = next((level for level, words in _keywords() if words.search(text.strip())), None)
     if level is None:
         return None
-    rank = ORDER.index(level)
-    return (rank,), (level, BEYOND[rank > 1])
+    rank = facts["order"].index(level)
+    return (rank,), (level, facts["beyond"][rank > 1])
