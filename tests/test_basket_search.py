@@ -4,12 +4,12 @@ import json
 from dataclasses import replace
 
 import pytest
-from sfumato.tradeoff.search.families import basket_proposals
 
 import command_line
 from sfumato.errors import BadInputError
 from sfumato.report import save_map
 from sfumato.tradeoff import explore, read_map
+from sfumato.tradeoff.search.families import basket_proposals
 from sfumato.tradeoff.study.candidate import WARM
 from sfumato.tradeoff.study.study import study_from_toml
 from sfumato.transactions import sweep
