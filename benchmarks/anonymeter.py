@@ -24,10 +24,10 @@ import pyarrow.csv
 
 from common import print_table
 from sfumato import anonymizers
-from sfumato.measures import Attacks
+from sfumato.data.declaration import TableDeclaration
+from sfumato.measures.attacks.attacks import Attacks
 from sfumato.release.records import Records, cell_codes, leaf_numbers, read_as_records, record_release
-from sfumato.requirements import requirement
-from sfumato.table import TableDeclaration
+from sfumato.requirements.requirement import requirement
 
 QUASI = ("age", "workclass", "education", "marital-status", "race", "sex", "hours-per-week", "native-country")
 SEED = 1

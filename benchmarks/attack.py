@@ -13,9 +13,11 @@ import argparse
 import numpy as np
 
 from common import compare_seconds, print_table, rowless, synthetic_cells, verdict
-from sfumato.measures import HALF_RANGES, Attack, Scales
+from sfumato.measures.attribute_attack import Attack
+from sfumato.measures.queries import HALF_RANGES
+from sfumato.measures.scales import Scales
+from sfumato.release.content import noisy_release
 from sfumato.release.guarantee import Budget, Guarantee
-from sfumato.release.noisy import noisy_release
 from sfumato.release.regions import overlap_estimates
 
 RECORDS, BOXES = 30_000, 10_000

@@ -11,10 +11,12 @@ from __future__ import annotations
 import time
 
 from common import print_table, verdict
-from sfumato.anonymizers import Mechanism, UnsafeSeededNoise, anonymizer
-from sfumato.measures import Attacks
-from sfumato.requirements import requirement
-from sfumato.table import TableDeclaration
+from sfumato.anonymizers import anonymizer
+from sfumato.anonymizers.dp.mechanism import Mechanism
+from sfumato.anonymizers.dp.noise import UnsafeSeededNoise
+from sfumato.data.declaration import TableDeclaration
+from sfumato.measures.attacks.attacks import Attacks
+from sfumato.requirements.requirement import requirement
 
 QUASI = ("age", "workclass", "education", "marital-status", "race", "sex", "hours-per-week", "native-country")
 CANDIDATES = (

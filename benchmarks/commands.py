@@ -45,7 +45,7 @@ def run(command: list[str], cache: Path, output: Path) -> Run:
 
 
 def measure_commands(python: str, folder: Path, repeats: int) -> None:
-    sfumato = [python, "-m", "sfumato.cli"]
+    sfumato = [python, "-m", "sfumato.commands.app"]
     anonymize = [*sfumato, "anonymize", "adult", "--require", "k-anonymity k=10", "--force"]
     anonymize += ["--to", str(folder / "release.csv")]
     warm = folder / "warm"
@@ -89,7 +89,7 @@ def write_synthetic(path: Path, rows: int, seed: int = 1) -> None:
 def measure_rows(python: str, folder: Path, rows: int, repeats: int) -> None:
     source, target, cache = folder / "rows.csv", folder / "rows-release.csv", folder / "warm"
     write_synthetic(source, rows)
-    command = [python, "-m", "sfumato.cli", "anonymize", str(source), "--quasi", "q0,q1,q2,q3,q4,q5"]
+    command = [python, "-m", "sfumato.commands.app", "anonymize", str(source), "--quasi", "q0,q1,q2,q3,q4,q5"]
     command += ["--sensitive", "s", "--require", "k-anonymity k=10", "--to", str(target), "--force", "--json"]
     runs = [run(command, cache, folder / "out") for _ in range(repeats)]
     seconds, processor, memory, said = sorted(runs)[len(runs) // 2]

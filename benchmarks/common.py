@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from sfumato.table import Cells, Hierarchy
+    from sfumato.data.cells import Cells
+    from sfumato.data.hierarchies.hierarchy import Hierarchy
 
 DOMAINS = (100, 50, 20, 16, 10, 5)
 """Leaves of the synthetic quasi-identifiers."""
@@ -72,8 +73,8 @@ def _status(field: str) -> int:
 
 def synthetic_cells(n: int, domains: Sequence[int] = DOMAINS, values: int = VALUES, seed: int = 1) -> Cells:
     """Draw n distinct cells: quasi-identifiers skewed towards low codes, one sensitive attribute, counts from 1 on."""
-    from sfumato.table import Quasi, numeric
-    from sfumato.table.cells import sorted_cells
+    from sfumato.data.cells import Quasi, sorted_cells
+    from sfumato.data.hierarchies.numeric import numeric
 
     sizes = [*domains, values]
     generator = np.random.default_rng(seed)
@@ -91,7 +92,7 @@ def synthetic_cells(n: int, domains: Sequence[int] = DOMAINS, values: int = VALU
 
 def _sensitive_tree(values: int) -> Hierarchy:
     """Build a hierarchy of two levels, up to five values under each node."""
-    from sfumato.table import tree
+    from sfumato.data.hierarchies.categorical import tree
 
     named = [f"v{i:03}" for i in range(values)]
     return tree([[f"node {start}", *named[start : start + 5]] for start in range(0, values, 5)])

@@ -66,7 +66,7 @@ def explored(folder: Path, sources: Path | None, gigabytes: float) -> str:
     most = int(gigabytes * 2**30)
     started = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-m", "sfumato.cli", "explore", "study.toml", "--out", "map"],
+        [sys.executable, "-m", "sfumato.commands.app", "explore", "study.toml", "--out", "map"],
         cwd=folder,
         env=environment,
         stdout=subprocess.DEVNULL,

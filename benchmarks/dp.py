@@ -13,10 +13,9 @@ import time
 import numpy as np
 
 from common import compare_seconds, print_table, rowless, synthetic_cells, verdict
-from sfumato.anonymizers import DPKdTree, DPQuadtree, Noise
-from sfumato.anonymizers.dp.decomposition import next_attributes, shares
-from sfumato.anonymizers.dp.noise import OpenDPNoise, variance
-from sfumato.anonymizers.dp.private_cells import declared_domain
+from sfumato.anonymizers.dp._private_cells import declared_domain, next_attributes, shares
+from sfumato.anonymizers.dp.noise import Noise, OpenDPNoise, variance
+from sfumato.anonymizers.dp.trees import DPKdTree, DPQuadtree
 
 RECORDS = 100_000
 HEIGHT = 17

@@ -15,7 +15,7 @@ from statistics import mean
 
 from common import print_table
 from sfumato.anonymizers import anonymizer
-from sfumato.tradeoff.exploration.exploration import Exploration
+from sfumato.tradeoff.exploration.explore import Exploration
 from sfumato.tradeoff.search.families import OFFERED, families_of
 from sfumato.tradeoff.study import study as studies
 

@@ -50,7 +50,7 @@ def timed(job: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
 
 def bare_connection(memory: str | None) -> duckdb.DuckDBPyConnection:
     """Open DuckDB with as many threads and as much memory as the engine has."""
-    from sfumato.workers import workers
+    from sfumato.runtime.threads import workers
 
     connection = duckdb.connect()
     connection.execute(f"SET threads = {workers()}")
@@ -81,7 +81,7 @@ def bare_cells(path: Path, memory: str | None, folder: Path) -> dict[str, Any]:
 
 def cells(path: Path, memory: str | None, folder: Path) -> dict[str, Any]:
     """Open the table, find all codes, count the cells."""
-    import sfumato.table.table  # noqa: F401  (what is imported is not measured)
+    import sfumato.data.reading  # noqa: F401  (what is imported is not measured)
 
     table, took = timed(lambda: (lambda opened: (opened.cells, opened)[1])(table_of(path, memory, most_cells=1 << 60)))
     return {"cells": table.cells.size, **took}
@@ -90,7 +90,7 @@ def cells(path: Path, memory: str | None, folder: Path) -> dict[str, Any]:
 def released(path: Path, memory: str | None, folder: Path, neutral: tuple[str, ...]) -> dict[str, Any]:
     """Make a release and write it to Parquet, and the same rows by a bare join."""
     import sfumato
-    from sfumato.engines.duckdb.statements import literal
+    from sfumato.engines.duckdb.grouped import literal
     from sfumato.release.writing import write_drafts
 
     table = table_of(path, memory, neutral)
@@ -147,7 +147,7 @@ def neutral_release(path: Path, memory: str | None, folder: Path) -> dict[str, A
 def audit(path: Path, memory: str | None, folder: Path) -> dict[str, Any]:
     """Audit the census itself as if it were published, beside the GROUP BY of the same columns."""
     import sfumato
-    from sfumato.evidence.counted import open_published
+    from sfumato.auditing.published_file import open_published
 
     sfumato.audit(make_census(folder / "small.parquet", 1000), QUASI, SENSITIVE)  # kernels, imports
     with bare_connection(memory) as connection:
@@ -164,12 +164,13 @@ def explore(path: Path, memory: str | None, folder: Path) -> dict[str, Any]:
     Of a census in several copies the same groups are asked for: k as many times as large.
     """
     from sfumato.anonymizers import anonymizer
-    from sfumato.measures import Scales, UniformReader
-    from sfumato.requirements import requirement
-    from sfumato.table import TableDeclaration
-    from sfumato.tradeoff import Study
-    from sfumato.tradeoff.exploration.exploration import explore as run
+    from sfumato.data.declaration import TableDeclaration
+    from sfumato.measures.reconstruction import UniformReader
+    from sfumato.measures.scales import Scales
+    from sfumato.requirements.requirement import requirement
+    from sfumato.tradeoff.exploration.explore import explore as run
     from sfumato.tradeoff.study.grids import Grid
+    from sfumato.tradeoff.study.study import Study
 
     copies = copies_in(path)
     wanted = tuple(requirement(f"k-anonymity k={copies * k}") for k in SIZES[: most_sizes()])

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from common import print_table, verdict
 from sfumato import Exchange, Mondrian, load, read, requirement
-from sfumato.table import Table
+from sfumato.data.reading import Table
 
 REQUIRED = requirement("t-closeness t=0.05 distance=js")
 TARGET = 2.0

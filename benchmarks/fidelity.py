@@ -16,9 +16,11 @@ from typing import Any
 
 import sfumato
 from common import print_table
-from sfumato.anonymizers import Mechanism, UnsafeSeededNoise, anonymizer
-from sfumato.measures import Fidelity
-from sfumato.requirements import KAnonymity
+from sfumato.anonymizers import anonymizer
+from sfumato.anonymizers.dp.mechanism import Mechanism
+from sfumato.anonymizers.dp.noise import UnsafeSeededNoise
+from sfumato.measures.fidelity.fidelity import Fidelity
+from sfumato.requirements.requirement import KAnonymity
 
 KINDS = (
     ("mondrian, ranges", "mondrian", "k-anonymity k=10", "generalization"),

@@ -28,14 +28,18 @@ from numpy.typing import NDArray
 
 from common import median_seconds, print_table, verdict
 from sfumato import anonymize, load
-from sfumato.measures import Queries, Scales, measure
+from sfumato.data.cells import Cells
+from sfumato.data.reading import Table
 from sfumato.measures.divergence import js_of_rows
+from sfumato.measures.groups import measure
+from sfumato.measures.queries import Queries
+from sfumato.measures.scales import Scales
 from sfumato.release.populations import large_populations
 from sfumato.release.regions import are_points, estimated_histograms, overlap_estimates
-from sfumato.requirements import requirement
-from sfumato.table import Cells, Table
-from sfumato.tradeoff import Grid, bundled_study, explore
-from sfumato.tradeoff.study.presets import LI_LI_2009
+from sfumato.requirements.requirement import requirement
+from sfumato.tradeoff.exploration.explore import explore
+from sfumato.tradeoff.study.grids import Grid
+from sfumato.tradeoff.study.presets import LI_LI_2009, bundled_study
 
 TARGET_RATIO = 10
 TARGET_SECONDS = 6.0
@@ -268,7 +272,7 @@ def exploring(repeats: int) -> None:
     for workers in sorted({1, 2, os.cpu_count() or 1}):
         seconds = median_seconds(lambda workers=workers: explore(study, workers=workers), repeats)
         rows.append((f"explore(bundled_study('adult'), workers={workers})", f"{seconds:.2f} s"))
-    command = [sys.executable, "-m", "sfumato.cli", "explore", "adult", "--out"]
+    command = [sys.executable, "-m", "sfumato.commands.app", "explore", "adult", "--out"]
     script = Path(sys.executable).with_name("sfumato")
     if script.exists():
         command = [str(script), "explore", "adult", "--out"]

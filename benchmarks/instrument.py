@@ -37,7 +37,7 @@ RUN = """
 import json, sys, time
 from types import SimpleNamespace
 source, first, second, maker, seconds, seed = sys.argv[1:7]
-import sfumato.tradeoff.exploration.exploration as exploration
+import sfumato.tradeoff.exploration.explore as exploration
 try:
     import sfumato.tradeoff.search.tuner as tuner
 except ImportError:
@@ -47,13 +47,13 @@ from sfumato.tradeoff.study import study as studies
 given = studies.of_table(studies.read_study(source))
 given = replace(given, grids=studies.ends(), axes=(first, second)).with_seed(int(seed))
 if maker:
-    from sfumato.tradeoff.study.plan import SearchPlan
+    from sfumato.tradeoff.study.search_plan import SearchPlan
     given = replace(given, search=SearchPlan(makers=(maker,)))
 table = given.table.open()
 table.cells
 tuner.tune(given, tries=8, workers=1, table=table)  # machine code
 clock = SimpleNamespace(monotonic=time.process_time, perf_counter=time.perf_counter, sleep=time.sleep)
-import sfumato.workers.crew as crew
+import sfumato.runtime.threads as crew
 tuner.time = exploration.time = crew.time = clock
 started = time.process_time()
 map_ = tuner.tune(given, float(seconds), workers=1, table=table)

@@ -33,11 +33,12 @@ from numpy.typing import NDArray
 from commands import run
 from common import median_seconds, peak_megabytes, print_table, verdict
 from sfumato import BadInputError, FullDomain, Table, read, requirement
+from sfumato.anonymizers.full_domain._lattice import lattice_of
+from sfumato.anonymizers.full_domain._search import LatticeSearch
 from sfumato.anonymizers.full_domain.full_domain import named_levels
-from sfumato.anonymizers.full_domain.lattice import lattice_of
-from sfumato.anonymizers.full_domain.search import LatticeSearch
-from sfumato.kernels import cache_folder
-from sfumato.table import Cells, bundled
+from sfumato.data import bundled
+from sfumato.data.cells import Cells
+from sfumato.runtime.kernels import cache_folder
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data" / "arx" / "adult"
 EIGHT = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "salary-class"]
@@ -444,7 +445,15 @@ def measure_large(columns: list[str], limit: float = 20.0) -> None:
 
 def measure_command(python: str) -> None:
     with tempfile.TemporaryDirectory() as name:
-        command = [python, "-m", "sfumato.cli", "anonymize", str(FOLDER / "adult.csv"), "--hierarchies", str(FOLDER)]
+        command = [
+            python,
+            "-m",
+            "sfumato.commands.app",
+            "anonymize",
+            str(FOLDER / "adult.csv"),
+            "--hierarchies",
+            str(FOLDER),
+        ]
         command += ["--quasi", ",".join(EIGHT), "--with", "full-domain", "--require", f"k-anonymity k={K}"]
         command += ["--suppress", "0.05", "--to", str(Path(name) / "release.csv"), "--force", "--json"]
         runs = [run(command, cache_folder().parent, Path(name) / "out") for _ in range(4)][1:]

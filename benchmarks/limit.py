@@ -17,10 +17,9 @@ from scipy.special import rel_entr
 
 from common import compare_seconds, median_seconds, print_table
 from sfumato import anonymize, load
-from sfumato.measures import Prepared, Scales
-from sfumato.requirements.nearest_js import nearest_js
-from sfumato.tradeoff.limit.limit import Limit, limit
-from sfumato.tradeoff.limit.score import ScoreBox
+from sfumato.measures.scales import Prepared, Scales
+from sfumato.requirements._jensen_shannon import nearest_js
+from sfumato.tradeoff.limit import Limit, ScoreBox, limit
 from sfumato.tradeoff.study.presets import LI_LI_2009
 
 Numbers = NDArray[np.float64]

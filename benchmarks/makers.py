@@ -20,12 +20,11 @@ import numpy as np
 
 from common import median_seconds, print_table, rowless, synthetic_cells, verdict
 from sfumato import Scales, anonymizer, load, requirement
+from sfumato.anonymizers._redistribution import halved, take_nearest, worst_of
 from sfumato.anonymizers.anatomy import drawn_buckets
-from sfumato.anonymizers.curve import points_on_curve
-from sfumato.anonymizers.hilbert import best_cuts
-from sfumato.anonymizers.mondrian.cut_kernels import problem_of
-from sfumato.anonymizers.redistribution import halved, take_nearest, worst_of
-from sfumato.requirements.predicates import EQUAL
+from sfumato.anonymizers.hilbert import best_cuts, points_on_curve
+from sfumato.anonymizers.mondrian._cuts import problem_of
+from sfumato.requirements._predicates import EQUAL
 from sfumato.requirements.requirement import sensitive_levels
 
 TARGET = 2.0

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from common import compare_seconds, median_seconds, print_table, rowless, synthetic_cells, verdict
 from sfumato import KAnonymity, Mondrian, load, measure
+from sfumato.data.cells import Sensitive
 from sfumato.measures.groups import RECURSIVE_C
-from sfumato.release import Release
-from sfumato.table import Sensitive
+from sfumato.release.release import Release
 
 TARGET_SECONDS = 0.025
 TARGET_RATIO = 10

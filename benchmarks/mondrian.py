@@ -29,10 +29,10 @@ from common import (
     verdict,
 )
 from sfumato import KAnonymity, Mondrian, Release, Requirement, anonymizer, load, requirement
-from sfumato.anonymizers import Anonymizer
-from sfumato.anonymizers.mondrian.cut_kernels import Groups, problem_of
+from sfumato.anonymizers.anonymizer import Anonymizer
+from sfumato.anonymizers.mondrian._cuts import Groups, problem_of
 from sfumato.anonymizers.mondrian.mondrian import partition
-from sfumato.table import Cells
+from sfumato.data.cells import Cells
 
 K = 10
 TARGET = 0.050

@@ -22,12 +22,14 @@ from numpy.typing import NDArray
 
 from common import print_table, verdict
 from sfumato import load
-from sfumato.anonymizers import CutSpace, cut_space
-from sfumato.anonymizers.cut_vector.space import CutAttribute
-from sfumato.papers.dewri_2011.convergence import hypervolume
-from sfumato.table import Cells, Table
-from sfumato.tradeoff import NSGA2, Problem2, Search, exact
-from sfumato.tradeoff.search.variation import drawn
+from sfumato.anonymizers.cut_vector.cut_vector import CutAttribute, CutSpace, cut_space
+from sfumato.data.cells import Cells
+from sfumato.data.reading import Table
+from sfumato.papers.dewri_2011.study import hypervolume
+from sfumato.tradeoff.search._enumeration import exact
+from sfumato.tradeoff.search._variation import drawn
+from sfumato.tradeoff.search.pareto import NSGA2, Search
+from sfumato.tradeoff.search.problems import Problem2
 
 QUASI = ("age", "education", "race", "sex", "salary", "workclass", "marital-status", "occupation", "native-country")
 CONSTRAINED = ("workclass", "marital-status", "occupation", "native-country")

@@ -13,9 +13,8 @@ from typing import Any
 
 from common import print_table
 from sfumato import Scales, anonymizer, load, requirement
-from sfumato.measures import Fidelity
-from sfumato.release import RecordRelease
-from sfumato.release.records import replicated_uniques, unchanged_records
+from sfumato.measures.fidelity.fidelity import Fidelity
+from sfumato.release.records import RecordRelease, replicated_uniques, unchanged_records
 
 JOBS = (
     ("original", "k-anonymity k=1"),

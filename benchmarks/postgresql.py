@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 import sfumato
 from census import NEUTRAL, QUASI, SENSITIVE, make_census
-from sfumato.engines.postgresql.session import Session
+from sfumato.engines.postgresql.connection import Session
 from sfumato.release.writing import row_layout
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))

@@ -16,8 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from common import compare_seconds, median_seconds, print_table, synthetic_cells
-from sfumato.measures import EmReader, UniformReader
-from sfumato.measures.reconstruction import BALANCED, MOST_SCALINGS, Entries, learned, relative
+from sfumato.measures.reconstruction import BALANCED, MOST_SCALINGS, EmReader, Entries, UniformReader, learned, relative
 
 CELLS, GROUP, ROUNDS = 20_000, 20, 5
 
@@ -83,9 +82,9 @@ def dealing(repeats, largest):
 
 def on_adult():
     """Measure the 64 releases of Li & Li 2009 by both readers."""
-    from sfumato.table import load
-    from sfumato.tradeoff import bundled_study
-    from sfumato.tradeoff.exploration.exploration import repeatable
+    from sfumato.data.bundled import load
+    from sfumato.tradeoff.exploration.explore import repeatable
+    from sfumato.tradeoff.study.presets import bundled_study
 
     table, study = load("adult"), bundled_study("adult")
     clever, plain = (replace(study.scales, reader=r).prepare(table).ready() for r in (EmReader(), UniformReader()))

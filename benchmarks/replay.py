@@ -24,12 +24,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import sfumato.tradeoff.exploration.exploration as exploration
-import sfumato.tradeoff.search.tuner as tuner
 from common import print_table
 from instrument import OURS, PAIRS, Place, cost, hypervolume
+from sfumato.tradeoff.exploration import explore as exploration
+from sfumato.tradeoff.search import tuner
 from sfumato.tradeoff.study import study as studies
-from sfumato.tradeoff.study.plan import SearchPlan
+from sfumato.tradeoff.study.search_plan import SearchPlan
 
 SHARES = (0.25, 0.5, 0.75, 1.0)
 """Of the seconds: when the hypervolume is taken."""

@@ -17,8 +17,8 @@ import numpy as np
 
 import sfumato
 from common import print_table
-from sfumato.anonymizers.dp.synthesis.graphical_model import Estimate
-from sfumato.anonymizers.dp.synthesis.private_records import record_domain
+from sfumato.anonymizers.dp._graphical_model import Estimate
+from sfumato.anonymizers.dp._private_cells import record_domain
 
 MAKERS = (
     "mst epsilon={}",

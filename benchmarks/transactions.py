@@ -19,20 +19,15 @@ import numpy as np
 
 from common import peak_megabytes, print_table, verdict
 from retail import retail
-from sfumato.transactions import (
-    DEFAULT_MAKER,
-    BasketRelease,
-    Baskets,
-    KMAnonymity,
-    anonymize_baskets,
-    basket_requirement,
-    load_baskets,
-    read_baskets,
-    sweep,
-    verify,
-)
-from sfumato.transactions.baskets import baskets_of, counted_baskets, rows_once
-from sfumato.transactions.measures.scales import measure_baskets
+from sfumato.anonymizers.items import DEFAULT_MAKER, anonymize_baskets, sweep
+from sfumato.data.bundled import load_baskets
+from sfumato.data.item_reading import read_baskets
+from sfumato.data.items import Baskets, baskets_of, counted_baskets, rows_once
+from sfumato.measures.items.basket_scales import measure_baskets
+from sfumato.release.items import BasketRelease
+from sfumato.release.verification import verify
+from sfumato.requirements import basket_requirement
+from sfumato.requirements.items import KMAnonymity
 
 KS = (2, 5, 10, 15, 20, 25, 40, 60, 80, 100)
 STRATEGIES = [

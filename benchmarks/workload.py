@@ -16,13 +16,12 @@ import numpy as np
 
 from common import compare_seconds, print_table, verdict
 from sfumato import anonymize
-from sfumato.measures import Classification
-from sfumato.measures.adversary import adversary_gains
-from sfumato.measures.classification.classifiers import CLASSIFIERS, trained
-from sfumato.measures.classification.features import features
-from sfumato.measures.classification.records import deal
-from sfumato.measures.classification.validation import Validation
-from sfumato.papers.brickell_shmatikov_2008.reproduction import PANELS, BrickellShmatikov2008, opened
+from sfumato.measures.classification._classifiers import CLASSIFIERS, trained
+from sfumato.measures.classification._features import features
+from sfumato.measures.classification._validation import Validation, deal
+from sfumato.measures.classification.classification import Classification
+from sfumato.measures.divergence import adversary_gains
+from sfumato.papers.brickell_shmatikov_2008.claims import PANELS, BrickellShmatikov2008, opened
 
 GROUPS, VALUES = 10_000, 14
 TARGET_MILLISECONDS = 1.0

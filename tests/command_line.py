@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
 
-from sfumato import cli
+from sfumato.commands import app as cli
 
 
 class Ended(NamedTuple):

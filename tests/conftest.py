@@ -57,7 +57,7 @@ def shared() -> Path:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let maps be saved without pages and pictures, as where there is no room to draw: for tests of everything else."""
-    from sfumato.vega import NoRoomError
+    from sfumato.texts.render import NoRoomError
 
     def no_room(*_: Any, **__: Any) -> bytes:
         raise NoRoomError
@@ -71,7 +71,7 @@ def counted_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a second of a budget be twenty looks at the clock, of which a candidate takes a few: the same anywhere."""
     looks = count()
     monkeypatch.setattr("sfumato.tradeoff.search.tuner.time", SimpleNamespace(monotonic=lambda: next(looks) / 20))
-    monkeypatch.setattr("sfumato.workers.crew.time", SimpleNamespace(monotonic=lambda: 0.0))
+    monkeypatch.setattr("sfumato.runtime.threads.time", SimpleNamespace(monotonic=lambda: 0.0))
 
 
 @pytest.fixture(scope="module")

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import ClassVar
 from unittest import mock
 
-from sfumato.anonymizers import ANONYMIZERS, Mondrian
-from sfumato.process.interrupts import look
-from sfumato.release import Form, Release
-from sfumato.requirements import Requirement
-from sfumato.table import Table
+from sfumato.anonymizers import ANONYMIZERS
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.data.reading import Table
+from sfumato.release.release import Form, Release
+from sfumato.requirements.requirement import Requirement
+from sfumato.runtime.cancellation import look
 
 GATE = "GATE_OF_HELD_RUNS"
 HELD = """

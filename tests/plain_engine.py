@@ -19,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.engines import ColumnFacts, CountedCodes, CountedLists, DistinctValues, Tuples
 from sfumato.engines.formulas import unescaped
+from sfumato.engines.protocol import ColumnFacts, CountedCodes, CountedLists, DistinctValues, Tuples
 from sfumato.errors import BadInputError
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")

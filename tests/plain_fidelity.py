@@ -7,7 +7,8 @@ from itertools import combinations, product
 
 import numpy as np
 
-from sfumato.release import NoisyRelease, RecordRelease
+from sfumato.release.content import NoisyRelease
+from sfumato.release.records import RecordRelease
 
 
 def listed(release):

@@ -13,12 +13,14 @@ import numpy as np
 from hypothesis import strategies as st
 
 from sfumato.anonymizers import anonymizer
+from sfumato.data.assignment import Assignment
+from sfumato.data.cells import Quasi, sorted_cells
+from sfumato.data.hierarchies.categorical import tree
+from sfumato.data.hierarchies.numeric import numeric
 from sfumato.errors import InfeasibleError
-from sfumato.release import bucketization, generalization
-from sfumato.release.selections import Selections
-from sfumato.requirements import requirement
-from sfumato.table import Assignment, Quasi, numeric, tree
-from sfumato.table.cells import sorted_cells
+from sfumato.release._selections import Selections
+from sfumato.release.release import bucketization, generalization
+from sfumato.requirements.requirement import requirement
 from strategies import hierarchies
 
 UNBALANCED = tree([["a", ["aa", ["aaa", "x1", "x2"]]], ["b", "x3", ["bb", "x4", "x5"]], "x6"])

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from sfumato import Candidate, anonymizer, requirement
+from sfumato.anonymizers.items import candidate_maker
 from sfumato.report.page import page
+from sfumato.requirements import basket_requirement
 from sfumato.tradeoff.map import Map, Point
-from sfumato.transactions.anonymizers.registry import candidate_maker
-from sfumato.transactions.policy import basket_requirement
 
 
 def point_of(

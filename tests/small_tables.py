@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from sfumato.table import flat, numeric, read, tree
+from sfumato.data.hierarchies.categorical import flat, tree
+from sfumato.data.hierarchies.numeric import numeric
+from sfumato.data.reading import read
 
 
 def small_table(seed=5, records=90):

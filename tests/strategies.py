@@ -11,9 +11,9 @@ import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from sfumato.requirements import AlphaK, BetaLikeness, DeltaDisclosure, KAnonymity, LDiversity, TCloseness
-from sfumato.table import Hierarchy, Histograms, Level, Quasi, Sensitive
-from sfumato.table.cells import sorted_cells
+from sfumato.data.cells import Histograms, Quasi, Sensitive, sorted_cells
+from sfumato.data.hierarchies.hierarchy import Hierarchy, Level
+from sfumato.requirements.requirement import AlphaK, BetaLikeness, DeltaDisclosure, KAnonymity, LDiversity, TCloseness
 
 integers, lists = cache(st.integers), cache(st.lists)
 """Those of hypothesis, kept: for arguments that recur."""

@@ -13,10 +13,15 @@ from hypothesis import strategies as st
 
 import sfumato
 from points import point_of
+from sfumato.config.documents import json_text
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES
-from sfumato.plain import json_text
-from sfumato.tradeoff import Bound, Grid, Limit, Map, Question, Study, ask, read_question
+from sfumato.measures.all_measures import MEASURES
+from sfumato.tradeoff.limit import Limit
+from sfumato.tradeoff.map import Map
+from sfumato.tradeoff.question.answer import ask
+from sfumato.tradeoff.question.question import Bound, Question, read_question
+from sfumato.tradeoff.study.grids import Grid
+from sfumato.tradeoff.study.study import Study
 from strategies import tries
 
 ANY = Study(
@@ -269,7 +274,7 @@ def test_nobody_who_is_alone_is_an_answer_whoever_made_it():
 
 
 def test_exact_quasi_identifiers_come_with_their_warning_first():
-    from sfumato.words.question import answer_words
+    from sfumato.report.answer_summary import answer_words
 
     bucket = make_point("bucket", 1, 4, 0.0, 0.0, form="bucketization")
     map_ = Map(ANY, (bucket, make_point("fine", 3, 1, 0.2, 0.0)))
@@ -284,7 +289,7 @@ def test_exact_quasi_identifiers_come_with_their_warning_first():
 def test_what_a_release_shows_decides_whether_it_is_published():
     """Whatever the map says of its point: the release itself is looked at."""
     from sfumato.publish.cautions import cautions
-    from sfumato.tradeoff.choice.exposure import check_shown
+    from sfumato.tradeoff.question.recipients import check_shown
 
     rows = {"age": [20, 30, 40, 50], "ill": ["a", "b", "a", "b"]}
     one = sfumato.read(pa.table(rows), quasi=["age"], sensitive=["ill"])
@@ -367,7 +372,7 @@ def folder(tmp_path):
 
 
 def run(monkeypatch, capsys, *arguments):
-    from sfumato.cli import main
+    from sfumato.commands.app import main
 
     monkeypatch.setattr(sys, "argv", ["sfumato", *map(str, arguments)])
     with pytest.raises(SystemExit) as ended:

@@ -18,17 +18,22 @@ import plain_releases as plain
 import sfumato
 from points import point_of
 from sfumato import anonymizers
-from sfumato.anonymizers import Anonymizer, UnsafeSeededNoise
-from sfumato.configuration import parse
+from sfumato.anonymizers.anonymizer import Anonymizer
+from sfumato.anonymizers.dp.noise import UnsafeSeededNoise
+from sfumato.config.options import parse
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.measures import HALF_RANGES, MEASURES, READ_NOISY, Attack, Queries, Scales
-from sfumato.measures.attack import drawn_points, naive_bayes, spread_over_leaves
+from sfumato.measures.all_measures import MEASURES, READ_NOISY
+from sfumato.measures.attribute_attack import Attack, drawn_points, naive_bayes, spread_over_leaves
 from sfumato.measures.groups import COLUMNS
-from sfumato.release import Budget, Guarantee, Release, Spent, noisy_release
+from sfumato.measures.queries import HALF_RANGES, Queries
+from sfumato.measures.scales import Scales
+from sfumato.release.content import noisy_release
+from sfumato.release.guarantee import Budget, Guarantee, Spent
+from sfumato.release.release import Release
+from sfumato.report.meanings import meanings
 from sfumato.tradeoff.map import Map
 from sfumato.tradeoff.study.grids import Grid
 from sfumato.tradeoff.study.study import Study
-from sfumato.words.meanings import meanings
 from strategies import tries
 
 GUARANTEE = Guarantee(Budget(1.0), (Spent("counts", 0, 1.0),), "one record more or less", ())
@@ -241,9 +246,11 @@ def test_who_is_not_published_is_guessed_too():
     release = sfumato.anonymize(small(), "k-anonymity k=5", suppress=0.0)
     assignment = replace(release.assignment)
     kept = assignment.group == 1
-    part = sfumato.release.generalization(
+    part = sfumato.release.release.generalization(
         small(),
-        sfumato.table.Assignment(assignment.cell[kept], np.zeros(int(kept.sum()), np.int64), assignment.count[kept]),
+        sfumato.data.assignment.Assignment(
+            assignment.cell[kept], np.zeros(int(kept.sum()), np.int64), assignment.count[kept]
+        ),
         release.boxes.lo[1:],
         release.boxes.hi[1:],
     )

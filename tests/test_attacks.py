@@ -14,25 +14,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato
-from sfumato.anonymizers import UnsafeSeededNoise, anonymizer
-from sfumato.anonymizers.foreign.functions import BroughtFunction
+from sfumato.anonymizers import anonymizer
+from sfumato.anonymizers.dp.noise import UnsafeSeededNoise
+from sfumato.anonymizers.external.external import BroughtFunction
+from sfumato.data.dataset import RemainingTable, held_out
+from sfumato.data.hierarchies.categorical import flat
+from sfumato.data.hierarchies.numeric import numeric
+from sfumato.data.reading import read
 from sfumato.errors import BadInputError
-from sfumato.measures import ATTACK_MEASURES, MEASURES, Attacks, Scales
-from sfumato.measures.attacks import shadow
+from sfumato.measures.all_measures import ATTACK_MEASURES, MEASURES
+from sfumato.measures.attacks import membership as shadow
+from sfumato.measures.attacks._view import View
 from sfumato.measures.attacks.advantage import Advantage, Rate, worst_of
-from sfumato.measures.attacks.linkability import two_sources
-from sfumato.measures.attacks.membership import Suspects, area, best_threshold, membership, proved_bound
-from sfumato.measures.attacks.nearest import leaf_places, nearest, nearest_records, placed
-from sfumato.measures.attacks.record_linkage import record_linkage
-from sfumato.measures.attacks.shadow import ShadowAttack
-from sfumato.measures.attacks.singling_out import growth, multivariate, univariate
-from sfumato.measures.attacks.view import View
+from sfumato.measures.attacks.anonymeter import growth, multivariate, two_sources, univariate
+from sfumato.measures.attacks.attacks import Attacks
+from sfumato.measures.attacks.membership import ShadowAttack, Suspects, area, best_threshold, membership, proved_bound
+from sfumato.measures.attacks.record_linkage import leaf_places, nearest, nearest_records, placed, record_linkage
+from sfumato.measures.scales import Scales
 from sfumato.release.records import Records, cell_codes, record_release
-from sfumato.requirements import requirement
-from sfumato.table import flat, numeric, read
-from sfumato.table.held_out import RemainingTable, held_out
+from sfumato.report.meanings import meanings
+from sfumato.requirements.requirement import requirement
 from sfumato.tradeoff.study.study import Study
-from sfumato.words.meanings import meanings
 from strategies import tries
 
 NOTHING = requirement("k-anonymity k=1")

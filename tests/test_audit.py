@@ -17,10 +17,10 @@ from typer.testing import CliRunner
 
 import independent_checker as checker
 import sfumato
-from sfumato.cli import app
-from sfumato.evidence.counted import TextColumn, number_combinations
-from sfumato.evidence.coverage import match
-from sfumato.evidence.notation import Notation, ValueDomain, leaves_covered
+from sfumato.auditing.coverage import match
+from sfumato.auditing.notation import Notation, ValueDomain, leaves_covered
+from sfumato.auditing.published_file import TextColumn, number_combinations
+from sfumato.commands.app import app
 from strategies import tries
 from test_proof import (
     HIERARCHIES,
@@ -780,7 +780,7 @@ def test_the_audit_shares_no_code_with_the_makers():
     files = [file for folder in ("evidence", "publish/audit") for file in sorted((package / folder).glob("*.py"))]
     assert len(files) > 12
     makers = [file for room in ("anonymizers", "release", "measures") for file in (package / room).rglob("*.py")]
-    asking = {file.parent.name for file in makers if "from sfumato.evidence" in file.read_text()}
+    asking = {file.parent.name for file in makers if "from sfumato.auditing" in file.read_text()}
     assert asking == {"foreign"}
     for file in files:
         source = file.read_text()

@@ -7,16 +7,15 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.documents import bundled_facts
-from sfumato.evidence.counted import Counted, TextColumn
-from sfumato.publish.audit.losses import observed_hierarchy
-from sfumato.table.hierarchies.automatic import automatic, rounded_span
-from sfumato.table.hierarchies.declared import from_entry
-from sfumato.table.structures.countries import _keys, _names, _words, countries
-from sfumato.table.structures.countries import _place as country
-from sfumato.table.structures.education import _place as level
-from sfumato.table.structures.icd import _place_9, _place_10, icd, ranges
-from sfumato.table.structures.similar import similar_groups
+from sfumato.auditing._against_original import observed_hierarchy
+from sfumato.auditing.published_file import Counted, TextColumn
+from sfumato.config.documents import bundled_facts
+from sfumato.data.hierarchies.automatic import automatic, rounded_span
+from sfumato.data.hierarchies.categorical import similar_groups
+from sfumato.data.hierarchies.classifications import _education_place as level
+from sfumato.data.hierarchies.classifications import _keys, _names, _place_9, _place_10, _words, countries, icd, ranges
+from sfumato.data.hierarchies.classifications import _place as country
+from sfumato.data.hierarchies.declared import from_entry
 
 LADDERS = {
     (17, 90): [5, 10, 20],

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import sfumato
 from command_line import run
+from sfumato.data.hierarchies.numeric import dates, numeric
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.table import dates, numeric
-from sfumato.tradeoff.study.plan import SearchPlan
+from sfumato.tradeoff.study.search_plan import SearchPlan
 from strategies import tries
 
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")

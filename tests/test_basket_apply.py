@@ -11,18 +11,14 @@ import numpy as np
 import pytest
 
 from command_line import run
-from sfumato.plain import json_text
-from sfumato.publish.baskets.mapping import SCHEMA, basket_mapping
-from sfumato.publish.ledger import read_ledger
-from sfumato.transactions import (
-    BasketRelease,
-    anonymize_baskets,
-    basket_requirement,
-    baskets_of,
-    global_release,
-    set_recoding,
-)
-from sfumato.transactions.files.legend import release_names
+from sfumato.anonymizers.items import anonymize_baskets
+from sfumato.auditing.ledger import read_ledger
+from sfumato.config.documents import json_text
+from sfumato.data.items import baskets_of
+from sfumato.publish._basket_mapping import SCHEMA, basket_mapping
+from sfumato.release.items import BasketRelease, global_release, set_recoding
+from sfumato.release.legend import release_names
+from sfumato.requirements import basket_requirement
 
 HOSTILE = ["{a, b}", "a", "b", "*", "g1", '=HYPERLINK("x")', "a,b", "új", "z"]
 
@@ -64,7 +60,7 @@ def test_new_baskets_are_recoded_as_the_release_was_and_audited(mode: str) -> No
     assert (mode == "always") == bool(legend)
     group = dict(zip(baskets.items, keys.tolist(), strict=True))
     members = {key: frozenset(item for item in group if group[item] == key) for key in (0, 1, 2)}
-    from sfumato.evidence.notation import set_members
+    from sfumato.auditing.notation import set_members
 
     def behind(text: str) -> frozenset[str]:
         return frozenset(legend[text] if text in legend else [member for member, _ in set_members(text) or ()])

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 
 import plain_basket_measures as plain
 from plain_baskets import baskets_by_record
+from sfumato.data.hierarchies.categorical import tree as tree_of
+from sfumato.data.items import Baskets, baskets_of
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES
-from sfumato.measures.of_baskets import ESTIMATORS
-from sfumato.table import tree as tree_of
-from sfumato.transactions import BasketRelease, Baskets, baskets_of, global_release, set_recoding
-from sfumato.transactions.measures.attacks import Linking, rho
-from sfumato.transactions.measures.itemsets import Rows, Spread, frequent_pairs, itemset_spread, weakest
-from sfumato.transactions.measures.losses import ItemLosses, set_loss_log2
-from sfumato.transactions.measures.queries import ItemQueries, read_queries
-from sfumato.transactions.measures.reader import BasketReader, member_odds
-from sfumato.transactions.measures.scales import BasketScales, interval, measure_baskets
+from sfumato.measures.all_measures import ESTIMATORS, MEASURES
+from sfumato.measures.items.basket_scales import BasketScales, interval, measure_baskets
+from sfumato.measures.items.estimates import BasketReader, member_odds
+from sfumato.measures.items.linking import Linking, rho
+from sfumato.measures.items.losses import ItemLosses, set_loss_log2
+from sfumato.measures.items.queries import ItemQueries, read_queries
+from sfumato.release._itemsets import Rows, Spread, frequent_pairs, itemset_spread, weakest
+from sfumato.release.items import BasketRelease, global_release, set_recoding
 
 FIGURE_1 = ("abcdef", "abeg", "ae", "bfg", "ab", "cf")
 """Loukides et al. 2012, figure 1(a): Anne, Greg, Jack, Tom, Mary, Jim."""

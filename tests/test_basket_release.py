@@ -16,17 +16,19 @@ from pyarrow import parquet
 
 import plain_basket_measures as plain
 from command_line import run
-from sfumato.engines.items.files import LONG
+from sfumato.anonymizers.items._item_tree import cut_recoding, nodes_of
+from sfumato.auditing._published_items import read_published
+from sfumato.auditing.baskets import audit_baskets, stands_for
+from sfumato.data.hierarchies.categorical import tree as tree_of
+from sfumato.data.items import baskets_of
+from sfumato.engines.item_files import LONG
 from sfumato.errors import BadInputError
-from sfumato.publish.baskets.audit import audit_baskets, stands_for
-from sfumato.publish.baskets.mapping import basket_mapping
-from sfumato.publish.baskets.publication import maker_numbers
-from sfumato.publish.baskets.published import read_published
-from sfumato.table import tree as tree_of
-from sfumato.transactions import basket_requirement, baskets_of, global_release, set_recoding
-from sfumato.transactions.anonymizers.item_tree import cut_recoding, nodes_of
-from sfumato.transactions.files.writing import published_rows, write_baskets
-from sfumato.transactions.measures.scales import protected_risk
+from sfumato.measures.items.basket_scales import protected_risk
+from sfumato.publish._basket_mapping import basket_mapping
+from sfumato.publish._basket_publication import maker_numbers
+from sfumato.release.items import global_release, set_recoding
+from sfumato.release.writing_items import published_rows, write_baskets
+from sfumato.requirements import basket_requirement
 from test_basket_measures import FIGURE_1, all_as_one, as_it_is, figure_1, releases
 
 tries = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -215,7 +217,7 @@ def test_the_risk_of_the_promise_is_that_of_the_protected_sets(tmp_path: Path, m
 
 
 def test_a_mapping_says_what_stands_for_what() -> None:
-    from sfumato.transactions import KMAnonymity
+    from sfumato.requirements.items import KMAnonymity
 
     found = basket_mapping(partitioned("ab|ce|f"), KMAnonymity(2, 2))
     assert found["published"] == {"{a, b}": ["a", "b"], "{c, e}": ["c", "e"], "f": ["f"]}
@@ -240,7 +242,7 @@ def test_files_that_cannot_be_read(tmp_path: Path, name: str, content: bytes | N
 
 
 def test_long_rows_are_counted_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sfumato.publish.baskets import published as basket_reading
+    from sfumato.auditing import _published_items as basket_reading
 
     path = write_baskets(as_it_is(figure_1()), tmp_path / "r.csv")
     whole = read_published(path)

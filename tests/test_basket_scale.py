@@ -18,15 +18,16 @@ from plain_baskets import (
     published,
     records,
 )
+from sfumato.anonymizers.items import anonymize_baskets, candidate_maker
+from sfumato.anonymizers.items._item_tree import balanced_tree
+from sfumato.anonymizers.items.partition import CutPieces
+from sfumato.data.items import baskets_of
 from sfumato.errors import BadInputError
-from sfumato.transactions import anonymize_baskets, basket_requirement, baskets_of
-from sfumato.transactions.anonymizers.item_tree import balanced_tree
-from sfumato.transactions.anonymizers.partition import CutPieces
-from sfumato.transactions.anonymizers.registry import candidate_maker
-from sfumato.transactions.measures.itemsets import Rows, itemset_spread, weakest
-from sfumato.transactions.measures.queries import ItemQueries
-from sfumato.transactions.measures.scales import BasketScales, measure_baskets
-from sfumato.transactions.recoding import BasketRelease
+from sfumato.measures.items.basket_scales import BasketScales, measure_baskets
+from sfumato.measures.items.queries import ItemQueries
+from sfumato.release._itemsets import Rows, itemset_spread, weakest
+from sfumato.release.items import BasketRelease
+from sfumato.requirements import basket_requirement
 
 
 def test_too_many_subsets_are_refused_before_any_is_listed(tmp_path, monkeypatch):
@@ -35,7 +36,7 @@ def test_too_many_subsets_are_refused_before_any_is_listed(tmp_path, monkeypatch
     file = tmp_path / "known.txt"
     lines = [letters[start : start + 20] for start in range(15)] + [letters[:3]]
     file.write_text("\n".join(" ".join(line) for line in [letters[:2], *lines]) + "\n")
-    monkeypatch.setattr("sfumato.transactions.policy.requirements.subsets_of", pytest.fail)
+    monkeypatch.setattr("sfumato.requirements.items.subsets_of", pytest.fail)
     with pytest.raises(
         BadInputError, match=r"15,728,\d+ subsets .* \(line 2 has 20 items\), or say protect-subsets=no"
     ):
@@ -169,7 +170,7 @@ def test_sets_that_are_too_many_are_drawn_with_an_interval_and_the_rarest_is_exa
     baskets = baskets_of([(30 * random.random(8) ** 2).astype(int).tolist() for _ in range(3000)])
     exact = itemset_spread(Rows.of_baskets(baskets), 3)
     assert exact.intervals == {}
-    monkeypatch.setattr("sfumato.transactions.measures.itemsets.MOST_SETS", 1000)
+    monkeypatch.setattr("sfumato.release._itemsets.MOST_SETS", 1000)
     drawn = itemset_spread(Rows.of_baskets(baskets), 3)
     assert drawn.least == exact.least
     assert drawn.measures()["itemset_risk"] == exact.measures()["itemset_risk"]

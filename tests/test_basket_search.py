@@ -6,13 +6,14 @@ from dataclasses import replace
 import pytest
 
 import command_line
+from sfumato.anonymizers.items import sweep
 from sfumato.errors import BadInputError
-from sfumato.report import save_map
-from sfumato.tradeoff import explore, read_map
+from sfumato.report.folder import save_map
+from sfumato.tradeoff.exploration.explore import explore
+from sfumato.tradeoff.exploration.folder import read_map
 from sfumato.tradeoff.search.families import basket_proposals
 from sfumato.tradeoff.study.candidate import WARM
 from sfumato.tradeoff.study.study import study_from_toml
-from sfumato.transactions import sweep
 
 ROWS = ["a b s", "a c", "b c s", "a b c", "c d", "d e", "a e s", "e", "b d", "a d e", "c e", "a b d"] * 2
 

@@ -18,25 +18,28 @@ from typer.testing import CliRunner
 
 import command_line
 import plain_basket_measures as plain
-from sfumato import cli
+from sfumato.anonymizers.items import candidate_maker
+from sfumato.auditing._published_items import read_published
+from sfumato.commands import app as cli
+from sfumato.data.basket_declaration import BasketsDeclaration
+from sfumato.data.items import baskets_of
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.publish import publish_point
-from sfumato.publish.baskets.published import read_published
-from sfumato.report import save_map
-from sfumato.tradeoff import Bound, explore, read_map, read_study, tune
-from sfumato.tradeoff.exploration.folder import point_values
+from sfumato.measures.items.basket_scales import BasketScales
+from sfumato.measures.items.linking import Linking
+from sfumato.measures.items.losses import ItemLosses
+from sfumato.measures.items.queries import ItemQueries
+from sfumato.publish.pipeline import publish_point
+from sfumato.report.folder import save_map
+from sfumato.requirements import basket_requirement
+from sfumato.requirements.item_policy import SuppressionLimit, UtilityConstraints
+from sfumato.tradeoff.exploration.explore import explore
+from sfumato.tradeoff.exploration.folder import point_values, read_map
+from sfumato.tradeoff.question.question import Bound
+from sfumato.tradeoff.search.tuner import tune
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.grids import Grid
 from sfumato.tradeoff.study.presets import usual_baskets
-from sfumato.tradeoff.study.study import Study, study_from_toml
-from sfumato.transactions import baskets_of
-from sfumato.transactions.anonymizers.registry import candidate_maker
-from sfumato.transactions.files.declaration import BasketsDeclaration
-from sfumato.transactions.measures.attacks import Linking
-from sfumato.transactions.measures.losses import ItemLosses
-from sfumato.transactions.measures.queries import ItemQueries
-from sfumato.transactions.measures.scales import BasketScales
-from sfumato.transactions.policy import SuppressionLimit, UtilityConstraints, basket_requirement
+from sfumato.tradeoff.study.study import Study, read_study, study_from_toml
 
 ITEMS = ["bread", "milk", "eggs", "tea", "coffee", "beer", "wine", "soap", "rice", "salt", "plums", "leeks"]
 CALM = ItemQueries(number=60, workloads=2)
@@ -472,7 +475,7 @@ def test_the_draft_has_the_default_anonymizer_a_limit_and_the_tree(tmp_path: Pat
 
 
 def test_explore_reports_its_progress_where_stderr_is_no_terminal(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("sfumato.commands.common.SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr("sfumato.commands._output.SECONDS_BETWEEN_LINES", 0.0)
     (tmp_path / "few.txt").write_text("\n".join(" ".join(own) for own in records(30)) + "\n")
     content = '[baskets]\nsource = "few.txt"\n[[candidates]]\nanonymizers = ["aa", "coat"]\n'
     (tmp_path / "s.toml").write_text(f'name = "s"\n{content}requirements = ["km-anonymity k=2 m=1"]\n')
@@ -497,7 +500,7 @@ def test_a_certificate_speaks_of_as_many_known_items_as_its_promise(shop: Path, 
 
 
 def test_bundled_baskets_with_a_tree_of_ones_own(tmp_path: Path) -> None:
-    from sfumato.transactions import load_baskets
+    from sfumato.data.bundled import load_baskets
 
     items = load_baskets("online-retail").items
     path = tmp_path / "tree.csv"

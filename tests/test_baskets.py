@@ -29,32 +29,21 @@ from plain_baskets import (
     supports,
     utility_loss,
 )
+from sfumato.anonymizers.items import BASKET_ANONYMIZERS, DEFAULT_MAKER, anonymize_baskets, basket_anonymizer, sweep
+from sfumato.anonymizers.items._item_tree import balanced_tree
+from sfumato.anonymizers.items.coat_pcta import UPCTA
+from sfumato.data.bundled import load_baskets
+from sfumato.data.hierarchies.categorical import tree
+from sfumato.data.hierarchies.hierarchy import Hierarchy, Level
+from sfumato.data.item_reading import read_baskets
+from sfumato.data.items import baskets_of, rows_once
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.table import Hierarchy, Level, tree
-from sfumato.transactions import (
-    BASKET_ANONYMIZERS,
-    DEFAULT_MAKER,
-    UPCTA,
-    BasketRelease,
-    KMAnonymity,
-    SuppressionLimit,
-    UtilityConstraints,
-    anonymize_baskets,
-    basket_anonymizer,
-    basket_requirement,
-    baskets_of,
-    global_release,
-    least_support,
-    load_baskets,
-    read_baskets,
-    set_recoding,
-    sweep,
-    verify,
-    violations,
-)
-from sfumato.transactions.anonymizers.item_tree import balanced_tree
-from sfumato.transactions.baskets import rows_once
-from sfumato.transactions.measures.itemset_counts import rare_itemsets
+from sfumato.release._itemsets import rare_itemsets
+from sfumato.release.items import BasketRelease, global_release, set_recoding
+from sfumato.release.verification import least_support, verify, violations
+from sfumato.requirements import basket_requirement
+from sfumato.requirements.item_policy import SuppressionLimit, UtilityConstraints
+from sfumato.requirements.items import KMAnonymity
 from strategies import tries
 
 FIGURE_1 = [set("abcdef"), set("abeg"), set("ae"), set("bfg"), set("ab"), set("cf")]

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.measures.box_tree import FEW_FOUND, BoxTree, covering
+from sfumato.data.hierarchies.numeric import numeric
+from sfumato.measures._box_tree import FEW_FOUND, BoxTree, covering
 from sfumato.measures.divergence import densities_at
-from sfumato.table import numeric
 from strategies import tries
 
 SIZES = np.array([30, 4, 1])

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from sfumato.measures import Classification, Learned
-from sfumato.papers.brickell_shmatikov_2008 import reproduction as paper
+from sfumato.measures.classification.classification import Classification, Learned
+from sfumato.papers.brickell_shmatikov_2008 import claims as paper
 
 REQUIRED = {
     "adversary-baselines",

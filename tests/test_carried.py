@@ -19,7 +19,7 @@ PEOPLE = {
 @pytest.fixture
 def audited(tmp_path, monkeypatch):
     """Publish people, do something to the rows, and audit them against the original as if there were very many."""
-    monkeypatch.setattr(import_module("sfumato.publish.audit.audit"), "MOST_MATCHED", 10)
+    monkeypatch.setattr(import_module("sfumato.auditing.audit"), "MOST_MATCHED", 10)
     pq.write_table(pa.table(PEOPLE), tmp_path / "people.parquet")
     table = sfumato.read(tmp_path / "people.parquet", quasi=["age"], sensitive=["ill"], neutral=["paid", "note"])
     published = sfumato.anonymize(table, "k-anonymity k=12").to_arrow()

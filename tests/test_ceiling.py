@@ -9,9 +9,12 @@ from hypothesis import strategies as st
 
 import sfumato
 from points import point_of
-from sfumato.tradeoff import Grid, Map, NothingFitsError, Study
-from sfumato.tradeoff.choice.bounds import Bound
-from sfumato.tradeoff.choice.ceiling import impossible
+from sfumato.tradeoff.map import Map
+from sfumato.tradeoff.question.answer import NothingFitsError
+from sfumato.tradeoff.question.best_possible import impossible
+from sfumato.tradeoff.question.question import Bound
+from sfumato.tradeoff.study.grids import Grid
+from sfumato.tradeoff.study.study import Study
 from strategies import tries
 
 ANY = Study(

@@ -15,16 +15,18 @@ from hypothesis import strategies as st
 import sfumato
 from plain_engine import PlainEngine
 from sfumato.anonymizers.anonymizer import loss_of
-from sfumato.engines import Coding, Reading, Rule
-from sfumato.engines.duckdb import DuckDBEngine
+from sfumato.auditing.notation import Notation, leaves_covered
+from sfumato.data.coarsening import usual_most_cells
+from sfumato.data.hierarchies.categorical import prefixes, tree
+from sfumato.data.hierarchies.numeric import numeric
+from sfumato.data.reading import Roles, with_roles
+from sfumato.engines.duckdb.engine import DuckDBEngine
+from sfumato.engines.protocol import Coding, Reading, Rule
 from sfumato.errors import BadInputError
-from sfumato.evidence.notation import Notation, leaves_covered
-from sfumato.publish import apply, publish_point, read_mapping
-from sfumato.publish.mapping import mapping_of
+from sfumato.publish.apply import apply
+from sfumato.publish.mapping import mapping_of, read_mapping
+from sfumato.publish.pipeline import publish_point
 from sfumato.report.folder import save_map
-from sfumato.table import numeric, prefixes, tree
-from sfumato.table.budget import usual_most_cells
-from sfumato.table.table import Roles, with_roles
 
 DRAWN = random.Random(5)
 STATUS = tree([["Married", "civil", "army"], ["Alone", "never", "divorced", "widowed"], "other"])
@@ -191,8 +193,8 @@ def test_rules_make_of_texts_what_they_say(rule):
 
 
 def large(monkeypatch, listed=50):
-    monkeypatch.setattr("sfumato.table.coarse_reading.MANY_RECORDS", 100)
-    monkeypatch.setattr("sfumato.table.coarse_reading.MOST_LISTED", listed)
+    monkeypatch.setattr("sfumato.data.coarsening.MANY_RECORDS", 100)
+    monkeypatch.setattr("sfumato.data.coarsening.MOST_LISTED", listed)
 
 
 def test_days_and_stretches_are_the_same_by_a_rule(monkeypatch):
@@ -265,7 +267,7 @@ def test_a_map_says_by_which_budget_it_was_made_and_is_released_so_on_a_larger_m
     (tmp_path / "study.toml").write_text(STUDY)
     points, rows = {}, {}
     for folder, most in (("small", 600), ("large", 1 << 40)):
-        monkeypatch.setattr("sfumato.table.declaration.usual_most_cells", lambda memory, most=most: most)
+        monkeypatch.setattr("sfumato.data.coarsening.usual_most_cells", lambda memory, most=most: most)
         map_ = sfumato.explore(tmp_path / "study.toml")
         (tmp_path / folder).mkdir()
         save_map(map_, tmp_path / folder)

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plain_twins as twins
-from sfumato.kernel_helpers import (
+from sfumato.data.assignment import Assignment, Points, laid_out, ranges, weighted_counts
+from sfumato.runtime._kernel_helpers import (
     drawing_state,
     falling,
     first_from,
@@ -21,7 +22,6 @@ from sfumato.kernel_helpers import (
     sorted_together,
     uniform,
 )
-from sfumato.table import Assignment, Points, laid_out, ranges, weighted_counts
 from strategies import cells_of_tables, tries
 
 pytestmark = pytest.mark.quick

@@ -11,13 +11,15 @@ import pyarrow as pa
 import pytest
 
 from sfumato import anonymizer, requirement
-from sfumato.release import generalization
+from sfumato.data.hierarchies.categorical import flat, prefixes, tree
+from sfumato.data.hierarchies.numeric import dates, numeric
+from sfumato.data.items import baskets_of
+from sfumato.data.reading import read
 from sfumato.release.changes import column_changes, shown_in_file
-from sfumato.table import dates, flat, numeric, prefixes, read, tree
+from sfumato.release.items import BasketRelease, global_release, set_recoding
+from sfumato.release.release import generalization
+from sfumato.report.point_summary import changes_sentence
 from sfumato.tradeoff.exploration._item_details import item_changes
-from sfumato.transactions import baskets_of
-from sfumato.transactions.recoding import BasketRelease, global_release, set_recoding
-from sfumato.words.columns import changes_sentence
 from small_tables import small_table
 
 

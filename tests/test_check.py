@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import sfumato
-from sfumato import BadInputError, cli
-from sfumato.measures.disclosure.group_risk import THRESHOLDS, agreeing
-from sfumato.measures.disclosure.households import Memberships, household_risks
-from sfumato.measures.disclosure.subsets import NEVER, Combinations, all_subsets, members_of
-from sfumato.measures.disclosure.superpopulation import (
+from sfumato import BadInputError
+from sfumato.commands import app as cli
+from sfumato.data.households import Memberships
+from sfumato.measures.group_risk import THRESHOLDS, agreeing
+from sfumato.measures.subsets import NEVER, Combinations, all_subsets, household_risks, members_of
+from sfumato.measures.superpopulation import (
     digamma,
     expected_uniques,
     fit_pitman,

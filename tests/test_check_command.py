@@ -18,10 +18,10 @@ from pyarrow import parquet
 from typer.testing import CliRunner
 
 import sfumato
-from sfumato.cli import app
-from sfumato.publish import certificate_files, publish_point
-from sfumato.tradeoff import read_study
-from sfumato.tradeoff.study.study import Study
+from sfumato.commands.app import app
+from sfumato.publish.certificate import certificate_files
+from sfumato.publish.pipeline import publish_point
+from sfumato.tradeoff.study.study import Study, read_study
 
 PRINTED = re.compile("<pre>(.*?)</pre>", re.DOTALL)
 

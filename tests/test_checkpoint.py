@@ -10,11 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.anonymizers import CutVector, cut_space
-from sfumato.requirements import requirement
-from sfumato.table import read
-from sfumato.tradeoff import NSGA2, Problem1, Problem2, Problem4, Search
+from sfumato.anonymizers.cut_vector.cut_vector import CutVector, cut_space
+from sfumato.data.reading import read
+from sfumato.requirements.requirement import requirement
 from sfumato.tradeoff.search import checkpoint as checkpoints
+from sfumato.tradeoff.search.pareto import NSGA2, Search
+from sfumato.tradeoff.search.problems import Problem1, Problem2, Problem4
 from small_tables import small_table
 
 SOLVER = NSGA2(population=24, generations=10, seed=3)
@@ -153,7 +154,7 @@ def test_a_crash_while_writing_leaves_the_file_of_before(small, tmp_path, monkey
 
 
 def test_the_command_goes_on_where_it_was_stopped(small, tmp_path, monkeypatch, capsys):
-    from sfumato.cli import main
+    from sfumato.commands.app import main
 
     CutVector("age=@0, sex=@0, town=@0").anonymize(small, requirement("k-anonymity k=1")).to_csv(tmp_path / "rows.csv")
     (tmp_path / "study.toml").write_text(
@@ -162,7 +163,7 @@ def test_the_command_goes_on_where_it_was_stopped(small, tmp_path, monkeypatch, 
         '[search]\npoints = 3\nsolver = "nsga2 population=24 generations=8"\n'
     )
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sfumato.report.save_map", lambda shown, folder: [])
+    monkeypatch.setattr("sfumato.report.folder.save_map", lambda shown, folder: [])
 
     def run(*more):
         words = ("explore", "study.toml", "--preset", "dewri", "--json", *more)

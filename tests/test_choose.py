@@ -12,15 +12,19 @@ from hypothesis import strategies as st
 
 import sfumato
 from points import point_of
-from sfumato import cli
+from sfumato.anonymizers.items import candidate_maker
+from sfumato.commands import app as cli
+from sfumato.config.documents import json_text
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.measures import MEASURES
-from sfumato.plain import json_text
-from sfumato.tradeoff import RECIPIENTS, Grid, Map, NothingFitsError, Point, Study
-from sfumato.tradeoff.choice.bounds import Bound, read_bounds
+from sfumato.measures.all_measures import MEASURES
+from sfumato.requirements import basket_requirement
+from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.question.answer import NothingFitsError
+from sfumato.tradeoff.question.question import Bound, read_bounds
+from sfumato.tradeoff.question.recipients import RECIPIENTS
 from sfumato.tradeoff.study.candidate import Candidate
-from sfumato.transactions.anonymizers.registry import candidate_maker
-from sfumato.transactions.policy import basket_requirement
+from sfumato.tradeoff.study.grids import Grid
+from sfumato.tradeoff.study.study import Study
 from strategies import tries
 
 ANY = Study(
@@ -718,7 +722,7 @@ def test_bounds_are_read_with_blanks_and_infinities():
 
 
 def test_the_best_is_the_highest_or_the_lowest():
-    from sfumato.tradeoff.choice.reasons import best
+    from sfumato.tradeoff.question.reasons import best
 
     points = [
         point_of(str(k), "mondrian", "generalization", "k-anonymity k=2", {}, "measured", measures={"k": k})

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from sfumato import papers
-from sfumato.cli import main
-from sfumato.papers.results import Claim, Results, all_of
+from sfumato.commands.app import main
+from sfumato.papers.claims import Claim, Results, all_of
 
 pytestmark = pytest.mark.quick
 

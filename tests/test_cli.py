@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from independent_checker import anatomy_violations, measures, read_rows, uncovered, violations
-from sfumato import cli
+from sfumato.commands import app as cli
 
 RECORDS = [
     # age, zip, disease, name, the column "a,b"
@@ -57,7 +57,7 @@ def sfumato(*words):
 
 
 class _Main:
-    """What CliRunner wants of a command, around `sfumato.cli.main`."""
+    """What CliRunner wants of a command, around `sfumato.commands.app.main`."""
 
     name = "sfumato"
 
@@ -233,7 +233,7 @@ def test_hierarchies_that_are_no_tables_are_bad_input(here):
 
 def test_the_installed_script_ends_the_same_way(here):
     def run(*words):
-        command = [sys.executable, "-m", "sfumato.cli", *words]
+        command = [sys.executable, "-m", "sfumato.commands.app", *words]
         return subprocess.run(command, capture_output=True, text=True, env=os.environ | {"COLUMNS": "200"})
 
     done = run("anonymize", "t.csv", *USUAL, "--to", "o.csv", "--json")

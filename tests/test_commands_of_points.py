@@ -12,13 +12,13 @@ import openpyxl
 import pytest
 import tomlkit
 
-from sfumato import cli
-from sfumato.mixed.declaration import ATTRIBUTES, ITEMS
-from sfumato.table import TableDeclaration
-from sfumato.tradeoff import read_map
+from sfumato.commands import app as cli
+from sfumato.data.basket_declaration import BasketsDeclaration
+from sfumato.data.declaration import TableDeclaration
+from sfumato.data.mixed_declaration import ATTRIBUTES, ITEMS
+from sfumato.report.point_summary import anonymize_command
+from sfumato.tradeoff.exploration.folder import read_map
 from sfumato.tradeoff.study.grids import lists_of
-from sfumato.transactions.files.declaration import BasketsDeclaration
-from sfumato.words.command import anonymize_command
 
 ROWS = [
     (20 + i % 6, ("n.a.", "8100", "8101", "")[i % 4], ("flü", "cold", "?")[i * 7 % 3], "ab"[i % 2], i, i // 2, "x;y")
@@ -235,7 +235,7 @@ def test_the_installed_script_runs_the_command_as_it_stands(here, monkeypatch):
     shown = read_map("map")
     point = shown.points[0]
     run(monkeypatch, "release", "map", "--point", point.id, "--to", "published.csv")
-    Path("sfumato").write_text(f'#!/bin/sh\nexec {sys.executable} -m sfumato.cli "$@"\n')
+    Path("sfumato").write_text(f'#!/bin/sh\nexec {sys.executable} -m sfumato.commands.app "$@"\n')
     Path("sfumato").chmod(0o755)
     environment = {**os.environ, "PATH": f"{here}:{os.environ['PATH']}"}
     subprocess.run(["sh", "-c", anonymize_command(shown.study, point)], env=environment, check=True)

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from sfumato.papers.cormode_2013 import claims as cormode_claims
+from sfumato.papers.cormode_2013 import claims as cormode_map_claims
 from sfumato.papers.cormode_2013 import figures as cormode_figures
-from sfumato.papers.cormode_2013 import map_claims as cormode_map_claims
-from sfumato.papers.cormode_2013 import outcomes as cormode_outcomes
 from sfumato.papers.cormode_2013 import reproduction as cormode_2013
+from sfumato.papers.cormode_2013 import study as cormode_outcomes
 from sfumato.papers.cormode_2013 import study as paper
-from sfumato.papers.cormode_2013.outcomes import Outcome
+from sfumato.papers.cormode_2013.study import Outcome
 
 REQUIRED = {
     "root-accuracy",

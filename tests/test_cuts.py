@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 import plain_cuts as plain
 import plain_twins as twins
 import sfumato
-from sfumato.anonymizers.mondrian.cut_kernels import problem_of
+from sfumato.anonymizers.mondrian._cuts import problem_of
+from sfumato.anonymizers.mondrian._scores import scoring_of
 from sfumato.anonymizers.mondrian.mondrian import partition
-from sfumato.anonymizers.mondrian.score_data import scoring_of
+from sfumato.data.cells import CountedValues, Quasi, sorted_cells
+from sfumato.data.hierarchies.hierarchy import Hierarchy, Level
+from sfumato.data.hierarchies.numeric import numeric
 from sfumato.publish.cautions import cautions
-from sfumato.requirements import KAnonymity, LDiversity
-from sfumato.table import CountedValues, Hierarchy, Level, Quasi, numeric
-from sfumato.table.cells import sorted_cells
-from sfumato.tradeoff.study.validation import problems
+from sfumato.requirements.requirement import KAnonymity, LDiversity
+from sfumato.tradeoff.check import problems
 from strategies import cells_of_tables, integers, lists, requirements_for, tries
 
 LABELS = ("3", "0.5", None, "-20", "100000")

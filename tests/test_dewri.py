@@ -9,18 +9,21 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.anonymizers import CutVector, cut_space
+from sfumato.anonymizers.cut_vector.cut_vector import CutVector, cut_space
 from sfumato.papers.charts import draw
-from sfumato.papers.dewri_2011 import front_claims, safe_claims, shape_claims, solver_claims
-from sfumato.papers.dewri_2011.convergence import SearchRun, converge, hypervolume, mended
-from sfumato.papers.dewri_2011.example import example_claims
+from sfumato.papers.claims import Claim, Figure, FigureLine, Inset
+from sfumato.papers.dewri_2011 import claims as front_claims
+from sfumato.papers.dewri_2011 import claims as safe_claims
+from sfumato.papers.dewri_2011 import claims as shape_claims
+from sfumato.papers.dewri_2011 import claims as solver_claims
 from sfumato.papers.dewri_2011.figures import fitted_curve
 from sfumato.papers.dewri_2011.reproduction import _reaches, reproduce
-from sfumato.papers.dewri_2011.study import FREQUENCY
-from sfumato.papers.results import Claim, Figure, FigureLine, Inset
-from sfumato.requirements import KAnonymity
-from sfumato.tradeoff import NSGA2, Frontier, FrontierPoint, Problem2, Search
-from sfumato.tradeoff.search.variation import tree_of
+from sfumato.papers.dewri_2011.study import FREQUENCY, SearchRun, converge, example_claims, hypervolume, mended
+from sfumato.requirements.requirement import KAnonymity
+from sfumato.tradeoff.search._enumeration import Frontier, FrontierPoint
+from sfumato.tradeoff.search._variation import tree_of
+from sfumato.tradeoff.search.pareto import NSGA2, Search
+from sfumato.tradeoff.search.problems import Problem2
 
 TOWNS = [["north", "a", "b", ["coast", "c", "d"]], ["south", "e", "f"]]
 

@@ -10,23 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import command_line
-from sfumato.configuration import parse
+from sfumato.anonymizers.items import anonymize_baskets
+from sfumato.config.options import parse
+from sfumato.data.basket_declaration import BasketsDeclaration
+from sfumato.data.hierarchies.categorical import tree
+from sfumato.data.hierarchies.classifications import CLASSIFICATIONS
+from sfumato.data.item_reading import read_baskets
+from sfumato.data.items import baskets_of
 from sfumato.errors import BadInputError
-from sfumato.table import tree
-from sfumato.transactions import (
-    anonymize_baskets,
-    baskets_of,
-    global_release,
-    read_baskets,
-    set_recoding,
-)
-from sfumato.transactions.files.classifications import CLASSIFICATIONS
-from sfumato.transactions.files.declaration import BasketsDeclaration
-from sfumato.transactions.measures.losses import ItemLosses
-from sfumato.transactions.measures.scales import BasketScales, measure_baskets
-from sfumato.transactions.policy import itemsets_of, utility_constraints
-from sfumato.transactions.policy.generator import Policy
-from sfumato.transactions.policy.weights import read_weights
+from sfumato.measures.items.basket_scales import BasketScales, measure_baskets
+from sfumato.measures.items.losses import ItemLosses
+from sfumato.release.items import global_release, set_recoding
+from sfumato.requirements.item_lists import itemsets_of
+from sfumato.requirements.item_policy import read_weights, utility_constraints
+from sfumato.requirements.policy_files import Policy
 from strategies import tries
 
 ICD_9, ICD_10 = CLASSIFICATIONS["icd-9-cm"], CLASSIFICATIONS["icd-10"]

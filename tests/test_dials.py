@@ -8,11 +8,15 @@ from typing import Any
 import pytest
 
 from sfumato.anonymizers import RECORD_MAKERS, anonymizer
-from sfumato.measures import Queries, Scales
-from sfumato.requirements import KAnonymity
-from sfumato.tradeoff import Candidate, Grid, Study, read_study, tune
+from sfumato.measures.queries import Queries
+from sfumato.measures.scales import Scales
+from sfumato.requirements.requirement import KAnonymity
 from sfumato.tradeoff.search.families import families_of
-from sfumato.tradeoff.study.plan import SearchPlan
+from sfumato.tradeoff.search.tuner import tune
+from sfumato.tradeoff.study.candidate import Candidate
+from sfumato.tradeoff.study.grids import Grid
+from sfumato.tradeoff.study.search_plan import SearchPlan
+from sfumato.tradeoff.study.study import Study, read_study
 from small_tables import small_table
 
 SCALES = Scales(min_support=0.2, queries=Queries(number=10))

@@ -10,17 +10,19 @@ from typer.testing import CliRunner
 
 from points import point_of
 from sfumato.anonymizers import anonymizer
-from sfumato.cli import app
+from sfumato.commands.app import app
+from sfumato.data.declaration import TableDeclaration
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES
+from sfumato.measures.all_measures import MEASURES
+from sfumato.report import disagreements as words
+from sfumato.report.answer_summary import choice_values
+from sfumato.report.meanings import meanings
 from sfumato.report.page import content, page
-from sfumato.requirements import requirement
-from sfumato.table import TableDeclaration
-from sfumato.tradeoff import Grid, Map, Study
+from sfumato.requirements.requirement import requirement
 from sfumato.tradeoff.disagreements import COMPARED, FEWEST
-from sfumato.words import disagreements as words
-from sfumato.words.choice import choice_values
-from sfumato.words.meanings import meanings
+from sfumato.tradeoff.map import Map
+from sfumato.tradeoff.study.grids import Grid
+from sfumato.tradeoff.study.study import Study
 from strategies import tries
 
 
@@ -191,7 +193,7 @@ def test_explore_and_choose_say_it(explored):
         CliRunner().invoke(app, ["explore", str(folder / "study.toml"), "--out", str(folder / "map"), "--json"]).stdout
     )
     assert all({"point", "axis", "looks", "others", "said"} == set(own) for own in said["disagreements"])
-    from sfumato.tradeoff import read_map
+    from sfumato.tradeoff.exploration.folder import read_map
 
     shown = read_map(folder / "map")
     found = shown.disagreements

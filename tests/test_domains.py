@@ -15,15 +15,17 @@ from hypothesis import strategies as st
 import plain_releases as plain
 import sfumato
 from plain_reader import box_weights
-from sfumato.measures import EmReader, Queries
-from sfumato.measures.attack import naive_bayes
+from sfumato.data.assignment import Points
+from sfumato.data.hierarchies.categorical import from_level_table
+from sfumato.data.hierarchies.numeric import dates, numeric
+from sfumato.measures.attribute_attack import naive_bayes
 from sfumato.measures.divergence import box_densities
-from sfumato.measures.reconstruction import Entries, weighted_estimates
-from sfumato.release import stretches
+from sfumato.measures.queries import Queries
+from sfumato.measures.reconstruction import EmReader, Entries, weighted_estimates
+from sfumato.release import regions as stretches
+from sfumato.release._selections import Selections, choose_smallest, unpacked, words_for
 from sfumato.release.populations import large_populations
-from sfumato.release.regions import Members, Points, Regions, overlap_estimates
-from sfumato.release.selections import Selections, choose_smallest, unpacked, words_for
-from sfumato.table import dates, from_level_table, numeric
+from sfumato.release.regions import Members, Regions, overlap_estimates
 from strategies import tries
 
 MANY = 6_000
@@ -222,7 +224,7 @@ def test_three_hundred_records_with_five_digits_are_explored_in_little_memory(tm
     rows = [f"{rng.integers(0, 100_000)},{rng.choice(['m', 'f'])},{rng.choice(['x', 'y', 'z'])}" for _ in range(301)]
     (tmp_path / "wide.csv").write_text("\n".join(["code,sex,s", *rows]) + "\n")
     (tmp_path / "study.toml").write_text(SMALL_STUDY)
-    command = [sys.executable, "-m", "sfumato.cli", "explore", "study.toml", "--out", "map", "--workers", "2"]
+    command = [sys.executable, "-m", "sfumato.commands.app", "explore", "study.toml", "--out", "map", "--workers", "2"]
     limit = GIBIBYTES * 2**30
 
     def limited() -> None:

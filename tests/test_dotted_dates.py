@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import sfumato
-from sfumato.cli import app
+from sfumato.commands.app import app
 
 pytestmark = pytest.mark.quick
 

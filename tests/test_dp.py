@@ -17,17 +17,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato
-from sfumato.anonymizers import MECHANISMS, DPKdTree, DPPrivTree, DPQuadtree, UnsafeSeededNoise, anonymizer, draw
-from sfumato.anonymizers.dp.decomposition import BoxLevel, consistent, shares, split
+from sfumato.anonymizers import MECHANISMS, anonymizer, draw
+from sfumato.anonymizers.dp._private_cells import (
+    BoxLevel,
+    Domain,
+    PrivateCells,
+    consistent,
+    score_cuts,
+    send,
+    shares,
+    split,
+    tally,
+    tally_along,
+)
 from sfumato.anonymizers.dp.mechanism import BoxMechanism
-from sfumato.anonymizers.dp.noise import Noise, OpenDPNoise, _opendp, variance
-from sfumato.anonymizers.dp.private_cells import Domain, PrivateCells, score_cuts, send, tally, tally_along
+from sfumato.anonymizers.dp.noise import Noise, OpenDPNoise, UnsafeSeededNoise, _opendp, variance
+from sfumato.anonymizers.dp.trees import DPKdTree, DPPrivTree, DPQuadtree
+from sfumato.data.cells import Cells, Quasi, Sensitive
+from sfumato.data.hierarchies.categorical import flat
+from sfumato.data.hierarchies.numeric import numeric
 from sfumato.errors import BadInputError
-from sfumato.release.noisy import rounded
-from sfumato.release.stretches import uniform_leaves
-from sfumato.requirements import requirement
-from sfumato.table import Cells, Quasi, flat, numeric
-from sfumato.table.cells import Sensitive
+from sfumato.release.content import rounded
+from sfumato.release.regions import uniform_leaves
+from sfumato.requirements.requirement import requirement
 
 SIZES = (4, 3)
 VALUES = 3

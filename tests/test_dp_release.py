@@ -21,22 +21,24 @@ from pyarrow import parquet
 
 import sfumato
 from renames import watched_renames
-from sfumato.anonymizers import MECHANISMS, DPKdTree, DPQuadtree, UnsafeSeededNoise
-from sfumato.anonymizers.dp.noise import Noise, _laplace, _noisy_max, _opendp
-from sfumato.cli import main
+from sfumato.anonymizers import MECHANISMS
+from sfumato.anonymizers.dp.noise import Noise, UnsafeSeededNoise, _laplace, _noisy_max, _opendp
+from sfumato.anonymizers.dp.trees import DPKdTree, DPQuadtree
+from sfumato.commands.app import main
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES
-from sfumato.publish import certificate_files, mapping_of, publish_point, read_certificate
+from sfumato.measures.all_measures import MEASURES
+from sfumato.publish._noisy_cautions import alarms, belief, epsilon_in_words, noisy_cautions, noisy_notices
+from sfumato.publish._noisy_certificate import guarantee_values, public_noisy_certificate
+from sfumato.publish._noisy_publication import check_draft
 from sfumato.publish.board import board_file
-from sfumato.publish.certificate import check_certificate
-from sfumato.publish.leaving import certificate_page
-from sfumato.publish.noisy.cautions import alarms, belief, epsilon_in_words, noisy_cautions, noisy_notices
-from sfumato.publish.noisy.certificate import guarantee_values, public_noisy_certificate
-from sfumato.publish.noisy.publication import check_draft
-from sfumato.release import Budget
-from sfumato.report import save_map
-from sfumato.requirements import KAnonymity
-from sfumato.tradeoff.choice.question import read_question
+from sfumato.publish.certificate import certificate_files, check_certificate, read_certificate
+from sfumato.publish.mapping import mapping_of
+from sfumato.publish.pipeline import publish_point
+from sfumato.publish.publishable import certificate_page
+from sfumato.release.guarantee import Budget
+from sfumato.report.folder import save_map
+from sfumato.requirements.requirement import KAnonymity
+from sfumato.tradeoff.question.question import read_question
 from sfumato.tradeoff.search.families import families_of
 from sfumato.tradeoff.search.tuner import tune
 
@@ -371,7 +373,7 @@ def test_killed_between_certificates_and_data_there_is_no_data(explored, tmp_pat
     point = noisy_points(explored)[0]
     publish_point(explored / "map", point.id, tmp_path / "out.csv")
     script = (
-        "import os, sys; from pathlib import Path; from sfumato.publish import publish_point\n"
+        "import os, sys; from pathlib import Path; from sfumato.publish.pipeline import publish_point\n"
         "rename, done = Path.replace, []\n"
         "def counting(draft, target):\n"
         "    done.append(rename(draft, target))\n"
@@ -391,7 +393,7 @@ def test_a_full_disk_leaves_nothing_behind(explored, tmp_path, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sfumato.publish.leaving.certificate_page", full)
+    monkeypatch.setattr("sfumato.publish.publishable.certificate_page", full)
     with pytest.raises(BadInputError, match="No space left on device"):
         publish_point(explored / "map", noisy_points(explored)[0].id, tmp_path / "out.csv")
     assert list(tmp_path.iterdir()) == []

@@ -18,11 +18,12 @@ import pytest
 
 import sfumato
 from plain_engine import PlainEngine
-from sfumato.engines import ENGINES, Coding, Layout, Placement, Reading, Texts, column_pairs, open_rows
-from sfumato.engines.duckdb import DuckDBEngine
+from sfumato.engines import ENGINES, open_rows
+from sfumato.engines.duckdb.engine import DuckDBEngine
+from sfumato.engines.protocol import Coding, Layout, Placement, Reading, Texts, column_pairs
 from sfumato.errors import BadInputError
-from sfumato.tradeoff import Study
-from sfumato.transactions.files.writing import write_baskets
+from sfumato.release.writing_items import write_baskets
+from sfumato.tradeoff.study.study import Study
 
 ALL = (DuckDBEngine, PlainEngine)
 PEOPLE = {
@@ -35,7 +36,7 @@ PEOPLE = {
 @pytest.fixture(params=ALL, ids=lambda engine: engine.__name__)
 def engine(request, monkeypatch):
     """Let every source be opened by one engine."""
-    monkeypatch.setattr("sfumato.engines.factory.ENGINES", [request.param])
+    monkeypatch.setattr("sfumato.engines.ENGINES", [request.param])
     return request.param
 
 
@@ -365,7 +366,7 @@ def test_a_whole_walk_on_another_engine_comes_out_the_same(tmp_path, monkeypatch
         ]
         csv.writer(stream).writerows([("age", "home town", "ill", "note"), *rows])
     expected = walk(tmp_path)
-    monkeypatch.setattr("sfumato.engines.factory.ENGINES", [*ENGINES, PlainEngine])
+    monkeypatch.setattr("sfumato.engines.ENGINES", [*ENGINES, PlainEngine])
     for verb in ("open", "write", "count_cells", "count_texts"):
         monkeypatch.setattr(DuckDBEngine, verb, None)  # nobody goes around the factory
     assert walk(tmp_path) == expected

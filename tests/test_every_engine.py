@@ -28,17 +28,19 @@ import pytest
 import sfumato
 from command_line import run
 from plain_engine import PlainEngine
-from sfumato.engines import Coding, Layout, Placement, Reading, Rule, Texts, open_rows
-from sfumato.engines.duckdb import DuckDBEngine
-from sfumato.engines.postgresql import PostgreSQLEngine
-from sfumato.engines.spark import SparkEngine, sources
+from sfumato.anonymizers.items.items_of_groups import anonymize_mixed
+from sfumato.data.declaration import TableDeclaration
+from sfumato.data.mixed_declaration import DataDeclaration, ItemsDeclaration
+from sfumato.engines import open_rows
+from sfumato.engines.duckdb.engine import DuckDBEngine
+from sfumato.engines.postgresql.engine import PostgreSQLEngine
+from sfumato.engines.protocol import Coding, Layout, Placement, Reading, Rule, Texts
+from sfumato.engines.spark import sources
+from sfumato.engines.spark.engine import SparkEngine
 from sfumato.errors import BadInputError
-from sfumato.mixed.anonymizers.recipe import anonymize_mixed
-from sfumato.mixed.declaration import DataDeclaration, ItemsDeclaration
-from sfumato.mixed.writing import write_mixed
-from sfumato.publish import publish_point
+from sfumato.publish.pipeline import publish_point
+from sfumato.release.mixed_writing import write_mixed
 from sfumato.report.folder import save_map
-from sfumato.table import TableDeclaration
 from spark_sessions import connect_port, sessions
 
 NUMBER = 60
@@ -216,9 +218,9 @@ def test_many_columns_are_carried_through(opened):
     content = pa.table({"age": [i % 4 for i in range(NUMBER)], **many})
     rows = opened(content, Reading(origin="rows", notations=False))
     assert rows.all_different(["age", *many]) == [name for i, name in enumerate(many) if i + 2 >= NUMBER]
-    tree = {"age": sfumato.table.numeric(0, 3)}
-    roles = sfumato.table.table.Roles(quasi=("age",), neutral=tuple(many))
-    release = sfumato.anonymize(sfumato.table.table.with_roles(rows, roles, tree, "value"), "k-anonymity k=5")
+    tree = {"age": sfumato.data.hierarchies.numeric.numeric(0, 3)}
+    roles = sfumato.data.reading.Roles(quasi=("age",), neutral=tuple(many))
+    release = sfumato.anonymize(sfumato.data.reading.with_roles(rows, roles, tree, "value"), "k-anonymity k=5")
     published = release.to_arrow()
     names = [name for name in published.column_names if name != "age"]
     assert sorted(names) == sorted(many) and published["age"].to_pylist() != content["age"].to_pylist()
@@ -373,7 +375,7 @@ def published_rows(path):
 
 @pytest.mark.usefixtures("undrawn")
 def test_the_same_study_gives_the_same_points_and_releases_in_spark(tmp_path, monkeypatch):
-    monkeypatch.setattr(import_module("sfumato.publish.audit.audit"), "MOST_MATCHED", 100)
+    monkeypatch.setattr(import_module("sfumato.auditing.audit"), "MOST_MATCHED", 100)
     results = {}
     for engine in ("duckdb", "classic"):
         monkeypatch.setattr(sources, "session", lambda kind=engine: sessions()[kind])

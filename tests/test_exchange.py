@@ -16,15 +16,14 @@ from hypothesis import strategies as st
 
 import independent_checker as checker
 import sfumato
-from sfumato.anonymizers import LocalRecoding, Mondrian
-from sfumato.anonymizers.exchange.deal import admitted, deal_out, merged, rounded
-from sfumato.anonymizers.exchange.exchange import Exchange, exchanged
-from sfumato.anonymizers.exchange.plan import balanced, follow, plan_exchange, sums, sweep, tilt, times
-from sfumato.anonymizers.exchange.regions import cut_table
-from sfumato.measures import Scales
+from sfumato.anonymizers._exchange_plan import balanced, cut_table, follow, plan_exchange, sums, sweep, tilt, times
+from sfumato.anonymizers.exchange import Exchange, admitted, deal_out, exchanged, merged, rounded
+from sfumato.anonymizers.local_recoding.local_recoding import LocalRecoding
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.measures.scales import Scales
 from sfumato.publish.cautions import cautions
-from sfumato.release import bucketization
-from sfumato.requirements.nearest import ball_of, nearest_between, nearest_equal
+from sfumato.release.release import bucketization
+from sfumato.requirements._nearest import ball_of, nearest_between, nearest_equal
 from strategies import flat_sensitive, tries
 from test_proof import check_file, interesting, rows
 from test_proof import table_of as read_table

@@ -13,23 +13,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plain_basket_measures as plain
+from sfumato.anonymizers.items import anonymize_baskets, candidate_maker
+from sfumato.data.basket_declaration import BasketsDeclaration
+from sfumato.data.items import baskets_of
+from sfumato.data.mixed_declaration import ITEMS
 from sfumato.errors import BadInputError
-from sfumato.measures.of_baskets import ESTIMATORS
-from sfumato.mixed.declaration import ITEMS
-from sfumato.tradeoff import explore
+from sfumato.measures.all_measures import ESTIMATORS
+from sfumato.measures.items import queries as of_queries
+from sfumato.measures.items.basket_scales import BasketScales, measure_baskets
+from sfumato.measures.items.expectation import weighted_median
+from sfumato.measures.items.queries import ItemQueries
+from sfumato.report.answer_summary import choice_lines, choice_values, reply_lines, reply_values
+from sfumato.report.point_summary import not_told_apart
+from sfumato.requirements import basket_requirement
+from sfumato.tradeoff.exploration.explore import explore
 from sfumato.tradeoff.study.grids import Grid, ends
 from sfumato.tradeoff.study.presets import usual_baskets
 from sfumato.tradeoff.study.study import Study
-from sfumato.transactions import anonymize_baskets, basket_requirement, baskets_of
-from sfumato.transactions.anonymizers.registry import candidate_maker
-from sfumato.transactions.files.declaration import BasketsDeclaration
-from sfumato.transactions.measures import queries as of_queries
-from sfumato.transactions.measures.expectation import weighted_median
-from sfumato.transactions.measures.queries import ItemQueries
-from sfumato.transactions.measures.scales import BasketScales, measure_baskets
-from sfumato.words.choice import choice_lines, choice_values
-from sfumato.words.points import not_told_apart
-from sfumato.words.question import reply_lines, reply_values
 from test_basket_measures import all_as_one, figure_1, releases
 
 KINDS = ["transaction", "uniform-items", "frequency-weighted", "frequent-pairs"]

@@ -13,7 +13,7 @@ import pytest
 
 from command_line import run
 from held_runs import HELD, held_until
-from sfumato.tradeoff import Study
+from sfumato.tradeoff.study.study import Study
 
 HANGING = 600
 """Seconds after which something is held to hang."""
@@ -94,7 +94,17 @@ def test_a_stopped_run_says_so_and_goes_on(folder):
     """A gate holds it, so that it cannot end before it is stopped."""
     (folder / "study.toml").write_text(STUDY + HELD)
     with held_until(folder / "may end"):
-        command = [sys.executable, "-m", "sfumato.cli", "explore", "study.toml", "--out", "map", "--workers", "1"]
+        command = [
+            sys.executable,
+            "-m",
+            "sfumato.commands.app",
+            "explore",
+            "study.toml",
+            "--out",
+            "map",
+            "--workers",
+            "1",
+        ]
         running = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
         cache = folder / "map" / "cache.jsonl"
         while running.poll() is None and not (cache.exists() and cache.stat().st_size):

@@ -14,21 +14,26 @@ from hypothesis import strategies as st
 import plain_fidelity as plain
 import sfumato
 from sfumato.anonymizers import anonymizer
+from sfumato.data.cells import Quasi, sorted_cells
+from sfumato.data.hierarchies.categorical import flat
+from sfumato.data.hierarchies.numeric import numeric
+from sfumato.data.reading import read
 from sfumato.errors import BadInputError
-from sfumato.measures import FIDELITY, MEASURES, Classification, Fidelity, Scales
-from sfumato.measures.fidelity.columns import coded_columns
-from sfumato.measures.fidelity.distances import column_distances
-from sfumato.measures.fidelity.marginals import Truth, sets_of_columns
+from sfumato.measures.all_measures import FIDELITY, MEASURES
+from sfumato.measures.classification.classification import Classification
+from sfumato.measures.fidelity._intervals import coded_columns
+from sfumato.measures.fidelity.associations import newton
+from sfumato.measures.fidelity.fidelity import Fidelity
+from sfumato.measures.fidelity.marginals import Sampled, Truth, column_distances, sets_of_columns
 from sfumato.measures.fidelity.propensity import expected_saturated, saturated
-from sfumato.measures.fidelity.regressions import newton
-from sfumato.measures.fidelity.samples import Sampled
-from sfumato.release import Budget, Guarantee, Records, bucketization, generalization, noisy_release, record_release
-from sfumato.release.records import boxed_records, cell_codes, leaf_numbers
-from sfumato.requirements import KAnonymity
-from sfumato.table import Quasi, flat, numeric, read
-from sfumato.table.cells import sorted_cells
-from sfumato.tradeoff.study.plan import SearchPlan
+from sfumato.measures.scales import Scales
+from sfumato.release.content import noisy_release
+from sfumato.release.guarantee import Budget, Guarantee
+from sfumato.release.records import Records, boxed_records, cell_codes, leaf_numbers, record_release
+from sfumato.release.release import bucketization, generalization
+from sfumato.requirements.requirement import KAnonymity
 from sfumato.tradeoff.study.presets import bundled_study
+from sfumato.tradeoff.study.search_plan import SearchPlan
 from sfumato.tradeoff.study.study import Study, study_from_toml
 from small_tables import small_table
 from strategies import hierarchies, table_of, tries

@@ -10,10 +10,13 @@ import pytest
 
 from points import write_report
 from sfumato.anonymizers import anonymizer
-from sfumato.measures import FIDELITY
-from sfumato.requirements import requirement
-from sfumato.table import TableDeclaration
-from sfumato.tradeoff import Grid, Map, Study, explore
+from sfumato.data.declaration import TableDeclaration
+from sfumato.measures.all_measures import FIDELITY
+from sfumato.requirements.requirement import requirement
+from sfumato.tradeoff.exploration.explore import explore
+from sfumato.tradeoff.map import Map
+from sfumato.tradeoff.study.grids import Grid
+from sfumato.tradeoff.study.study import Study
 from test_report import IMAGE, SCRIPT, data_of, opened
 
 TOWN, ILL = f"town {IMAGE}", f"ill {SCRIPT}"

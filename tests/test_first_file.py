@@ -19,9 +19,10 @@ from typer.testing import CliRunner
 
 import german_hospital
 import sfumato
-from sfumato.cli import app
-from sfumato.engines import Reading, open_rows
+from sfumato.commands.app import app
+from sfumato.engines import open_rows
 from sfumato.engines.notations import COMMA, POINT
+from sfumato.engines.protocol import Reading
 
 runner = CliRunner()
 
@@ -423,12 +424,12 @@ def test_an_original_in_parquet_is_compared_by_what_its_texts_mean(tmp_path):
 def test_new_data_are_read_as_the_mapping_s_table_was(tmp_path):
     first = save(tmp_path / "a.csv", "w;d\n" + "".join(f"{i}.500,5;{'xy'[i % 2]}\n" for i in range(1, 9)))
     release = sfumato.anonymize(sfumato.read(first, quasi="w", sensitive="d"), "k-anonymity k=2", "full-domain")
-    mapping = sfumato.publish.mapping_of(release, sfumato.requirement("k-anonymity k=2"))
+    mapping = sfumato.publish.mapping.mapping_of(release, sfumato.requirement("k-anonymity k=2"))
     save(tmp_path / "m.json", mapping.to_text())
     new = save(tmp_path / "b.csv", "w;d\n" + "".join(f"{i}.500;{'xy'[i % 2]}\n" for i in range(1, 9)))
-    again = sfumato.publish.read_mapping(tmp_path / "m.json")
+    again = sfumato.publish.mapping.read_mapping(tmp_path / "m.json")
     assert again.notations == {"w": "comma"}
-    applied = sfumato.publish.apply(again, new)
+    applied = sfumato.publish.apply.apply(again, new)
     assert applied.left_out.records == 0
     assert texts(applied.release.table.engine, "w")[0] == "1500"
 

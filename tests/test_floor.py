@@ -12,16 +12,19 @@ from scipy.optimize import minimize
 from scipy.special import rel_entr
 
 import plain_releases as plain
+from sfumato.data.assignment import Assignment
+from sfumato.data.cells import Quasi, sorted_cells
+from sfumato.data.hierarchies.categorical import tree
+from sfumato.data.reading import Table
 from sfumato.errors import BadInputError, SfumatoError
-from sfumato.measures import RECONSTRUCTED, Scales
+from sfumato.measures.all_measures import RECONSTRUCTED
+from sfumato.measures.scales import Scales
 from sfumato.papers.li_li_2009.frontier import PANELS, LiLiFrontier, frontier_claims, frontier_figures
-from sfumato.release import bucketization
-from sfumato.requirements.cheapest_js import cheapest_rows
-from sfumato.table import Assignment, Quasi, Table, tree
-from sfumato.table.cells import sorted_cells
-from sfumato.tradeoff import Limit, Map, Point
-from sfumato.tradeoff.limit.floor import BucketLimit, Program, atoms, solve, tighter_limit
-from sfumato.tradeoff.limit.limit import limit
+from sfumato.release.release import bucketization
+from sfumato.requirements._jensen_shannon import cheapest_rows
+from sfumato.tradeoff._bucket_limit import BucketLimit, Program, atoms, solve, tighter_limit
+from sfumato.tradeoff.limit import Limit, limit
+from sfumato.tradeoff.map import Map, Point
 from strategies import tries
 
 TOLERANCE = 1e-9

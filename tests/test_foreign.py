@@ -15,14 +15,21 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.anonymizers import BroughtFile, BroughtFrame, anonymizer
-from sfumato.anonymizers.foreign.rows import row_cells
-from sfumato.engines import Frame
+from sfumato.anonymizers import anonymizer
+from sfumato.anonymizers.external._rows import row_cells
+from sfumato.anonymizers.external.external import BroughtFile, BroughtFrame
+from sfumato.data.assignment import Assignment
+from sfumato.data.hierarchies.categorical import flat, tree
+from sfumato.data.hierarchies.numeric import numeric
+from sfumato.data.reading import read
+from sfumato.engines.frames import Frame
 from sfumato.errors import BadInputError
-from sfumato.measures import Queries, Scales, measure
-from sfumato.release import RecordRelease, Release, generalization
-from sfumato.requirements import requirement
-from sfumato.table import Assignment, flat, numeric, read, tree
+from sfumato.measures.groups import measure
+from sfumato.measures.queries import Queries
+from sfumato.measures.scales import Scales
+from sfumato.release.records import RecordRelease
+from sfumato.release.release import Release, generalization
+from sfumato.requirements.requirement import requirement
 from small_tables import small_table
 
 NOTHING = requirement("k-anonymity k=1")

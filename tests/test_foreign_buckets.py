@@ -15,12 +15,18 @@ import pytest
 
 import sfumato
 from command_line import run
-from sfumato.anonymizers import BroughtFile
+from sfumato.anonymizers.external.external import BroughtFile
+from sfumato.data.hierarchies.categorical import flat, tree
+from sfumato.data.hierarchies.numeric import numeric
+from sfumato.data.reading import read
 from sfumato.errors import BadInputError
-from sfumato.measures import Fidelity, Queries, Scales, measure
-from sfumato.release import RecordRelease, Release
-from sfumato.requirements import requirement
-from sfumato.table import flat, numeric, read, tree
+from sfumato.measures.fidelity.fidelity import Fidelity
+from sfumato.measures.groups import measure
+from sfumato.measures.queries import Queries
+from sfumato.measures.scales import Scales
+from sfumato.release.records import RecordRelease
+from sfumato.release.release import Release
+from sfumato.requirements.requirement import requirement
 from test_foreign import COLUMNS, brought, found, people, plain_measures, write
 from test_foreign_release import explore, folder_with, point_of, release
 

@@ -12,12 +12,17 @@ import pytest
 
 import sfumato
 from command_line import run
-from sfumato.anonymizers import BroughtFile, BroughtFunction, anonymizer
+from sfumato.anonymizers import anonymizer
+from sfumato.anonymizers.external.external import BroughtFile, BroughtFunction
 from sfumato.errors import BadInputError
-from sfumato.measures import Attacks, Queries, Scales, UniformReader
-from sfumato.requirements import requirement
-from sfumato.tradeoff import Candidate, read_map
-from sfumato.tradeoff.exploration.exploration import measured_point
+from sfumato.measures.attacks.attacks import Attacks
+from sfumato.measures.queries import Queries
+from sfumato.measures.reconstruction import UniformReader
+from sfumato.measures.scales import Scales
+from sfumato.requirements.requirement import requirement
+from sfumato.tradeoff.exploration.explore import measured_point
+from sfumato.tradeoff.exploration.folder import read_map
+from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.study import Study
 from test_foreign import COLUMNS, people, write
 
@@ -274,7 +279,7 @@ def test_a_candidate_that_fails_after_ctrl_c_is_made_again(tmp_path):
 
     study, cache = small_study(tmp_path).with_candidate(fails, name="fails"), tmp_path / "cache.jsonl"
     for is_pressed, kept in ((True, ["measured"]), (False, ["measured", "failed"])):
-        with mock.patch("sfumato.tradeoff.exploration.exploration.pressed", return_value=is_pressed):
+        with mock.patch("sfumato.runtime.cancellation.pressed", return_value=is_pressed):
             sfumato.explore(study, cache, workers=1)
         entries = [json.loads(line) for line in cache.read_text(encoding="ascii").splitlines()]
         assert [entry["point"]["status"] for entry in entries if "point" in entry] == kept

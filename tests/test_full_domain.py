@@ -20,16 +20,19 @@ import independent_checker as checker
 import plain_twins as plain
 import sfumato
 from command_line import run
-from sfumato.anonymizers.full_domain import search as searching
+from sfumato.anonymizers.full_domain import _search as searching
+from sfumato.anonymizers.full_domain._lattice import (
+    TransformationGroups,
+    deficits_of,
+    lattice_of,
+    merge_few,
+    merge_many,
+)
+from sfumato.anonymizers.full_domain._search import LatticeSearch, Sources, branch_and_bound, descend, evolve, joined
 from sfumato.anonymizers.full_domain.full_domain import fixed_levels
-from sfumato.anonymizers.full_domain.lattice import deficits_of, lattice_of
-from sfumato.anonymizers.full_domain.objectives import joined
-from sfumato.anonymizers.full_domain.roll_up import TransformationGroups, merge_few, merge_many
-from sfumato.anonymizers.full_domain.search import LatticeSearch, branch_and_bound, descend, evolve
-from sfumato.anonymizers.full_domain.sources import Sources
-from sfumato.requirements.deficits import ADMITTED, largest_distances
-from sfumato.table import Histograms
-from sfumato.workers import Crew
+from sfumato.data.cells import Histograms
+from sfumato.requirements._deficits import ADMITTED, largest_distances
+from sfumato.runtime.threads import Crew
 from strategies import (
     cells_of_tables,
     flat_sensitive,

@@ -9,18 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.anonymizers import anonymizer, makers
-from sfumato.configuration import described
+from sfumato.anonymizers.items import CANDIDATES, candidate_maker
+from sfumato.anonymizers.items.items_of_groups import merging
+from sfumato.config.options import described
+from sfumato.data.mixed_declaration import ATTRIBUTES, BOTH, ITEMS
 from sfumato.errors import BadInputError
-from sfumato.mixed.anonymizers.merging import merging
-from sfumato.mixed.declaration import ATTRIBUTES, BOTH, ITEMS
-from sfumato.mixed.policy import KKMAnonymity, mixed_requirement
-from sfumato.requirements import REQUIREMENTS
+from sfumato.requirements import BASKET_REQUIREMENTS
+from sfumato.requirements.item_policy import suppression_limit, utility_constraints
+from sfumato.requirements.items import KKMAnonymity, mixed_requirement
+from sfumato.requirements.requirement import REQUIREMENTS
 from sfumato.tradeoff.exploration.folder import point_values
 from sfumato.tradeoff.study.candidate import Candidate, files_of
 from sfumato.tradeoff.study.grids import Grid, block_options, lists_of
 from sfumato.tradeoff.study.study import study_from_toml
-from sfumato.transactions.anonymizers.registry import CANDIDATES, candidate_maker
-from sfumato.transactions.policy import BASKET_REQUIREMENTS, suppression_limit, utility_constraints
 
 pytestmark = pytest.mark.quick
 

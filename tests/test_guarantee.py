@@ -18,13 +18,19 @@ from types import SimpleNamespace
 import pytest
 
 from sfumato.anonymizers import anonymizer
-from sfumato.requirements import requirement
-from sfumato.tradeoff import Grid, Map, Problem2, Problem4, Question, explore, read_question, read_study, tune
-from sfumato.tradeoff.choice.optimum import Decided, all_decided
+from sfumato.report.answer_summary import bound_words
+from sfumato.requirements.requirement import requirement
+from sfumato.tradeoff.exploration.explore import explore
 from sfumato.tradeoff.exploration.folder import point_values, read_map, read_point
-from sfumato.tradeoff.search.enumeration import Enumeration
-from sfumato.tradeoff.study.plan import SearchPlan
-from sfumato.words.question import bound_words
+from sfumato.tradeoff.map import Map
+from sfumato.tradeoff.question.best_possible import Decided, all_decided
+from sfumato.tradeoff.question.question import Question, read_question
+from sfumato.tradeoff.search._enumeration import Enumeration
+from sfumato.tradeoff.search.problems import Problem2, Problem4
+from sfumato.tradeoff.search.tuner import tune
+from sfumato.tradeoff.study.grids import Grid
+from sfumato.tradeoff.study.search_plan import SearchPlan
+from sfumato.tradeoff.study.study import read_study
 
 AGES, TOWNS = tuple(range(1, 7)), ("a", "b", "c", "d")
 NODES = [("a", "b", "c", "d"), ("a", "b", "c"), ("a", "b"), ("a",), ("b",), ("c",), ("d",)]
@@ -179,7 +185,7 @@ def test_a_bound_on_the_better_values_and_endless_measures_prove_nothing():
 
 
 def run(monkeypatch, capsys, *arguments):
-    from sfumato.cli import main
+    from sfumato.commands.app import main
 
     for draw in ("report_bytes", "picture_bytes"):
         monkeypatch.setattr(f"sfumato.report.folder.{draw}", lambda *arguments, **options: b"")
@@ -237,7 +243,7 @@ def test_a_search_of_levels_that_was_stopped_still_bounds(known, monkeypatch, lo
     folder, _, _ = known
     clock = SimpleNamespace(monotonic=chain(repeat(0.0, looks), repeat(1e9)).__next__)
     monkeypatch.setattr("sfumato.anonymizers.full_domain.full_domain.time", clock)
-    monkeypatch.setattr("sfumato.anonymizers.full_domain.search.time", clock)
+    monkeypatch.setattr("sfumato.anonymizers.full_domain._search.time", clock)
     table = study_of(folder).table.open()
     grid = Grid((anonymizer("full-domain search=best-first seconds=1"),), (requirement("k-anonymity k=12"),))
     point = explore(replace(study_of(folder), grids=(grid,), search=None), table=table).points[0]

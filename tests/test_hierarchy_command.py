@@ -8,9 +8,9 @@ import pytest
 import sfumato
 from command_line import run
 from sfumato import dates, flat, from_level_table, numeric, prefixes, read, tree
+from sfumato.data.hierarchies.declared import from_entry
+from sfumato.data.hierarchies.written import entry_of
 from sfumato.errors import BadInputError
-from sfumato.table.hierarchies.declared import from_entry
-from sfumato.table.hierarchies.written import entry_of
 
 AGES = [21, 22, 22, 35, 36, 36, 36, 36, 36, 58]
 ZIPS = ["81667", "81667", "81675", "81675", "81925", "81925", "81925", "80331", "80331", ""]

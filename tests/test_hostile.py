@@ -17,14 +17,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sfumato
-from sfumato import cli, documents
+from sfumato.auditing._legend import read_legend
 from sfumato.commands import COMMANDS
-from sfumato.engines.text_files import text_encoding
-from sfumato.process import memory
-from sfumato.publish import read_certificate, read_mapping
-from sfumato.publish.baskets.legend import read_legend
-from sfumato.publish.baskets.mapping import basket_mapping
-from sfumato.tradeoff.exploration import exploration as exploring
+from sfumato.commands import app as cli
+from sfumato.config import documents
+from sfumato.engines._text_files import text_encoding
+from sfumato.publish._basket_mapping import basket_mapping
+from sfumato.publish.certificate import read_certificate
+from sfumato.publish.mapping import read_mapping
+from sfumato.runtime import memory
+from sfumato.tradeoff.exploration import explore as exploring
 from sfumato.tradeoff.exploration.cache import Cache
 from sfumato.tradeoff.search.checkpoint import ONLY_STAGE, Evolved, Snapshot, read_checkpoint, write_checkpoint
 
@@ -118,7 +120,7 @@ def test_a_sensitive_column_of_one_value_is_refused_in_a_sentence(kind, tmp_path
 @pytest.mark.parametrize("trivial, revealed, said", [(0.0, 0.4, "whole table"), (0.2, 0.0, "one value")])
 def test_a_score_needs_something_to_lose(trivial, revealed, said):
     study = sfumato.Study.from_toml(STUDY)
-    floor = sfumato.tradeoff.limit.limit.Limit(((0.0, 0.0),), trivial, revealed)
+    floor = sfumato.tradeoff.limit.Limit(((0.0, 0.0),), trivial, revealed)
     with pytest.raises(sfumato.BadInputError, match=said):
         sfumato.Map(study, (), {}, floor).score(axes=("p_loss", "u_loss"))
 
@@ -359,7 +361,7 @@ def test_a_mapping_stays_within_its_domains(change, said, made, tmp_path):
 
 
 def test_levels_that_do_not_rise_are_no_hierarchy():
-    level = sfumato.table.Level
+    level = sfumato.data.hierarchies.hierarchy.Level
     leaves = level((0, 1, 2, 3), ("a", "b", "c", "d"))
     for starts in ((0, 3, 2), (0, 2, 2), ()):
         with pytest.raises(sfumato.BadInputError, match="not a tree"):
@@ -483,8 +485,8 @@ def test_a_lack_of_memory_is_told_as_such(error, monkeypatch):
 def test_duckdbs_lack_of_memory_is_not_the_files_fault(tmp_path):
     import duckdb
 
-    from sfumato.engines import Reading
     from sfumato.engines.duckdb.sources import load
+    from sfumato.engines.protocol import Reading
     from sfumato.errors import BadInputError
 
     path = write_table(tmp_path / "t.csv", [(i, f"{i:0200}", "x") for i in range(20_000)])
@@ -497,7 +499,7 @@ def test_duckdbs_lack_of_memory_is_not_the_files_fault(tmp_path):
 def test_duckdb_keeps_to_the_limit_of_the_shell(monkeypatch):
     resource = pytest.importorskip("resource")
 
-    from sfumato.engines.duckdb.sources import connect
+    from sfumato.engines.duckdb.connection import connect
 
     monkeypatch.setattr(resource, "getrlimit", lambda _: (2 << 30, 2 << 30))
     assert connect().execute("SELECT current_setting('memory_limit')").fetchone() == ("1.0 GiB",)
@@ -567,7 +569,9 @@ def started(*words, **options):
     return subprocess.run([sys.executable, *words], capture_output=options.pop("capture_output", True), **options)
 
 
-@pytest.mark.parametrize("module", ["typer", "sfumato.commands", "sfumato.process.pipes", "sfumato.cli"])
+@pytest.mark.parametrize(
+    "module", ["typer", "sfumato.commands", "sfumato.runtime.cancellation", "sfumato.commands.app"]
+)
 def test_an_interruption_while_importing_ends_in_a_word(module):
     program = f"""
 import builtins, sys

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import sfumato
-from sfumato.rooms import ROOMS
+from sfumato._packages import ROOMS
 
 pytestmark = pytest.mark.quick
 
@@ -108,7 +108,7 @@ def test_there_are_doctests_at_all():
 HEAVY = ("numba", "numpy", "pyarrow", "duckdb", "sklearn", "scipy", "altair", "pymoo", "opendp", "pandas", "jinja2")
 
 
-@pytest.mark.parametrize("what", ["import sfumato", "import sfumato.cli"])
+@pytest.mark.parametrize("what", ["import sfumato", "import sfumato.commands.app"])
 def test_importing_loads_nothing_heavy(what):
     code = f"import sys; {what}; print(*sorted({{name.split('.')[0] for name in sys.modules}} & set({HEAVY!r})))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -149,7 +149,7 @@ def test_what_the_page_on_extending_says_works_as_it_stands(tmp_path):
     """In a process of its own, since it adds to the lists of anonymizers, requirements and measures."""
     page = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
     code = "\n".join(re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL))
-    code += "\nfrom sfumato.catalogue import catalogue, find\n"
+    code += "\nfrom sfumato.tradeoff.catalogue import catalogue, find\n"
     code += "assert find('runs') and find('no-majority') and find('size_spread')\n"
     code += "assert catalogue()['anonymizers']['runs']['properties']['length']['minimum'] == 1\n"
     file = tmp_path / "extending.py"

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 
 import sfumato
 from sfumato.anonymizers.anonymizer import checked_households
-from sfumato.cli import app
+from sfumato.commands.app import app
 from strategies import tries
 
 QUASI = ["age", "kind", "sex", "zip"]

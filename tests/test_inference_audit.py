@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import plain_inference as plain
-from sfumato.publish import audit_baskets
-from sfumato.transactions import baskets_of
-from sfumato.transactions.files.writing import write_baskets
-from sfumato.transactions.measures.studies import ItemStudy
-from sfumato.transactions.recoding import global_release, set_recoding
+from sfumato.auditing.baskets import audit_baskets
+from sfumato.data.items import baskets_of
+from sfumato.measures.items.losses import ItemStudy
+from sfumato.release.items import global_release, set_recoding
+from sfumato.release.writing_items import write_baskets
 
 SOME = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 ITEMS = "abcde"

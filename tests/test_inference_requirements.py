@@ -10,20 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plain_baskets import is_honest, published
+from sfumato.anonymizers.items import anonymize_baskets, usual_maker
+from sfumato.auditing.baskets import audit_baskets
+from sfumato.data.hierarchies.categorical import tree
+from sfumato.data.items import baskets_of
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.publish import audit_baskets
-from sfumato.table import tree
-from sfumato.transactions import (
-    anonymize_baskets,
-    basket_requirement,
-    baskets_of,
-    global_release,
-    set_recoding,
-    usual_maker,
-    verify,
-    violations,
-)
-from sfumato.transactions.files.writing import write_baskets
+from sfumato.release.items import global_release, set_recoding
+from sfumato.release.verification import verify, violations
+from sfumato.release.writing_items import write_baskets
+from sfumato.requirements import basket_requirement
 from strategies import tries
 
 MAKERS = ["suppress-control", "td-control"]

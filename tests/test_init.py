@@ -18,20 +18,24 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from court_records import HEADER, records
-from sfumato.cli import app
-from sfumato.engines import Engine, open_rows
+from sfumato.commands.app import app
+from sfumato.data._column_names import likeness_of, meaning_of, vocabulary_of
+from sfumato.data.declaration import TableDeclaration
+from sfumato.data.guessing import guess
+from sfumato.data.hierarchies.automatic import looks_like_dates, looks_numeric
+from sfumato.data.hierarchies.declared import from_entry
+from sfumato.engines import open_rows
+from sfumato.engines.protocol import Engine
 from sfumato.errors import BadInputError
-from sfumato.measures import Scales, UniformReader
+from sfumato.measures.reconstruction import UniformReader
+from sfumato.measures.scales import Scales
 from sfumato.release.populations import large_populations
-from sfumato.table import TableDeclaration
-from sfumato.table.guess.guess import guess
-from sfumato.table.guess.likeness import likeness_of, vocabulary_of
-from sfumato.table.guess.names import meaning_of
-from sfumato.table.hierarchies.automatic import looks_like_dates, looks_numeric
-from sfumato.table.hierarchies.declared import from_entry
-from sfumato.tradeoff import Study, draft, explore, read_study
 from sfumato.tradeoff.exploration.effort import populations_about
-from sfumato.tradeoff.study.first_map import LONGEST, FirstMap
+from sfumato.tradeoff.exploration.explore import explore
+from sfumato.tradeoff.study.draft import draft
+from sfumato.tradeoff.study.presets import FIRST_MAP_LONGEST as LONGEST
+from sfumato.tradeoff.study.presets import FirstMap
+from sfumato.tradeoff.study.study import Study, read_study
 
 ICD = ["J45.0", "I20.9", "E11.9", "F32.1", "C50.9", "K35.8", "M54.5", "N39.0", "A09.9", "G40.2", "I10", "J18.9"]
 TOWNS = ["Ulm", "Bonn", "Kiel"]
@@ -463,7 +467,7 @@ def test_a_first_map_takes_about_a_minute_and_says_what_was_left_out_for_that(tm
     scales = Study.from_toml(text).scales
     assert made.first.effort.in_words in text and scales == made.first.scales and scales.queries.number == 100
     assert len(Study.from_toml(text).candidates) == len(made.first.candidates)
-    monkeypatch.setattr("sfumato.tradeoff.study.first_map.LONGEST", 0.0)
+    monkeypatch.setattr("sfumato.tradeoff.study.presets.FIRST_MAP_LONGEST", 0.0)
     least = replace(made).first
     assert made.first.ends == ("without-quasi",) and usual.effort.gigabytes > 4 > made.first.effort.gigabytes
     assert [str(one) for one in least.candidates[:-1]] == [

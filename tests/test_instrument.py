@@ -11,15 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.anonymizers import cut_space
+from sfumato.anonymizers.cut_vector.cut_vector import cut_space
+from sfumato.data.declaration import TableDeclaration
 from sfumato.errors import BadInputError
-from sfumato.requirements import requirement
-from sfumato.table import TableDeclaration
-from sfumato.tradeoff import NSGA2, Bound, Grid, Problem2, Problem4, Search, Study, exact, pareto, tune
-from sfumato.tradeoff.exploration.instrument import explored
+from sfumato.requirements.requirement import requirement
+from sfumato.tradeoff.exploration.run import explored
+from sfumato.tradeoff.question.question import Bound
+from sfumato.tradeoff.search._enumeration import exact
 from sfumato.tradeoff.search.aims import Aim
-from sfumato.tradeoff.study.grids import ends
-from sfumato.tradeoff.study.plan import SearchPlan
+from sfumato.tradeoff.search.pareto import NSGA2, Search, pareto
+from sfumato.tradeoff.search.problems import Problem2, Problem4
+from sfumato.tradeoff.search.tuner import tune
+from sfumato.tradeoff.study.grids import Grid, ends
+from sfumato.tradeoff.study.search_plan import SearchPlan
+from sfumato.tradeoff.study.study import Study
 from strategies import cells_of_tables, table_of, tries
 
 AXES = ("k", "loss")
@@ -114,8 +119,8 @@ def test_cuts_are_those_of_the_section(rows):
 
 
 def test_a_solver_and_exact_decide_how_cuts_are_searched(rows):
-    from sfumato.tradeoff.search.cuts import CountedCuts, SteppedCuts, cuts_of
-    from sfumato.tradeoff.search.enumeration import Enumeration
+    from sfumato.tradeoff.search._cut_families import CountedCuts, SteppedCuts, cuts_of
+    from sfumato.tradeoff.search._enumeration import Enumeration
 
     def way(axes=AXES, **plan):
         return cuts_of(study_of(rows, axes, **plan), rows.open(), axes, 1)
@@ -141,7 +146,7 @@ def test_a_problem_that_does_not_tell_of_the_axes_still_proposes(rows):
 
 
 def test_a_budget_of_the_section_is_spent_and_a_study_of_ends_alone_needs_one(rows, tmp_path):
-    from sfumato.tradeoff.exploration.instrument import check_searchable
+    from sfumato.tradeoff.exploration.run import check_searchable
 
     study = study_of(rows, budget="1s", makers=("mondrian",))
     assert explored(study, tmp_path).map_.about["tuning"]["budget"] == 1
@@ -156,7 +161,7 @@ def test_a_budget_of_the_section_is_spent_and_a_study_of_ends_alone_needs_one(ro
 
 @pytest.fixture
 def command(rows, tmp_path, monkeypatch, capsys):
-    from sfumato.cli import main
+    from sfumato.commands.app import main
 
     study = Study("s", rows, (Grid(),), axes=AXES)
     (tmp_path / "study.toml").write_text(study.to_toml())

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from sfumato.process import interrupts
+from sfumato.runtime import cancellation as interrupts
 
 HANGING = 600
 """Seconds after which something is held to hang; five are promised, on a machine that does nothing else."""
@@ -116,10 +116,10 @@ WORK = """
     import sys, tempfile
     from pathlib import Path
     import numpy as np
-    from sfumato.process import interrupts
-    from sfumato.engines.duckdb.sources import connect
-    from sfumato.kernels import kernel
-    from sfumato.release import staged
+    from sfumato.runtime import cancellation
+    from sfumato.engines.duckdb.connection import connect
+    from sfumato.runtime.kernels import kernel
+    from sfumato.runtime.staging import staged
 
     @kernel
     def forever(start):
@@ -164,7 +164,7 @@ KEEPS = """
     import sys, time
     from pathlib import Path
     from sfumato.errors import StoppedError
-    from sfumato.process import interrupts
+    from sfumato.runtime import cancellation
 
     def work():
         try:
@@ -191,7 +191,7 @@ def test_who_is_stopped_has_the_time_to_keep_what_was_found(tmp_path):
 
 TALKS = """
     import sys, time
-    from sfumato.process import interrupts
+    from sfumato.runtime import cancellation
 
     class Slow:
         def close(self):

@@ -11,7 +11,7 @@ import pytest
 
 from command_line import run
 from sfumato import read_baskets
-from sfumato.engines.items.layouts import named_rows
+from sfumato.engines._item_layouts import named_rows
 from sfumato.errors import BadInputError
 
 Sets = list[list[str]]

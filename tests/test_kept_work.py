@@ -15,7 +15,7 @@ import pytest
 from command_line import run
 from points import point_of
 from sfumato.tradeoff.exploration.cache import Cache, mend_cache
-from sfumato.tradeoff.limit.limit import Limit
+from sfumato.tradeoff.limit import Limit
 
 POINT = point_of("a", "mondrian", "generalization", "k-anonymity k=2", {}, "measured", measures={"k": 2.0, "t": 0.1})
 LIMIT = Limit(((0.0, 1.0), (1.0, 0.0)), 1.0, 0.5)
@@ -137,7 +137,8 @@ def test_a_name_never_leaves_the_folder(here, name):
 
 COPYING = """
 import os, signal, sys
-from sfumato.engines import Reading, open_rows
+from sfumato.engines.protocol import Reading
+from sfumato.engines import open_rows
 from sfumato.engines.duckdb import sources
 from pathlib import Path
 def killed(*_):

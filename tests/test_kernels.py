@@ -10,8 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import plain_twins as twins
-from sfumato.anonymizers import Mondrian, WithoutQuasi, WithoutSensitive
-from sfumato.anonymizers.mondrian.cut_kernels import (
+from sfumato.anonymizers.mondrian._cuts import (
     code_weights,
     count_values,
     divide,
@@ -24,26 +23,25 @@ from sfumato.anonymizers.mondrian.cut_kernels import (
     taken_left,
     width,
 )
-from sfumato.anonymizers.mondrian.mondrian import one_group, partition
-from sfumato.anonymizers.mondrian.trim import best_trim, loss
+from sfumato.anonymizers.mondrian._suppression import best_trim, loss
+from sfumato.anonymizers.mondrian.mondrian import Mondrian, one_group, partition
+from sfumato.anonymizers.trivial import WithoutQuasi, WithoutSensitive
+from sfumato.data.assignment import MANY_ENTRIES, Assignment, distinct_rows, number_numbers
+from sfumato.data.cells import Histograms, Quasi, Sensitive, sorted_cells
+from sfumato.data.hierarchies.numeric import numeric
 from sfumato.errors import InfeasibleError
-from sfumato.measures import measure
-from sfumato.measures.groups import COLUMNS, of_groups
-from sfumato.release import bucketization, generalization
-from sfumato.requirements import (
+from sfumato.measures.groups import COLUMNS, measure, of_groups
+from sfumato.release.release import bucketization, generalization
+from sfumato.requirements import _predicates as distances
+from sfumato.requirements.requirement import (
     AlphaK,
     BetaLikeness,
     DeltaDisclosure,
     KAnonymity,
     LDiversity,
     TCloseness,
-    distances,
+    sensitive_levels,
 )
-from sfumato.requirements.requirement import sensitive_levels
-from sfumato.table import Assignment, Histograms, Quasi, Sensitive, distinct_rows, numeric
-from sfumato.table.assignment import MANY_ENTRIES
-from sfumato.table.cells import sorted_cells
-from sfumato.table.rows import number_numbers
 from strategies import (
     cells_of_tables,
     flat_sensitive,

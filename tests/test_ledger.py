@@ -13,8 +13,9 @@ import pytest
 
 import sfumato
 from command_line import run
-from sfumato.publish import apply, mapping_of, read_mapping
-from sfumato.publish.ledger import SUFFIX, ledger_of, read_ledger
+from sfumato.auditing.ledger import SUFFIX, ledger_of, read_ledger
+from sfumato.publish.apply import apply
+from sfumato.publish.mapping import mapping_of, read_mapping
 
 HIERARCHIES = {"age": {"type": "numeric", "lower": 0, "upper": 99, "intervals": [20]}}
 FIRST = [(age, ill) for age in (5, 25, 45) for ill in ("flu", "gout", "flu", "gout", "cold")]
@@ -100,9 +101,10 @@ def test_an_entry_that_was_changed_or_taken_out_is_found(folder):
 
 PROCESSES = """
 import os, signal
-import sfumato.publish.ledger as ledger
-import sfumato.release.staging as staging
-from sfumato.publish import apply, read_mapping
+import sfumato.auditing.ledger as ledger
+import sfumato.runtime.staging as staging
+from sfumato.publish.apply import apply
+from sfumato.publish.mapping import read_mapping
 
 def killed(*_):
     os.kill(os.getpid(), signal.SIGKILL)

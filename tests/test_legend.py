@@ -14,15 +14,17 @@ from hypothesis import strategies as st
 
 import command_line
 from sfumato import BadInputError, audit_baskets
-from sfumato.engines.items.files import LONG
-from sfumato.publish.baskets.legend import read_legend
-from sfumato.publish.baskets.mapping import basket_mapping
-from sfumato.publish.baskets.publication import maker_numbers
-from sfumato.publish.baskets.published import read_published
-from sfumato.table import tree as tree_of
-from sfumato.transactions import anonymize_baskets, baskets_of, global_release, set_recoding
-from sfumato.transactions.files.legend import Behind, legend_file, names_of, release_names
-from sfumato.transactions.files.writing import write_baskets
+from sfumato.anonymizers.items import anonymize_baskets
+from sfumato.auditing._legend import read_legend
+from sfumato.auditing._published_items import read_published
+from sfumato.data.hierarchies.categorical import tree as tree_of
+from sfumato.data.items import baskets_of
+from sfumato.engines.item_files import LONG
+from sfumato.publish._basket_mapping import basket_mapping
+from sfumato.publish._basket_publication import maker_numbers
+from sfumato.release.items import global_release, set_recoding
+from sfumato.release.legend import Behind, legend_file, names_of, release_names
+from sfumato.release.writing_items import write_baskets
 
 HOSTILE = [
     "{a, b}",
@@ -114,7 +116,7 @@ def test_file_and_legend_say_what_was_published(tmp_path: Path, records, keys, w
 
 def spelled(behind):
     """A set by its members; a text that spells one out is read by the notation that docs/baskets.md describes."""
-    from sfumato.evidence.notation import set_members
+    from sfumato.auditing.notation import set_members
 
     if isinstance(behind, frozenset):
         return behind

@@ -14,19 +14,23 @@ from hypothesis import strategies as st
 import plain_releases as plain
 from points import point_of
 from sfumato.anonymizers import anonymizer
+from sfumato.data.cells import Quasi, sorted_cells
+from sfumato.data.declaration import TableDeclaration
+from sfumato.data.hierarchies.categorical import tree
 from sfumato.errors import BadInputError, SfumatoError
-from sfumato.measures import Scales
-from sfumato.report import save_map
+from sfumato.measures.scales import Scales
+from sfumato.report.folder import save_map
 from sfumato.report.page import limit_content, page
-from sfumato.requirements import requirement
-from sfumato.requirements.nearest_js import nearest_js
-from sfumato.table import Quasi, TableDeclaration, tree
-from sfumato.table.cells import sorted_cells
-from sfumato.tradeoff import Grid, Limit, Map, Study, explore, read_map
+from sfumato.requirements._jensen_shannon import nearest_js
+from sfumato.requirements.requirement import requirement
 from sfumato.tradeoff.chart import map_chart
-from sfumato.tradeoff.exploration import exploration as exploring
-from sfumato.tradeoff.limit.limit import envelope, limit, revealed_loss
-from sfumato.tradeoff.limit.score import ScoreBox
+from sfumato.tradeoff.exploration import explore as exploring
+from sfumato.tradeoff.exploration.explore import explore
+from sfumato.tradeoff.exploration.folder import read_map
+from sfumato.tradeoff.limit import Limit, ScoreBox, envelope, limit, revealed_loss
+from sfumato.tradeoff.map import Map
+from sfumato.tradeoff.study.grids import Grid
+from sfumato.tradeoff.study.study import Study
 from strategies import tries
 
 TOLERANCE = 1e-9

@@ -15,11 +15,17 @@ from hypothesis import strategies as st
 
 import independent_checker as checker
 import sfumato
-from sfumato.anonymizers.local_recoding.groups import grouping_of
+from sfumato.anonymizers.local_recoding._groups import grouping_of
+from sfumato.anonymizers.local_recoding._regroup import house_leftovers, nearest_portions, regroup, workshop_for
+from sfumato.anonymizers.local_recoding._sweep import (
+    build_tree,
+    distance,
+    domain_of,
+    level_vectors,
+    room_for_nearest,
+    sweep,
+)
 from sfumato.anonymizers.local_recoding.local_recoding import deal
-from sfumato.anonymizers.local_recoding.neighbours import build_tree, distance, room_for_nearest
-from sfumato.anonymizers.local_recoding.regroup import house_leftovers, nearest_portions, regroup, workshop_for
-from sfumato.anonymizers.local_recoding.sweep import domain_of, level_vectors, sweep
 from strategies import cells_of_tables, requirements_for, table_of, tries
 from test_proof import check_file, interesting, job_values, one_group_fails, requirements, rows
 from test_proof import table_of as read_table
@@ -174,7 +180,7 @@ def plain_sweep(cells, requirement):
 
 
 def admitted(rules, counts, size):
-    from sfumato.requirements.predicates import groups_admitted
+    from sfumato.requirements._predicates import groups_admitted
 
     return bool(groups_admitted(rules, counts[None, :], np.array([size]))[0])
 

@@ -15,19 +15,20 @@ import pytest
 
 import sfumato
 from points import write_report
-from sfumato.anonymizers import assigned
-from sfumato.measures import MEASURES
-from sfumato.publish import publish_point
+from sfumato.anonymizers.dp.mechanism import assigned
+from sfumato.data.hierarchies.categorical import prefixes
+from sfumato.data.hierarchies.numeric import numeric
+from sfumato.data.reading import read
+from sfumato.measures.all_measures import MEASURES
 from sfumato.publish.board import board_file, opening
 from sfumato.publish.certificate import certificate_files
-from sfumato.publish.plain_words import at_most
-from sfumato.report import save_map
-from sfumato.table import numeric, prefixes, read
-from sfumato.tradeoff import Map
-from sfumato.tradeoff.choice.recipients import RECIPIENTS
-from sfumato.tradeoff.exploration.columns import MOST_BINS, OTHERS, columns_before_and_after
-from sfumato.tradeoff.exploration.details import details
-from sfumato.words.headlines import headlines
+from sfumato.publish.pipeline import publish_point
+from sfumato.publish.plain_language import at_most
+from sfumato.report.folder import save_map
+from sfumato.report.point_summary import headlines
+from sfumato.tradeoff.exploration.details import MOST_BINS, OTHERS, columns_before_and_after, details
+from sfumato.tradeoff.map import Map
+from sfumato.tradeoff.question.recipients import RECIPIENTS
 from small_tables import small_table
 
 STUDY = """
@@ -247,7 +248,7 @@ def test_plain_words_are_few_and_true_of_the_file(ward: tuple[Path, Map]) -> Non
     ],
 )
 def test_stretches_are_told_by_the_texts_of_the_file(texts: list[str], stretched: bool) -> None:
-    from sfumato.publish.plain_words import _shown
+    from sfumato.publish.plain_language import _shown
 
     columns = {"quasi": ["age"], "sensitive": ["cost"], "neutral": []}
     said = _shown(columns, {"cost": texts}, exact=False, bucketized=False)[-1]
@@ -256,7 +257,7 @@ def test_stretches_are_told_by_the_texts_of_the_file(texts: list[str], stretched
 
 def test_what_is_told_most_is_said_of_many_sensitive_columns() -> None:
     """Two sentences have room; none of them may be spent on what is hidden well while another column is not."""
-    from sfumato.publish.plain_words import _guesses
+    from sfumato.publish.plain_language import _guesses
 
     shares = {"a": 0.2, "b": 0.25, "c": 1.0, "d": 0.5, "e": 1.0, "f": 0.97}
     by_sensitive = {name: {"l_frequency": 1 / share} for name, share in shares.items()}
@@ -275,7 +276,7 @@ def test_what_is_told_most_is_said_of_many_sensitive_columns() -> None:
 
 def test_what_the_file_does_not_show_is_not_said_to_be_checked_on_it() -> None:
     from sfumato.publish.certificate import ALONE, NOT_SHOWN, RESTS
-    from sfumato.publish.plain_words import _checked
+    from sfumato.publish.plain_language import _checked
 
     parts = {text: {"confirmed_by_the_file": text == ALONE, "checked": text} for text in (ALONE, NOT_SHOWN, RESTS)}
     assert "checked on the written file" not in _checked([parts[NOT_SHOWN]])
@@ -316,14 +317,14 @@ def test_a_recipient_is_checked_on_what_was_written_too(
     folder, map_ = ward
     point = point_with(map_, "k-anonymity k=12 & l-diversity l=2 variant=frequency")
     assert not RECIPIENTS["public"].objections(map_, point, point.measures)
-    verified = sfumato.publish.publication.LeavingTable.verify
+    verified = sfumato.publish.pipeline.LeavingTable.verify
 
     def worse(self: Any, drafts: Any) -> Any:
         verdict = verified(self, drafts)
         verdict.measures["k"] = 10
         return verdict
 
-    monkeypatch.setattr("sfumato.publish.publication.LeavingTable.verify", worse)
+    monkeypatch.setattr("sfumato.publish.pipeline.LeavingTable.verify", worse)
     with pytest.raises(sfumato.InfeasibleError, match="it has 10"):
         publish_point(folder / "map", point.id, folder / "worse.csv", recipient="public")
     assert not list(folder.glob("worse*"))

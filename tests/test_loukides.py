@@ -15,18 +15,30 @@ import numpy as np
 import pytest
 
 from points import point_of
-from sfumato.cli import main
+from sfumato.anonymizers.items import anonymize_baskets
+from sfumato.commands.app import main
+from sfumato.data.item_reading import read_baskets
+from sfumato.data.items import baskets_of
 from sfumato.errors import BadInputError
 from sfumato.papers import reproduce
-from sfumato.papers.loukides_2012 import reproduction as paper
-from sfumato.papers.loukides_2012 import second_opinion
-from sfumato.papers.loukides_2012.data import has_diagnoses, opened, tree_beside
+from sfumato.papers.loukides_2012 import claims as paper
+from sfumato.papers.loukides_2012 import study as second_opinion
 from sfumato.papers.loukides_2012.example import KS, is_feasible, optima, partitions, utility_loss
-from sfumato.papers.loukides_2012.knees import angles, knees_by_angle, knees_by_kneedle
-from sfumato.papers.loukides_2012.ru_map import VARIANTS, RUMap
-from sfumato.papers.loukides_2012.second_opinion import checked, checked_file, least_support
-from sfumato.tradeoff.choice.curve import Curve
-from sfumato.transactions import anonymize_baskets, baskets_of, global_release, read_baskets, set_recoding
+from sfumato.papers.loukides_2012.study import (
+    VARIANTS,
+    RUMap,
+    angles,
+    checked,
+    checked_file,
+    has_diagnoses,
+    knees_by_angle,
+    knees_by_kneedle,
+    least_support,
+    opened,
+    tree_beside,
+)
+from sfumato.release.items import global_release, set_recoding
+from sfumato.tradeoff.question.curve import Curve
 
 REQUIRED = {
     "figure-1",
@@ -191,8 +203,8 @@ def test_variants_are_held_against_coat_at_every_k(results):
 def test_a_file_with_a_legend_is_checked_by_the_items_behind_its_names(small_file, monkeypatch):
     """Where sets have names, the second opinion reads the legend; one that lies is found."""
     made = anonymize_baskets(read_baskets(small_file), "km-anonymity k=9 m=2", "coat")
-    monkeypatch.setattr("sfumato.transactions.files.legend.SMALL", 0)
-    monkeypatch.setattr("sfumato.transactions.files.legend.WORTH_A_NAME", 0)
+    monkeypatch.setattr("sfumato.release.legend.SMALL", 0)
+    monkeypatch.setattr("sfumato.release.legend.WORTH_A_NAME", 0)
     assert checked_file(made) == checked(made)
     written = second_opinion.write_baskets
 

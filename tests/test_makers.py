@@ -18,17 +18,15 @@ from hypothesis import strategies as st
 import independent_checker as checker
 import sfumato
 from sfumato.anonymizers import ANONYMIZERS, anonymizer
+from sfumato.anonymizers._redistribution import distance_at_worst, halved, holds_at_worst, take_nearest, worst_of
 from sfumato.anonymizers.anatomy import buckets_of, drawn_buckets
 from sfumato.anonymizers.burel import fewest_buckets
-from sfumato.anonymizers.curve import order_on_curve, places_on_curve, points_on_curve
-from sfumato.anonymizers.hilbert import stricter
-from sfumato.anonymizers.redistribution import distance_at_worst, halved, holds_at_worst, take_nearest, worst_of
+from sfumato.anonymizers.hilbert import order_on_curve, places_on_curve, points_on_curve, stricter
 from sfumato.anonymizers.sabre import nodes_divided, peeled, within
 from sfumato.publish.cautions import cautions
-from sfumato.requirements import BetaLikeness, KAnonymity, LDiversity, TCloseness
-from sfumato.requirements.predicates import BETA, EQUAL, HIERARCHICAL, JS
-from sfumato.requirements.requirement import sensitive_levels
-from sfumato.tradeoff.exploration.exploration import repeatable
+from sfumato.requirements._predicates import BETA, EQUAL, HIERARCHICAL, JS
+from sfumato.requirements.requirement import BetaLikeness, KAnonymity, LDiversity, TCloseness, sensitive_levels
+from sfumato.tradeoff.exploration.explore import repeatable
 from sfumato.tradeoff.study.candidate import Candidate
 from strategies import cells_of_tables, flat_sensitive, one_histogram, requirements_for, sensitives, table_of, tries
 from test_proof import check_file, interesting, one_group_fails, rows

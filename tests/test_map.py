@@ -18,12 +18,19 @@ import sfumato
 from points import point_of
 from sfumato.anonymizers import anonymizer
 from sfumato.anonymizers.anonymizer import Anonymizer
+from sfumato.data.declaration import TableDeclaration
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES, Queries, Scales
-from sfumato.requirements import requirement
-from sfumato.table import TableDeclaration
-from sfumato.tradeoff import Candidate, Grid, Map, Study, bundled_study, explore, read_study
-from sfumato.tradeoff.exploration import exploration as exploring
+from sfumato.measures.all_measures import MEASURES
+from sfumato.measures.queries import Queries
+from sfumato.measures.scales import Scales
+from sfumato.requirements.requirement import requirement
+from sfumato.tradeoff.exploration import explore as exploring
+from sfumato.tradeoff.exploration.explore import explore
+from sfumato.tradeoff.map import Map
+from sfumato.tradeoff.study.candidate import Candidate
+from sfumato.tradeoff.study.grids import Grid
+from sfumato.tradeoff.study.presets import bundled_study
+from sfumato.tradeoff.study.study import Study, read_study
 from strategies import tries
 
 NOTHING = requirement("k-anonymity k=1")
@@ -603,7 +610,7 @@ def test_t_closeness_bounds_p_loss_on_adult(adult):
 
 
 def test_points_are_plain_values_that_json_can_hold(adult):
-    from sfumato.plain import json_text, to_plain
+    from sfumato.config.documents import json_text, to_plain
 
     for point in adult.points:
         assert json.loads(json_text({"parameters": point.parameters, "measures": point.measures}))["schema"] == 1

@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 
 import sfumato
 from independent_checker import read_rows, violations
-from sfumato.cli import app
-from sfumato.publish import apply, mapping_of, read_mapping
-from sfumato.publish.mapping import find_boxes
+from sfumato.commands.app import app
+from sfumato.publish.apply import apply
+from sfumato.publish.mapping import find_boxes, mapping_of, read_mapping
 from strategies import tries
 from test_proof import requirements
 

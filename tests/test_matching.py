@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import sfumato
-from sfumato.cli import app
+from sfumato.commands.app import app
 from strategies import tries
 
 pytestmark = pytest.mark.quick

@@ -5,11 +5,14 @@ from dataclasses import replace
 
 import pytest
 
+from sfumato.data.declaration import TableDeclaration
 from sfumato.errors import BadInputError
-from sfumato.measures import Queries, Scales
-from sfumato.requirements import requirement
-from sfumato.table import TableDeclaration
-from sfumato.tradeoff import Grid, Study, explore
+from sfumato.measures.queries import Queries
+from sfumato.measures.scales import Scales
+from sfumato.requirements.requirement import requirement
+from sfumato.tradeoff.exploration.explore import explore
+from sfumato.tradeoff.study.grids import Grid
+from sfumato.tradeoff.study.study import Study
 from test_explore import folder, sfumato  # noqa: F401  (folder is a fixture)
 
 pytestmark = pytest.mark.quick

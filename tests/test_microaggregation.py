@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import sfumato
 from independent_checker import read_rows
 from sfumato.anonymizers import anonymizer
-from sfumato.anonymizers.perturbed.mdav import MEAN, MEDIAN, MODE, Space, grouped
+from sfumato.anonymizers.perturbation.microaggregation import MEAN, MEDIAN, MODE, Space, grouped
 from sfumato.errors import BadInputError, InfeasibleError
 from strategies import tries
 

@@ -12,16 +12,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sfumato.anonymizers import anonymizer
+from sfumato.anonymizers.items import candidate_maker
+from sfumato.anonymizers.items.items_of_groups import MixedRecipe, merging
+from sfumato.data.declaration import TableDeclaration
+from sfumato.data.mixed_declaration import DataDeclaration, ItemsDeclaration
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.mixed.anonymizers.merging import merging
-from sfumato.mixed.anonymizers.recipe import MixedRecipe
-from sfumato.mixed.declaration import DataDeclaration, ItemsDeclaration
-from sfumato.mixed.measures.listed_items import listed_items
-from sfumato.mixed.policy import mixed_requirement
-from sfumato.mixed.writing import write_mixed
-from sfumato.table import TableDeclaration
-from sfumato.transactions.anonymizers.registry import candidate_maker
-from sfumato.transactions.policy import SuppressionLimit
+from sfumato.measures.items.linking import listed_items
+from sfumato.release.mixed_writing import write_mixed
+from sfumato.requirements.item_policy import SuppressionLimit
+from sfumato.requirements.items import mixed_requirement
 
 
 def opened(people, **items):

@@ -8,11 +8,11 @@ import pytest
 
 from command_line import run
 from plain_patients import least_candidates, read_records
+from sfumato.data.mixed_declaration import ItemsDeclaration
 from sfumato.errors import BadInputError
-from sfumato.mixed import mixed_requirement
-from sfumato.mixed.declaration import ItemsDeclaration
-from sfumato.mixed.writing import mixed_names
-from sfumato.publish.mixed.mapping import mixed_mapping, read_mixed_mapping
+from sfumato.publish._mixed_mapping import mixed_mapping, read_mixed_mapping
+from sfumato.release.mixed_writing import mixed_names
+from sfumato.requirements.items import mixed_requirement
 from test_mixed import made, opened, rows_of
 
 STUDY = """

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import plain_patients as plain
 from command_line import run
 from patients import patients, write_patients
+from sfumato.auditing.mixed import audit_mixed
 from sfumato.errors import BadInputError
-from sfumato.publish import audit_mixed
 
 FEW = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 HOSTILE = ["a", "b", "c", "a;b", "{a, b}", '"', "'", "*", "=1+1", "x, y", "\\", "[a]", "NULL", "é", "none", "a b"]

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from command_line import run
 from plain_patients import by_notation, candidates, estimate, least_candidates, read_records, stands_for, true_count
-from sfumato.mixed.measures.attacks import Persons
-from sfumato.mixed.measures.reader import MixedReader, Questions
-from sfumato.mixed.measures.scales import MixedScales
-from sfumato.mixed.writing import write_mixed
-from sfumato.transactions.measures.attacks import Linking
-from sfumato.transactions.measures.queries import ItemQueries
+from sfumato.measures.items.estimates import MixedReader, Questions
+from sfumato.measures.items.linking import Linking, Persons
+from sfumato.measures.items.mixed_scales import MixedScales
+from sfumato.measures.items.queries import ItemQueries
+from sfumato.release.mixed_writing import write_mixed
 from test_mixed import made, opened
 
 SETS = "what sets tell of a group"
@@ -166,8 +165,7 @@ def test_nothing_vanishes_silently(tmp_path):
 
 
 def test_a_study_reads_back_as_it_was_written(study):
-    from sfumato.tradeoff import read_study
-    from sfumato.tradeoff.study.study import study_from_toml
+    from sfumato.tradeoff.study.study import read_study, study_from_toml
 
     one = read_study(str(study))
     again = study_from_toml(one.to_toml(), str(study))
@@ -182,8 +180,8 @@ def test_a_study_reads_back_as_it_was_written(study):
 
 def test_frames_with_a_list_column_are_patients_too():
     frame = pa.table({"age": ["1", "2"], "codes": pa.array([["a"], ["a", "b"]], pa.list_(pa.string()))})
-    from sfumato.mixed.declaration import DataDeclaration, ItemsDeclaration
-    from sfumato.table import TableDeclaration
+    from sfumato.data.declaration import TableDeclaration
+    from sfumato.data.mixed_declaration import DataDeclaration, ItemsDeclaration
 
     data = DataDeclaration(TableDeclaration(frame, quasi=("age",)), ItemsDeclaration(column="codes")).open()
     assert data.baskets.items == ("a", "b") and data.records == 2

@@ -3,7 +3,7 @@
 import pytest
 
 from sfumato.errors import BadInputError
-from sfumato.mixed import KKMAnonymity, mixed_requirement
+from sfumato.requirements.items import KKMAnonymity, mixed_requirement
 
 pytestmark = pytest.mark.quick
 

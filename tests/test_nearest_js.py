@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from scipy.special import rel_entr
 
 from sfumato.errors import BadInputError
-from sfumato.requirements.nearest_js import js, nearest_js
+from sfumato.requirements._jensen_shannon import js, nearest_js
 
 Numbers = NDArray[np.float64]
 

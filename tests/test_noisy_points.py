@@ -9,11 +9,13 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.anonymizers import UnsafeSeededNoise, anonymizer
+from sfumato.anonymizers import anonymizer
+from sfumato.anonymizers.dp.noise import UnsafeSeededNoise
 from sfumato.errors import BadInputError
-from sfumato.report import save_map
-from sfumato.tradeoff import Study, read_map
-from sfumato.words.points import settings
+from sfumato.report.folder import save_map
+from sfumato.report.point_summary import settings
+from sfumato.tradeoff.exploration.folder import read_map
+from sfumato.tradeoff.study.study import Study
 
 TEXT = """
 schema = 1

@@ -11,7 +11,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from sfumato import kernels
+from sfumato.runtime import kernels
 
 CALLED = "from small.kernels import kernel\n\n\n@kernel\ndef called(x):\n    return x + {}\n"
 CALLING = """\
@@ -296,11 +296,13 @@ def test_folders_that_only_look_like_ours_are_never_removed(tmp_path, monkeypatc
 def test_the_command_line_spares_numba_the_linear_algebra_and_has_scipy_afterwards():
     """A process of its own: in this one numba is there already."""
     code = (
-        "import sys, sfumato.cli, sfumato.kernels\n"
+        "import sys, sfumato.commands.app, sfumato.runtime.kernels\n"
         "assert 'numba.np.arraymath' in sys.modules and 'scipy.linalg' not in sys.modules\n"
         "import scipy.special, sklearn.tree, numba.np.linalg\n"
         "numba.np.linalg.ensure_blas()\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-    other = "import sfumato.kernels, numba.np.arraymath as a; assert a._HAVE_BLAS"  # somebody's own may multiply
+    other = (
+        "import sfumato.runtime.kernels, numba.np.arraymath as a; assert a._HAVE_BLAS"  # somebody's own may multiply
+    )
     subprocess.run([sys.executable, "-c", other], check=True)

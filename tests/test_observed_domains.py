@@ -13,14 +13,13 @@ import pytest
 import sfumato
 from sfumato import BadInputError, anonymizer, read, requirement
 from sfumato.anonymizers.full_domain.full_domain import fixed_levels
+from sfumato.data.hierarchies.automatic import automatic
+from sfumato.data.hierarchies.declared import from_entry
+from sfumato.data.reading import Roles, with_roles
 from sfumato.publish.cautions import cautions
 from sfumato.publish.mapping import mapping_of
-from sfumato.publish.publication import columns_of
-from sfumato.release import generalization
-from sfumato.table import Roles
-from sfumato.table.hierarchies.automatic import automatic
-from sfumato.table.hierarchies.declared import from_entry
-from sfumato.table.table import with_roles
+from sfumato.publish.pipeline import columns_of
+from sfumato.release.release import generalization
 
 K5 = requirement("k-anonymity k=5")
 NODES = ("full-domain", "local-recoding", "mondrian ranges=node")

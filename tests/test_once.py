@@ -7,7 +7,7 @@ from time import sleep
 
 import pytest
 
-from sfumato.workers import Once
+from sfumato.runtime.threads import Once
 
 pytestmark = pytest.mark.quick
 

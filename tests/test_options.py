@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import sfumato
-from sfumato import catalogue
-from sfumato.cli import app
-from sfumato.configuration import Configured, described, parse
+from sfumato.commands.app import app
+from sfumato.config.options import Configured, described, parse
 from sfumato.errors import BadInputError
+from sfumato.tradeoff import catalogue
 
 pytestmark = pytest.mark.quick
 

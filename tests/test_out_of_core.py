@@ -24,11 +24,12 @@ import pytest
 
 import sfumato
 from plain_engine import PlainEngine
-from sfumato.engines import Coding, Layout, Placement, Reading, Texts, open_rows
-from sfumato.engines.duckdb import published_rows
-from sfumato.engines.duckdb.coding import CodedColumn, Packing
+from sfumato.engines import open_rows
+from sfumato.engines.duckdb import write as published_rows
+from sfumato.engines.duckdb.grouped import CodedColumn, Packing
+from sfumato.engines.protocol import Coding, Layout, Placement, Reading, Texts
 from sfumato.errors import BadInputError
-from sfumato.process.spill import spill_folder
+from sfumato.runtime.memory import spill_folder
 
 DRAWN = random.Random(7)
 PEOPLE = {
@@ -125,7 +126,7 @@ def read_back(path):
 @pytest.mark.parametrize("case", ["plain", "neutral", "permuted", "both"])
 def test_what_is_written_is_what_the_plain_engine_writes(people, case, many, tmp_path, monkeypatch):
     monkeypatch.setattr(published_rows, "MANY_ROWS", many)
-    monkeypatch.setattr("sfumato.engines.duckdb.engine.MANY_ROWS", many)
+    monkeypatch.setattr("sfumato.engines.duckdb.write.MANY_ROWS", many)
     options = {
         "neutral": ("note",) if case in ("neutral", "both") else (),
         "permuted": frozenset(["age"]) if case in ("permuted", "both") else frozenset(),
@@ -150,7 +151,7 @@ def test_what_is_written_is_what_the_plain_engine_writes(people, case, many, tmp
 
 def test_the_order_of_many_rows_tells_nothing_of_the_input(tmp_path, monkeypatch):
     monkeypatch.setattr(published_rows, "MANY_ROWS", 10)
-    monkeypatch.setattr("sfumato.engines.duckdb.engine.MANY_ROWS", 10)
+    monkeypatch.setattr("sfumato.engines.duckdb.write.MANY_ROWS", 10)
     table = pa.table(PEOPLE)
     order = list(range(table.num_rows))
     random.Random(3).shuffle(order)
@@ -267,7 +268,7 @@ def test_columns_that_nobody_asks_for_are_not_read(tmp_path):
 
 @pytest.mark.parametrize("at_once", [7, 1 << 16])
 def test_codes_are_packed_into_as_few_numbers_as_hold_them(at_once, monkeypatch):
-    monkeypatch.setattr("sfumato.engines.duckdb.coding.AT_ONCE", at_once)
+    monkeypatch.setattr("sfumato.engines.duckdb.grouped.AT_ONCE", at_once)
     drawn = random.Random(1)
     sizes = [1 << 20, 3, 1 << 40, 1 << 62, 1, 7]
     packing = Packing(tuple(CodedColumn(f"t{i}", f"c{i}", size) for i, size in enumerate(sizes)))
@@ -301,7 +302,7 @@ def test_the_private_folder_holds_large_text_as_long_as_it_is_used(tmp_path, mon
 
 @pytest.mark.parametrize("neutral", [(), ("day",)])
 def test_a_release_lists_no_text_of_a_record_that_is_left_out_and_its_texts_are_texts(neutral, tmp_path, monkeypatch):
-    monkeypatch.setattr("sfumato.engines.duckdb.engine.MANY_ROWS", 0)
+    monkeypatch.setattr("sfumato.engines.duckdb.write.MANY_ROWS", 0)
     rows = open_rows(pa.table({"town": ["b", "a", "secret", None], "day": [4, 3, 2, 1]}))
     cells = rows.count_cells([Coding("town", {"a": 0, "b": 1, "secret": 2, None: 3})])
     place, shown = np.array([0, 1, 3]), Texts("town", ["a", "b", "secret", None], np.arange(4, dtype=np.int32))
@@ -355,7 +356,8 @@ def test_a_private_folder_without_room_is_told_in_a_sentence(tmp_path):
     code = """
         import resource, signal, sys
         import numpy as np, pyarrow as pa
-        from sfumato.engines import Coding, Reading, open_rows
+        from sfumato.engines.protocol import Coding, Reading
+        from sfumato.engines import open_rows
         from sfumato.errors import BadInputError
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         rows = pa.table({"a": np.arange(3_000_000), "b": np.arange(3_000_000)[::-1]})

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import command_line
-from sfumato import cli
+from sfumato.commands import app as cli
 from sfumato.errors import BadInputError
-from sfumato.release import staged
+from sfumato.runtime.staging import staged
 
 ROWS = [(20 + i % 9, ("flu", "cold", "=1+1", "01")[i * 7 % 4]) for i in range(40)]
 STUDY = """
@@ -198,7 +198,7 @@ def test_a_folder_that_appears_at_a_target_is_kept(tmp_path):
 KILLED = """
 import os, sys
 from pathlib import Path
-from sfumato.release import staged
+from sfumato.runtime.staging import staged
 folder, last = Path(sys.argv[1]), int(sys.argv[2])
 left = iter(range(last))
 replace = Path.replace
@@ -230,7 +230,7 @@ FULL = """
 import sys
 from pathlib import Path
 from sfumato.errors import BadInputError
-from sfumato.release import staged
+from sfumato.runtime.staging import staged
 folder = Path(sys.argv[1])
 try:
     with staged([folder / "data", folder / "mapping"]) as [data, mapping]:

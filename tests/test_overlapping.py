@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato
-from sfumato.requirements import DeltaDisclosure
+from sfumato.requirements.requirement import DeltaDisclosure
 from strategies import flat_sensitive, group_counts, one_histogram, sensitives, single_requirements, tries
 
 pytestmark = pytest.mark.quick

@@ -15,17 +15,17 @@ from jinja2 import UndefinedError
 from markupsafe import Markup
 
 import sfumato
-from sfumato.pages import drawing, render, source
-from sfumato.publish import publish_point
+from sfumato._packages import up_to
 from sfumato.publish.board import Decision, board_file, board_page
 from sfumato.publish.certificate import certificate_files
-from sfumato.publish.leaving import certificate_page
-from sfumato.publish.plain_words import table_in_plain_words
-from sfumato.report import save_map
+from sfumato.publish.pipeline import publish_point
+from sfumato.publish.plain_language import table_in_plain_words
+from sfumato.publish.publishable import certificate_page
+from sfumato.report.folder import save_map
+from sfumato.report.kinds.table import DECLARED
 from sfumato.report.page import page
-from sfumato.rooms import up_to
-from sfumato.tradeoff.exploration.exploration import SOURCES as KEYED_BY
-from sfumato.words.kinds.table import DECLARED
+from sfumato.texts.render import drawing, render, source
+from sfumato.tradeoff.exploration.explore import SOURCES as KEYED_BY
 
 pytestmark = pytest.mark.quick
 

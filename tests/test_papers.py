@@ -10,9 +10,9 @@ import pytest
 
 import independent_checker as checker
 import sfumato
-from sfumato.release import generalization
-from sfumato.requirements.distances import js_distance
-from sfumato.table import Assignment
+from sfumato.data.assignment import Assignment
+from sfumato.release.release import generalization
+from sfumato.requirements._predicates import js_distance
 
 MARITAL = [["Not Married", "Never Married", ["Once-Married", "Divorced", "Widowed", "Separated"]]]
 MARITAL += [["Married", "Civ-Spouse", "AF-Spouse", "spouse-absent"]]

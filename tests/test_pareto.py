@@ -11,32 +11,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.anonymizers import CutSpace, CutVector, anonymizer, cut_space
-from sfumato.anonymizers.cut_vector import facts as counting
-from sfumato.anonymizers.cut_vector.cut_table import CutTable
-from sfumato.anonymizers.cut_vector.space import CutAttribute
+from sfumato.anonymizers import anonymizer
+from sfumato.anonymizers.cut_vector import _evaluation as counting
+from sfumato.anonymizers.cut_vector._evaluation import CutTable
+from sfumato.anonymizers.cut_vector.cut_vector import CutAttribute, CutSpace, CutVector, cut_space
+from sfumato.auditing.audit import audit
+from sfumato.data.declaration import TableDeclaration
+from sfumato.data.hierarchies.categorical import tree
+from sfumato.data.hierarchies.numeric import numeric
+from sfumato.data.reading import read
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.measures import measure
-from sfumato.publish import audit
-from sfumato.requirements import requirement
-from sfumato.table import numeric, read, tree
-from sfumato.tradeoff import (
-    NSGA2,
-    MeasuredProblem,
-    Problem1,
-    Problem2,
-    Problem3,
-    Problem4,
-    Search,
-    Study,
-    exact,
-    explore,
-    non_dominated,
-    pareto,
-    problem,
-)
-from sfumato.tradeoff.search.variation import cross, drawn, flip, levelled, mutate, neighbours, tree_of
-from sfumato.tradeoff.study.study import TableDeclaration
+from sfumato.measures.groups import measure
+from sfumato.requirements.requirement import requirement
+from sfumato.tradeoff.dominance import non_dominated
+from sfumato.tradeoff.exploration.explore import explore
+from sfumato.tradeoff.search._enumeration import exact
+from sfumato.tradeoff.search._variation import cross, drawn, flip, levelled, mutate, neighbours, tree_of
+from sfumato.tradeoff.search.pareto import NSGA2, Search, pareto
+from sfumato.tradeoff.search.problems import MeasuredProblem, Problem1, Problem2, Problem3, Problem4, problem
+from sfumato.tradeoff.study.study import Study
 from small_tables import small_table
 from strategies import cells_of_tables, hierarchies, table_of, tries
 
@@ -530,7 +523,7 @@ def test_parameters_are_checked_when_they_are_given(small):
 def test_the_command_leaves_a_map_from_which_a_point_is_published(small, tmp_path, monkeypatch, capsys):
     import sys
 
-    from sfumato.cli import main
+    from sfumato.commands.app import main
 
     rows = tmp_path / "rows.csv"
     made = CutVector("age=@0, sex=@0, town=@0").anonymize(small, requirement("k-anonymity k=1"))
@@ -641,7 +634,7 @@ def test_what_is_on_the_frontier_of_a_search_is_on_that_of_its_map(small, wanted
 
 
 def test_points_lie_evenly_along_the_frontier():
-    from sfumato.tradeoff import Frontier, FrontierPoint
+    from sfumato.tradeoff.search._enumeration import Frontier, FrontierPoint
 
     sizes = [2**13, *range(1000, 900, -1), 2**7, 2**4, 2]
     points = tuple(FrontierPoint("", {"k": k, "generalization_loss": np.log2(k)}, None) for k in sizes)
@@ -664,7 +657,7 @@ def test_the_local_search_looks_at_the_clock_and_tells_how_far_it_is(small, monk
 
 
 def test_enumeration_stops_goes_on_and_says_when_it_is_whole(small, tmp_path, monkeypatch):
-    module = __import__("sys").modules["sfumato.tradeoff.search.enumeration"]
+    module = __import__("sys").modules["sfumato.tradeoff.search._enumeration"]
     monkeypatch.setattr(module, "CHUNK", 50)
     path, wanted = tmp_path / "search.npz", Problem4(0.3, minimize="loss")
     whole = exact(small, wanted)
@@ -713,7 +706,7 @@ def test_a_column_of_very_many_values_is_refused_before_it_fills_the_memory():
 def command(small, tmp_path, monkeypatch, capsys):
     import sys
 
-    from sfumato.cli import main
+    from sfumato.commands.app import main
 
     CutVector("age=@0, sex=@0, town=@0").anonymize(small, requirement("k-anonymity k=1")).to_csv(tmp_path / "rows.csv")
     study = (

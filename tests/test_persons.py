@@ -17,7 +17,7 @@ from command_line import run
 from plain_persons import WORKED, groups_of, panel, read_rows, risks, visits, write_rows
 from sfumato.anonymizers import ANONYMIZERS, anonymizer, makers
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.requirements.person_values import largest_matching, refused_parts
+from sfumato.requirements._person_values import largest_matching, refused_parts
 
 
 def arrow(rows):

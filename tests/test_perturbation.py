@@ -14,14 +14,12 @@ from hypothesis import strategies as st
 
 import sfumato
 from sfumato.anonymizers import RECORD_MAKERS, anonymizer
-from sfumato.anonymizers.perturbed.pram import randomised
-from sfumato.anonymizers.perturbed.rank_swapping import partners
-from sfumato.anonymizers.perturbed.record_swapping import pairs
-from sfumato.anonymizers.synthetic.cart import drawn_from
+from sfumato.anonymizers.perturbation.cart import drawn_from
+from sfumato.anonymizers.perturbation.pram import randomised
+from sfumato.anonymizers.perturbation.swapping import pairs, partners
+from sfumato.data.hierarchies.numeric import numeric
 from sfumato.errors import BadInputError, SfumatoError
-from sfumato.release import read_as_records
-from sfumato.release.records import Records, replicated_uniques, unchanged_values
-from sfumato.table import numeric
+from sfumato.release.records import Records, read_as_records, replicated_uniques, unchanged_values
 from strategies import tries
 
 WIDE = {"type": "numeric", "lower": 0, "upper": 999}

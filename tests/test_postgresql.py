@@ -16,9 +16,10 @@ import pytest
 
 import sfumato
 from command_line import run
-from sfumato.engines import Coding, Layout, Placement, Reading, Rule, Texts, open_rows
-from sfumato.engines.duckdb import DuckDBEngine
-from sfumato.engines.postgresql import PostgreSQLEngine
+from sfumato.engines import open_rows
+from sfumato.engines.duckdb.engine import DuckDBEngine
+from sfumato.engines.postgresql.engine import PostgreSQLEngine
+from sfumato.engines.protocol import Coding, Layout, Placement, Reading, Rule, Texts
 from sfumato.errors import BadInputError
 
 UTC = datetime.UTC

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 import independent_checker as checker
 import sfumato
+from sfumato.data.assignment import Assignment
 from sfumato.engines import open_rows
-from sfumato.release import Release, generalization
-from sfumato.table import Assignment
+from sfumato.release.release import Release, generalization
 
 COLORS = [["warm", "red", "orange"], ["cold", "blue", ["dark", "violet", "black"]], "white"]
 COLOR_TABLE = [

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 import sfumato
-from sfumato.anonymizers import assigned
-from sfumato.publish import certificate_files, publish, publish_point
-from sfumato.publish.certificate import Origin
-from sfumato.publish.publication import LeavingTable
-from sfumato.tradeoff import Map, Point
-from sfumato.words.meanings import meanings
+from sfumato.anonymizers.dp.mechanism import assigned
+from sfumato.publish.certificate import Origin, certificate_files
+from sfumato.publish.pipeline import LeavingTable, publish_point
+from sfumato.publish.publishable import publish
+from sfumato.report.meanings import meanings
+from sfumato.tradeoff.map import Map, Point
 from test_check_command import basket_study, mapped
 
 ILLS = ("asthma", "cold", "flu", "gout")

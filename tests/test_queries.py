@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 import plain_releases as plain
 from sfumato.anonymizers import anonymize
-from sfumato.configuration import parse
+from sfumato.config.options import parse
+from sfumato.data.cells import Quasi, sorted_cells
+from sfumato.data.hierarchies.categorical import flat
+from sfumato.data.hierarchies.numeric import numeric
 from sfumato.errors import BadInputError
-from sfumato.measures import Queries, Scales
-from sfumato.table import Quasi, flat, numeric
-from sfumato.table.cells import sorted_cells
+from sfumato.measures.queries import Queries
+from sfumato.measures.scales import Scales
 from strategies import tries
 
 

@@ -12,15 +12,18 @@ from hypothesis import strategies as st
 import plain_releases as plain
 import sfumato
 from plain_reader import Plain, box_weights
+from sfumato.data.assignment import Assignment
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES, RECONSTRUCTED, EmReader, Queries, Scales, UniformReader, definetti
-from sfumato.measures.definetti import best_values
-from sfumato.measures.reconstruction import Entries, weighted_estimates
-from sfumato.release import bucketization
+from sfumato.measures.all_measures import MEASURES, RECONSTRUCTED
+from sfumato.measures.queries import Queries
+from sfumato.measures.reconstruction import EmReader, Entries, UniformReader, best_values, definetti, weighted_estimates
+from sfumato.measures.scales import Scales
 from sfumato.release.regions import Regions, are_points, estimated_histograms, overlap_estimates
-from sfumato.table import Assignment
-from sfumato.tradeoff import Grid, Study, explore, read_study
-from sfumato.tradeoff.search.measured_problem import MeasuredProblem
+from sfumato.release.release import bucketization
+from sfumato.tradeoff.exploration.explore import explore
+from sfumato.tradeoff.search.problems import MeasuredProblem
+from sfumato.tradeoff.study.grids import Grid
+from sfumato.tradeoff.study.study import Study, read_study
 from strategies import tries
 
 WITH_VALUES = plain.releases().filter(lambda release: release.histograms is not None)

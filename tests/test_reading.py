@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato
-from sfumato.engines.duckdb import DuckDBEngine
+from sfumato.engines.duckdb.engine import DuckDBEngine
 
 PLAIN = "age,d\n20,x\n31,y\n21,y\n30,x\n"
 PUBLISHED = [["20-21", "x"], ["20-21", "y"], ["30-31", "x"], ["30-31", "y"]]
@@ -549,7 +549,7 @@ def test_a_column_without_any_value_is_refused(tmp_path):
 
 
 def few_categories(monkeypatch, most):
-    for module in ("sfumato.table.hierarchies.automatic", "sfumato.table.table"):
+    for module in ("sfumato.data.hierarchies.automatic", "sfumato.data.reading"):
         monkeypatch.setattr(f"{module}.MOST_CATEGORIES", most)
 
 
@@ -725,7 +725,7 @@ def test_a_full_disk_is_said_and_nothing_is_left(tmp_path, out, name):
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
     words = ["--quasi", "age", "--sensitive", "d", "--neutral", "n", "--require", "k-anonymity k=2", "--force"]
-    command = [sys.executable, "-m", "sfumato.cli", "anonymize", str(path), *words, "--to", str(out / name)]
+    command = [sys.executable, "-m", "sfumato.commands.app", "anonymize", str(path), *words, "--to", str(out / name)]
     done = subprocess.run(command, capture_output=True, text=True, preexec_fn=small_files)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr and "should not have happened" not in done.stderr

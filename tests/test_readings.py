@@ -9,11 +9,16 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.anonymizers import MECHANISMS, Mondrian, UnsafeSeededNoise, anonymizer
+from sfumato.anonymizers import MECHANISMS, anonymizer
 from sfumato.anonymizers.dp.mechanism import BoxMechanism
+from sfumato.anonymizers.dp.noise import UnsafeSeededNoise
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.errors import BadInputError
-from sfumato.measures import CLOSED_HALF_RANGES, HALF_RANGES, Attack, Queries, Scales, UniformReader
-from sfumato.requirements import KAnonymity
+from sfumato.measures.attribute_attack import Attack
+from sfumato.measures.queries import CLOSED_HALF_RANGES, HALF_RANGES, Queries
+from sfumato.measures.reconstruction import UniformReader
+from sfumato.measures.scales import Scales
+from sfumato.requirements.requirement import KAnonymity
 
 ADULT = {"quasi": ["workclass", "education", "sex", "hours-per-week", "salary"], "sensitive": ["occupation"]}
 

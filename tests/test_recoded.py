@@ -12,19 +12,22 @@ import pytest
 import sfumato
 from command_line import run
 from sfumato.anonymizers import anonymizer
-from sfumato.mixed import mixed_requirement
-from sfumato.mixed.declaration import DataDeclaration, ItemsDeclaration
-from sfumato.mixed.writing import mixed_names, write_mixed
-from sfumato.plain import json_text
-from sfumato.publish import audit_mixed, ledger, mapping_of
-from sfumato.publish.baskets.mapping import SCHEMA, basket_mapping
+from sfumato.anonymizers.items import anonymize_baskets, candidate_maker
+from sfumato.auditing import ledger
+from sfumato.auditing.mixed import audit_mixed
+from sfumato.config.documents import json_text
+from sfumato.data.declaration import TableDeclaration
+from sfumato.data.items import baskets_of
+from sfumato.data.mixed_declaration import DataDeclaration, ItemsDeclaration
+from sfumato.publish._basket_mapping import SCHEMA, basket_mapping
+from sfumato.publish._mixed_certificate import mixed_in_plain_words, public_mixed_certificate
+from sfumato.publish._mixed_mapping import mixed_mapping
 from sfumato.publish.certificate import DROPPED
-from sfumato.publish.mixed.certificate import mixed_in_plain_words, public_mixed_certificate
-from sfumato.publish.mixed.mapping import mixed_mapping
-from sfumato.table import TableDeclaration
+from sfumato.publish.mapping import mapping_of
+from sfumato.release.mixed_writing import mixed_names, write_mixed
+from sfumato.requirements import basket_requirement
+from sfumato.requirements.items import mixed_requirement
 from sfumato.tradeoff.study.candidate import Candidate
-from sfumato.transactions import anonymize_baskets, basket_requirement, baskets_of
-from sfumato.transactions.anonymizers.registry import candidate_maker
 from test_check_command import basket_study, mapped
 from test_mixed import made, opened
 

@@ -17,15 +17,16 @@ import plain_inference as plain
 import sfumato
 from independent_checker import covers
 from plain_patients import least_candidates, read_records
-from sfumato.mixed import mixed_requirement
-from sfumato.mixed.declaration import ItemsDeclaration
-from sfumato.mixed.writing import mixed_names, write_mixed
-from sfumato.publish.mixed.applied import apply_mixed
-from sfumato.publish.mixed.mapping import mixed_mapping, read_mixed_mapping
-from sfumato.transactions import basket_requirement, baskets_of
-from sfumato.transactions.files.writing import write_baskets
-from sfumato.transactions.measures.inference_verification import inference_violations
-from sfumato.transactions.recoding import BasketRelease, set_recoding
+from sfumato.data.items import baskets_of
+from sfumato.data.mixed_declaration import ItemsDeclaration
+from sfumato.publish._mixed_apply import apply_mixed
+from sfumato.publish._mixed_mapping import mixed_mapping, read_mixed_mapping
+from sfumato.release.items import BasketRelease, set_recoding
+from sfumato.release.mixed_writing import mixed_names, write_mixed
+from sfumato.release.verification import inference_violations
+from sfumato.release.writing_items import write_baskets
+from sfumato.requirements import basket_requirement
+from sfumato.requirements.items import mixed_requirement
 from strategies import tries
 from test_mixed import made, opened
 

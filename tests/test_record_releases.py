@@ -16,15 +16,16 @@ from hypothesis import strategies as st
 
 import sfumato
 from sfumato.anonymizers import anonymizer
-from sfumato.anonymizers.perturbed.rounding import Rounding
-from sfumato.anonymizers.record_maker import NOTHING
+from sfumato.anonymizers.perturbation.noise_and_rounding import Rounding
+from sfumato.anonymizers.perturbation.record_anonymizer import NOTHING
 from sfumato.errors import BadInputError
-from sfumato.measures import Scales, measure
-from sfumato.publish import certificate_files, publish_point
-from sfumato.publish.records.cautions import record_cautions
-from sfumato.publish.records.publication import record_lines
-from sfumato.release import read_as_records
-from sfumato.release.records import Records, boxed_records, replicated_uniques, unchanged_records
+from sfumato.measures.groups import measure
+from sfumato.measures.scales import Scales
+from sfumato.publish._record_cautions import record_cautions
+from sfumato.publish._record_publication import record_lines
+from sfumato.publish.certificate import certificate_files
+from sfumato.publish.pipeline import publish_point
+from sfumato.release.records import Records, boxed_records, read_as_records, replicated_uniques, unchanged_records
 from test_check_command import mapped
 
 AGES = {"age": {"type": "numeric", "lower": 0, "upper": 99}}

@@ -22,11 +22,11 @@ from command_line import run
 from independent_checker import read_rows, violations
 from renames import watched_renames
 from sfumato.errors import BadInputError
-from sfumato.publish import certificate_files, publish_point, read_certificate
-from sfumato.publish import publication as releasing
-from sfumato.publish.certificate import check_certificate
+from sfumato.publish import pipeline as releasing
+from sfumato.publish.certificate import certificate_files, check_certificate, read_certificate
+from sfumato.publish.pipeline import publish_point
 from sfumato.release.writing import write_drafts
-from sfumato.report import save_map
+from sfumato.report.folder import save_map
 
 STUDY = """
 name = "wards"
@@ -202,7 +202,7 @@ def test_a_missing_folder_is_made_and_removed_again_where_nothing_is_written(exp
     words = ("release", explored / "map", "--point", point.id, "--to")
     assert run(*words, tmp_path / "new" / "deeper" / "out.csv").returncode == 0
     assert (tmp_path / "new" / "deeper" / "out.csv").is_file()
-    monkeypatch.setattr("sfumato.publish.publication.LeavingTable.write", refuse_to_write)
+    monkeypatch.setattr("sfumato.publish.pipeline.LeavingTable.write", refuse_to_write)
     assert run(*words, tmp_path / "other" / "out.csv").returncode == 2
     assert not (tmp_path / "other").exists()
 
@@ -212,7 +212,7 @@ def refuse_to_write(*_):
 
 
 def test_a_release_names_its_steps_where_stderr_is_no_terminal(explored, tmp_path, monkeypatch):
-    monkeypatch.setattr("sfumato.commands.common.SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr("sfumato.commands._output.SECONDS_BETWEEN_LINES", 0.0)
     point = points(explored, anonymizer="mondrian", form="generalization")[0]
     done = run("release", explored / "map", "--point", point.id, "--to", tmp_path / "out.csv")
     steps = [line for line in done.stderr.splitlines() if line.endswith(" ...")]
@@ -286,7 +286,7 @@ def test_a_full_disk_leaves_nothing_behind(explored, tmp_path, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sfumato.publish.leaving.certificate_page", full)
+    monkeypatch.setattr("sfumato.publish.publishable.certificate_page", full)
     with pytest.raises(sfumato.BadInputError, match="No space left on device"):
         publish_point(explored / "map", releasable(explored)[0].id, tmp_path / "out.csv")
     assert list(tmp_path.iterdir()) == []
@@ -377,7 +377,7 @@ def test_killed_at_any_moment_there_is_no_data_without_its_certificate(explored,
     """One process publishes over and over, a different point each time, and is killed at random moments."""
     ids = [point.id for point in releasable(explored)[:4]]
     script = (
-        "import sys, itertools; from sfumato.publish import publish_point; print('ready', flush=True)\n"
+        "import sys, itertools; from sfumato.publish.pipeline import publish_point; print('ready', flush=True)\n"
         f"for id in itertools.cycle({ids!r}): publish_point(sys.argv[1], id, sys.argv[2], force=True)"
     )
     chance = random.Random(5)

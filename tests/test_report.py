@@ -21,18 +21,19 @@ from typer.testing import CliRunner
 
 from points import point_of, write_report
 from sfumato.anonymizers import anonymizer
-from sfumato.cli import app
+from sfumato.commands.app import app
+from sfumato.data.declaration import TableDeclaration
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES
-from sfumato.pages import in_script
-from sfumato.report import save_map
-from sfumato.requirements import requirement
-from sfumato.table import TableDeclaration
-from sfumato.tradeoff import Grid, Map, Study, explore
-from sfumato.words.columns import done_sentence
-from sfumato.words.headlines import headlines
-from sfumato.words.points import settings
-from sfumato.words.sentences import Subject, sentences
+from sfumato.measures.all_measures import MEASURES
+from sfumato.report.folder import save_map
+from sfumato.report.measure_sentences import Subject, sentences
+from sfumato.report.point_summary import done_sentence, headlines, settings
+from sfumato.requirements.requirement import requirement
+from sfumato.texts.render import in_script
+from sfumato.tradeoff.exploration.explore import explore
+from sfumato.tradeoff.map import Map
+from sfumato.tradeoff.study.grids import Grid
+from sfumato.tradeoff.study.study import Study
 
 SCRIPT = "</script><script>window.pwned=1;alert(1)</script>"
 IMAGE = '"><img src=x onerror="window.pwned=1;alert(1)">'

@@ -10,11 +10,12 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.cli import main
-from sfumato.measures import Queries, Scales
+from sfumato.commands.app import main
+from sfumato.measures.queries import Queries
+from sfumato.measures.scales import Scales
 from sfumato.papers import reproduce
-from sfumato.papers.li_li_2009 import tie as li_li_tie
-from sfumato.papers.li_li_2009.reproduction import LiLi2009
+from sfumato.papers.li_li_2009 import claims as li_li_tie
+from sfumato.papers.li_li_2009.study import LiLi2009
 
 REQUIRED = {
     "q-distribution",

@@ -10,8 +10,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import plain_twins as twins
+from sfumato.data.cells import Histograms
 from sfumato.errors import BadInputError
-from sfumato.requirements import (
+from sfumato.requirements.requirement import (
     REQUIREMENTS,
     All,
     AlphaK,
@@ -23,7 +24,6 @@ from sfumato.requirements import (
     TCloseness,
     requirement,
 )
-from sfumato.table import Histograms
 from strategies import flat_sensitive, group_counts, one_histogram, sensitives, single_requirements, tries
 
 # ---------------------------------------------------------------- text

@@ -11,16 +11,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.anonymizers import FullDomain, cut_space
-from sfumato.anonymizers.cut_vector import facts as counting
-from sfumato.anonymizers.cut_vector.cut_table import CutTable
-from sfumato.anonymizers.cut_vector.groups import count_groups, fill_tables, number_groups
-from sfumato.anonymizers.cut_vector.space import CutAttribute
-from sfumato.requirements import requirement
-from sfumato.table import numeric, read
-from sfumato.tradeoff import NSGA2, MeasuredProblem, Problem1, Problem2, Problem3, Problem4, Search
-from sfumato.tradeoff.search.seeds import common_cuts, full_domain_seeds, mondrian_seeds, nearest_allowed, seeds
-from sfumato.tradeoff.search.variation import drawn
+from sfumato.anonymizers.cut_vector import _evaluation as counting
+from sfumato.anonymizers.cut_vector._evaluation import CutTable
+from sfumato.anonymizers.cut_vector._groups import count_groups, fill_tables, number_groups
+from sfumato.anonymizers.cut_vector.cut_vector import CutAttribute, cut_space
+from sfumato.anonymizers.full_domain.full_domain import FullDomain
+from sfumato.data.hierarchies.numeric import numeric
+from sfumato.data.reading import read
+from sfumato.requirements.requirement import requirement
+from sfumato.tradeoff.search._variation import drawn
+from sfumato.tradeoff.search.pareto import (
+    NSGA2,
+    Search,
+    common_cuts,
+    full_domain_seeds,
+    mondrian_seeds,
+    nearest_allowed,
+    seeds,
+)
+from sfumato.tradeoff.search.problems import MeasuredProblem, Problem1, Problem2, Problem3, Problem4
 from small_tables import small_table
 from strategies import cells_of_tables, hierarchies, table_of, tries
 

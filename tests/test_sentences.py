@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 import sfumato
 from points import point_of
 from sfumato import anonymizer, requirement
-from sfumato.measures import MEASURES, measure
-from sfumato.table import flat, read
-from sfumato.tradeoff import Grid, Map, Study
-from sfumato.tradeoff import read_study as bundled_baskets
-from sfumato.tradeoff.choice.places import place
-from sfumato.words.chances import at_most, beside, one_in, times
-from sfumato.words.choice import choice_lines
-from sfumato.words.headlines import (
+from sfumato.data.hierarchies.categorical import flat
+from sfumato.data.reading import read
+from sfumato.measures.all_measures import MEASURES
+from sfumato.measures.groups import measure
+from sfumato.report.answer_summary import choice_lines
+from sfumato.report.map_summary import map_lines
+from sfumato.report.measure_sentences import SAYINGS, Subject, sentence, sentences
+from sfumato.report.point_summary import (
     headlines,
     plain_axes,
     plain_intervals,
@@ -32,8 +32,12 @@ from sfumato.words.headlines import (
     plain_values,
     whole_percent,
 )
-from sfumato.words.map import map_lines
-from sfumato.words.sentences import SAYINGS, Subject, sentence, sentences
+from sfumato.texts.format import at_most, beside, one_in, times
+from sfumato.tradeoff.map import Map
+from sfumato.tradeoff.question.places import place
+from sfumato.tradeoff.study.grids import Grid
+from sfumato.tradeoff.study.study import Study
+from sfumato.tradeoff.study.study import read_study as bundled_baskets
 from strategies import tries
 
 pytestmark = pytest.mark.quick

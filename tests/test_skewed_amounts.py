@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 import sfumato
 from command_line import run
 from points import point_of
-from sfumato.table.hierarchies.automatic import automatic
-from sfumato.table.hierarchies.declared import from_entry
-from sfumato.table.hierarchies.written import entry_of
-from sfumato.tradeoff import Grid, Map, Study
-from sfumato.tradeoff.choice.bounds import Bound
-from sfumato.tradeoff.choice.ceiling import impossible
+from sfumato.data.hierarchies.automatic import automatic
+from sfumato.data.hierarchies.declared import from_entry
+from sfumato.data.hierarchies.written import entry_of
+from sfumato.tradeoff.map import Map
+from sfumato.tradeoff.question.best_possible import impossible
+from sfumato.tradeoff.question.question import Bound
+from sfumato.tradeoff.study.grids import Grid
+from sfumato.tradeoff.study.study import Study
 from strategies import tries
 
 

@@ -14,13 +14,13 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.engines import Reading, open_rows
-from sfumato.engines.places import beside, files_in, input_files, is_many, seen_from, shown_place, split_table
+from sfumato.data.declaration import TableDeclaration
+from sfumato.engines import open_rows
+from sfumato.engines.locations import beside, files_in, input_files, is_many, seen_from, shown_place, split_table
+from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
-from sfumato.process.memory import read_size
-from sfumato.process.spill import PREFIX, spill_folder
-from sfumato.table import TableDeclaration
-from sfumato.tradeoff import read_study
+from sfumato.runtime.memory import PREFIX, read_size, spill_folder
+from sfumato.tradeoff.study.study import read_study
 
 
 def test_a_url_is_shown_without_user_and_parameters():
@@ -115,7 +115,7 @@ def started(tmp_path, ending):
     """Start a process that makes its private folder, says so, and ends in some way."""
     code = f"""
         import sys, pathlib
-        from sfumato.process.spill import spill_folder
+        from sfumato.runtime.memory import spill_folder
         folder = spill_folder({str(tmp_path)!r})
         (folder / "rows").write_text("secret")
         print(folder, flush=True)

@@ -13,9 +13,9 @@ import pytest
 
 import sfumato
 from command_line import run
-from sfumato.measures.disclosure.as_recorded import standing
-from sfumato.tradeoff import read_map
-from sfumato.words.columns import done_sentence
+from sfumato.measures.group_risk import standing
+from sfumato.report.point_summary import done_sentence
+from sfumato.tradeoff.exploration.folder import read_map
 from test_foreign import COLUMNS, brought, people, write
 from test_foreign_release import explore, folder_with, point_of, release
 

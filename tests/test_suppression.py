@@ -13,9 +13,10 @@ import pytest
 import sfumato
 from independent_checker import read_rows
 from sfumato.anonymizers import anonymizer
+from sfumato.data.hierarchies.numeric import numeric
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.publish import certificate_files, publish_point
-from sfumato.table import numeric
+from sfumato.publish.certificate import certificate_files
+from sfumato.publish.pipeline import publish_point
 from test_check_command import mapped
 
 AGES = {"age": numeric(0, 99)}

@@ -14,19 +14,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato
-from sfumato.anonymizers import AIM, MST, UnsafeSeededNoise, anonymizer
-from sfumato.anonymizers.dp.account import Account
-from sfumato.anonymizers.dp.noise import Noise, OpenDPNoise, _gaussian, _gumbel_max, _noisy_max
-from sfumato.anonymizers.dp.synthesis import mst
-from sfumato.anonymizers.dp.synthesis.graphical_model import Estimate, JunctionTree
-from sfumato.anonymizers.dp.synthesis.model import Model, ModelStep
-from sfumato.anonymizers.dp.synthesis.private_records import PrivateRecords, RecordDomain, record_domain
-from sfumato.anonymizers.dp.synthesis.tree_model import nearest_counts, scaled
+from sfumato.anonymizers import anonymizer
+from sfumato.anonymizers.dp import mst
+from sfumato.anonymizers.dp._graphical_model import Estimate, JunctionTree
+from sfumato.anonymizers.dp._models import Model, ModelStep, nearest_counts, scaled
+from sfumato.anonymizers.dp._private_cells import Account, PrivateRecords, RecordDomain, record_domain
+from sfumato.anonymizers.dp.aim import AIM
+from sfumato.anonymizers.dp.mst import MST
+from sfumato.anonymizers.dp.noise import Noise, OpenDPNoise, UnsafeSeededNoise, _gaussian, _gumbel_max, _noisy_max
+from sfumato.data.cells import Cells, Quasi, Sensitive
+from sfumato.data.hierarchies.categorical import flat
+from sfumato.data.hierarchies.numeric import numeric
 from sfumato.errors import BadInputError
-from sfumato.release import Budget, Guarantee, Spent
-from sfumato.release.guarantee import delta_of, rho_of
-from sfumato.table import Cells, Quasi, flat, numeric
-from sfumato.table.cells import Sensitive
+from sfumato.release.guarantee import Budget, Guarantee, Spent, delta_of, rho_of
 
 SIZES = (4, 3, 2, 3)
 MAKERS = (

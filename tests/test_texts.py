@@ -10,8 +10,8 @@ from string import Formatter
 
 import pytest
 
-from sfumato.pages.texts import texts
-from sfumato.workbench.data.sentences import OPTION, STARTING, all_in_forms, in_forms
+from sfumato.texts.catalogue import texts
+from sfumato.workbench.opened_data import OPTION, STARTING, all_in_forms, in_forms
 
 SRC = Path(__file__).resolve().parents[1] / "src" / "sfumato"
 WORKBENCH = SRC / "workbench"

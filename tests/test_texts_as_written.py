@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import sfumato
 from command_line import run
+from sfumato.auditing.audit import audit
 from sfumato.engines.formulas import escaped, formula_notice, is_formula, unescaped
-from sfumato.publish.audit.audit import audit
-from sfumato.publish.formulas import written_formulas
-from sfumato.publish.publication import audited
-from sfumato.tradeoff import Candidate
+from sfumato.publish._written_file import written_formulas
+from sfumato.publish.pipeline import audited
+from sfumato.tradeoff.study.candidate import Candidate
 
 NASTY = [
     *("01", "1", "TRUE", "true", "nan", "NaN", "null", "None", " 1", "1 ", "1.0", "1e0", "-0", "+0", "0x1", "inf"),

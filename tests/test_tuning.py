@@ -15,23 +15,27 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from sfumato.anonymizers import anonymizer
-from sfumato.cli import app
+from sfumato.anonymizers.anonymizer import Dial
+from sfumato.commands.app import app
+from sfumato.data.bundled import load
+from sfumato.data.declaration import TableDeclaration
 from sfumato.errors import BadInputError
-from sfumato.report.budget import score_over_time, tuning_content
-from sfumato.report.page import page
-from sfumato.requirements import KAnonymity, TCloseness, requirement
-from sfumato.table import TableDeclaration, load
-from sfumato.tradeoff import Candidate, Grid, Point, Question, Study, explore, read_study, tune
-from sfumato.tradeoff.choice.bounds import Bound
+from sfumato.report.page import page, score_over_time, tuning_content
+from sfumato.requirements.requirement import KAnonymity, TCloseness, requirement
 from sfumato.tradeoff.dominance import cost, exclusive, hypervolume
-from sfumato.tradeoff.limit.score import ScoreBox
+from sfumato.tradeoff.exploration.explore import explore
+from sfumato.tradeoff.limit import ScoreBox
+from sfumato.tradeoff.map import Point
+from sfumato.tradeoff.question.question import Bound, Question
+from sfumato.tradeoff.search._cut_families import CountedCuts, SteppedCuts, cuts_of
+from sfumato.tradeoff.search._enumeration import exact
 from sfumato.tradeoff.search.aims import Aim, Judge
-from sfumato.tradeoff.search.cuts import CountedCuts, SteppedCuts, cuts_of
-from sfumato.tradeoff.search.enumeration import exact
-from sfumato.tradeoff.search.families import Dial, Family, dial_of, families_of
-from sfumato.tradeoff.search.tuner import Tuner, read_budget
-from sfumato.tradeoff.study.grids import ends
-from sfumato.tradeoff.study.plan import SearchPlan
+from sfumato.tradeoff.search.families import Family, dial_of, families_of
+from sfumato.tradeoff.search.tuner import Tuner, read_budget, tune
+from sfumato.tradeoff.study.candidate import Candidate
+from sfumato.tradeoff.study.grids import Grid, ends
+from sfumato.tradeoff.study.search_plan import SearchPlan
+from sfumato.tradeoff.study.study import Study, read_study
 from strategies import tries
 from test_explore import STUDY, folder, sfumato  # noqa: F401  (folder is a fixture)
 

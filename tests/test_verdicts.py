@@ -15,19 +15,21 @@ from typer.testing import CliRunner
 
 from points import point_of, write_report
 from sfumato.anonymizers import anonymizer
-from sfumato.cli import app
-from sfumato.measures import Classification, Scales, Worth
-from sfumato.report import save_map
-from sfumato.requirements import requirement
-from sfumato.table import TableDeclaration
-from sfumato.tradeoff import Grid, Map, Point, Study
-from sfumato.tradeoff.chart import map_chart, rows
+from sfumato.commands.app import app
+from sfumato.data.declaration import TableDeclaration
+from sfumato.measures.classification.classification import Classification, Worth
+from sfumato.measures.scales import Scales
+from sfumato.report import verdicts as words
+from sfumato.report.folder import save_map
+from sfumato.report.meanings import meanings
+from sfumato.report.verdicts import advice, signed
+from sfumato.requirements.requirement import requirement
+from sfumato.tradeoff.chart import map_chart, rows, worth_chart
+from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.public import ALLOWED
-from sfumato.tradeoff.verdicts import VERDICTS
-from sfumato.tradeoff.worth_chart import worth_chart
-from sfumato.words import verdicts as words
-from sfumato.words.meanings import meanings
-from sfumato.words.verdicts import advice, signed
+from sfumato.tradeoff.study.grids import Grid
+from sfumato.tradeoff.study.study import Study
+from sfumato.tradeoff.worth import VERDICTS
 from test_report import data_of, opened
 
 HOSTILE = "</script><script>window.pwned=1</script>"

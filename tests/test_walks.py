@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from patients import patients, write_patients
 from plain_patients import least_candidates, read_records
-from sfumato.cli import app
+from sfumato.commands.app import app
 
 
 def run(*arguments):

@@ -16,23 +16,31 @@ from hypothesis import strategies as st
 import plain_cuts
 import plain_twins as twins
 import sfumato
-from sfumato.anonymizers import cut_space
 from sfumato.anonymizers.anonymizer import loss_of
-from sfumato.anonymizers.curve import points_on_curve
-from sfumato.anonymizers.local_recoding.sweep import domain_of
-from sfumato.anonymizers.mondrian.cut_kernels import problem_of
+from sfumato.anonymizers.cut_vector.cut_vector import cut_space
+from sfumato.anonymizers.hilbert import points_on_curve
+from sfumato.anonymizers.local_recoding._sweep import domain_of
+from sfumato.anonymizers.mondrian._cuts import problem_of
+from sfumato.anonymizers.mondrian._scores import scoring_of
+from sfumato.anonymizers.mondrian._suppression import best_trim
 from sfumato.anonymizers.mondrian.mondrian import one_group, partition
-from sfumato.anonymizers.mondrian.score_data import scoring_of
-from sfumato.anonymizers.mondrian.trim import best_trim
+from sfumato.data.cells import read_weights, scaled
+from sfumato.data.declaration import TableDeclaration
+from sfumato.data.hierarchies.categorical import flat, tree
+from sfumato.data.hierarchies.numeric import numeric
+from sfumato.data.reading import Roles
 from sfumato.errors import BadInputError
-from sfumato.publish import publish_point, read_mapping
-from sfumato.release import generalization
-from sfumato.report import save_map
-from sfumato.requirements import KAnonymity, requirement
-from sfumato.table import Roles, TableDeclaration, flat, numeric, tree
-from sfumato.table.weights import read_weights, scaled
-from sfumato.tradeoff import Grid, Problem2, Study, exact, explore, read_map
-from sfumato.tradeoff.study.study import study_from_toml
+from sfumato.publish.mapping import read_mapping
+from sfumato.publish.pipeline import publish_point
+from sfumato.release.release import generalization
+from sfumato.report.folder import save_map
+from sfumato.requirements.requirement import KAnonymity, requirement
+from sfumato.tradeoff.exploration.explore import explore
+from sfumato.tradeoff.exploration.folder import read_map
+from sfumato.tradeoff.search._enumeration import exact
+from sfumato.tradeoff.search.problems import Problem2
+from sfumato.tradeoff.study.grids import Grid
+from sfumato.tradeoff.study.study import Study, study_from_toml
 from strategies import cells_of_tables, table_of, tries
 from test_choose import run  # noqa: F401  (a fixture)
 

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.phrases import counted, listed, number, percent, wrapped
+from sfumato.report.map_summary import map_lines
+from sfumato.report.meanings import meanings
 from sfumato.report.page import page
-from sfumato.tradeoff import Bound, Map, Point
-from sfumato.tradeoff import read_study as bundled_baskets
+from sfumato.report.point_summary import anonymize_command, settings, studied
+from sfumato.texts.format import counted, listed, number, percent, wrapped
 from sfumato.tradeoff.disagreements import Disagreements
+from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.question.question import Bound
 from sfumato.tradeoff.study.presets import bundled_study as bundled_table
-from sfumato.tradeoff.verdicts import Verdicts
-from sfumato.words.command import anonymize_command
-from sfumato.words.map import map_lines
-from sfumato.words.meanings import meanings
-from sfumato.words.points import settings, studied
+from sfumato.tradeoff.study.study import read_study as bundled_baskets
+from sfumato.tradeoff.worth import Verdicts
 
 pytestmark = pytest.mark.quick
 

@@ -18,12 +18,13 @@ from starlette.testclient import TestClient
 
 from command_line import run
 from sfumato.errors import InfeasibleError
-from sfumato.publish import certificate_files
-from sfumato.tradeoff import Map, read_map
-from sfumato.workbench.data.sentences import all_in_forms
-from sfumato.workbench.desk import Desk
-from sfumato.workbench.views.after import explored as of_maps
-from sfumato.workbench.views.after import publish as of_publishing
+from sfumato.publish.certificate import certificate_files
+from sfumato.tradeoff.exploration.folder import read_map
+from sfumato.tradeoff.map import Map
+from sfumato.workbench.opened_data import all_in_forms
+from sfumato.workbench.projects import Desk
+from sfumato.workbench.views import _explored as of_maps
+from sfumato.workbench.views import publish as of_publishing
 from workbench_maps import ILLS, TOWN, ids, make_clinic, make_shop, people
 from workbenches import client_of, make_desk, make_project
 
@@ -466,7 +467,7 @@ def test_a_search_for_an_answer_needs_time_and_a_question_that_can_be_read(clien
 
 def test_a_search_looks_for_what_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The worker is told the question and gives it to the search, which is not made here."""
-    from sfumato.tradeoff.exploration import instrument
+    from sfumato.tradeoff.exploration import run as instrument
     from sfumato.workbench.worker import RunTask, explored
 
     desk = make_desk(tmp_path)

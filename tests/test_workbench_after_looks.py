@@ -16,14 +16,13 @@ import pytest
 from playwright.sync_api import Error
 
 from command_line import run
-from sfumato.measures import MEASURES
-from sfumato.tradeoff import read_map
-from sfumato.tradeoff.choice.bounds import Bound
-from sfumato.tradeoff.choice.exposure import refusal, shows_exact
-from sfumato.tradeoff.choice.question import Question
-from sfumato.words.headlines import PLAIN, plain_values
+from sfumato.measures.all_measures import MEASURES
+from sfumato.report.point_summary import PLAIN, plain_values
+from sfumato.tradeoff.exploration.folder import read_map
+from sfumato.tradeoff.question.question import Bound, Question
+from sfumato.tradeoff.question.recipients import refusal, shows_exact
 from sfumato.workbench.app import House
-from sfumato.workbench.desk import Desk, Project
+from sfumato.workbench.projects import Desk, Project
 from sfumato.workbench.runs import Progress, Runs
 from workbench_maps import ids, make_clinic, make_shop, people
 from workbenches import make_desk, served

@@ -14,11 +14,11 @@ from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from command_line import run
+from sfumato.workbench.access import CSRF, Gate
 from sfumato.workbench.app import ENDPOINTS, House, opened
-from sfumato.workbench.desk import Desk, Project
+from sfumato.workbench.endpoints import description
 from sfumato.workbench.errors import ConflictError
-from sfumato.workbench.gate import CSRF, Gate
-from sfumato.workbench.openapi import description
+from sfumato.workbench.projects import Desk, Project
 from sfumato.workbench.runs import Progress, Runs
 from workbenches import HOST, ORIGIN, client_of, make_desk, make_project
 

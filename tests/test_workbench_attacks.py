@@ -12,10 +12,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from command_line import run
-from sfumato.tradeoff import read_study
-from sfumato.workbench.desk import Desk
+from sfumato.tradeoff.study.study import read_study
 from sfumato.workbench.errors import RefusedError, TooLargeError
-from sfumato.workbench.uploads import received
+from sfumato.workbench.projects import Desk
+from sfumato.workbench.views.files import received
 from workbenches import STUDY, client_of, make_desk, make_project
 
 API = "/api/projects/gift"

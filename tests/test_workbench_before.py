@@ -20,12 +20,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from command_line import run
-from sfumato.table import numeric
-from sfumato.tradeoff import read_study
-from sfumato.workbench.desk import Desk
-from sfumato.workbench.views import changes, risk
-from sfumato.workbench.views.hierarchies.branches import Branch, branches_of, dissolved, merged, moved, renamed
-from sfumato.workbench.views.hierarchies.shown import BINS, _bars
+from sfumato.data.hierarchies.numeric import numeric
+from sfumato.tradeoff.study.study import read_study
+from sfumato.workbench.projects import Desk
+from sfumato.workbench.views import edits as changes
+from sfumato.workbench.views import risk
+from sfumato.workbench.views._hierarchy_edits import BINS, Branch, _bars, branches_of, dissolved, merged, moved, renamed
 from workbenches import client_of, make_desk, make_project
 
 UGLY = ("<script>alert(1)</script>", '=HYPERLINK("x")', 'a/b "c"', "Straße ü", "", "age {t} %s")

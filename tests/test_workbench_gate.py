@@ -21,14 +21,14 @@ from starlette.types import Message, Scope
 
 from command_line import run
 from sfumato.workbench import app as of_app
+from sfumato.workbench.access import CSRF, HEADERS, Gate
 from sfumato.workbench.app import House, opened
-from sfumato.workbench.desk import Desk
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import RefusedError
-from sfumato.workbench.gate import CSRF, HEADERS, Gate
+from sfumato.workbench.projects import Desk
 from sfumato.workbench.server import _listening
-from sfumato.workbench.uploads import harmless
-from sfumato.workbench.views.after.point import PREVIEWS
+from sfumato.workbench.views.files import harmless
+from sfumato.workbench.views.point import PREVIEWS
 from workbenches import HOST, ORIGIN, STUDY, client_of, make_desk, make_project, wait_until_gone
 
 SCRIPT = "<script>alert(1)</script>"

@@ -16,10 +16,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from sfumato.errors import BadInputError
-from sfumato.process.limits import OpeningLimits
-from sfumato.workbench.apart import run_apart
-from sfumato.workbench.desk import Desk
+from sfumato.runtime.memory import OpeningLimits
+from sfumato.workbench.child_process import run_apart
 from sfumato.workbench.errors import TooLargeError
+from sfumato.workbench.projects import Desk
 from test_workbench_gate import served, workers_of
 from workbenches import CSRF, STUDY, client_of, make_desk, make_project, wait_until_gone
 

@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 from starlette.testclient import TestClient
 
-from sfumato.tradeoff import read_map, read_study
-from sfumato.tradeoff.study.study import Study
+from sfumato.tradeoff.exploration.folder import read_map
+from sfumato.tradeoff.study.study import Study, read_study
 from sfumato.workbench.app import House
-from sfumato.workbench.desk import Desk
+from sfumato.workbench.projects import Desk
 from sfumato.workbench.runs import Runs
 from test_workbench_before_looks import changed
 from test_workbench_pages import readable

@@ -12,14 +12,14 @@ import pytest
 from starlette.testclient import TestClient
 
 from sfumato.errors import BadInputError
-from sfumato.pages.texts import t
-from sfumato.process.interrupts import look, remove_unfinished
-from sfumato.publish.leaving import STEPS
-from sfumato.publish.publication import LeavingTable
-from sfumato.release import staged
-from sfumato.tradeoff import read_map
-from sfumato.workbench.desk import Desk
-from sfumato.workbench.publications import Publications, UnderWay
+from sfumato.publish.pipeline import LeavingTable
+from sfumato.publish.publishable import STEPS
+from sfumato.runtime.cancellation import look, remove_unfinished
+from sfumato.runtime.staging import staged
+from sfumato.texts.catalogue import t
+from sfumato.tradeoff.exploration.folder import read_map
+from sfumato.workbench.projects import Desk
+from sfumato.workbench.runs import Publications, UnderWay
 from workbench_maps import ids, made, make_shop
 from workbenches import STUDY, client_of, make_desk, make_project
 

@@ -20,10 +20,10 @@ from starlette.testclient import TestClient
 
 import sfumato
 from held_runs import HELD, held_until
-from sfumato.pages.texts import t
-from sfumato.process.interrupts import EXIT_CODE
-from sfumato.report import save_map
-from sfumato.workbench.desk import Desk
+from sfumato.report.folder import save_map
+from sfumato.runtime.cancellation import EXIT_CODE
+from sfumato.texts.catalogue import t
+from sfumato.workbench.projects import Desk
 from sfumato.workbench.runs import Progress, Run, Runs
 from workbenches import MAY_END, STUDY, client_of, make_desk, make_held_project, make_project, people, wait_until_gone
 
@@ -271,7 +271,7 @@ def test_a_worker_ends_with_the_workbench_that_started_it(desk: Desk) -> None:
     """Also where that is killed, and can do nothing any more: its end of the pipe is closed."""
     folder, _ = make_held_project(desk, "held")
     code = (
-        "import sys, time; from pathlib import Path; from sfumato.workbench.desk import Desk\n"
+        "import sys, time; from pathlib import Path; from sfumato.workbench.projects import Desk\n"
         "from sfumato.workbench.runs import Runs\n"
         "desk = Desk(Path(sys.argv[1]), Path(sys.argv[2]))\n"
         "runs = Runs(); runs.start(desk.project('held'))\n"

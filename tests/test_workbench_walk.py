@@ -21,7 +21,7 @@ import pytest
 
 from command_line import run
 from sfumato.workbench.app import House
-from sfumato.workbench.desk import Desk
+from sfumato.workbench.projects import Desk
 from sfumato.workbench.runs import Run
 from workbench_maps import made
 from workbenches import STUDY, make_desk, make_project, served

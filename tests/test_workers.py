@@ -16,14 +16,17 @@ import pytest
 
 import sfumato
 from sfumato import Cancel, StoppedError, explore
-from sfumato.anonymizers import Mondrian
-from sfumato.engines.duckdb.sources import connect
-from sfumato.measures import Queries, Scales, groups
-from sfumato.process.interrupts import interruptible, look
-from sfumato.table import TableDeclaration
-from sfumato.tradeoff import Grid, Study
-from sfumato.tradeoff.limit import limit
-from sfumato.workers import Crew, together, workers
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.data.declaration import TableDeclaration
+from sfumato.engines.duckdb.connection import connect
+from sfumato.measures import groups
+from sfumato.measures.queries import Queries
+from sfumato.measures.scales import Scales
+from sfumato.runtime.cancellation import interruptible, look
+from sfumato.runtime.threads import Crew, together, workers
+from sfumato.tradeoff import limit
+from sfumato.tradeoff.study.grids import Grid
+from sfumato.tradeoff.study.study import Study
 
 SOON = 600.0
 """Seconds after which something is held to hang."""

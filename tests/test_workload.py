@@ -14,15 +14,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato
+from sfumato.data.assignment import Assignment
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.measures import Classification, group_gains, measure
-from sfumato.measures.classification.classifiers import CLASSIFIERS, trained
-from sfumato.measures.classification.features import features, intervals_block, shares_block, texts_block
-from sfumato.measures.classification.records import DealtRecords, Folds, deal, folds_of, records_of
-from sfumato.measures.classification.scores import Fold, score
-from sfumato.measures.classification.validation import Validation
-from sfumato.measures.classification.worth import interval
-from sfumato.table import Assignment
+from sfumato.measures.classification._classifiers import CLASSIFIERS, trained
+from sfumato.measures.classification._features import features, intervals_block, shares_block, texts_block
+from sfumato.measures.classification._validation import (
+    DealtRecords,
+    Fold,
+    Folds,
+    Validation,
+    deal,
+    folds_of,
+    records_of,
+    score,
+)
+from sfumato.measures.classification.classification import Classification, interval
+from sfumato.measures.divergence import group_gains
+from sfumato.measures.groups import measure
 from sfumato.tradeoff.study.study import Study
 from strategies import tries
 

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from sfumato.report import save_map
-from sfumato.tradeoff import Map, explore, read_study
-from sfumato.vega import NoRoomError
-from sfumato.workbench.desk import Desk
+from sfumato.report.folder import save_map
+from sfumato.texts.render import NoRoomError
+from sfumato.tradeoff.exploration.explore import explore
+from sfumato.tradeoff.map import Map
+from sfumato.tradeoff.study.study import read_study
+from sfumato.workbench.projects import Desk
 
 TOWN = "town </script><script>window.pwned=1</script>"
 ILLNESS = '=HYPERLINK("http://x","ill")'

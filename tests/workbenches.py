@@ -17,11 +17,11 @@ import uvicorn
 from starlette.testclient import TestClient
 
 from held_runs import HELD
+from sfumato.workbench.access import CSRF, Gate
 from sfumato.workbench.app import House, opened
-from sfumato.workbench.desk import Desk
-from sfumato.workbench.gate import CSRF, Gate
+from sfumato.workbench.projects import Desk
 from sfumato.workbench.runs import Runs
-from sfumato.workbench.views import changes
+from sfumato.workbench.views import edits as changes
 
 HOST = "127.0.0.1:8765"
 ORIGIN = f"http://{HOST}"

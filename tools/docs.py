@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 
 import sfumato
-from sfumato import catalogue
-from sfumato.rooms import ROOMS
+from sfumato._packages import ROOMS
+from sfumato.tradeoff import catalogue
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PART = re.compile(r"<!-- made: (?P<what>.+?) -->\n.*?<!-- end -->", re.DOTALL)

@@ -13,6 +13,100 @@ publish it and prove what it promises.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sfumato.anonymizers import anonymize, anonymizer, draw
+    from sfumato.anonymizers.anatomy import Anatomy
+    from sfumato.anonymizers.anonymizer import Anonymizer
+    from sfumato.anonymizers.burel import Burel
+    from sfumato.anonymizers.cut_vector.cut_vector import CutSpace, CutVector, cut_space
+    from sfumato.anonymizers.dp.aim import AIM
+    from sfumato.anonymizers.dp.mechanism import Mechanism
+    from sfumato.anonymizers.dp.mst import MST
+    from sfumato.anonymizers.dp.trees import DPGrid, DPKdHybrid, DPKdTree, DPPrivTree, DPQuadtree
+    from sfumato.anonymizers.exchange import Exchange
+    from sfumato.anonymizers.full_domain.full_domain import DecidedLattice, FullDomain
+    from sfumato.anonymizers.hilbert import Hilbert
+    from sfumato.anonymizers.items import anonymize_baskets
+    from sfumato.anonymizers.items.items_of_groups import anonymize_mixed
+    from sfumato.anonymizers.local_recoding.local_recoding import LocalRecoding
+    from sfumato.anonymizers.local_suppression import LocalSuppression
+    from sfumato.anonymizers.mondrian.mondrian import Mondrian
+    from sfumato.anonymizers.perturbation.cart import Cart
+    from sfumato.anonymizers.perturbation.microaggregation import Microaggregation
+    from sfumato.anonymizers.perturbation.noise_and_rounding import AddedNoise, Rounding
+    from sfumato.anonymizers.perturbation.pram import Pram
+    from sfumato.anonymizers.perturbation.swapping import RankSwapping, RecordSwapping
+    from sfumato.anonymizers.sabre import Sabre
+    from sfumato.anonymizers.top_coding import TopCoding
+    from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
+    from sfumato.auditing.audit import Audit, audit
+    from sfumato.auditing.baskets import audit_baskets
+    from sfumato.auditing.mixed import audit_mixed
+    from sfumato.data.bundled import load, load_baskets
+    from sfumato.data.cells import Cells
+    from sfumato.data.dataset import MixedTable
+    from sfumato.data.declaration import TableDeclaration
+    from sfumato.data.guessing import Guess, guess
+    from sfumato.data.hierarchies.categorical import flat, from_level_table, prefixes, tree
+    from sfumato.data.hierarchies.declared import read_hierarchies, read_level_table
+    from sfumato.data.hierarchies.hierarchy import Hierarchy
+    from sfumato.data.hierarchies.numeric import dates, numeric
+    from sfumato.data.item_reading import read_baskets
+    from sfumato.data.items import Baskets
+    from sfumato.data.mixed_declaration import DataDeclaration, ItemsDeclaration, read_mixed
+    from sfumato.data.reading import Roles, Table, read
+    from sfumato.errors import BadInputError, InfeasibleError, SfumatoError, StoppedError
+    from sfumato.measures.all_measures import MEASURES
+    from sfumato.measures.groups import Measured, measure
+    from sfumato.measures.items.basket_scales import BasketScales, measure_baskets
+    from sfumato.measures.items.mixed_scales import MixedScales
+    from sfumato.measures.items.queries import ItemQueries
+    from sfumato.measures.measure import Measure
+    from sfumato.measures.queries import Queries
+    from sfumato.measures.scales import Scales
+    from sfumato.release.content import NoisyRelease
+    from sfumato.release.items import BasketRelease, MixedRelease
+    from sfumato.release.mixed_writing import write_mixed
+    from sfumato.release.records import RecordRelease
+    from sfumato.release.release import Release
+    from sfumato.requirements.items import KKMAnonymity, MixedRequirement, mixed_requirement
+    from sfumato.requirements.requirement import (
+        AlphaK,
+        BetaLikeness,
+        DeltaDisclosure,
+        KAnonymity,
+        LDiversity,
+        Requirement,
+        TCloseness,
+        requirement,
+    )
+    from sfumato.runtime.cancellation import Cancel
+    from sfumato.tradeoff.check import Check, check
+    from sfumato.tradeoff.exploration.explore import explore
+    from sfumato.tradeoff.exploration.folder import read_map
+    from sfumato.tradeoff.hierarchy_levels import ColumnHierarchy, hierarchy
+    from sfumato.tradeoff.map import Map
+    from sfumato.tradeoff.question.answer import Choice, Reply, ask
+    from sfumato.tradeoff.question.question import Question
+    from sfumato.tradeoff.search._enumeration import Frontier, FrontierPoint, exact
+    from sfumato.tradeoff.search.pareto import NSGA2, Search, pareto
+    from sfumato.tradeoff.search.problems import (
+        MeasuredProblem,
+        Problem,
+        Problem1,
+        Problem2,
+        Problem3,
+        Problem4,
+        problem,
+    )
+    from sfumato.tradeoff.search.tuner import tune
+    from sfumato.tradeoff.study.candidate import Candidate
+    from sfumato.tradeoff.study.draft import Draft, draft
+    from sfumato.tradeoff.study.grids import Grid
+    from sfumato.tradeoff.study.study import Study, read_study
+
 TYPE_CHECKING = False
 """As in `typing`, which is not imported: the command line starts here, and Ctrl-C is caught only once this is done."""
 
@@ -170,123 +264,6 @@ __all__ = [
     "tune",
     "write_mixed",
 ]
-
-if TYPE_CHECKING:
-    from sfumato.anonymizers import (
-        AIM,
-        MST,
-        AddedNoise,
-        Anatomy,
-        Anonymizer,
-        Burel,
-        Cart,
-        CutSpace,
-        CutVector,
-        DecidedLattice,
-        DPGrid,
-        DPKdHybrid,
-        DPKdTree,
-        DPPrivTree,
-        DPQuadtree,
-        Exchange,
-        FullDomain,
-        Hilbert,
-        LocalRecoding,
-        LocalSuppression,
-        Mechanism,
-        Microaggregation,
-        Mondrian,
-        Original,
-        Pram,
-        RankSwapping,
-        RecordSwapping,
-        Rounding,
-        Sabre,
-        TopCoding,
-        WithoutQuasi,
-        WithoutSensitive,
-        anonymize,
-        anonymizer,
-        cut_space,
-        draw,
-    )
-    from sfumato.errors import BadInputError, InfeasibleError, SfumatoError, StoppedError
-    from sfumato.measures import MEASURES, Measure, Measured, Queries, Scales, measure
-    from sfumato.mixed.anonymizers.recipe import anonymize_mixed
-    from sfumato.mixed.declaration import DataDeclaration, ItemsDeclaration, read_mixed
-    from sfumato.mixed.measures.scales import MixedScales
-    from sfumato.mixed.mixed_table import MixedTable
-    from sfumato.mixed.policy import KKMAnonymity, MixedRequirement, mixed_requirement
-    from sfumato.mixed.release import MixedRelease
-    from sfumato.mixed.writing import write_mixed
-    from sfumato.process.interrupts import Cancel
-    from sfumato.publish import Audit, audit, audit_baskets, audit_mixed
-    from sfumato.release import NoisyRelease, RecordRelease, Release
-    from sfumato.requirements import (
-        AlphaK,
-        BetaLikeness,
-        DeltaDisclosure,
-        KAnonymity,
-        LDiversity,
-        Requirement,
-        TCloseness,
-        requirement,
-    )
-    from sfumato.table import (
-        Cells,
-        Guess,
-        Hierarchy,
-        Roles,
-        Table,
-        TableDeclaration,
-        dates,
-        flat,
-        from_level_table,
-        guess,
-        load,
-        numeric,
-        prefixes,
-        read,
-        read_hierarchies,
-        read_level_table,
-        tree,
-    )
-    from sfumato.tradeoff import (
-        NSGA2,
-        Candidate,
-        Check,
-        Choice,
-        ColumnHierarchy,
-        Draft,
-        Frontier,
-        FrontierPoint,
-        Grid,
-        Map,
-        MeasuredProblem,
-        Problem,
-        Problem1,
-        Problem2,
-        Problem3,
-        Problem4,
-        Question,
-        Reply,
-        Search,
-        Study,
-        ask,
-        check,
-        draft,
-        exact,
-        explore,
-        hierarchy,
-        pareto,
-        problem,
-        read_map,
-        read_study,
-        tune,
-    )
-    from sfumato.transactions import BasketRelease, Baskets, anonymize_baskets, load_baskets, read_baskets
-    from sfumato.transactions.measures.queries import ItemQueries
-    from sfumato.transactions.measures.scales import BasketScales, measure_baskets
 
 
 def __getattr__(name: str) -> object:

@@ -18,7 +18,7 @@ def main() -> None:
         import gc
 
         gc.set_threshold(*SELDOM)
-        from sfumato.cli import main as run
+        from sfumato.commands.app import main as run
 
         run()
     except KeyboardInterrupt:

@@ -1,5 +1,9 @@
-"""Who makes releases: one file per algorithm."""
-# mypy: implicit-reexport
+"""Who makes releases: one file per algorithm.
+
+Who makes releases of tables with items: groups of the table first, then the items of every group.
+
+Who makes releases of baskets: one file per algorithm.
+"""
 
 from typing import Any, Unpack
 
@@ -7,40 +11,33 @@ from sfumato.anonymizers.anatomy import Anatomy
 from sfumato.anonymizers.anonymizer import Anonymizer
 from sfumato.anonymizers.burel import Burel
 from sfumato.anonymizers.cut_vector.cut_vector import CutVector
-from sfumato.anonymizers.cut_vector.space import CutSpace, cut_space
-from sfumato.anonymizers.dp.grid import DPGrid
-from sfumato.anonymizers.dp.kd_hybrid import DPKdHybrid
-from sfumato.anonymizers.dp.kd_tree import DPKdTree
-from sfumato.anonymizers.dp.mechanism import Mechanism, assigned
-from sfumato.anonymizers.dp.noise import Noise, UnsafeSeededNoise
-from sfumato.anonymizers.dp.privtree import DPPrivTree
-from sfumato.anonymizers.dp.quadtree import DPQuadtree
-from sfumato.anonymizers.dp.synthesis.aim import AIM
-from sfumato.anonymizers.dp.synthesis.mst import MST
-from sfumato.anonymizers.exchange.exchange import Exchange
-from sfumato.anonymizers.foreign.brought import Brought, BroughtFile, BroughtFrame
-from sfumato.anonymizers.foreign.functions import BroughtFunction
-from sfumato.anonymizers.full_domain.full_domain import DecidedLattice, FullDomain
+from sfumato.anonymizers.dp.aim import AIM
+from sfumato.anonymizers.dp.mechanism import Mechanism
+from sfumato.anonymizers.dp.mst import MST
+from sfumato.anonymizers.dp.trees import DPGrid, DPKdHybrid, DPKdTree, DPPrivTree, DPQuadtree
+from sfumato.anonymizers.exchange import Exchange
+from sfumato.anonymizers.external.external import Brought, BroughtFile, BroughtFrame, BroughtFunction
+from sfumato.anonymizers.full_domain.full_domain import FullDomain
 from sfumato.anonymizers.hilbert import Hilbert
 from sfumato.anonymizers.local_recoding.local_recoding import LocalRecoding
 from sfumato.anonymizers.local_suppression import LocalSuppression
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
-from sfumato.anonymizers.perturbed.microaggregation import Microaggregation
-from sfumato.anonymizers.perturbed.noise import AddedNoise
-from sfumato.anonymizers.perturbed.pram import Pram
-from sfumato.anonymizers.perturbed.rank_swapping import RankSwapping
-from sfumato.anonymizers.perturbed.record_swapping import RecordSwapping
-from sfumato.anonymizers.perturbed.rounding import Rounding
-from sfumato.anonymizers.record_maker import RecordMaker
+from sfumato.anonymizers.perturbation.cart import Cart
+from sfumato.anonymizers.perturbation.microaggregation import Microaggregation
+from sfumato.anonymizers.perturbation.noise_and_rounding import AddedNoise, Rounding
+from sfumato.anonymizers.perturbation.pram import Pram
+from sfumato.anonymizers.perturbation.record_anonymizer import RecordMaker
+from sfumato.anonymizers.perturbation.swapping import RankSwapping, RecordSwapping
 from sfumato.anonymizers.sabre import Sabre
-from sfumato.anonymizers.synthetic.cart import Cart
 from sfumato.anonymizers.top_coding import TopCoding
 from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
-from sfumato.configuration import parse
+from sfumato.config.options import parse
+from sfumato.data.reading import Columns, Table, as_table
 from sfumato.errors import BadInputError
-from sfumato.release import Form, NoisyRelease, RecordRelease, Release
-from sfumato.requirements import KAnonymity, Requirement, requirement
-from sfumato.table import Columns, Table, as_table
+from sfumato.release.content import NoisyRelease
+from sfumato.release.records import RecordRelease
+from sfumato.release.release import Form, Release
+from sfumato.requirements.requirement import KAnonymity, Requirement, requirement
 
 ANONYMIZERS: list[type[Anonymizer]] = [
     Mondrian,

@@ -22,15 +22,16 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from sfumato.anonymizers.anonymizer import Anonymizer, check_feasible, check_nothing_suppressed
-from sfumato.arrays import Counts
-from sfumato.configuration import seed_option
+from sfumato.config.options import seed_option
+from sfumato.data.assignment import Assignment
+from sfumato.data.cells import find_sensitive
+from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
-from sfumato.kernel_helpers import sort_falling
-from sfumato.kernels import kernel
-from sfumato.release import Form, Release, bucketization
-from sfumato.requirements import LDiversity, Requirement
-from sfumato.table import Assignment, Table
-from sfumato.table.cells import find_sensitive
+from sfumato.release.release import Form, Release, bucketization
+from sfumato.requirements.requirement import LDiversity, Requirement
+from sfumato.runtime._kernel_helpers import sort_falling
+from sfumato.runtime.arrays import Counts
+from sfumato.runtime.kernels import kernel
 
 
 @dataclass(frozen=True)

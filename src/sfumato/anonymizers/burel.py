@@ -20,16 +20,15 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from sfumato.anonymizers._redistribution import Worst, most_groups, own_part, redistributed, worst_of
 from sfumato.anonymizers.anonymizer import Anonymizer, OfRanges, check_feasible, check_nothing_suppressed, published
-from sfumato.anonymizers.redistribution import Worst, most_groups, own_part, redistributed, worst_of
 from sfumato.anonymizers.sabre import Sabre
-from sfumato.arrays import Counts, Numbers
-from sfumato.configuration import seed_option
-from sfumato.release import Form, Release
-from sfumato.requirements import BetaLikeness, Requirement
-from sfumato.requirements.requirement import sensitive_levels
-from sfumato.table import Table
-from sfumato.table.cells import find_sensitive
+from sfumato.config.options import seed_option
+from sfumato.data.cells import find_sensitive
+from sfumato.data.reading import Table
+from sfumato.release.release import Form, Release
+from sfumato.requirements.requirement import BetaLikeness, Requirement, sensitive_levels
+from sfumato.runtime.arrays import Counts, Numbers
 
 ROOMS = (1.0, 0.9, 0.75, 0.5, 0.25, 0.0)
 """The shares of beta for which buckets are tried; 0 makes every value a bucket of its own."""

@@ -27,12 +27,12 @@ from typing import Annotated, ClassVar
 from sfumato.anonymizers.anonymizer import Anonymizer
 from sfumato.anonymizers.full_domain.full_domain import column_weights
 from sfumato.anonymizers.local_recoding.local_recoding import LocalRecoding
-from sfumato.configuration import Option, seed_option
+from sfumato.config.options import Option, seed_option
+from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
-from sfumato.phrases import counted
-from sfumato.release import Form, Release, generalization
-from sfumato.requirements import Requirement
-from sfumato.table import Table
+from sfumato.release.release import Form, Release, generalization
+from sfumato.requirements.requirement import Requirement
+from sfumato.texts.format import counted
 
 
 @dataclass(frozen=True)

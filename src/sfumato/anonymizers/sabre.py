@@ -19,8 +19,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from sfumato.anonymizers.anonymizer import Anonymizer, OfRanges, check_feasible, check_nothing_suppressed, published
-from sfumato.anonymizers.redistribution import (
+from sfumato.anonymizers._redistribution import (
     Worst,
     distance_at_worst,
     most_groups,
@@ -29,15 +28,15 @@ from sfumato.anonymizers.redistribution import (
     redistributed,
     worst_of,
 )
-from sfumato.arrays import Counts, Numbers
-from sfumato.configuration import seed_option
+from sfumato.anonymizers.anonymizer import Anonymizer, OfRanges, check_feasible, check_nothing_suppressed, published
+from sfumato.config.options import seed_option
+from sfumato.data.cells import find_sensitive
+from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
-from sfumato.release import Form, Release
-from sfumato.requirements import Requirement, TCloseness
-from sfumato.requirements.distances import TOLERANCE
-from sfumato.requirements.requirement import sensitive_levels
-from sfumato.table import Table
-from sfumato.table.cells import find_sensitive
+from sfumato.release.release import Form, Release
+from sfumato.requirements._predicates import TOLERANCE
+from sfumato.requirements.requirement import Requirement, TCloseness, sensitive_levels
+from sfumato.runtime.arrays import Counts, Numbers
 
 MOST_TRIES = 24
 """So many bucketizations are tried at most, evenly chosen from those that are within t."""

@@ -22,15 +22,15 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from sfumato.anonymizers.anonymizer import Anonymizer, check_budget
+from sfumato.anonymizers.anonymizer import Anonymizer, Dial, check_budget
 from sfumato.anonymizers.full_domain.full_domain import recoded
-from sfumato.arrays import Counts
-from sfumato.configuration import Option, named_entries
+from sfumato.config.options import Option, named_entries
+from sfumato.data.cells import Cells, Quasi
+from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
-from sfumato.release import Form, Release
-from sfumato.release.maker import Dial
-from sfumato.requirements import Requirement
-from sfumato.table import Cells, Quasi, Table
+from sfumato.release.release import Form, Release
+from sfumato.requirements.requirement import Requirement
+from sfumato.runtime.arrays import Counts
 
 EXAMPLE = "age=80"
 

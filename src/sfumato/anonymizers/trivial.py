@@ -12,10 +12,10 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.anonymizers.anonymizer import Anonymizer, infeasible
+from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
-from sfumato.release import Form, Release, generalization
-from sfumato.requirements import Requirement
-from sfumato.table import Table
+from sfumato.release.release import Form, Release, generalization
+from sfumato.requirements.requirement import Requirement
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.commands.common import announce_first_run, say, tell
-from sfumato.commands.groups import (
+from sfumato.commands._options import (
     ABOUT_TABLES,
     AsJson,
     Legends,
@@ -23,11 +22,12 @@ from sfumato.commands.groups import (
     option,
     refuse,
 )
+from sfumato.commands._output import announce_first_run, say, tell
+from sfumato.config.options import IN_FORMS, ITEM_ANONYMIZERS, LIMIT, MERGING, SETS, SOURCE, SUPPRESS, UTILITY
 from sfumato.errors import BadInputError
-from sfumato.vocabulary import IN_FORMS, ITEM_ANONYMIZERS, LIMIT, MERGING, SETS, SOURCE, SUPPRESS, UTILITY
 
 if TYPE_CHECKING:
-    from sfumato.publish.single import Single, Target
+    from sfumato.publish._single import Single, Target
 
 USUAL = "mondrian"
 OF_ITEMS = "is about a table with a column of items; name it (--items COLUMN)"
@@ -86,7 +86,7 @@ def anonymize(
     as_json: AsJson = False,
 ) -> None:
     """Make one release of a table or of baskets, in one line, and say what it achieves."""
-    from sfumato.publish.single import Target
+    from sfumato.publish._single import Target
 
     target = Target(to, layout, writing.escape_formulas, writing.force, lattice, legend)
     study = _study(table)
@@ -111,7 +111,7 @@ def anonymize(
 
 def _study(source: str) -> Any:
     """Return the study that the data are named by, with its roles, hierarchies and reading; None where it is none."""
-    from sfumato.tradeoff import read_study
+    from sfumato.tradeoff.study.study import read_study
 
     return read_study(source) if source.lower().endswith(".toml") else None
 
@@ -126,9 +126,12 @@ def _table(
     target: Target,
 ) -> Single:
     """Make a release of a table; everything that can be refused is, before the table is read."""
-    from sfumato.anonymizers import Anonymizer, Brought, Mechanism, anonymizer
-    from sfumato.publish.single import Clock, single_draw, single_records, single_release
-    from sfumato.requirements import KAnonymity, requirement
+    from sfumato.anonymizers import anonymizer
+    from sfumato.anonymizers.anonymizer import Anonymizer
+    from sfumato.anonymizers.dp.mechanism import Mechanism
+    from sfumato.anonymizers.external.external import Brought
+    from sfumato.publish._single import Clock, single_draw, single_records, single_release
+    from sfumato.requirements.requirement import KAnonymity, requirement
 
     clock = Clock()
     if study is None:
@@ -175,14 +178,12 @@ def _mixed(
 ) -> Single:
     """Make a release of a table with items; everything that can be refused is, before the table is read."""
     from sfumato.anonymizers import anonymizer
-    from sfumato.mixed.anonymizers.merging import NoMerging, merging
-    from sfumato.mixed.anonymizers.recipe import FORM, MixedRecipe
-    from sfumato.mixed.policy import mixed_requirement
-    from sfumato.publish.mixed.single import single_mixed
-    from sfumato.publish.single import Clock
+    from sfumato.anonymizers.items import DEFAULT_MAKER, TREE_MAKER, basket_anonymizer
+    from sfumato.anonymizers.items.items_of_groups import FORM, MixedRecipe, NoMerging, merging
+    from sfumato.publish._single import Clock, single_mixed
+    from sfumato.requirements.item_policy import SuppressionLimit, suppression_limit, utility_constraints
+    from sfumato.requirements.items import mixed_requirement
     from sfumato.tradeoff.study.candidate import files_of
-    from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER, TREE_MAKER, basket_anonymizer
-    from sfumato.transactions.policy import SuppressionLimit, suppression_limit, utility_constraints
 
     clock = Clock()
     refuse({"--lattice": target.lattice}, "is about tables without items; leave it out")
@@ -220,10 +221,11 @@ def _baskets(
     source: str, study: Any, recipe: RecipeOptions, baskets: OfBaskets, reading: TableReading, target: Target
 ) -> Single:
     """Make a release of baskets."""
-    from sfumato.publish.single import Clock, basket_layout, single_baskets
+    from sfumato.anonymizers.items import basket_anonymizer, usual_maker
+    from sfumato.publish._single import Clock, basket_layout, single_baskets
+    from sfumato.requirements import basket_requirement
+    from sfumato.requirements.item_policy import utility_constraints
     from sfumato.tradeoff.study.candidate import files_of
-    from sfumato.transactions.anonymizers.registry import basket_anonymizer, usual_maker
-    from sfumato.transactions.policy import basket_requirement, utility_constraints
 
     clock = Clock()
     if study is not None:

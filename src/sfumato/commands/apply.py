@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.commands.common import announce_first_run, say, tell
-from sfumato.commands.groups import AsJson, OfBaskets, TextReading, Writing, refuse
+from sfumato.commands._options import AsJson, OfBaskets, TextReading, Writing, refuse
+from sfumato.commands._output import announce_first_run, say, tell
 
 if TYPE_CHECKING:
-    from sfumato.publish.recoded import RecodedFile
-    from sfumato.transactions.files.declaration import BasketsDeclaration
+    from sfumato.data.basket_declaration import BasketsDeclaration
+    from sfumato.publish.apply import RecodedFile
 
 
 def apply(
@@ -40,11 +40,11 @@ def apply(
     as_json: AsJson = False,
 ) -> None:
     """Recode new data under an existing release; refuses what the mapping does not know and groups that fail."""
-    from sfumato.publish.baskets.mapping import KIND as BASKETS
-    from sfumato.publish.ledger import ledger_of
-    from sfumato.publish.mixed.mapping import KIND as ITEMS
-    from sfumato.publish.recoded import kind_of
-    from sfumato.release import format_of
+    from sfumato.auditing.ledger import ledger_of
+    from sfumato.publish._basket_mapping import KIND as BASKETS
+    from sfumato.publish._mixed_mapping import KIND as ITEMS
+    from sfumato.publish.apply import kind_of
+    from sfumato.release.writing import format_of
 
     format_of(to)
     kind, files = kind_of(mapping), [mapping]
@@ -70,8 +70,8 @@ def apply(
 
 def _table(mapping: Path, table: str, reading: TextReading, rest: str) -> RecodedFile:
     """Recode a new table."""
-    from sfumato.publish import apply as applied
-    from sfumato.publish import read_mapping
+    from sfumato.publish.apply import apply as applied
+    from sfumato.publish.mapping import read_mapping
 
     known = read_mapping(mapping)
     announce_first_run()
@@ -80,8 +80,8 @@ def _table(mapping: Path, table: str, reading: TextReading, rest: str) -> Recode
 
 def _mixed(mapping: Path, table: str, items_file: str | None, reading: TextReading, rest: str) -> RecodedFile:
     """Recode new records with items."""
-    from sfumato.publish.mixed.applied import apply_mixed
-    from sfumato.publish.mixed.mapping import read_mixed_mapping
+    from sfumato.publish._mixed_apply import apply_mixed
+    from sfumato.publish._mixed_mapping import read_mixed_mapping
 
     known = read_mixed_mapping(mapping)
     announce_first_run()
@@ -90,7 +90,7 @@ def _mixed(mapping: Path, table: str, items_file: str | None, reading: TextReadi
 
 def _baskets(mapping: Path, declared: BasketsDeclaration, rest: str) -> RecodedFile:
     """Recode new baskets."""
-    from sfumato.publish.baskets.applied import apply_baskets, read_basket_mapping
+    from sfumato.publish._basket_apply import apply_baskets, read_basket_mapping
 
     known = read_basket_mapping(mapping)
     announce_first_run()

@@ -1,4 +1,7 @@
-"""`sfumato ask`: the publisher's questions, answered over a map; a study is explored first, and searched if wanted."""
+"""`sfumato ask`: the publisher's questions, answered over a map; a study is explored first, and searched if wanted.
+
+`sfumato choose`: the recommendation, and why.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.commands.common import explored_into, folder_named, print_json
-from sfumato.commands.groups import AsJson, Workers
+from sfumato.commands._options import AsJson, Workers
+from sfumato.commands._output import explored_into, folder_named, print_json
 from sfumato.errors import BadInputError, InfeasibleError
 
 if TYPE_CHECKING:
-    from sfumato.tradeoff import Map, Question, Reply
+    from sfumato.tradeoff.map import Map
+    from sfumato.tradeoff.question.answer import Reply
+    from sfumato.tradeoff.question.question import Question
     from sfumato.tradeoff.study.study import Study
 
 
@@ -43,9 +48,11 @@ def ask(
 
     Exit code 1 where nothing fits.
     """
-    from sfumato.tradeoff import read_map, read_question, read_study
-    from sfumato.tradeoff.choice.reply import check_subject
+    from sfumato.tradeoff.exploration.folder import read_map
+    from sfumato.tradeoff.question.answer import check_subject
+    from sfumato.tradeoff.question.question import read_question
     from sfumato.tradeoff.search.tuner import read_budget
+    from sfumato.tradeoff.study.study import read_study
 
     chosen = _chosen_by(question)
     wanted = None if chosen else read_question(question)
@@ -71,7 +78,7 @@ def ask(
 
 def _chosen_by(question: str) -> dict[str, str]:
     """Return how one release of a map is chosen, where the question is such a way or a recipient."""
-    from sfumato.tradeoff import RECIPIENTS
+    from sfumato.tradeoff.question.recipients import RECIPIENTS
 
     word = question.strip()
     return {"by": word} if word in ("knee", "ideal") else {"recipient": word} if word in RECIPIENTS else {}
@@ -79,9 +86,9 @@ def _chosen_by(question: str) -> dict[str, str]:
 
 def tell_choice(map_: Map, folder: Path, as_json: bool, **asked: Any) -> None:
     """Print the release that is recommended; where nothing fits, that and what to relax, exit code 1."""
-    from sfumato.tradeoff import NothingFitsError
-    from sfumato.words.choice import choice_lines, choice_values
-    from sfumato.words.command import release_command
+    from sfumato.report.answer_summary import choice_lines, choice_values
+    from sfumato.report.point_summary import release_command
+    from sfumato.tradeoff.question.answer import NothingFitsError
 
     try:
         choice = map_.choose(**asked)
@@ -99,7 +106,7 @@ def tell_choice(map_: Map, folder: Path, as_json: bool, **asked: Any) -> None:
 
 def tell_reply(reply: Reply, map_: Map, folder: Path, as_json: bool) -> None:
     """Print a reply; where nothing fits, that and what to relax, exit code 1."""
-    from sfumato.words.question import nothing_fits, reply_lines, reply_values
+    from sfumato.report.answer_summary import nothing_fits, reply_lines, reply_values
 
     if as_json:
         print_json(reply_values(reply, map_, folder))
@@ -125,7 +132,7 @@ def _grown(given: Study, folder: Path, question: Question | None) -> Study:
     What the question is about is measured, and so is what earlier ones were about; where those have added noisy
     releases, the map stays on axes that these have too.
     """
-    from sfumato.tradeoff import read_study
+    from sfumato.tradeoff.study.study import read_study
 
     kept, study = folder / "study.toml", given
     before = read_study(str(kept)) if kept.is_file() else None
@@ -143,3 +150,92 @@ def _grown(given: Study, folder: Path, question: Question | None) -> Study:
     if study.data.items is None and question is not None:
         study = replace(study, scales=study.scales.having(question.measures))
     return study
+
+
+def choose(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `explore` wrote.")],
+    knee: Annotated[bool, typer.Option("--knee", help="The same as --by knee.")] = False,
+    largest: Annotated[
+        list[str], typer.Option("--max", metavar="MEASURE=NUMBER", help="The largest value of a measure; repeat.")
+    ] = [],  # noqa: B006
+    least: Annotated[
+        list[str], typer.Option("--min", metavar="MEASURE=NUMBER", help="The least value of a measure; repeat.")
+    ] = [],  # noqa: B006
+    prefer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MEASURE",
+            help="What to have as good as possible within the bounds; with --loss also several, as k,l_frequency.",
+        ),
+    ] = None,
+    loss: Annotated[
+        float | None,
+        typer.Option(help="How much k (or k and l: --prefer) is there within this loss, such as 0.25?"),
+    ] = None,
+    relaxed: Annotated[float | None, typer.Option(help="And what would this larger loss buy?")] = None,
+    suppress: Annotated[
+        float | None,
+        typer.Option(help="With --loss: at most this share of the records suppressed, such as 0.1; 0 for none."),
+    ] = None,
+    recipient: Annotated[
+        str | None, typer.Option("--for", help="Bounds for a recipient: public, partner or internal.")
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="knee (of the whole frontier), ideal (the closest to the ideal corner), best (see --prefer)."
+        ),
+    ] = None,
+    axes: Annotated[
+        str | None, typer.Option(metavar="RISK,UTILITY", help="Two measures, instead of those of the study.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Recommend one point of a map and say why: the knee; with bounds, a recipient or a loss, the best within them."""
+    from sfumato.tradeoff.exploration.folder import read_map
+    from sfumato.tradeoff.question.question import read_bounds
+
+    if knee and by not in (None, "knee"):
+        raise BadInputError(f"--knee and --by {by} contradict each other; give one of them")
+    limits = {"max": read_bounds(largest, "--max"), "min": read_bounds(least, "--min")}
+    if loss is not None:
+        others = {"--knee": knee or None, "--for": recipient, "--by": by, "--axes": axes}
+        for option, value in others.items():
+            if value is not None:
+                raise BadInputError(f"--loss and {option} are two ways to choose; give one of them")
+        map_ = read_map(folder)
+        tell_reply(map_.ask(_question(map_, loss, relaxed, suppress, prefer, limits)), map_, folder, as_json)
+        return
+    for option, given in {"--relaxed": relaxed, "--suppress": suppress}.items():
+        if given is not None:
+            raise BadInputError(f"{option} belongs to a question about a loss; give --loss too, such as --loss 0.25")
+    map_ = read_map(folder)
+    tell_choice(
+        map_,
+        folder,
+        as_json,
+        **limits,
+        prefer=prefer,
+        by="knee" if knee else by,
+        recipient=recipient,
+        axes=None if axes is None else [name.strip() for name in axes.split(",")],
+    )
+
+
+def _question(
+    map_: Map,
+    loss: float,
+    relaxed: float | None,
+    suppress: float | None,
+    prefer: str | None,
+    limits: dict[str, dict[str, float]],
+) -> Question:
+    """Put a question about a loss into the grammar; where nothing is preferred, what every release requires."""
+    from sfumato.tradeoff.question.answer import required
+    from sfumato.tradeoff.question.question import SHARE, Bound, Question, given_bounds
+
+    names = tuple(dict.fromkeys(name.strip() for name in (prefer or "").split(",") if name.strip()))
+    shares = [] if suppress is None else [Bound(SHARE, "max", suppress)]
+    bounds = (Bound("loss", "max", loss), *shares, *given_bounds(limits["max"], limits["min"]))
+    more = () if relaxed is None else (Bound("loss", "max", relaxed),)
+    return Question(names or required(map_), bounds, more)

@@ -9,13 +9,25 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from sfumato.commands.common import say, tell
-from sfumato.commands.groups import AsJson, Known, Notations, OfBaskets, OptionGroup, TextFile, columns, option, refuse
+from sfumato.commands._options import (
+    AsJson,
+    Known,
+    Notations,
+    OfBaskets,
+    OptionGroup,
+    TextFile,
+    columns,
+    option,
+    refuse,
+)
+from sfumato.commands._output import say, tell
+from sfumato.config.options import WEIGHTS
 from sfumato.errors import BadInputError
-from sfumato.vocabulary import WEIGHTS
 
 if TYPE_CHECKING:
-    from sfumato.publish import Audit, BasketAudit, MixedAudit
+    from sfumato.auditing.audit import Audit
+    from sfumato.auditing.baskets import BasketAudit
+    from sfumato.auditing.mixed import MixedAudit
 
 LAID_OUT = ("delimiter", "encoding", "sheet", "header", "header_row", "columns", "engine", "memory", "spill")
 NO_ITEMS = "is not known of a table with a column of items (--items); leave one of them out"
@@ -173,8 +185,7 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Measure any published file from what stands in it: a second opinion that shares nothing with its maker."""
-    from sfumato.publish.audit.lines import audit_lines, basket_audit_lines
-    from sfumato.publish.mixed.audit_lines import mixed_audit_lines
+    from sfumato.publish.audit_report import audit_lines, basket_audit_lines, mixed_audit_lines
 
     wanted = " & ".join(require) if require else None
     if about_items.items is None:
@@ -217,10 +228,10 @@ def _of_table(
     escaped: bool,
 ) -> Audit:
     """Audit a published table."""
-    from sfumato.engines import Reading
-    from sfumato.evidence.counted import open_published
-    from sfumato.publish import audit as audit_file
-    from sfumato.table.weights import read_weights
+    from sfumato.auditing.audit import audit as audit_file
+    from sfumato.auditing.published_file import open_published
+    from sfumato.data.cells import read_weights
+    from sfumato.engines.protocol import Reading
 
     laid_out = {name: text.declared()[name] for name in LAID_OUT}
     source = open_published(file, Reading(**laid_out, escaped=escaped))
@@ -250,9 +261,9 @@ def _of_baskets(
     escaped: bool,
 ) -> BasketAudit:
     """Audit published baskets."""
-    from sfumato.publish import audit_baskets
-    from sfumato.publish.audit.question import study_file
-    from sfumato.publish.baskets.legend import read_legend
+    from sfumato.auditing._legend import read_legend
+    from sfumato.auditing.baskets import audit_baskets
+    from sfumato.auditing.question import study_file
 
     against = None
     text.refuse_for_baskets()
@@ -277,7 +288,7 @@ def _of_baskets(
 
 def _are_of_published(file: Path, original: Path, sets: OfBaskets) -> bool:
     """Say whether --id and --item name columns of the published file, and not of the original, which has them first."""
-    from sfumato.engines.items.layouts import has_columns
+    from sfumato.engines._item_layouts import has_columns
 
     names = sets.id, sets.item
     return None not in names and has_columns(file, names) and not has_columns(original, names)
@@ -296,12 +307,12 @@ def _of_items(
     escaped: bool,
 ) -> MixedAudit:
     """Audit a published table with a column of items."""
-    from sfumato.engines import Reading
-    from sfumato.evidence.counted import open_published
-    from sfumato.publish import audit_mixed
-    from sfumato.publish.baskets.legend import legend_beside, read_legend
-    from sfumato.table.weights import read_weights
-    from sfumato.transactions.files.trees import read_tree
+    from sfumato.auditing._legend import legend_beside, read_legend
+    from sfumato.auditing.mixed import audit_mixed
+    from sfumato.auditing.published_file import open_published
+    from sfumato.data.cells import read_weights
+    from sfumato.data.hierarchies.declared import read_tree
+    from sfumato.engines.protocol import Reading
 
     options = {**about.given(), **baskets.given()}
     second = items.second(original.original, baskets)
@@ -342,8 +353,9 @@ def _with_items(
     original: OriginalOptions, about: AboutTable, second: tuple[str, str, str], names: Sequence[str], column: str
 ) -> Any:
     """Read the original with its items, which stand in a second file, in one column."""
-    from sfumato.engines import Reading, open_rows
-    from sfumato.mixed.reading import rows_with_items
+    from sfumato.data.item_reading import rows_with_items
+    from sfumato.engines import open_rows
+    from sfumato.engines.protocol import Reading
 
     source, owner, item = second
     reading = Reading(encoding=original.original_encoding, na=tuple(about.na), as_written=(owner,))
@@ -354,10 +366,9 @@ def _with_items(
 
 def _certified(file: Path, certificate: Path, wanted: str | None, as_json: bool) -> bool:
     """Check that a certificate speaks of a file; say whether that is all there is to say of it."""
-    from sfumato.publish import read_certificate
-    from sfumato.publish.audit.lines import certified_lines
-    from sfumato.publish.certificate import check_certificate
-    from sfumato.transactions.files.legend import legend_file
+    from sfumato.publish.audit_report import certified_lines
+    from sfumato.publish.certificate import check_certificate, read_certificate
+    from sfumato.release.legend import legend_file
 
     content: dict[str, Any] = read_certificate(certificate)
     check_certificate(content, certificate, file)

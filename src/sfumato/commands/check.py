@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.commands.common import announce_first_run, say, tell
-from sfumato.commands.groups import (
+from sfumato.commands._options import (
     AsJson,
     Named,
     OfBaskets,
@@ -21,13 +20,15 @@ from sfumato.commands.groups import (
     TableReading,
     option,
 )
+from sfumato.commands._output import announce_first_run, say, tell
+from sfumato.config.options import HIERARCHIES, KNOWN
 from sfumato.errors import BadInputError
-from sfumato.vocabulary import HIERARCHIES, KNOWN
 
 if TYPE_CHECKING:
-    from sfumato.table import Table
-    from sfumato.tradeoff import Check, Study
+    from sfumato.data.reading import Table
     from sfumato.tradeoff._check_items import ItemsCheck
+    from sfumato.tradeoff.check import Check
+    from sfumato.tradeoff.study.study import Study
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Say how risky a table is (or baskets are) as it stands, and whether a study would run (exit 1 if not)."""
-    from sfumato.words.check import check_in_words
+    from sfumato.report.check_summary import check_in_words
 
     started = time.perf_counter()
     done: Check | ItemsCheck | None = _items(study, roles, reading, baskets, items, hierarchies, missing, known)
@@ -84,8 +85,8 @@ def _items(
     known: int,
 ) -> ItemsCheck | None:
     """Check records with items, or a study of some, where that is what the name stands for."""
-    from sfumato.tradeoff import read_study
     from sfumato.tradeoff._check_items import check_items
+    from sfumato.tradeoff.study.study import read_study
 
     if items.are_meant:
         about = OfTable([] if hierarchies is None else [hierarchies], missing="drop" if missing == "drop" else "value")
@@ -115,10 +116,10 @@ def _table(
     missing: str | None,
 ) -> Check:
     """Check a table, or a study of one."""
-    from sfumato.configuration import check_choice
-    from sfumato.table import DATASETS
-    from sfumato.tradeoff import check as checked
-    from sfumato.tradeoff import of_table, read_study
+    from sfumato.config.options import check_choice
+    from sfumato.data.bundled import DATASETS
+    from sfumato.tradeoff.check import check as checked
+    from sfumato.tradeoff.study.study import of_table, read_study
 
     if missing is not None:
         check_choice("missing", missing, ("value", "drop", "any"))

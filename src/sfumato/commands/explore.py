@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.commands.common import explored_into, folder_named, make_folder, print_json, tell
-from sfumato.commands.groups import AsJson
+from sfumato.commands._options import AsJson
+from sfumato.commands._output import explored_into, folder_named, make_folder, print_json, tell
 from sfumato.errors import BadInputError, InfeasibleError
 
 if TYPE_CHECKING:
-    from sfumato.tradeoff import Candidate, Study
+    from sfumato.tradeoff.study.candidate import Candidate
+    from sfumato.tradeoff.study.study import Study
 
 
 def explore(
@@ -71,16 +72,14 @@ def explore(
 
     Resumes where it was stopped.
     """
-    from sfumato.measures import Classification
-    from sfumato.report import PUBLIC_FILES
-    from sfumato.tradeoff import of_table, read_map, read_study
-    from sfumato.tradeoff.exploration.added import named, with_candidate
-    from sfumato.tradeoff.exploration.merge import add_cache, with_added
+    from sfumato.measures.classification.classification import Classification
+    from sfumato.report.folder import PUBLIC_FILES
+    from sfumato.report.map_summary import frontier_values, leaving, map_lines, map_values, search_lines
+    from sfumato.tradeoff.exploration.folder import add_cache, read_map, with_added
+    from sfumato.tradeoff.exploration.run import named, with_candidate
     from sfumato.tradeoff.search.tuner import read_budget
     from sfumato.tradeoff.study.presets import left_out, with_preset
-    from sfumato.tradeoff.study.study import read_reader
-    from sfumato.words.frontier import frontier_values, search_lines
-    from sfumato.words.map import leaving, map_lines, map_values
+    from sfumato.tradeoff.study.study import of_table, read_reader, read_study
 
     given = read_study(study)
     seconds = None if budget is None else read_budget(budget)
@@ -135,8 +134,8 @@ def _folder(name: str, study: Study) -> Path:
 
 def _earlier(folder: Path, given: Study) -> Sequence[Candidate]:
     """Return what an earlier run has put on the map of a folder; raise where that is the map of another search."""
-    from sfumato.tradeoff import Study, read_study
-    from sfumato.tradeoff.exploration.instrument import CHECKPOINT
+    from sfumato.tradeoff.exploration.run import CHECKPOINT
+    from sfumato.tradeoff.study.study import Study, read_study
 
     kept = folder / "study.toml"
     if not kept.is_file():

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from sfumato.commands.common import announce_first_run, say, tell
-from sfumato.commands.groups import AsJson, OfTable, OptionGroup, RoleOptions, TableReading, columns, option, refuse
-from sfumato.vocabulary import QUASI, SOURCE
+from sfumato.commands._options import AsJson, OfTable, OptionGroup, RoleOptions, TableReading, columns, option, refuse
+from sfumato.commands._output import announce_first_run, say, tell
+from sfumato.config.options import QUASI, SOURCE
 
 if TYPE_CHECKING:
-    from sfumato.table import TableDeclaration
+    from sfumato.data.declaration import TableDeclaration
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ def hierarchy(
     as_json: AsJson = False,
 ) -> None:
     """Show the hierarchy of a column with counts, say what each level would do to k, write it as TOML to edit."""
-    from sfumato.release import check_targets
-    from sfumato.tradeoff import hierarchy as looked_at
-    from sfumato.words.hierarchy import hierarchy_in_words
+    from sfumato.report.check_summary import hierarchy_in_words
+    from sfumato.runtime.staging import check_targets
+    from sfumato.tradeoff.hierarchy_levels import hierarchy as looked_at
 
     declared = _declaration(table, column, others, about, reading)
     if to is not None:
@@ -59,7 +59,7 @@ def hierarchy(
 
 def _declaration(name: str, column: str, others: Others, about: OfTable, reading: TableReading) -> TableDeclaration:
     """Say where the table is and what else an outsider knows: a study says it itself."""
-    from sfumato.tradeoff import of_table, read_study
+    from sfumato.tradeoff.study.study import of_table, read_study
 
     if name.lower().endswith(".toml"):
         given = {**others.given(), **about.given(), **reading.given()}

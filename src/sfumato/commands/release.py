@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from sfumato.commands.common import announce_first_run, report_steps, say, tell
-from sfumato.commands.groups import AsJson, Legends, MapFolder, Writing
+from sfumato.commands._options import AsJson, Legends, MapFolder, Writing
+from sfumato.commands._output import announce_first_run, report_steps, say, tell
 
 
 def release(
@@ -34,7 +34,7 @@ def release(
     as_json: AsJson = False,
 ) -> None:
     """Publish a point of a map: the data, and a certificate of what it promises, re-checked on the written file."""
-    from sfumato.publish import publish_point
+    from sfumato.publish.pipeline import publish_point
 
     announce_first_run()
     started = time.perf_counter()

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.commands.common import announce_first_run, make_folder, print_json, progress
-from sfumato.commands.groups import AsJson
+from sfumato.commands._options import AsJson
+from sfumato.commands._output import announce_first_run, make_folder, print_json, progress
 from sfumato.errors import BadInputError
 
 if TYPE_CHECKING:
-    from sfumato.papers import Claim
+    from sfumato.papers.claims import Claim
 
 
 def reproduce(
@@ -37,7 +37,7 @@ def reproduce(
     """Reproduce a paper: its figures with our points, its claims with our numbers. Exit 1 if a required one fails."""
     from sfumato.papers import PAPERS
     from sfumato.papers import reproduce as reproduced
-    from sfumato.vega import need_room
+    from sfumato.texts.render import need_room
 
     if paper not in PAPERS:
         raise BadInputError(f"unknown paper {paper!r}; there are {', '.join(PAPERS)}")

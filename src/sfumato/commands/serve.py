@@ -46,8 +46,7 @@ def serve(
         raise BadInputError(
             f"the workbench needs {' and '.join(lacking)}, which is not installed: pip install 'sfumato[workbench]'"
         )
-    from sfumato.process.limits import OpeningLimits
-    from sfumato.process.memory import read_size
+    from sfumato.runtime.memory import OpeningLimits, read_size
     from sfumato.workbench.server import Serving
     from sfumato.workbench.server import serve as served
 

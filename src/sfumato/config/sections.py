@@ -8,7 +8,7 @@ from typing import Any
 
 import tomlkit
 
-from sfumato.configuration import Configured, check_choice, described, parse, value_text
+from sfumato.config.options import Configured, check_choice, described, parse, value_text
 from sfumato.errors import BadInputError
 
 SCHEMA = 1

@@ -1,23 +1,51 @@
-"""Who does the heavy lifting on rows: one protocol of few verbs, DuckDB behind it."""
+"""Text files of sets of items: how they are laid out, reading and writing them.
 
-from sfumato.engines.factory import ENGINES as ENGINES
-from sfumato.engines.factory import open_rows as open_rows
-from sfumato.engines.frames import Frame as Frame
-from sfumato.engines.frames import FrameKind as FrameKind
-from sfumato.engines.frames import frame_kind as frame_kind
-from sfumato.engines.protocol import BYTES as BYTES
-from sfumato.engines.protocol import CellValues as CellValues
-from sfumato.engines.protocol import Coding as Coding
-from sfumato.engines.protocol import ColumnFacts as ColumnFacts
-from sfumato.engines.protocol import CountedCodes as CountedCodes
-from sfumato.engines.protocol import CountedLists as CountedLists
-from sfumato.engines.protocol import DistinctValues as DistinctValues
-from sfumato.engines.protocol import Engine as Engine
-from sfumato.engines.protocol import KeepsOrder as KeepsOrder
-from sfumato.engines.protocol import Layout as Layout
-from sfumato.engines.protocol import Placement as Placement
-from sfumato.engines.protocol import Reading as Reading
-from sfumato.engines.protocol import Rule as Rule
-from sfumato.engines.protocol import Texts as Texts
-from sfumato.engines.protocol import Tuples as Tuples
-from sfumato.engines.protocol import column_pairs as column_pairs
+The one factory that opens rows, and the list of engines it chooses from: by name, or by the notation of a source.
+
+Who does the heavy lifting on rows: one protocol of few verbs, DuckDB behind it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sfumato.engines.duckdb.engine import DuckDBEngine
+from sfumato.engines.frames import frame_origin
+from sfumato.engines.locations import check_secrets, shown_place
+from sfumato.engines.postgresql.engine import PostgreSQLEngine
+from sfumato.engines.protocol import Engine, Reading
+from sfumato.engines.spark.engine import SparkEngine
+from sfumato.errors import BadInputError
+
+ENGINES: list[type[Engine]] = [DuckDBEngine, SparkEngine, PostgreSQLEngine]
+"""All engines: the last one that takes a source opens it, unless one is named. DuckDB, the first, takes everything."""
+
+
+def engine_for(source: Any, name: str | None = None) -> type[Engine]:
+    """Return the engine that opens a source: the one of this name, or the last that takes it."""
+    if name is None:
+        return next(engine for engine in reversed(ENGINES) if engine.takes(source))
+    named = {engine.name: engine for engine in ENGINES}
+    if name not in named:
+        raise BadInputError(f"there is no engine {name!r}; there are {', '.join(named)} (--engine)")
+    return named[name]
+
+
+def open_rows(source: Any, reading: Reading | None = None) -> Engine:
+    """Open a file, many files, a URL, a frame that speaks the Arrow interface, or whatever else an engine takes."""
+    reading = reading or Reading()
+    if isinstance(source, str) and not source:
+        raise BadInputError("the table has no name; give a file, a folder, a pattern of files or the URL of a table")
+    if isinstance(source, str | Path) and str(source).lower().endswith(".toml"):
+        raise BadInputError(
+            f"{source}: this is a TOML file and no table; name the table, or give a study where one fits"
+        )
+    check_secrets(source)
+    origin = shown_place(source) if isinstance(source, str | Path) else frame_origin(source)
+    engine = engine_for(source, reading.engine)
+    rows = engine.open(source, replace(reading, origin=reading.origin or origin))
+    if rows.row_count == 0 and not reading.empty:
+        raise BadInputError(f"{rows.origin}: there is a header but no row; give a table with records")
+    return rows

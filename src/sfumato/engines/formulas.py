@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from sfumato.engines.text_files import csv_line, wide_fields
+from sfumato.engines._text_files import csv_line, wide_fields
 from sfumato.errors import BadInputError
 
 NUMBER = r"(?:[0-9][0-9.,]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?%?"

@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
 
-from sfumato.engines.headers import checked_header
+from sfumato.engines._headers import checked_header
 from sfumato.errors import BadInputError
-from sfumato.quiet import Quiet
+from sfumato.runtime.arrays import Quiet
 
 FrameKind = Literal["pandas", "polars", "arrow", "spark"]
 """The kinds of frames that a release comes back as."""

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from sfumato.engines.notations import DayOrder
 from sfumato.errors import BadInputError
-from sfumato.quiet import Quiet
+from sfumato.runtime.arrays import Quiet
 
 DIGITS = 15
 """How many digits of a row's MD5, in base 16, go into the digest of a table: what every engine has numbers for."""

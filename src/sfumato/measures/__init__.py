@@ -1,19 +1,8 @@
-"""What we say of a release."""
-# mypy: implicit-reexport
+"""What we say of a release.
 
-from sfumato.measures.adversary import group_gains
-from sfumato.measures.all_measures import MEASURES, READ_NOISY, RECONSTRUCTED
-from sfumato.measures.attack import Attack
-from sfumato.measures.attacks.attacks import Attacks, Remake
-from sfumato.measures.attacks.declared import ATTACK_MEASURES
-from sfumato.measures.classification.classification import Classification, ClassificationTask, Learned
-from sfumato.measures.classification.worth import Worth
-from sfumato.measures.declaration import Measure
-from sfumato.measures.definetti import definetti
-from sfumato.measures.fidelity.fidelity import Fidelity
-from sfumato.measures.fidelity.measures import FIDELITY
-from sfumato.measures.groups import Measured, measure
-from sfumato.measures.published import published_risks
-from sfumato.measures.queries import CLOSED_HALF_RANGES, HALF_RANGES, Queries
-from sfumato.measures.reconstruction import READERS, EmReader, Reader, UniformReader
-from sfumato.measures.scales import Prepared, Scales
+How risky a table is as it stands: groups, subsets of the quasi-identifiers, households, the population.
+
+What we say of a release of baskets: counts of itemsets, losses, queries, attacks, and the proof.
+
+What is said of a release of a table with items: both sides, and both together.
+"""

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.arrays import Codes, Counts, Numbers
+from sfumato.data.assignment import laid_out
+from sfumato.data.cells import Sensitive
 from sfumato.errors import BadInputError
-from sfumato.kernels import kernel
-from sfumato.measures.adversary import adversary_gains
 from sfumato.measures.all_measures import MEASURES, READ_NOISY
-from sfumato.quiet import Quiet
-from sfumato.release import Grouped, Published, counts_people
+from sfumato.measures.divergence import adversary_gains
+from sfumato.release.release import Grouped, Published, counts_people
 from sfumato.requirements.requirement import sensitive_levels
-from sfumato.table import Sensitive, laid_out
-from sfumato.workers import together, workers
+from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
+from sfumato.runtime.kernels import kernel
+from sfumato.runtime.threads import together, workers
 
 if TYPE_CHECKING:
-    from sfumato.measures.classification.worth import Worth
+    from sfumato.measures.classification.classification import Worth
 
 LEAST_GROUPS = 10_000
 """Fewer groups than this are not worth a thread."""

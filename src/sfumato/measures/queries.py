@@ -22,12 +22,13 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import Counts, Numbers
-from sfumato.configuration import Configured, Option
+from sfumato.config.options import Configured, Option
+from sfumato.data.assignment import Points
+from sfumato.data.cells import Cells
 from sfumato.errors import BadInputError
+from sfumato.release._selections import Selections, choose_smallest, one_after_another, unpacked, words_for
 from sfumato.release.regions import Members, Regions
-from sfumato.release.selections import Selections, choose_smallest, one_after_another, unpacked, words_for
-from sfumato.table import Cells, Points
+from sfumato.runtime.arrays import Counts, Numbers
 
 Words = NDArray[np.uint64]
 HALVES = ("half-range", "closed-half-range")

@@ -14,28 +14,26 @@ from typing import Annotated
 
 import numpy as np
 
-from sfumato.arrays import Numbers
-from sfumato.configuration import Option, check_options
+from sfumato.config.options import Option, check_options
+from sfumato.data.assignment import Points
+from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
-from sfumato.measures.all_measures import MEASURES, READ_NOISY, RECONSTRUCTED
-from sfumato.measures.attack import Attack
+from sfumato.measures.all_measures import ATTACK_MEASURES, FIDELITY, MEASURES, READ_NOISY, RECONSTRUCTED
 from sfumato.measures.attacks.attacks import AttackedTable, Attacks
-from sfumato.measures.attacks.declared import ATTACK_MEASURES
-from sfumato.measures.classification.classification import Classification, ClassificationTask
-from sfumato.measures.classification.worth import worth
-from sfumato.measures.definetti import guessed
+from sfumato.measures.attribute_attack import Attack
+from sfumato.measures.classification.classification import Classification, ClassificationTask, worth
 from sfumato.measures.divergence import js_of_rows, kl
 from sfumato.measures.fidelity.fidelity import Fidelity, Portrait
-from sfumato.measures.fidelity.measures import FIDELITY
 from sfumato.measures.groups import Measured, defined, measure
 from sfumato.measures.queries import Queries, Workload
-from sfumato.measures.reconstruction import EmReader, Entries, Reader, weighted_estimates
-from sfumato.process.interrupts import look
-from sfumato.release import Grouped, Guarantee, Published, Release, counts_people
+from sfumato.measures.reconstruction import EmReader, Entries, Reader, guessed, weighted_estimates
+from sfumato.release.guarantee import Guarantee
 from sfumato.release.populations import MOST_MEMBERS, Populations, large_populations
 from sfumato.release.regions import Members, are_points, estimated_histograms, overlap_estimates
-from sfumato.table import Points, Table
-from sfumato.workers import Once
+from sfumato.release.release import Grouped, Published, Release, counts_people
+from sfumato.runtime.arrays import Numbers
+from sfumato.runtime.cancellation import look
+from sfumato.runtime.threads import Once
 
 
 @dataclass(frozen=True)

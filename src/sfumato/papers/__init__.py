@@ -1,5 +1,4 @@
 """The reproductions: one file per paper."""
-# mypy: implicit-reexport
 
 from __future__ import annotations
 
@@ -7,14 +6,14 @@ from importlib import import_module
 from typing import Any
 
 from sfumato.errors import BadInputError
-from sfumato.papers.results import Claim, Progress, Results
+from sfumato.papers.claims import Progress, Results
 
 PAPERS = {
-    "li-li-2009": "sfumato.papers.li_li_2009.reproduction",
-    "brickell-shmatikov-2008": "sfumato.papers.brickell_shmatikov_2008.reproduction",
+    "li-li-2009": "sfumato.papers.li_li_2009.claims",
+    "brickell-shmatikov-2008": "sfumato.papers.brickell_shmatikov_2008.claims",
     "cormode-2013": "sfumato.papers.cormode_2013.reproduction",
     "dewri-2011": "sfumato.papers.dewri_2011.reproduction",
-    "loukides-2012": "sfumato.papers.loukides_2012.reproduction",
+    "loukides-2012": "sfumato.papers.loukides_2012.claims",
 }
 OPTIONS = {"frontier": ("li-li-2009",), "data": ("loukides-2012",)}
 """What can be asked of some papers beside their reproduction, and of which."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from sfumato.papers.results import Figure, Inset
+from sfumato.papers.claims import Figure, Inset
 
 PALETTE = ["#2f6f9f", "#c8702b", "#3d8b5f", "#9b4a7a", "#6b6b6b", "#a38a2d", "#4f9aa8", "#b04a4a"]
 PALETTE += ["#7d6bb5", "#d8a03c", "#7fb069", "#c98bb0"]

@@ -12,18 +12,17 @@ from os.path import normpath
 from pathlib import Path
 from typing import Any
 
-from sfumato.configuration import check_choice
+from sfumato.config.options import check_choice
 from sfumato.errors import InfeasibleError
-from sfumato.measures import MEASURES
-from sfumato.pages import render
-from sfumato.phrases import counted
+from sfumato.measures.all_measures import MEASURES
 from sfumato.publish.certificate import DROPPED, certificate_files
-from sfumato.tradeoff import Map, Point
-from sfumato.tradeoff.choice.reasons import warnings as utility_warnings
-from sfumato.tradeoff.choice.recipients import RECIPIENTS, Recipient
-from sfumato.words.headlines import headlines
-from sfumato.words.points import settings
-from sfumato.words.sentences import Subject, sentences
+from sfumato.report.measure_sentences import Subject, sentences
+from sfumato.report.point_summary import headlines, settings
+from sfumato.texts.format import counted
+from sfumato.texts.render import render
+from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.question.reasons import warnings as utility_warnings
+from sfumato.tradeoff.question.recipients import RECIPIENTS, Recipient
 
 MOST_WARNINGS = 4
 MOST_USES = 4

@@ -12,14 +12,13 @@ from math import isfinite
 
 import numpy as np
 
-from sfumato.anonymizers import Anonymizer
-from sfumato.phrases import counted, ended, listed
-from sfumato.release import Release
+from sfumato.anonymizers.anonymizer import Anonymizer
+from sfumato.data.cells import Histograms, Sensitive
+from sfumato.data.hierarchies.hierarchy import read_number
 from sfumato.release.changes import ends_of_single_records
-from sfumato.release.release import widened
-from sfumato.requirements import Requirement
-from sfumato.table import Histograms, Sensitive
-from sfumato.table.hierarchies.hierarchy import read_number
+from sfumato.release.release import Release, widened
+from sfumato.requirements.requirement import Requirement
+from sfumato.texts.format import counted, ended, listed
 
 
 @dataclass(frozen=True)

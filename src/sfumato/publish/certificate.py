@@ -15,23 +15,22 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sfumato.documents import fields, in_shape, listed, number, one_of, plain, read_json, text
+from sfumato.auditing.audit import Audit
+from sfumato.auditing.ledger import file_digest
+from sfumato.config.documents import fields, in_shape, listed, number, one_of, plain, read_json, text
+from sfumato.data.reading import Unit
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES
-from sfumato.phrases import percent
-from sfumato.publish.audit.audit import Audit
+from sfumato.measures.all_measures import MEASURES
+from sfumato.publish._written_file import FileAlone, ReleasedColumns, public_check, publisher_check, seen_from
 from sfumato.publish.cautions import Caution, found_first
-from sfumato.publish.check_command import ReleasedColumns, public_check, publisher_check, seen_from
-from sfumato.publish.file_alone import FileAlone
-from sfumato.publish.ledger import file_digest
-from sfumato.release import Release
 from sfumato.release.changes import column_changes
-from sfumato.release.staging import parts_of
-from sfumato.requirements import Requirement
-from sfumato.table.table import Unit
-from sfumato.tradeoff import Candidate
-from sfumato.words.columns import changes_sentence
-from sfumato.words.kinds.table import UNITS
+from sfumato.release.release import Release
+from sfumato.report.kinds.table import UNITS
+from sfumato.report.point_summary import changes_sentence
+from sfumato.requirements.requirement import Requirement
+from sfumato.runtime.staging import parts_of
+from sfumato.texts.format import percent
+from sfumato.tradeoff.study.candidate import Candidate
 
 SCHEMA = 1
 WHAT = "a certificate of sfumato"

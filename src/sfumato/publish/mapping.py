@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers import assigned
-from sfumato.arrays import Codes
-from sfumato.documents import (
+from sfumato.anonymizers.dp.mechanism import assigned
+from sfumato.config.documents import (
     fields,
     flag,
     in_shape,
+    json_text,
     listed,
     mapped,
     named,
@@ -38,14 +38,14 @@ from sfumato.documents import (
     text,
     whole,
 )
+from sfumato.data.assignment import ranges
+from sfumato.data.hierarchies.hierarchy import Hierarchy, Level
+from sfumato.data.reading import Missing, Roles
 from sfumato.errors import BadInputError
-from sfumato.kernels import kernel
-from sfumato.plain import json_text
-from sfumato.quiet import Quiet
-from sfumato.release import Published
-from sfumato.requirements import Requirement, requirement
-from sfumato.table import Hierarchy, Level, Roles, ranges
-from sfumato.table.table import Missing
+from sfumato.release.release import Published
+from sfumato.requirements.requirement import Requirement, requirement
+from sfumato.runtime.arrays import Codes, Quiet
+from sfumato.runtime.kernels import kernel
 
 SCHEMA = 2
 KIND = "sfumato mapping"

@@ -14,11 +14,12 @@ from math import inf, isfinite
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import Codes, Numbers
-from sfumato.phrases import counted, number, percent
+from sfumato.data.assignment import distinct_rows, weighted_counts
+from sfumato.data.hierarchies.hierarchy import ROOT, Hierarchy, read_date, read_number
+from sfumato.data.reading import Ranges
 from sfumato.release.release import Release, present_leaves
-from sfumato.table import Hierarchy, Ranges, distinct_rows, weighted_counts
-from sfumato.table.hierarchies.hierarchy import ROOT, read_date, read_number
+from sfumato.runtime.arrays import Codes, Numbers
+from sfumato.texts.format import counted, number, percent
 
 UNCHANGED, LEFT_OUT = "unchanged", "left out (*)"
 HALF, EVEN = 0.5, 1e-9

@@ -15,14 +15,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import Codes, Counts, Numbers
-from sfumato.configuration import check_number
-from sfumato.kernel_helpers import put, room
-from sfumato.kernels import kernel
+from sfumato.config.options import check_number
+from sfumato.data.assignment import Points, laid_out, number_rows
+from sfumato.data.cells import Cells
+from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.release._selections import Selections
 from sfumato.release.regions import Regions
-from sfumato.release.selections import Selections
-from sfumato.table import Cells, Hierarchy, Points, laid_out
-from sfumato.table.rows import number_rows
+from sfumato.runtime._kernel_helpers import put, room
+from sfumato.runtime.arrays import Codes, Counts, Numbers
+from sfumato.runtime.kernels import kernel
 
 LONGEST_PLAN = 150_000_000
 """A search with more steps than this (over a gigabyte) is not kept as a plan; sums then go region by region."""

@@ -19,28 +19,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.arrays import Codes, Counts, Numbers
+from sfumato.data.assignment import Assignment, Points, distinct_rows, weighted_counts
+from sfumato.data.cells import Cells, Histograms, Quasi, Sensitive, counted_leaves
+from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
-from sfumato.quiet import Quiet
+from sfumato.release.content import NoisyRelease, WrittenRecords
 from sfumato.release.guarantee import Guarantee
-from sfumato.release.noisy import NoisyRelease
+from sfumato.release.regions import uniform_leaves
 from sfumato.release.release import Boxes, Form, Grouped, Published, Release
-from sfumato.release.stretches import uniform_leaves
 from sfumato.release.writing import GROUP
-from sfumato.release.written_records import WrittenRecords
-from sfumato.table import (
-    Assignment,
-    Cells,
-    Hierarchy,
-    Histograms,
-    Points,
-    Quasi,
-    Sensitive,
-    Table,
-    distinct_rows,
-    weighted_counts,
-)
-from sfumato.table.cells import counted_leaves
+from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
 
 NOT_SHOWN = -1
 """The code of a sensitive value that a release does not show at all."""

@@ -1,4 +1,15 @@
-"""Regions of the quasi-identifiers' space, and what a release says of the people inside them.
+"""Leaves of an attribute that no box of a release tells apart, taken together.
+
+Between two neighbouring ends of boxes all leaves are in the same boxes, so whatever is spread over boxes by width is
+spread evenly there. What is worked out of a release leaf by leaf can therefore be worked out stretch by stretch, and
+costs what the release shows, not what the domain could hold.
+
+The values that occur in every row of a large array of counts, so that kernels need not look at all the others.
+
+A box of five records has at most five of thousands of sensitive values. Rows are walked in the same order as they
+would be with all their zeros, so sums over rows come out the same to the last bit.
+
+Regions of the quasi-identifiers' space, and what a release says of the people inside them.
 
 A region selects leaves of some attributes: a large population, the predicate of a query. Under the uniformity
 assumption a box of mass w puts w x overlap / volume of its records into a region, and every record has the sensitive
@@ -13,13 +24,103 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.arrays import Codes, Counts, Numbers
-from sfumato.kernel_helpers import room
-from sfumato.kernels import kernel
-from sfumato.release.held import Held, held_in
+from sfumato.data.assignment import Points, distinct_rows, laid_out
+from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.release._selections import Bank, Selections, all_widths_below, bank_of, is_selected
 from sfumato.release.release import Published, Release
-from sfumato.release.selections import Bank, Selections, all_widths_below, bank_of, is_selected
-from sfumato.table import Points, distinct_rows, laid_out
+from sfumato.runtime._kernel_helpers import room
+from sfumato.runtime.arrays import Codes, Counts, Numbers
+from sfumato.runtime.kernels import kernel
+
+FEW_LEAVES = 1000
+"""In a domain of up to this many leaves each is a stretch of its own: nothing would be gained."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stretches:
+    """The stretches into which the boxes of a release cut the leaves of one attribute."""
+
+    bounds: Codes
+    """The first leaf of every stretch, and behind the last one the number of leaves."""
+
+    cumulative: Numbers
+    """The width below every bound."""
+
+    widths: Numbers
+    """The width of every stretch."""
+
+    widest: Numbers
+    """The width of the widest leaf of every stretch."""
+
+    @staticmethod
+    def of(hierarchy: Hierarchy, lo: Codes, hi: Codes) -> Stretches:
+        """Cut the leaves where an interval from `lo` to `hi` begins or ends."""
+        if hierarchy.size <= FEW_LEAVES:
+            bounds = np.arange(hierarchy.size + 1, dtype=np.int32)
+        else:
+            bounds = np.unique(np.concatenate([[0], lo, hi + 1, [hierarchy.size]])).astype(np.int32)
+        widths = np.asarray(hierarchy.widths, np.float64)
+        together, widest = np.add.reduceat(widths, bounds[:-1]), np.maximum.reduceat(widths, bounds[:-1])
+        return Stretches(bounds, hierarchy.cumulative[bounds], together, widest)
+
+    @property
+    def size(self) -> int:
+        """The number of stretches."""
+        return len(self.widest)
+
+    @property
+    def leaves(self) -> int:
+        """The number of leaves."""
+        return int(self.bounds[-1])
+
+    def of_leaves(self, leaves: Codes) -> Codes:
+        """Say in which stretch each of some leaves is."""
+        if self.size == self.leaves:
+            return leaves.astype(np.int32)
+        return (np.searchsorted(self.bounds, leaves, side="right") - 1).astype(np.int32)
+
+
+def uniform_leaves(hierarchy: Hierarchy, lo: Codes, hi: Codes, generator: np.random.Generator) -> Codes:
+    """Draw a leaf of every interval, each leaf in proportion to its width."""
+    widths = hierarchy.cumulative
+    point = widths[lo] + generator.random(len(lo)) * (widths[hi + 1] - widths[lo])
+    leaf = np.searchsorted(widths, point, side="right") - 1
+    return np.clip(leaf, lo, hi).astype(np.int32)  # rounding may reach the upper end
+
+
+class Held(NamedTuple):
+    """What is not zero, row by row: that of row r stands at `starts[r]:starts[r + 1]`."""
+
+    starts: Counts
+    value: Codes
+    amount: Numbers
+    values: int
+    """How many values there are, those that do not occur included."""
+
+
+def held_in(counts: Numbers) -> Held:
+    """Find what is not zero in an array (rows, values)."""
+    return Held(*find_held(np.ascontiguousarray(counts)), counts.shape[1])
+
+
+@kernel
+def find_held(counts: Numbers) -> tuple[Counts, Codes, Numbers]:
+    """List the values of every row that are not zero."""
+    starts = np.zeros(len(counts) + 1, np.int64)
+    for r in range(len(counts)):
+        number = 0
+        for s in range(counts.shape[1]):
+            number += counts[r, s] != 0.0
+        starts[r + 1] = starts[r] + number
+    value, count = np.empty(starts[-1], np.int32), np.empty(starts[-1])
+    for r in range(len(counts)):
+        entry = starts[r]
+        for s in range(counts.shape[1]):
+            if counts[r, s] != 0.0:
+                value[entry], count[entry] = s, counts[r, s]
+                entry += 1
+    return starts, value, count
+
 
 SPARSE = 8
 """Rows of which less than one in so many numbers is not zero are faster walked by these alone."""

@@ -17,14 +17,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.arrays import Codes, Counts, Numbers
-from sfumato.engines.spark import SparkEngine
+from sfumato.data.assignment import Assignment, Points, distinct_rows
+from sfumato.data.cells import Cells, Histograms
+from sfumato.data.persons import GroupPersons
+from sfumato.data.reading import Ranges, Table
+from sfumato.engines.spark.engine import SparkEngine
 from sfumato.errors import BadInputError
-from sfumato.quiet import Quiet
 from sfumato.release.frames import pandas_frame, polars_frame, typed
 from sfumato.release.writing import Format, RowLayout, format_of, placed, release_rows, write_release
-from sfumato.table import Assignment, Cells, Histograms, Points, Ranges, Table, distinct_rows
-from sfumato.table.persons import GroupPersons
+from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
 
 Form = Literal["generalization", "bucketization"]
 FORMS: tuple[Form, ...] = ("generalization", "bucketization")

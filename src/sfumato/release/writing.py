@@ -17,12 +17,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.engines import Layout, Placement, Texts
+from sfumato.data.assignment import Points
+from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.engines.formulas import check_escaping, escape_file
-from sfumato.engines.places import input_files
+from sfumato.engines.locations import input_files
+from sfumato.engines.protocol import Layout, Placement, Texts
 from sfumato.errors import BadInputError
-from sfumato.release.staging import check_targets, parts_of, staged
-from sfumato.table import Hierarchy, Points
+from sfumato.runtime.staging import check_targets, parts_of, staged
 
 if TYPE_CHECKING:
     from sfumato.release.release import Published, Release

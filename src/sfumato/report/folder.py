@@ -8,12 +8,12 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from sfumato.plain import json_text
-from sfumato.release import staged
+from sfumato.config.documents import json_text
 from sfumato.report.page import page, scores_of
-from sfumato.tradeoff import Map, Point
+from sfumato.runtime.staging import staged
+from sfumato.texts.render import NoRoomError
 from sfumato.tradeoff.exploration.folder import decided_values, limit_values, point_values
-from sfumato.vega import NoRoomError
+from sfumato.tradeoff.map import Map, Point
 
 PUBLIC_FILES = ("report-public.html", "map.png")
 """What may leave the house of the files in the folder; all others are internal."""

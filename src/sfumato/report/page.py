@@ -1,4 +1,6 @@
-"""The report as one HTML page that needs no network: `report.html` of the templates, drawn by its scripts.
+"""The section "What the budget bought": the score of a tuned map over time, and what was tried last with success.
+
+The report as one HTML page that needs no network: `report.html` of the templates, drawn by its scripts.
 
 What the workbench draws too stands in scripts of its own (`SHARED`): the map, one release, several side by side. A
 content security policy names what may run by digest and forbids all other scripts, and every request.
@@ -12,19 +14,41 @@ from datetime import date
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
+from itertools import pairwise
 from textwrap import wrap
 from typing import Any
 
+import altair as alt
+
 from sfumato.errors import BadInputError
-from sfumato.kernels import cache_folder
-from sfumato.measures import MEASURES
-from sfumato.pages import file, in_script, render, source
-from sfumato.pages.texts import drawing_texts
-from sfumato.phrases import counted, listed
-from sfumato.release import staged
-from sfumato.report.budget import tuning_content
-from sfumato.tradeoff import Map, Point
+from sfumato.measures.all_measures import MEASURES
+from sfumato.report import disagreements as of_disagreements
+from sfumato.report import verdicts as of_verdicts
+from sfumato.report.kinds import words_of
+from sfumato.report.kinds.table import DECLARED
+from sfumato.report.meanings import meanings
+from sfumato.report.measure_sentences import Subject, sentences
+from sfumato.report.point_summary import (
+    PLAIN,
+    anonymize_command,
+    done_sentence,
+    headlines,
+    plain_axes,
+    plain_intervals,
+    plain_meaning,
+    plain_names,
+    plain_values,
+    settings,
+    studied,
+)
+from sfumato.runtime.kernels import cache_folder
+from sfumato.runtime.staging import staged
+from sfumato.texts.catalogue import drawing_texts
+from sfumato.texts.format import counted, listed
+from sfumato.texts.render import as_svg, drawing, file, in_script, libraries, render, source
 from sfumato.tradeoff.chart import (
+    LOOK,
+    QUIET,
     axis_title,
     baseline_label,
     drawn_axes,
@@ -35,32 +59,65 @@ from sfumato.tradeoff.chart import (
     specification,
     step,
     ticks_of,
+    worth_chart,
 )
-from sfumato.tradeoff.choice.places import place
-from sfumato.tradeoff.limit.limit import AXES, MEANING
-from sfumato.tradeoff.limit.score import Scores
+from sfumato.tradeoff.limit import AXES, MEANING, Scores
+from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.public import PublicStudy
-from sfumato.tradeoff.verdicts import VERDICTS, Verdicts
-from sfumato.tradeoff.worth_chart import worth_chart
-from sfumato.vega import libraries
-from sfumato.words import disagreements as of_disagreements
-from sfumato.words import verdicts as of_verdicts
-from sfumato.words.columns import done_sentence
-from sfumato.words.command import anonymize_command
-from sfumato.words.headlines import (
-    PLAIN,
-    headlines,
-    plain_axes,
-    plain_intervals,
-    plain_meaning,
-    plain_names,
-    plain_values,
-)
-from sfumato.words.kinds import words_of
-from sfumato.words.kinds.table import DECLARED
-from sfumato.words.meanings import meanings
-from sfumato.words.points import settings, studied
-from sfumato.words.sentences import Subject, sentences
+from sfumato.tradeoff.question.places import place
+from sfumato.tradeoff.worth import VERDICTS, Verdicts
+
+Step = tuple[float, float]
+"""Seconds since the start, and the score from then on."""
+
+
+def score_over_time(map_: Map) -> list[Step]:
+    """Return the score after each candidate, in the order of trying; empty where nothing can be scored.
+
+    It never rises: a further release can only take area from under the staircase.
+    """
+    steps: list[Step] = []
+    tried = []
+    for seconds, id in map_.about.get("tuning", {}).get("order", ()):
+        tried.append(map_[id])
+        try:
+            steps.append((seconds, map_.score(tried)))
+        except BadInputError:  # nothing measured on these axes, or all alike
+            return []
+    return steps
+
+
+def tuning_content(map_: Map) -> dict[str, Any] | None:
+    """Collect what the section says; None for a map without a budget, such as the public one."""
+    steps = score_over_time(map_)
+    if len(steps) < 2:
+        return None
+    added = map_.about["tuning"]["added"]
+    untuned = len(steps) - added
+    return {
+        "added": added,
+        "before": steps[untuned - 1][1] if untuned else 1.0,
+        "after": steps[-1][1],
+        "fell": max((right[0] for left, right in pairwise(steps) if right[1] < left[1]), default=None),
+        "seconds": steps[-1][0],
+        "chart": drawing(_chart(steps)),
+    }
+
+
+def _chart(steps: list[Step]) -> str:
+    rows = [{"seconds": seconds, "score": score} for seconds, score in steps]
+    drawn = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(interpolate="step-after", color=QUIET, strokeWidth=1.8)
+        .encode(
+            x=alt.X("seconds:Q", title="seconds since the start"),
+            y=alt.Y("score:Q", title="score, lower is better", scale=alt.Scale(zero=False)),
+        )
+        .properties(width=620, height=170)
+        .configure(**(LOOK | {"background": "transparent"}))
+    )
+    return as_svg(drawn.to_json())
+
 
 TITLE = 80
 """Letters of a line of an axis' title."""

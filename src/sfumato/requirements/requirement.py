@@ -15,14 +15,14 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.configuration import Configured, Option, parse, split_outside_quotes
+from sfumato.config.options import Configured, Option, parse, split_outside_quotes
+from sfumato.data.cells import Histograms, Sensitive, find_sensitive, spans_of
+from sfumato.data.hierarchies.hierarchy import write_number
 from sfumato.errors import BadInputError
-from sfumato.phrases import percent
-from sfumato.requirements import distances, predicates
-from sfumato.requirements.predicates import Rules, groups_admitted
-from sfumato.table import Histograms, Sensitive
-from sfumato.table.cells import find_sensitive, spans_of
-from sfumato.table.hierarchies.hierarchy import write_number
+from sfumato.requirements import _predicates as distances
+from sfumato.requirements import _predicates as predicates
+from sfumato.requirements._predicates import Rules, groups_admitted
+from sfumato.texts.format import percent
 
 Rule = tuple[int, float, float]
 """A kind of predicate and its two parameters."""

@@ -8,19 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.data.dataset import MixedTable
+from sfumato.data.items import Baskets
+from sfumato.data.mixed_declaration import ITEMS
 from sfumato.errors import SfumatoError
-from sfumato.measures.disclosure.group_risk import THRESHOLDS
-from sfumato.mixed.declaration import ITEMS
-from sfumato.mixed.measures.attacks import Persons
-from sfumato.mixed.measures.reader import MixedReader, Questions
-from sfumato.mixed.mixed_table import MixedTable
-from sfumato.quiet import Quiet
+from sfumato.measures.group_risk import THRESHOLDS
+from sfumato.measures.items.estimates import BasketReader, MixedReader, Questions
+from sfumato.measures.items.linking import Linking, Persons
+from sfumato.release._itemsets import Rows, Spread, itemset_spread, weakest
+from sfumato.runtime.arrays import Quiet
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.study import Study
-from sfumato.transactions.baskets import Baskets
-from sfumato.transactions.measures.attacks import Linking
-from sfumato.transactions.measures.itemsets import Rows, Spread, itemset_spread, weakest
-from sfumato.transactions.measures.reader import BasketReader
 
 MOST_KNOWN = 4
 MOST_KNOWN_BESIDE = 3

@@ -1,11 +1,18 @@
 """How a map is drawn: one Vega-Lite specification, made with Altair, for notebook, report and picture.
 
 All marks read one named data set, `points`; the report fills it anew when a person chooses other axes.
+
+The picture of Brickell & Shmatikov (2008): what a researcher gains from every release against what an adversary.
+
+A map as a picture that shows wherever it is put: no script and no network, so a notebook shows it offline too.
 """
 
 from __future__ import annotations
 
+import json
+from base64 import b64encode
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from math import ceil, floor, isfinite, log10
 from textwrap import wrap
@@ -14,10 +21,12 @@ from typing import Any, ParamSpec, TypeVar
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from sfumato.measures import MEASURES
-from sfumato.tradeoff.limit.limit import AXES
+from sfumato.measures.all_measures import MEASURES
+from sfumato.runtime.arrays import Quiet
+from sfumato.texts.render import as_png, as_svg
+from sfumato.tradeoff.limit import AXES
 from sfumato.tradeoff.map import Map, Point
-from sfumato.tradeoff.verdicts import VERDICTS, mark_of
+from sfumato.tradeoff.worth import VERDICTS, Verdicts, mark_of, worth_of
 
 Given = ParamSpec("Given")
 Built = TypeVar("Built")
@@ -365,3 +374,117 @@ def ring(base: alt.Chart) -> alt.Chart:
 def _sizes(expression: str) -> alt.SizeValue:
     """Give every mark its own size: 0 where a layer does not show it, so that all layers have the same domain."""
     return alt.SizeValue(alt.ExprRef(expression))
+
+
+ACROSS = ["what an adversary gains, percentage points", "a_acc, lower is better"]
+UPWARD = ["what a researcher gains, percentage points", "utility_gain, higher is better"]
+ROOM = 0.07
+"""The share of an axis that is left free at each end."""
+
+
+def worth_rows(verdicts: Verdicts) -> list[dict[str, Any]]:
+    """List what the chart shows of every compared point; gains in percentage points."""
+    labels = labels_of(verdicts.known, lambda point: (worth_of(point)["adversary"], worth_of(point)["gain"]))
+    return [_row(point) | {"label": labels.get(point.id, "")} for point in verdicts.known]
+
+
+def _row(point: Point) -> dict[str, Any]:
+    worth = worth_of(point)
+    return {
+        "id": point.id,
+        "x": 100 * worth["adversary"],
+        "y": 100 * worth["gain"],
+        "low": 100 * worth["low"],
+        "high": 100 * worth["high"],
+        "family": family(point),
+        "form": point.form,
+        "frontier": True,
+        "verdict": mark_of(point),
+        "told": "" if point.is_baseline else VERDICTS[worth["verdict"]],
+        "baseline": point.is_baseline,
+    }
+
+
+@unchecked
+def worth_chart(verdicts: Verdicts) -> alt.TopLevelMixin:
+    """Draw the researcher's gain with its interval against the adversary's, and where the two are equal."""
+    rows = worth_rows(verdicts)
+    across = _domain([row["x"] for row in rows])
+    upward = _domain([row[end] for row in rows for end in ("low", "high")])
+    axis, scale = alt.Axis(title=UPWARD, format=",~r"), alt.Scale(domain=upward, nice=False)
+    x = alt.X("x:Q", axis=alt.Axis(title=ACROSS, format=",~r"), scale=alt.Scale(domain=across, nice=False))
+    y, low = alt.Y("y:Q", axis=axis, scale=scale), alt.Y("low:Q", axis=axis, scale=scale)
+    tooltip = [alt.Tooltip("told:N", title="worth"), alt.Tooltip("id:N")]
+    base = alt.Chart(alt.NamedData("points")).encode(x=x, y=y, tooltip=tooltip)
+    bars = base.mark_rule(color=QUIET, strokeWidth=1.3, tooltip=None).encode(y=low, y2="high:Q")
+    layers = [
+        *_guides(x, y, across, upward),
+        bars,
+        dots(base, families(verdicts.map_)),
+        *baselines(base, "datum.y < 0"),
+    ]
+    drawn: alt.TopLevelMixin = (
+        alt.layer(*layers, verdict_marks(base), ring(base), datasets={"points": rows})
+        .add_params(alt.param(name="chosen", value=""))
+        .properties(width=560, height=320)
+        .configure(**LOOK)
+    )
+    return drawn
+
+
+def _domain(values: Sequence[float]) -> list[float]:
+    """Span the values and zero, with room at both ends."""
+    low, high = min(0.0, *values), max(0.0, *values)
+    room = ROOM * ((high - low) or 1.0)
+    return [low - room, high + room]
+
+
+def _guides(x: alt.X, y: alt.Y, across: list[float], upward: list[float]) -> list[alt.Chart]:
+    """Draw where both gain the same, and where the researcher gains nothing."""
+    start, end = max(across[0], upward[0]), min(across[1], upward[1])
+    ends = [{"x": start, "y": start, "said": ""}, {"x": end, "y": end, "said": "equal gains"}]
+    diagonal = alt.Chart(alt.InlineData(ends)).encode(x=x, y=y)
+    nothing = alt.Chart(alt.InlineData([{"y": 0}])).mark_rule(color=QUIET, strokeDash=[4, 3], opacity=0.7)
+    at_right = "scale('x', datum.x) > width / 2"
+    named = diagonal.mark_text(
+        align=alt.ExprRef(f"{at_right} ? 'right' : 'left'"),
+        dx=alt.ExprRef(f"{at_right} ? -4 : 6"),
+        dy=alt.ExprRef(f"{at_right} ? -8 : 8"),
+        fontSize=11.5,
+        fontStyle="italic",
+        color=QUIET,
+    )
+    line = diagonal.mark_line(color=QUIET, strokeWidth=1.3, opacity=0.7)
+    return [nothing.encode(y=y), line, named.encode(text="said:N")]
+
+
+SHARPNESS = 2
+"""Pixels of the picture per point of the chart."""
+
+
+@dataclass(frozen=True, repr=False)
+class Picture(Quiet):
+    """A drawn chart, as its Vega-Lite specification."""
+
+    specification: str
+
+    def png(self) -> bytes:
+        """Return the picture as a PNG."""
+        return as_png(self.specification, SHARPNESS)
+
+    def svg(self) -> str:
+        """Return the picture as an SVG."""
+        return as_svg(self.specification)
+
+    def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Show itself in a notebook, in the size of the chart."""
+        image = self.png()
+        width = int.from_bytes(image[16:20], "big") // SHARPNESS  # where a PNG says how wide it is
+        data = {"image/png": b64encode(image).decode("ascii"), "text/plain": repr(self)}
+        return data, {"image/png": {"width": width}}
+
+
+def picture(map_: Map, x: str | None = None, y: str | None = None) -> Picture:
+    """Draw a map on two measures, or on those it opens on."""
+    usual = drawn_axes(map_)
+    return Picture(json.dumps(specification(map_chart(map_, x or usual[0], y or usual[1]))))

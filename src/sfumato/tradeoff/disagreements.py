@@ -1,6 +1,6 @@
 """Where the axes disagree: releases that look good by one measure and bad by another of the same kind.
 
-`words/disagreements.py` has the sentences. The rule is written down and no matter of taste: among the
+`report/disagreements.py` has the sentences. The rule is written down and no matter of taste: among the
 measured releases (trivial sanitizations and the original left out) a release looks good by a measure when at most a
 third of them, itself among them, are as good or better, and bad when at most a third are as bad or worse. A measure
 that is an axis is compared with the others of its kind in `COMPARED`. An attack that is right no more often than a
@@ -16,8 +16,8 @@ from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, ClassVar
 
-from sfumato.measures import MEASURES
-from sfumato.quiet import Quiet
+from sfumato.measures.all_measures import MEASURES
+from sfumato.runtime.arrays import Quiet
 from sfumato.tradeoff.dominance import cost
 
 if TYPE_CHECKING:

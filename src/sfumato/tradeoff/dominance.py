@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.measures import MEASURES
+from sfumato.measures.all_measures import MEASURES
 
 
 def cost(name: str, value: float) -> float:

@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.errors import BadInputError
-from sfumato.tradeoff.choice.bounds import check_measure
-from sfumato.tradeoff.choice.choice import Choice, choose
-from sfumato.tradeoff.choice.optimum import Decided
-from sfumato.tradeoff.choice.question import Question
-from sfumato.tradeoff.choice.reply import Reply, ask
 from sfumato.tradeoff.disagreements import Disagreements
 from sfumato.tradeoff.dominance import cost, non_dominated
-from sfumato.tradeoff.limit.limit import Limit
-from sfumato.tradeoff.limit.score import Scores, score, scores
-from sfumato.tradeoff.verdicts import Verdicts
+from sfumato.tradeoff.limit import Limit, Scores, score, scores
+from sfumato.tradeoff.question.answer import Choice, Reply, ask, choose
+from sfumato.tradeoff.question.best_possible import Decided
+from sfumato.tradeoff.question.question import Question, check_measure
+from sfumato.tradeoff.worth import Verdicts
 
 if TYPE_CHECKING:
-    from sfumato.release import NoisyRelease, RecordRelease, Release
-    from sfumato.tradeoff.picture import Picture
+    from sfumato.release.content import NoisyRelease
+    from sfumato.release.records import RecordRelease
+    from sfumato.release.release import Release
+    from sfumato.tradeoff.chart import Picture
     from sfumato.tradeoff.study.candidate import Candidate
     from sfumato.tradeoff.study.study import Study
 
@@ -204,7 +203,7 @@ class Map:
         What may not be published is refused as `sfumato release` does. A
         maker that draws at random draws afresh, so a noisy release costs its budget at every call.
         """
-        from sfumato.tradeoff.exploration.remade import remade  # it makes maps, so it cannot be imported before them
+        from sfumato.tradeoff.exploration.explore import remade  # it makes maps, so it cannot be imported before them
 
         return remade(self, self[point] if isinstance(point, str) else point)
 
@@ -234,7 +233,7 @@ class Map:
         the table's order; `id` names a column that says for whom they stand, `group` the one that tells the buckets of
         a bucketization (`sensitive_table`: a second file with their values).
         """
-        from sfumato.tradeoff.exploration.added import added  # it makes maps, so it cannot be imported before them
+        from sfumato.tradeoff.exploration.run import added  # it makes maps, so it cannot be imported before them
 
         declared = {
             "label": name,
@@ -270,7 +269,7 @@ class Map:
 
     def merged(self, other: Map) -> Map:
         """Put this map and another of the same data and scales together."""
-        from sfumato.tradeoff.exploration.merge import merged  # it makes maps, so it cannot be imported before them
+        from sfumato.tradeoff.exploration.folder import merged  # it makes maps, so it cannot be imported before them
 
         return merged(self, other)
 
@@ -286,7 +285,7 @@ class Map:
 
     def chart(self, x: str | None = None, y: str | None = None, *, internal: bool = False) -> Picture:
         """Draw the map as everybody may see it; with `internal` as it is, for the publisher's eyes."""
-        from sfumato.tradeoff.picture import picture  # Altair is slow to import, and a map is seldom shown
+        from sfumato.tradeoff.chart import picture  # Altair is slow to import, and a map is seldom shown
 
         return picture(self if internal else self.public(), x, y)
 

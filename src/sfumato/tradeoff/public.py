@@ -27,9 +27,10 @@ from math import ceil, floor, isfinite, log10
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn, Self
 
+from sfumato.data.reading import Unit
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES, Classification
-from sfumato.table.table import Unit
+from sfumato.measures.all_measures import MEASURES
+from sfumato.measures.classification.classification import Classification
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study.study import Study
 

@@ -25,24 +25,28 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
+from sfumato.config.documents import to_plain
 from sfumato.errors import BadInputError, SfumatoError
-from sfumato.pages import file
-from sfumato.pages.texts import t
-from sfumato.plain import to_plain
-from sfumato.process.limits import OpeningLimits
 from sfumato.report.page import SHARED, script_of, vega_script
-from sfumato.workbench.data.sentences import in_forms
-from sfumato.workbench.desk import Desk
-from sfumato.workbench.endpoints import Call, Endpoint, read_body
+from sfumato.runtime.memory import OpeningLimits
+from sfumato.texts.catalogue import t
+from sfumato.texts.render import file
+from sfumato.workbench.access import Gate, Guarded
+from sfumato.workbench.endpoints import Call, Endpoint, description, read_body
 from sfumato.workbench.errors import TooLargeError, answer_of, status_of
-from sfumato.workbench.gate import Gate, Guarded
-from sfumato.workbench.openapi import description
-from sfumato.workbench.publications import Publications
-from sfumato.workbench.runs import Runs
-from sfumato.workbench.uploads import USUAL_MOST, received
-from sfumato.workbench.views import after, audit, changes, columns, home, items, open, risk, run, wishes
+from sfumato.workbench.opened_data import in_forms
+from sfumato.workbench.projects import Desk
+from sfumato.workbench.runs import Publications, Runs
+
+# FIXME sfumato.workbench.views.after
+from sfumato.workbench.views import audit, columns, items, open, risk, run
+from sfumato.workbench.views import edits as changes
+
+# FIXME sfumato.workbench.views.wishes
 from sfumato.workbench.views import files as of_files
-from sfumato.workbench.views.hierarchies import editor
+from sfumato.workbench.views import hierarchies as editor
+from sfumato.workbench.views import open as home
+from sfumato.workbench.views.files import USUAL_MOST, received
 from sfumato.workbench.views.page import error_page
 
 MOST_BYTES = 4_000_000

@@ -15,16 +15,15 @@ import uvicorn
 from starlette.concurrency import run_in_threadpool
 
 from sfumato.errors import BadInputError
-from sfumato.pages.texts import t
-from sfumato.process.interrupts import looks_itself, pressed, remove_unfinished
-from sfumato.process.limits import OpeningLimits
-from sfumato.process.spill import private_folder
+from sfumato.runtime.cancellation import looks_itself, pressed, remove_unfinished
+from sfumato.runtime.memory import OpeningLimits, private_folder
+from sfumato.texts.catalogue import t
+from sfumato.workbench.access import Gate
 from sfumato.workbench.app import House, opened
-from sfumato.workbench.desk import Desk
-from sfumato.workbench.gate import Gate
+from sfumato.workbench.projects import Desk
 from sfumato.workbench.runs import Runs
-from sfumato.workbench.uploads import USUAL_MOST
-from sfumato.workbench.views.after.point import preview_folder
+from sfumato.workbench.views.files import USUAL_MOST
+from sfumato.workbench.views.point import preview_folder
 
 UPLOADS = "sfumato-uploads-"
 """How the name of the folder of uploads begins."""

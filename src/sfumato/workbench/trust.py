@@ -12,12 +12,12 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.configuration import described
-from sfumato.engines import Frame
-from sfumato.engines.places import MANY, is_database, scheme_of, shown_place, split_table
-from sfumato.pages.texts import t
-from sfumato.table import TableDeclaration
-from sfumato.table.hierarchies.declared import level_table_of, read_hierarchies
+from sfumato.config.options import described
+from sfumato.data.declaration import TableDeclaration
+from sfumato.data.hierarchies.declared import level_table_of, read_hierarchies
+from sfumato.engines.frames import Frame
+from sfumato.engines.locations import MANY, is_database, scheme_of, shown_place, split_table
+from sfumato.texts.catalogue import t
 from sfumato.workbench.errors import RefusedError
 
 

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from sfumato.errors import SfumatoError, StoppedError, unforeseen
-from sfumato.pages.texts import t
-from sfumato.process import interrupts
+from sfumato.runtime import cancellation as interrupts
+from sfumato.texts.catalogue import t
 from sfumato.workbench.trust import Trust
 
 GRACE_SECONDS = 3.0
@@ -66,7 +66,7 @@ def main() -> None:
     lock = threading.Lock()
 
     def say(kind: str, values: dict[str, Any]) -> None:
-        from sfumato.plain import to_plain
+        from sfumato.config.documents import to_plain
 
         with lock, suppress(BrokenPipeError):
             out.write(json.dumps({"kind": kind, **to_plain(values)}) + "\n")
@@ -113,16 +113,17 @@ def explored(folder: Path, task: RunTask, say: Say) -> str:
 
     The text of the study stays as it was written, comments and all, unless the search has added candidates to it.
     """
-    from sfumato.documents import read_text
+    from sfumato.config.documents import read_text
     from sfumato.errors import InfeasibleError
-    from sfumato.kernels import compiled_before
-    from sfumato.phrases import counted
-    from sfumato.report import save_map
-    from sfumato.tradeoff import read_question, read_study
+    from sfumato.report.folder import save_map
+    from sfumato.report.map_summary import frontier_lines
+    from sfumato.runtime.kernels import compiled_before
+    from sfumato.texts.format import counted
     from sfumato.tradeoff.exploration.cache import mend_cache
-    from sfumato.tradeoff.exploration.instrument import check_searchable
-    from sfumato.tradeoff.exploration.instrument import explored as searched
-    from sfumato.words.frontier import frontier_lines
+    from sfumato.tradeoff.exploration.run import check_searchable
+    from sfumato.tradeoff.exploration.run import explored as searched
+    from sfumato.tradeoff.question.question import read_question
+    from sfumato.tradeoff.study.study import read_study
 
     def note(sentence: str) -> None:
         say("note", {"sentence": sentence})
@@ -153,7 +154,7 @@ def explored(folder: Path, task: RunTask, say: Say) -> str:
 
 
 def _put_back(file: Path, text: str) -> None:
-    from sfumato.release import staged
+    from sfumato.runtime.staging import staged
 
     with staged([file]) as [draft]:
         draft.write_text(text, encoding="utf-8", newline="\n")

@@ -11,18 +11,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from sfumato.anonymizers.anonymizer import check_persons
-from sfumato.anonymizers.dp.decomposition import consistent, grow, shares, split
+from sfumato.anonymizers.anonymizer import Dial, ReleaseMaker, check_persons
+from sfumato.anonymizers.dp._private_cells import Domain, PrivateCells, consistent, declared_domain, grow, shares, split
 from sfumato.anonymizers.dp.noise import Noise, OpenDPNoise
-from sfumato.anonymizers.dp.private_cells import Domain, PrivateCells, declared_domain
-from sfumato.arrays import Codes, Counts, Numbers
-from sfumato.configuration import Option
+from sfumato.config.options import Option
+from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
-from sfumato.phrases import listed
-from sfumato.release import Budget, Form, NoisyRelease, Published, RecordRelease, Release, noisy_release
-from sfumato.release.maker import Dial, ReleaseMaker
-from sfumato.requirements import KAnonymity, Requirement
-from sfumato.table import Table
+from sfumato.release.content import NoisyRelease, noisy_release
+from sfumato.release.guarantee import Budget
+from sfumato.release.records import RecordRelease
+from sfumato.release.release import Form, Published, Release
+from sfumato.requirements.requirement import KAnonymity, Requirement
+from sfumato.runtime.arrays import Codes, Counts, Numbers
+from sfumato.texts.format import listed
 
 LEAST_EPSILON, MOST_EPSILON = 1e-6, 1000
 MOST_LEVELS = 20

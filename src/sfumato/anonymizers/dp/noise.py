@@ -31,9 +31,9 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.arrays import Counts
 from sfumato.errors import BadInputError
 from sfumato.release.guarantee import Unit
+from sfumato.runtime.arrays import Counts
 
 Measurement = Callable[[Any], Any]
 BATCH = 100_000

@@ -20,25 +20,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.anonymizer import Anonymizer, infeasible
-from sfumato.anonymizers.full_domain.lattice import Lattice, LatticeNode, lattice_of
-from sfumato.anonymizers.full_domain.objectives import objective
-from sfumato.anonymizers.full_domain.roll_up import Levels
-from sfumato.anonymizers.full_domain.search import LatticeSearch, branch_and_bound, decide_all, descend, evolve
-from sfumato.arrays import Codes
-from sfumato.configuration import Option, check_number, named_entries, quoted_name
-from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.release import (
-    Form,
-    Release,
-    bucketization,
-    check_target,
-    generalization,
-    shown_ends,
-    staged,
+from sfumato.anonymizers.full_domain._lattice import Lattice, LatticeNode, Levels, lattice_of
+from sfumato.anonymizers.full_domain._search import (
+    LatticeSearch,
+    branch_and_bound,
+    decide_all,
+    descend,
+    evolve,
+    objective,
 )
-from sfumato.requirements import Requirement
-from sfumato.table import Cells, Quasi, Table, distinct_rows
-from sfumato.table.weights import read_weights, scaled, weights_of
+from sfumato.config.options import Option, check_number, named_entries, quoted_name
+from sfumato.data.assignment import distinct_rows
+from sfumato.data.cells import Cells, Quasi, read_weights, scaled, weights_of
+from sfumato.data.reading import Table
+from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.release.release import Form, Release, bucketization, generalization, shown_ends
+from sfumato.requirements.requirement import Requirement
+from sfumato.runtime.arrays import Codes
+from sfumato.runtime.staging import check_target, staged
 
 USUAL_SECONDS = 10.0
 LARGE = 200_000_000

@@ -19,17 +19,18 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.anonymizer import Anonymizer, infeasible, loss_of
 from sfumato.anonymizers.full_domain.full_domain import FullDomain
-from sfumato.anonymizers.local_recoding.groups import NONE, Grouping, grouping_of
-from sfumato.anonymizers.local_recoding.regroup import MOST_PORTIONS, house_leftovers, regroup, workshop_for
-from sfumato.anonymizers.local_recoding.sweep import PointDomain, domain_of, level_vectors, sweep
-from sfumato.arrays import Codes, Counts
-from sfumato.configuration import Option, seed_option
-from sfumato.kernel_helpers import drawing_state, uniform
-from sfumato.kernels import kernel
-from sfumato.release import Form, Release, bucketization, generalization
-from sfumato.requirements import Requirement
-from sfumato.table import Assignment, Cells, Table, ranges
-from sfumato.table.rows import number_numbers
+from sfumato.anonymizers.local_recoding._groups import NONE, Grouping, grouping_of
+from sfumato.anonymizers.local_recoding._regroup import MOST_PORTIONS, house_leftovers, regroup, workshop_for
+from sfumato.anonymizers.local_recoding._sweep import PointDomain, domain_of, level_vectors, sweep
+from sfumato.config.options import Option, seed_option
+from sfumato.data.assignment import Assignment, number_numbers, ranges
+from sfumato.data.cells import Cells
+from sfumato.data.reading import Table
+from sfumato.release.release import Form, Release, bucketization, generalization
+from sfumato.requirements.requirement import Requirement
+from sfumato.runtime._kernel_helpers import drawing_state, uniform
+from sfumato.runtime.arrays import Codes, Counts
+from sfumato.runtime.kernels import kernel
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,3 @@
 """The embedded engine, the default: DuckDB."""
 
-from sfumato.engines.duckdb.engine import DuckDBEngine
-
 __all__ = ["DuckDBEngine"]

@@ -22,30 +22,34 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.engines import protocol
-from sfumato.engines.answers import lists_in, tuples_in
-from sfumato.engines.columns import number_column, numbers_in, text_column
-from sfumato.engines.duckdb.coding import KEYED_BY_VALUE, CodedColumn, Packing, in_order
-from sfumato.engines.duckdb.connections import connect, readable
-from sfumato.engines.duckdb.files import ROWS_AT_ONCE, plain, save
-from sfumato.engines.duckdb.published_rows import (
-    MANY_ROWS,
-    numbered_rows,
-    parts_of,
-    shown_rows,
-    text_tables,
-)
-from sfumato.engines.duckdb.sources import WHOLE_KINDS, LoadedRows, load
-from sfumato.engines.duckdb.statements import (
+from sfumato.engines.derived import lists_in, number_column, numbers_in, text_column, tuples_in
+from sfumato.engines.duckdb.connection import connect, readable
+from sfumato.engines.duckdb.grouped import (
+    KEYED_BY_VALUE,
+    CodedColumn,
+    Packing,
     column_facts,
     framed,
     gathered_lists,
+    in_order,
     published,
     ruled,
     runs,
     shuffled,
 )
-from sfumato.engines.duckdb.statements import unescaped as without_mark
-from sfumato.engines.duckdb.written_values import Settled, settle
+from sfumato.engines.duckdb.grouped import unescaped as without_mark
+from sfumato.engines.duckdb.sources import WHOLE_KINDS, LoadedRows, load
+from sfumato.engines.duckdb.values import Settled, settle
+from sfumato.engines.duckdb.write import (
+    MANY_ROWS,
+    ROWS_AT_ONCE,
+    numbered_rows,
+    parts_of,
+    plain,
+    save,
+    shown_rows,
+    text_tables,
+)
 from sfumato.engines.formulas import unescaped
 from sfumato.engines.protocol import (
     DIGITS,

@@ -1,3 +1,1 @@
 """PostgreSQL behind the protocol: the server counts, and what is published streams through Arrow into the writer."""
-
-from sfumato.engines.postgresql.engine import PostgreSQLEngine as PostgreSQLEngine

@@ -18,17 +18,14 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.engines import protocol
-from sfumato.engines.answers import by_text, distinct_in, lists_in, tuples_in
-from sfumato.engines.duckdb import DuckDBEngine
-from sfumato.engines.duckdb.connections import connect
-from sfumato.engines.duckdb.sent_rows import Landing
-from sfumato.engines.postgresql.address import address_of, is_address
-from sfumato.engines.postgresql.kinds import ColumnKind, kind_of, nested_name
-from sfumato.engines.postgresql.links import ServerLink
-from sfumato.engines.postgresql.session import Session
-from sfumato.engines.postgresql.source import SAMPLED, ServerRelation, find_source
-from sfumato.engines.postgresql.statements import column_facts, row_sums, ruled
-from sfumato.engines.postgresql.written_values import Read, settled
+from sfumato.engines.derived import by_text, distinct_in, lists_in, tuples_in
+from sfumato.engines.duckdb.connection import connect
+from sfumato.engines.duckdb.engine import DuckDBEngine
+from sfumato.engines.postgresql.connection import Session, address_of, is_address
+from sfumato.engines.postgresql.grouped import column_facts, row_sums, ruled
+from sfumato.engines.postgresql.sources import SAMPLED, Read, ServerRelation, find_source, settled
+from sfumato.engines.postgresql.values import ColumnKind, kind_of, nested_name
+from sfumato.engines.postgresql.write import Landing, ServerLink
 from sfumato.engines.protocol import (
     Coding,
     ColumnFacts,

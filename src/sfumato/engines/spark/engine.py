@@ -20,9 +20,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.engines import protocol
-from sfumato.engines.answers import by_text, distinct_in, lists_in, tuples_in
-from sfumato.engines.duckdb import DuckDBEngine
-from sfumato.engines.duckdb.coding import in_order, packing_of
+from sfumato.engines.derived import by_text, distinct_in, lists_in, tuples_in
+from sfumato.engines.duckdb.engine import DuckDBEngine
+from sfumato.engines.duckdb.grouped import in_order, packing_of
 from sfumato.engines.protocol import (
     DIGITS,
     Coding,
@@ -38,10 +38,10 @@ from sfumato.engines.protocol import (
     content_digest,
     too_many_texts,
 )
-from sfumato.engines.spark.releases import LinkedCells, PublishedRows, SourceRows, published, save
+from sfumato.engines.spark.grouped import column_facts, ruled
 from sfumato.engines.spark.sources import LoadedFrame, collected, is_frame, load, nested_kind, spoken
-from sfumato.engines.spark.statements import column_facts, ruled
 from sfumato.engines.spark.values import SHORT, WHOLE, bare, framed, has_text, text_of
+from sfumato.engines.spark.write import LinkedCells, PublishedRows, SourceRows, published, save
 from sfumato.errors import BadInputError
 
 FEW_ROWS = 1000

@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.engines.duckdb.sources import check_header
-from sfumato.engines.duckdb.views import check_parquet_files
-from sfumato.engines.headers import checked_header
+from sfumato.engines._headers import checked_header
+from sfumato.engines._text_files import DELIMITED, PARQUET, existing_file, sniff
+from sfumato.engines.duckdb.sources import check_header, check_parquet_files
+from sfumato.engines.locations import files_in, is_many, partition_of, scheme_of
 from sfumato.engines.notations import BLANKS, is_iso, is_plain, looks_measured
-from sfumato.engines.places import files_in, is_many, partition_of, scheme_of
 from sfumato.engines.protocol import BYTES, Reading
 from sfumato.engines.spark.values import bare, has_text, literal, missing_value
-from sfumato.engines.text_files import DELIMITED, PARQUET, existing_file, sniff
 from sfumato.errors import BadInputError
 
 NEEDED = 'rows in Spark need pyspark; install it (pip install "sfumato[spark]")'

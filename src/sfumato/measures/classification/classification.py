@@ -3,11 +3,17 @@
 A researcher trains a classifier on the release, with neutral attributes as they are and quasi-identifiers as they are
 published, and is tested by cross-validation. The same is done with both trivial sanitizations and with the original:
 what a release gives beyond the better trivial one is the researcher's gain, to be held against the adversary's.
+
+Is a release worth it? What it gives a researcher beyond the better trivial sanitization, and what an adversary.
+
+The same people are in the same fold of every release, so results are compared fold by fold. Training sets of a cross-
+validation overlap, which makes differences look surer than they are; the interval allows for that as Nadeau & Bengio
+(2003) propose: the variance of a mean over k folds is taken as (1/k + 1/(k-1)) times that of one difference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -16,19 +22,26 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
-from sfumato.arrays import Counts
-from sfumato.configuration import Configured, Option, check_choice
+from sfumato.config.options import Configured, Option, check_choice
+from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
-from sfumato.measures.classification.classifiers import CLASSIFIERS
-from sfumato.measures.classification.records import DealtRecords, Folds, deal, folds_of, records_of
-from sfumato.measures.classification.replaced import validation_of_records
-from sfumato.measures.classification.scores import SCORES, score
-from sfumato.measures.classification.validation import Validation
-from sfumato.process.interrupts import look
-from sfumato.release import Published, Release
-from sfumato.requirements import KAnonymity
-from sfumato.table import Table
-from sfumato.workers import together
+from sfumato.measures.classification._classifiers import CLASSIFIERS
+from sfumato.measures.classification._validation import (
+    SCORES,
+    DealtRecords,
+    Folds,
+    Validation,
+    deal,
+    folds_of,
+    records_of,
+    score,
+    validation_of_records,
+)
+from sfumato.release.release import Published, Release
+from sfumato.requirements.requirement import KAnonymity
+from sfumato.runtime.arrays import Counts
+from sfumato.runtime.cancellation import look
+from sfumato.runtime.threads import together
 
 MOST_CLASSES = 50
 BASES = ("without-quasi", "without-sensitive")
@@ -207,3 +220,66 @@ class ClassificationTask:
     def base(self) -> str:
         """The better of the trivial sanitizations: what a release must beat to be worth its risk."""
         return max((name for name in BASES if name in self.baselines), key=lambda name: self.baselines[name].accuracy)
+
+
+CONFIDENCE = 0.95
+Verdict = Literal["better", "no better", "not shown"]
+
+
+@dataclass(frozen=True)
+class Worth:
+    """How a release compares with the better trivial sanitization for one workload."""
+
+    target: str
+    classifier: str
+    accuracy: float
+    base: str
+    """The better trivial sanitization, with `base_accuracy` of its own best classifier."""
+
+    base_accuracy: float
+    original_accuracy: float
+    gain: float
+    low: float
+    high: float
+    """The ends of the interval of the gain."""
+
+    adversary: float
+    """What an adversary gains in accuracy (`a_acc`); nothing where no sensitive value is published."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the release beats both trivial sanitizations: surely, surely not, or not to be told."""
+        if self.low > 0:
+            return "better"
+        return "no better" if self.high <= 0 else "not shown"
+
+
+def worth(task: ClassificationTask, learned: Learned, adversary: float) -> Worth:
+    """Hold what was learned from a release against what is learned from the trivial sanitizations."""
+    base = task.baselines[task.base]
+    accuracies, other = (each.folds[each.best]["accuracy"] for each in (learned, base))
+    low, high = interval(accuracies, other)
+    return Worth(
+        task.workload.target,
+        learned.best,
+        learned.accuracy,
+        task.base,
+        base.accuracy,
+        task.baselines["original"].accuracy,
+        learned.accuracy - base.accuracy,
+        low,
+        high,
+        adversary,
+    )
+
+
+def interval(accuracies: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
+    """Return the ends between which the mean of paired differences lies, with the correction for overlapping folds."""
+    from scipy.special import stdtrit  # comes with scikit-learn, and is as slow to import
+
+    differences = np.subtract(accuracies, other)
+    k = len(differences)
+    spread = np.sqrt((1 / k + 1 / (k - 1)) * differences.var(ddof=1))
+    reach = float(stdtrit(k - 1, (1 + CONFIDENCE) / 2) * spread)
+    mean = float(differences.mean())
+    return mean - reach, mean + reach

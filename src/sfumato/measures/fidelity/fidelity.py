@@ -13,36 +13,32 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from sfumato.arrays import Numbers
-from sfumato.configuration import Configured, Option
+from sfumato.config.options import Configured, Option
+from sfumato.data.reading import Table
+from sfumato.measures.all_measures import MARGINALS
+from sfumato.measures.fidelity._intervals import BinnedColumn, ReleaseRows, coded_columns, read, read_original
 from sfumato.measures.fidelity.associations import (
+    Fitted,
     Products,
+    Regression,
     Unit,
     association_error,
     associations,
-    products,
-    units,
-)
-from sfumato.measures.fidelity.columns import BinnedColumn, coded_columns
-from sfumato.measures.fidelity.marginals import Places, Truth, marginal_errors, sets_of_columns
-from sfumato.measures.fidelity.measures import MARGINALS
-from sfumato.measures.fidelity.propensity import by_tree, expected_saturated, released_shares, saturated
-from sfumato.measures.fidelity.reading import ReleaseRows, read, read_original
-from sfumato.measures.fidelity.regressions import (
-    Fitted,
-    Regression,
     least_squares,
     logistic,
     model_of,
     overlaps,
+    products,
     read_models,
+    units,
 )
-from sfumato.measures.fidelity.samples import Sampled
-from sfumato.process.interrupts import look
-from sfumato.release import Published, Records, read_as_records
-from sfumato.release.records import NOT_SHOWN
-from sfumato.release.stretches import uniform_leaves
-from sfumato.table import Table
+from sfumato.measures.fidelity.marginals import Places, Sampled, Truth, marginal_errors, sets_of_columns
+from sfumato.measures.fidelity.propensity import by_tree, expected_saturated, released_shares, saturated
+from sfumato.release.records import NOT_SHOWN, Records, read_as_records
+from sfumato.release.regions import uniform_leaves
+from sfumato.release.release import Published
+from sfumato.runtime.arrays import Numbers
+from sfumato.runtime.cancellation import look
 
 SHOWN_PAIRS = 60
 """How many pairs of columns a picture names, the worst first."""

@@ -24,12 +24,12 @@ import math
 
 import numpy as np
 
-from sfumato.arrays import Codes, Counts, Numbers
+from sfumato.data.assignment import Points, distinct_rows
+from sfumato.data.cells import Cells
 from sfumato.measures.divergence import densities_at
-from sfumato.measures.fidelity.columns import BinnedColumn
-from sfumato.measures.fidelity.reading import ReleaseRows
+from sfumato.measures.fidelity._intervals import BinnedColumn, ReleaseRows
 from sfumato.release.records import Records
-from sfumato.table import Cells, Points, distinct_rows
+from sfumato.runtime.arrays import Codes, Counts, Numbers
 
 MOST = 0.25
 """The largest pMSE: always told apart."""

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Literal
 
+from sfumato.papers.claims import Figure, FigureLine
 from sfumato.papers.cormode_2013.claims import PAPER_RHO
-from sfumato.papers.cormode_2013.outcomes import Curves, Number, Outcome, error
 from sfumato.papers.cormode_2013.study import (
     ADULT,
     ALPHABET,
@@ -23,12 +23,15 @@ from sfumato.papers.cormode_2013.study import (
     T_STOP,
     T_STOP_EQUAL,
     Cormode2013,
+    Curves,
     K,
     L,
+    Number,
+    Outcome,
     T,
+    error,
     kd_tree,
 )
-from sfumato.papers.results import Figure, FigureLine
 
 TITLE = "Cormode et al. 2013, figure"
 ERROR, BREACH = "median relative error of queries", "empirical breach (beta)"

@@ -7,10 +7,10 @@ the paper, `cormode_figures` draws its figures.
 
 from __future__ import annotations
 
+from sfumato.papers.claims import Progress, Results
 from sfumato.papers.cormode_2013.claims import claims
 from sfumato.papers.cormode_2013.figures import figures
 from sfumato.papers.cormode_2013.study import Cormode2013
-from sfumato.papers.results import Progress, Results
 
 
 def reproduce(progress: Progress | None = None) -> Results:

@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.papers.dewri_2011.convergence import CROSSINGS, hypervolume
-from sfumato.papers.dewri_2011.front_claims import ZOOMS
-from sfumato.papers.dewri_2011.safe_claims import below
-from sfumato.papers.dewri_2011.shape_claims import HIGH, LOW, NEAR, cumulated, encircled, inset_point
-from sfumato.papers.dewri_2011.solver_claims import areas_of
+from sfumato.papers.claims import Figure, FigureLine, Inset
+from sfumato.papers.dewri_2011.claims import HIGH, LOW, NEAR, ZOOMS, areas_of, below, cumulated, encircled, inset_point
 from sfumato.papers.dewri_2011.study import (
+    CROSSINGS,
     DISTINCT,
     ETA,
     FREQUENCY,
@@ -26,9 +24,10 @@ from sfumato.papers.dewri_2011.study import (
     SHOWN,
     Dewri2011,
     bought,
+    hypervolume,
 )
-from sfumato.papers.results import Figure, FigureLine, Inset
-from sfumato.tradeoff import Frontier, FrontierPoint, Problem1, Problem2, Problem3
+from sfumato.tradeoff.search._enumeration import Frontier, FrontierPoint
+from sfumato.tradeoff.search.problems import Problem1, Problem2, Problem3
 
 
 def _series(points: Iterable[FrontierPoint], x: str, y: str) -> list[dict[str, Any]]:

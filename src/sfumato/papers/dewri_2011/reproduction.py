@@ -12,12 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from sfumato.papers.dewri_2011.example import example_claims
+from sfumato.papers.claims import Claim, Results, claim_rows
+from sfumato.papers.dewri_2011.claims import front_claims, safe_claims, shape_claims, solver_claims
 from sfumato.papers.dewri_2011.figures import figures
-from sfumato.papers.dewri_2011.front_claims import front_claims
-from sfumato.papers.dewri_2011.safe_claims import safe_claims
-from sfumato.papers.dewri_2011.shape_claims import shape_claims
-from sfumato.papers.dewri_2011.solver_claims import solver_claims
 from sfumato.papers.dewri_2011.study import (
     DISTINCT,
     ETA,
@@ -29,12 +26,13 @@ from sfumato.papers.dewri_2011.study import (
     USUAL,
     Dewri2011,
     Progress,
+    example_claims,
     over,
     pairs_of,
     within,
 )
-from sfumato.papers.results import Claim, Results, claim_rows
-from sfumato.tradeoff import NSGA2, Problem1, Problem2
+from sfumato.tradeoff.search.pareto import NSGA2
+from sfumato.tradeoff.search.problems import Problem1, Problem2
 
 row = claim_rows(__name__.rpartition(".")[0])
 

@@ -21,17 +21,22 @@ from itertools import count
 import numpy as np
 
 from sfumato.anonymizers import anonymizer
-from sfumato.measures import RECONSTRUCTED, EmReader, Reader, Scales, UniformReader
-from sfumato.mixed.declaration import DataDeclaration
-from sfumato.papers.results import Claim, Figure, FigureLine, Progress, all_of, claim_rows
-from sfumato.release import Form
-from sfumato.requirements import requirement
-from sfumato.table import TableDeclaration
-from sfumato.tradeoff import Candidate, Grid, Limit, Map, Point, Study, explore
-from sfumato.tradeoff.limit.floor import tighter_limit
-from sfumato.tradeoff.limit.limit import AXES
-from sfumato.tradeoff.study.grids import ends
+from sfumato.data.declaration import TableDeclaration
+from sfumato.data.mixed_declaration import DataDeclaration
+from sfumato.measures.all_measures import RECONSTRUCTED
+from sfumato.measures.reconstruction import EmReader, Reader, UniformReader
+from sfumato.measures.scales import Scales
+from sfumato.papers.claims import Claim, Figure, FigureLine, Progress, all_of, claim_rows
+from sfumato.release.release import Form
+from sfumato.requirements.requirement import requirement
+from sfumato.tradeoff._bucket_limit import tighter_limit
+from sfumato.tradeoff.exploration.explore import explore
+from sfumato.tradeoff.limit import AXES, Limit
+from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.study.candidate import Candidate
+from sfumato.tradeoff.study.grids import Grid, ends
 from sfumato.tradeoff.study.presets import LI_LI_2009
+from sfumato.tradeoff.study.study import Study
 
 row = claim_rows(__name__.rpartition(".")[0])
 

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations
 
-from sfumato.papers.loukides_2012.second_opinion import checked
-from sfumato.papers.results import Claim, Figure, FigureLine, claim_rows
-from sfumato.table import Hierarchy, Level
-from sfumato.table.hierarchies.hierarchy import ROOT
-from sfumato.transactions import BasketRelease, Baskets, anonymize_baskets, baskets_of
-from sfumato.transactions.anonymizers.registry import PAPER
-from sfumato.transactions.measures.losses import ItemLosses
-from sfumato.transactions.measures.reader import BasketReader
+from sfumato.anonymizers.items import PAPER, anonymize_baskets
+from sfumato.data.hierarchies.hierarchy import ROOT, Hierarchy, Level
+from sfumato.data.items import Baskets, baskets_of
+from sfumato.measures.items.estimates import BasketReader
+from sfumato.measures.items.losses import ItemLosses
+from sfumato.papers.claims import Claim, Figure, FigureLine, claim_rows
+from sfumato.papers.loukides_2012.study import checked
+from sfumato.release.items import BasketRelease
 
 row = claim_rows(__name__.rpartition(".")[0])
 

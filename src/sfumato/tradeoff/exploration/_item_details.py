@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.anonymizers import Anonymizer
-from sfumato.measures import Measured
-from sfumato.mixed.release import MixedRelease
+from sfumato.anonymizers.anonymizer import Anonymizer, ReleaseMaker
+from sfumato.measures.groups import Measured
+from sfumato.measures.items.losses import ItemStudy
+from sfumato.release._itemsets import Rows, weakest
 from sfumato.release.changes import column_changes
-from sfumato.release.maker import ReleaseMaker
+from sfumato.release.items import BasketRelease, MixedRelease
 from sfumato.tradeoff.exploration.details import details
-from sfumato.transactions.measures.itemsets import Rows, weakest
-from sfumato.transactions.measures.studies import ItemStudy
-from sfumato.transactions.recoding import BasketRelease
 
 SHOWN = 8
 LENGTHS = (0, 1, 2, 3, 6, 11, 21, 51, 101)

@@ -12,13 +12,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from sfumato.documents import Shape, fields, in_shape, parse_json, text
+from sfumato.config.documents import Shape, fields, in_shape, parse_json, text, to_plain
 from sfumato.errors import BadInputError
-from sfumato.plain import to_plain
-from sfumato.process.interrupts import finishing
-from sfumato.release import staged
-from sfumato.release.staging import PRIVATE, writable
-from sfumato.tradeoff.choice.optimum import Decided, all_decided
+from sfumato.runtime.cancellation import finishing
+from sfumato.runtime.staging import PRIVATE, staged, writable
 from sfumato.tradeoff.exploration.folder import (
     DECIDED,
     POINT,
@@ -30,8 +27,9 @@ from sfumato.tradeoff.exploration.folder import (
     read_limit,
     read_point,
 )
-from sfumato.tradeoff.limit.limit import Limit
+from sfumato.tradeoff.limit import Limit
 from sfumato.tradeoff.map import Point
+from sfumato.tradeoff.question.best_possible import Decided, all_decided
 from sfumato.tradeoff.study.candidate import Candidate
 
 CHECK = "check"

@@ -13,16 +13,17 @@ from math import comb, floor, log10
 
 import numpy as np
 
-from sfumato.anonymizers import WithoutQuasi
-from sfumato.measures import EmReader, Scales
-from sfumato.measures.attacks.shadow import PAIRS
+from sfumato.anonymizers.trivial import WithoutQuasi
+from sfumato.data.cells import Cells, sorted_cells
+from sfumato.data.reading import Table
+from sfumato.measures.attacks.membership import PAIRS
+from sfumato.measures.reconstruction import EmReader
+from sfumato.measures.scales import Scales
 from sfumato.release.populations import large_populations
-from sfumato.requirements.predicates import SIZE
-from sfumato.table import Cells, Table
-from sfumato.table.cells import sorted_cells
+from sfumato.requirements._predicates import SIZE
+from sfumato.runtime.threads import workers
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.study import Study
-from sfumato.workers import workers
 
 USUAL_GROUP = 1.4
 """Records of a usual group, to one of the smallest that is allowed."""

@@ -13,12 +13,12 @@ from math import inf, isfinite, log
 
 import numpy as np
 
-from sfumato.arrays import Numbers
-from sfumato.measures import MEASURES
-from sfumato.tradeoff.choice.bounds import Bound
-from sfumato.tradeoff.choice.exposure import ABOUT_HIDING, refusal, shows_exact
+from sfumato.measures.all_measures import MEASURES
+from sfumato.runtime.arrays import Numbers
 from sfumato.tradeoff.dominance import cost, exclusive, hypervolume, non_dominated
 from sfumato.tradeoff.map import Point
+from sfumato.tradeoff.question.question import Bound
+from sfumato.tradeoff.question.recipients import ABOUT_HIDING, refusal, shows_exact
 
 HOPE = 1 / 3
 """How far beyond the straight line between two releases, towards the better of each measure, a new one is hoped for."""

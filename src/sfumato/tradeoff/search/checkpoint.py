@@ -20,15 +20,15 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.cut_vector.space import Bits
-from sfumato.documents import fields, parse_json, text
+from sfumato._packages import up_to
+from sfumato.anonymizers.cut_vector.cut_vector import Bits
+from sfumato.config.documents import fields, parse_json, text
 from sfumato.errors import BadInputError
-from sfumato.kernels import source_digest
-from sfumato.release import staged
-from sfumato.rooms import up_to
+from sfumato.runtime.kernels import source_digest
+from sfumato.runtime.staging import staged
 
 if TYPE_CHECKING:
-    from sfumato.tradeoff.search.enumeration import Enumeration
+    from sfumato.tradeoff.search._enumeration import Enumeration
     from sfumato.tradeoff.search.pareto import Search
 
 Numbers = NDArray[np.float64]

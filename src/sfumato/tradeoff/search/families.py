@@ -13,14 +13,26 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from sfumato.anonymizers import Hilbert, anonymizer
-from sfumato.mixed.anonymizers.merging import NoMerging, merging
-from sfumato.mixed.declaration import ATTRIBUTES, ITEMS
-from sfumato.mixed.mixed_table import MixedTable
-from sfumato.mixed.policy import KKMAnonymity, MixedRequirement
-from sfumato.release import FORMS
-from sfumato.release.maker import Dial, ReleaseMaker, size_dial
-from sfumato.requirements import (
+from sfumato.anonymizers import anonymizer
+from sfumato.anonymizers.anonymizer import Dial, ReleaseMaker, size_dial
+from sfumato.anonymizers.hilbert import Hilbert
+from sfumato.anonymizers.items import DEFAULT_MAKER, TREE_MAKER, candidate_maker
+from sfumato.anonymizers.items.items_of_groups import NoMerging, merging
+from sfumato.data.cells import Sensitive, find_sensitive
+from sfumato.data.dataset import MixedTable
+from sfumato.data.items import Baskets
+from sfumato.data.mixed_declaration import ATTRIBUTES, ITEMS
+from sfumato.data.reading import Table
+from sfumato.release.release import FORMS
+from sfumato.requirements.item_policy import SuppressionLimit
+from sfumato.requirements.items import (
+    BasketRequirement,
+    CompleteKAnonymity,
+    KKMAnonymity,
+    KMAnonymity,
+    MixedRequirement,
+)
+from sfumato.requirements.requirement import (
     AlphaK,
     BetaLikeness,
     DeltaDisclosure,
@@ -30,20 +42,15 @@ from sfumato.requirements import (
     TCloseness,
     requirement,
 )
-from sfumato.table import Sensitive, Table
-from sfumato.table.cells import find_sensitive
-from sfumato.tradeoff.choice.bounds import Bound
-from sfumato.tradeoff.choice.exposure import ABOUT_HIDING
+from sfumato.tradeoff.question.question import Bound
+from sfumato.tradeoff.question.recipients import ABOUT_HIDING
+from sfumato.tradeoff.search._cut_families import SUPPRESSED, Cuts, cuts_of
 from sfumato.tradeoff.search.aims import Aim
-from sfumato.tradeoff.search.cuts import SUPPRESSED, Cuts, cuts_of
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.grids import ends
-from sfumato.tradeoff.study.plan import SearchPlan
 from sfumato.tradeoff.study.presets import of_each
+from sfumato.tradeoff.study.search_plan import SearchPlan
 from sfumato.tradeoff.study.study import Study
-from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER, TREE_MAKER, candidate_maker
-from sfumato.transactions.baskets import Baskets
-from sfumato.transactions.policy import BasketRequirement, CompleteKAnonymity, KMAnonymity, SuppressionLimit
 
 LOOSEST_T = {"js": math.log(2)}
 FIRST = (0.5, 0.25, 0.75, 0.125, 0.875, 1.0, 0.0)

@@ -9,11 +9,16 @@ Privacy is k, or l of a sensitive attribute by frequency (their definition 4) or
 **Problem 4 as printed is unsound**: by their equations 8 and 9 large groups of little diversity survive, so the (k, l)
 it claims need not hold. `order="paper"` computes it to compare with, and nothing it finds can be published. The sound
 form suppresses every group that is smaller than k or less diverse than l, and gives for every cut vector all pairs.
+
+The general form of a search over cut vectors: any of our measures as objectives, under any requirement.
+
+Working out cut vectors, each once, by several threads.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -22,17 +27,28 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers import CutSpace, CutVector
-from sfumato.anonymizers.cut_vector import facts as counting
-from sfumato.anonymizers.cut_vector.cut_table import CutTable
-from sfumato.anonymizers.cut_vector.facts import GENERALIZED, LEAST, PRIVACY, SMALLEST, SUPPRESSED, WEIGHTED
-from sfumato.anonymizers.cut_vector.space import Bits
-from sfumato.configuration import Configured, Option
-from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES, Scales
-from sfumato.requirements import KAnonymity, LDiversity, Requirement
-from sfumato.table import Table
-from sfumato.table.cells import find_sensitive
+from sfumato.anonymizers.cut_vector import _evaluation as counting
+from sfumato.anonymizers.cut_vector._evaluation import (
+    GENERALIZED,
+    LEAST,
+    PRIVACY,
+    SMALLEST,
+    SUPPRESSED,
+    WEIGHTED,
+    CutTable,
+)
+from sfumato.anonymizers.cut_vector.cut_vector import Bits, CutSpace, CutVector
+from sfumato.config.options import Configured, Option, parse
+from sfumato.data.cells import find_sensitive
+from sfumato.data.reading import Table
+from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.measures.all_measures import ATTACK_MEASURES, FIDELITY, MEASURES, RECONSTRUCTED
+from sfumato.measures.reconstruction import UniformReader
+from sfumato.measures.scales import Prepared, Scales
+from sfumato.release.release import Release
+from sfumato.requirements.requirement import KAnonymity, LDiversity, Requirement, requirement
+from sfumato.runtime.threads import Crew
+from sfumato.tradeoff.dominance import cost
 from sfumato.tradeoff.study.candidate import Candidate
 
 Numbers = NDArray[np.float64]
@@ -385,3 +401,160 @@ def rounded(costs: Numbers) -> Numbers:
 
 def _lost(facts: Numbers, minimize: str) -> Numbers:
     return facts[..., GENERALIZED] + (facts[..., SUPPRESSED] if minimize == "loss" else 0.0)
+
+
+@dataclass(frozen=True)
+class MeasuredProblem(Problem):
+    """Any two or more of our measures as objectives, under any requirement, on the releases themselves."""
+
+    minimize: Annotated[
+        str, Option("The measures, such as `p_loss, u_loss`; those of which more is better are made large.")
+    ]
+    require: Annotated[str, Option("What every release must satisfy.", takes="requirement")] = "k-anonymity k=1"
+    suppress: Annotated[float, Option("The largest share of the records that may be left out.", least=0, most=1)] = 0.0
+    scales: Scales = Scales()  # noqa: RUF009
+    enumerated: ClassVar[int] = 2_000
+    name: ClassVar[str] = "measured"
+    example: ClassVar[str | None] = 'measured minimize="p_loss, u_loss" require="k-anonymity k=10"'
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        requirement(self.require)
+        if len(self.objectives) < 2:
+            raise BadInputError('minimize must name two measures or more, such as minimize="p_loss, u_loss"')
+        for name in self.objectives:
+            if name not in MEASURES:
+                known = [measure for measure in MEASURES if MEASURES[measure].said_of == "table"]
+                raise BadInputError(f"minimize: unknown measure {name!r}; known are {', '.join(known)}")
+            if MEASURES[name].said_of != "table":
+                raise BadInputError(f"minimize: {name} is said of sets of items, and cuts make releases of tables")
+            if self.objectives.count(name) > 1:
+                raise BadInputError(f"minimize: {name} stands twice; name different measures")
+
+    @property
+    def objectives(self) -> tuple[str, ...]:
+        """The measures."""
+        return tuple(name.strip() for name in self.minimize.split(",") if name.strip())
+
+    @property
+    def axes(self) -> tuple[str, str]:
+        """The first two measures."""
+        return self.objectives[0], self.objectives[1]
+
+    def on_scales(self, scales: Scales) -> MeasuredProblem:
+        """Return the problem on the scales of a study."""
+        return replace(self, scales=scales)
+
+    @property
+    def share(self) -> float:
+        """The share of the records that may be suppressed."""
+        return self.suppress
+
+    def judge(self, table: Table, space: CutSpace) -> Judge:
+        """Prepare the scales once; then every vector is a release that is made and measured."""
+        clever = any(name in RECONSTRUCTED for name in self.objectives)
+        scales = self.scales if clever else replace(self.scales, reader=UniformReader())
+        if not any(map(_is_learned, self.objectives)):
+            scales = replace(scales, classification=None)
+        if not any(name in FIDELITY for name in self.objectives):
+            scales = replace(scales, fidelity=None)
+        if not any(name in ATTACK_MEASURES for name in self.objectives):
+            scales = replace(scales, attacks=None)
+        scales = scales.having(self.objectives)
+        prepared = scales.prepare(table).ready()
+
+        def judged(vectors: Bits) -> list[Numbers]:
+            return [np.array([self._measured(prepared, space.text(vector))]) for vector in vectors]
+
+        return judged
+
+    def _measured(self, prepared: Prepared, cuts: str) -> Sequence[float]:
+        """Measure one release; infinite costs where the requirement cannot be met."""
+
+        def made(table: Table) -> Release:
+            return CutVector(cuts).anonymize(table, requirement(self.require), suppress=self.suppress)
+
+        try:
+            release = made(prepared.table)
+        except InfeasibleError:
+            return [math.nan] * len(self.objectives)
+        values = dict(prepared.measure(release).values)
+        if prepared.attacks is not None:  # nothing is found where too few records are left without the control
+            values |= dict.fromkeys(ATTACK_MEASURES, math.nan)
+            values |= prepared.attacks.attacked([release], lambda table, turn: [made(table)]).measures
+        lacking = [name for name in self.objectives if name not in values]
+        if lacking:
+            raise BadInputError(f"minimize: {lacking[0]} cannot be measured on this table: {_why(lacking[0])}")
+        return [values[name] for name in self.objectives]
+
+    def costs(self, facts: Numbers) -> Numbers:
+        """Turn measures so that lower is better."""
+        signs = np.array([cost(name, 1.0) for name in self.objectives])
+        return np.where(np.isnan(facts), np.inf, rounded(facts * signs))
+
+    def values(self, facts: Numbers) -> dict[str, float]:
+        """Name the measures."""
+        return dict(zip(self.objectives, map(float, facts), strict=True))
+
+    def candidate(self, maker: CutVector, facts: Numbers) -> Candidate:
+        """Require what was required."""
+        return Candidate(maker, requirement(self.require), suppress=self.suppress)
+
+
+def _is_learned(name: str) -> bool:
+    return name.startswith("workload") or name == "utility_gain"
+
+
+def _why(name: str) -> str:
+    if _is_learned(name):
+        return "it needs a column to learn (scales with a classification)"
+    return "it needs a sensitive attribute" if MEASURES[name].needs_sensitive else "it is not defined here"
+
+
+PROBLEMS: tuple[type[Problem], ...] = (Problem1, Problem2, Problem3, Problem4, MeasuredProblem)
+
+
+def problem(text: str) -> Problem:
+    """Read a problem from its text form, such as `problem-2 eta=0.1`."""
+    return parse(text, PROBLEMS, "problem")
+
+
+AT_ONCE = 8
+"""Vectors that one thread is handed at a time."""
+
+MOST_KEPT = 2**28
+"""Bytes of facts that are kept; those of further vectors are worked out anew where they are met again."""
+
+
+class Evaluator:
+    """Works out vectors, each once, by several threads."""
+
+    def __init__(self, table: Table, wanted: Problem, space: CutSpace, workers: int | None = None) -> None:
+        self.judge = wanted.judge(table, space)
+        self.crew = Crew(workers)
+        self.known: dict[bytes, Numbers | None] = {}
+        """The facts of every vector that was met; None where it is known that it was, but not its facts."""
+
+        self.kept = 0
+        self.seconds = 0.0
+
+    def facts(self, vectors: Bits) -> tuple[list[Numbers], NDArray[np.int64]]:
+        """Return the rows of facts of vectors, and which of them were new."""
+        keys = [vector.tobytes() for vector in vectors]
+        lacking = {key: i for i, key in reversed(list(enumerate(keys))) if self.known.get(key) is None}
+        needed = np.array(sorted(lacking.values()), np.int64)
+        fresh = np.array([i for i in needed if keys[i] not in self.known], np.int64)
+        rows = {key: facts for key in keys if (facts := self.known.get(key)) is not None}
+        for i, facts in zip(needed, self.worked_out(vectors[needed]), strict=True):
+            rows[keys[i]] = facts
+            self.kept += facts.nbytes
+            self.known[keys[i]] = facts.copy() if self.kept <= MOST_KEPT else None
+        return [rows[key] for key in keys], fresh
+
+    def worked_out(self, vectors: Bits) -> list[Numbers]:
+        """Work out vectors without looking whether they are known."""
+        started = time.perf_counter()
+        parts = [vectors[i : i + AT_ONCE] for i in range(0, len(vectors), AT_ONCE)]
+        facts = self.crew.all(self.judge, parts)
+        self.seconds += time.perf_counter() - started
+        return [rows for part in facts for rows in part]

@@ -26,20 +26,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.anonymizers import CutVector
+from sfumato.anonymizers.cut_vector.cut_vector import CutVector
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES
-from sfumato.phrases import listed
-from sfumato.process.interrupts import Cancel
-from sfumato.tradeoff.choice.bounds import Bound
+from sfumato.measures.all_measures import MEASURES
+from sfumato.runtime.cancellation import Cancel
+from sfumato.texts.format import listed
 from sfumato.tradeoff.dominance import non_dominated
-from sfumato.tradeoff.exploration.exploration import Exploration, Progress
+from sfumato.tradeoff.exploration.explore import Exploration, Progress
 from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.question.question import Bound
+from sfumato.tradeoff.search._cut_families import Cuts
 from sfumato.tradeoff.search.aims import Aim, Judge, scaled
-from sfumato.tradeoff.search.cuts import Cuts
 from sfumato.tradeoff.search.families import Family, Proposals
 from sfumato.tradeoff.study.draft import as_study
-from sfumato.tradeoff.study.plan import SearchPlan
+from sfumato.tradeoff.study.search_plan import SearchPlan
 from sfumato.tradeoff.study.study import Study
 
 AT_ONCE = 4

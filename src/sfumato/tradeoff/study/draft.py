@@ -15,28 +15,37 @@ from typing import Any, ClassVar, cast
 import tomlkit
 from tomlkit.items import Array, Table
 
+from sfumato.config.options import check_whole
 from sfumato.config.sections import SCHEMA
-from sfumato.configuration import check_whole
-from sfumato.engines import Engine, Frame
-from sfumato.engines.places import seen_from, split_table
+from sfumato.data import bundled
+from sfumato.data._column_names import HOUSEHOLD, Role, may_number_persons, meaning_of
+from sfumato.data.basket_declaration import BasketsDeclaration
+from sfumato.data.cells import Cells
+from sfumato.data.declaration import READING, TableDeclaration
+from sfumato.data.guessing import SAMPLE, Guess, guess, shown
+from sfumato.data.hierarchies.categorical import similar_groups
+from sfumato.data.items import Baskets
+from sfumato.data.mixed_declaration import ITEMS, DataDeclaration
+from sfumato.data.persons import is_repeated_key
+from sfumato.data.reading import check_columns
+from sfumato.engines.frames import Frame
+from sfumato.engines.locations import seen_from, split_table
+from sfumato.engines.protocol import Engine
 from sfumato.errors import BadInputError
-from sfumato.measures import UniformReader
-from sfumato.mixed.declaration import ITEMS, DataDeclaration
-from sfumato.phrases import counted, listed
-from sfumato.quiet import Quiet
-from sfumato.release import check_targets, staged
-from sfumato.table import Cells, Guess, TableDeclaration, bundled, guess
-from sfumato.table.declaration import READING
-from sfumato.table.guess.guess import SAMPLE, shown
-from sfumato.table.guess.names import HOUSEHOLD, Role, may_number_persons, meaning_of
-from sfumato.table.persons import is_repeated_key
-from sfumato.table.structures.similar import similar_groups
-from sfumato.table.table import check_columns
-from sfumato.tradeoff.study.first_map import FirstMap, first_map
-from sfumato.tradeoff.study.presets import ALLOWED, LOUKIDES_2012, USUAL_KS, first_baskets, first_with_items
+from sfumato.measures.reconstruction import UniformReader
+from sfumato.runtime.arrays import Quiet
+from sfumato.runtime.staging import check_targets, staged
+from sfumato.texts.format import counted, listed
+from sfumato.tradeoff.study.presets import (
+    ALLOWED,
+    LOUKIDES_2012,
+    USUAL_KS,
+    FirstMap,
+    first_baskets,
+    first_map,
+    first_with_items,
+)
 from sfumato.tradeoff.study.study import Study, read_study
-from sfumato.transactions.baskets import Baskets
-from sfumato.transactions.files.declaration import BasketsDeclaration
 
 ENOUGH_FOR_POPULATIONS = 200
 """With fewer records the loss of large populations (u_loss) says little."""

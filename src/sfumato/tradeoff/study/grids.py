@@ -15,33 +15,15 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
-from sfumato.anonymizers import Brought, anonymizer
-from sfumato.config.sections import known_keys, list_of, texts_of, written_texts
-from sfumato.configuration import Described, Option, check_choice, check_options, described, shortened
-from sfumato.errors import BadInputError
-from sfumato.mixed.anonymizers.grouped_items import Sets
-from sfumato.mixed.anonymizers.merging import Merging, NoMerging, merging
-from sfumato.mixed.declaration import ATTRIBUTES, BOTH, ITEMS, Part
-from sfumato.mixed.policy import mixed_requirement
-from sfumato.release import Form
-from sfumato.release.maker import ReleaseMaker
-from sfumato.requirements import requirement
-from sfumato.table import Table
-from sfumato.tradeoff.study.brought import beside_study, brought_block, brought_of
-from sfumato.tradeoff.study.candidate import Candidate
-from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer
-from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER, candidate_maker
-from sfumato.transactions.anonymizers.set_based import SetBased
-from sfumato.transactions.policy import (
-    KMAnonymity,
-    PrivacyConstraints,
-    SuppressionLimit,
-    UtilityConstraints,
-    basket_requirement,
-    suppression_limit,
-    utility_constraints,
-)
-from sfumato.vocabulary import (
+from sfumato.anonymizers import anonymizer
+from sfumato.anonymizers.anonymizer import ReleaseMaker
+from sfumato.anonymizers.external.external import Brought
+from sfumato.anonymizers.items import DEFAULT_MAKER, candidate_maker
+from sfumato.anonymizers.items._grouped_items import Sets
+from sfumato.anonymizers.items.coat_pcta import SetBased
+from sfumato.anonymizers.items.item_anonymizer import BasketAnonymizer
+from sfumato.anonymizers.items.items_of_groups import Merging, NoMerging, merging
+from sfumato.config.options import (
     ANONYMIZERS,
     IN_FORMS,
     ITEM_ANONYMIZERS,
@@ -52,7 +34,28 @@ from sfumato.vocabulary import (
     SETS,
     SUPPRESS,
     UTILITY,
+    Described,
+    Option,
+    check_choice,
+    check_options,
+    described,
+    shortened,
 )
+from sfumato.config.sections import known_keys, list_of, texts_of, written_texts
+from sfumato.data.mixed_declaration import ATTRIBUTES, BOTH, ITEMS, Part
+from sfumato.data.reading import Table
+from sfumato.errors import BadInputError
+from sfumato.release.release import Form
+from sfumato.requirements import basket_requirement
+from sfumato.requirements.item_policy import (
+    SuppressionLimit,
+    UtilityConstraints,
+    suppression_limit,
+    utility_constraints,
+)
+from sfumato.requirements.items import KMAnonymity, PrivacyConstraints, mixed_requirement
+from sfumato.requirements.requirement import requirement
+from sfumato.tradeoff.study.candidate import Candidate, beside_study, brought_block, brought_of
 
 NONE = "none"
 """How nothing is written where a list has it beside others."""

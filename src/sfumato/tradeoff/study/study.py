@@ -12,27 +12,29 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.config.documents import named, parse_toml, read_text
+from sfumato.config.options import described, parse
 from sfumato.config.sections import check_axes, section_values, study_content, study_text
-from sfumato.configuration import described, parse
-from sfumato.documents import named, parse_toml, read_text
-from sfumato.engines.places import beside, seen_from
+from sfumato.data.basket_declaration import BasketsDeclaration
+from sfumato.data.bundled import BASKETS, DATASETS
+from sfumato.data.declaration import TableDeclaration
+from sfumato.data.mixed_declaration import ATTRIBUTES, BOTH, ITEMS, DataDeclaration, Part
+from sfumato.data.reading import Table, Unit, unit_of
+from sfumato.engines.locations import beside, seen_from
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES, READ_NOISY, READERS, Classification, Reader, Scales
-from sfumato.mixed.declaration import ATTRIBUTES, BOTH, ITEMS, DataDeclaration, Part
-from sfumato.mixed.measures.scales import MixedScales
-from sfumato.release import FORMS
-from sfumato.table import DATASETS, Table, TableDeclaration
-from sfumato.table.table import Unit, unit_of
-from sfumato.tradeoff.study.brought import found_again
-from sfumato.tradeoff.study.candidate import Candidate
+from sfumato.measures.all_measures import MEASURES, READ_NOISY
+from sfumato.measures.classification.classification import Classification
+from sfumato.measures.items.basket_scales import BasketScales
+from sfumato.measures.items.mixed_scales import MixedScales
+from sfumato.measures.reconstruction import READERS, Reader
+from sfumato.measures.scales import Scales
+from sfumato.release.release import FORMS
+from sfumato.tradeoff.study.candidate import Candidate, found_again
 from sfumato.tradeoff.study.grids import Grid, candidate_of, ends, lists_of
-from sfumato.tradeoff.study.plan import SearchPlan
-from sfumato.transactions.files.bundled import BASKETS
-from sfumato.transactions.files.declaration import BasketsDeclaration
-from sfumato.transactions.measures.scales import BasketScales
+from sfumato.tradeoff.study.search_plan import SearchPlan
 
 if TYPE_CHECKING:
-    from sfumato.tradeoff.exploration.exploration import OpenStudy
+    from sfumato.tradeoff.exploration.explore import OpenStudy
 
 SCALES: Mapping[frozenset[Part], type[Any]] = {ATTRIBUTES: Scales, ITEMS: BasketScales, BOTH: MixedScales}
 AXES = {
@@ -169,7 +171,7 @@ class Study:
 
     def opened(self, data: Any = None) -> OpenStudy:
         """Open the data, unless they are given, and list the candidates."""
-        from sfumato.tradeoff.exploration.exploration import OpenStudy  # points are about studies: not before them
+        from sfumato.tradeoff.exploration.explore import OpenStudy  # points are about studies: not before them
 
         opened = data if data is not None else self.data.open()
         if isinstance(opened, Table):
@@ -231,7 +233,10 @@ class Study:
 
         `declared` is what `map.add` takes: claim, epsilon, records, aligned, ...
         """
-        from sfumato.tradeoff.exploration.added import brought, with_candidate  # it is about studies: not before them
+        from sfumato.tradeoff.exploration.run import (
+            brought,
+            with_candidate,  # it is about studies: not before them
+        )
 
         words = {"label": name, **declared}
         if isinstance(words.get("aligned"), bool):
@@ -298,7 +303,10 @@ def study_from_toml(text: str, origin: str = "study.toml") -> Study:
 
 def read_study(name: str) -> Study:
     """Read a study from a file, or take the bundled one of bundled data."""
-    from sfumato.tradeoff.study.presets import bundled_study, usual_baskets  # they are studies: not before them
+    from sfumato.tradeoff.study.presets import (
+        bundled_study,
+        usual_baskets,  # they are studies: not before them
+    )
 
     path = Path(name)
     if path.is_file():

@@ -9,32 +9,32 @@ from typing import Annotated, Any, Literal
 
 from starlette.responses import Response
 
-from sfumato.configuration import Option
-from sfumato.engines import Reading
-from sfumato.engines.places import split_table
+from sfumato.auditing._legend import legend_beside
+from sfumato.auditing.audit import Audit
+from sfumato.auditing.audit import audit as audit_table
+from sfumato.auditing.baskets import BasketAudit, audit_baskets
+from sfumato.auditing.mixed import MixedAudit, audit_mixed
+from sfumato.auditing.published_file import open_published
+from sfumato.config.options import Option
+from sfumato.data.basket_declaration import BasketsDeclaration
+from sfumato.data.dataset import MixedTable
+from sfumato.engines.locations import split_table
+from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
-from sfumato.evidence.counted import open_published
-from sfumato.measures import MEASURES
-from sfumato.mixed.mixed_table import MixedTable
-from sfumato.mixed.policy import mixed_requirement
-from sfumato.pages.texts import t
-from sfumato.phrases import number
-from sfumato.publish import Audit, BasketAudit, MixedAudit, audit_baskets, audit_mixed
-from sfumato.publish import audit as audit_table
-from sfumato.publish.audit.lines import audit_lines, basket_audit_lines
-from sfumato.publish.baskets.legend import legend_beside
-from sfumato.publish.mixed.audit_lines import mixed_audit_lines
-from sfumato.publish.mixed.publication import original_of
-from sfumato.requirements import requirement
-from sfumato.transactions.files.declaration import BasketsDeclaration
-from sfumato.transactions.files.legend import legend_file
-from sfumato.transactions.policy import basket_requirement
-from sfumato.words.points import ARROWS, measure_lines
-from sfumato.workbench.data.opened import of_data
-from sfumato.workbench.data.sentences import all_in_forms
-from sfumato.workbench.desk import Desk
+from sfumato.measures.all_measures import MEASURES
+from sfumato.publish._mixed_publication import original_of
+from sfumato.publish.audit_report import audit_lines, basket_audit_lines, mixed_audit_lines
+from sfumato.release.legend import legend_file
+from sfumato.report.point_summary import ARROWS, measure_lines
+from sfumato.requirements import basket_requirement
+from sfumato.requirements.items import mixed_requirement
+from sfumato.requirements.requirement import requirement
+from sfumato.texts.catalogue import t
+from sfumato.texts.format import number
 from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object, flag, text
 from sfumato.workbench.errors import FieldError, RefusedError
+from sfumato.workbench.opened_data import all_in_forms, of_data
+from sfumato.workbench.projects import Desk
 from sfumato.workbench.views.page import page
 
 ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".json")

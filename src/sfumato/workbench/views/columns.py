@@ -9,25 +9,22 @@ from typing import Annotated, Any, Literal
 import tomlkit
 from starlette.responses import Response
 
-from sfumato.configuration import Option, check_number
-from sfumato.engines import Engine
+from sfumato.config.options import Option, check_number
+from sfumato.data.declaration import READING, TableDeclaration
+from sfumato.data.mixed_declaration import DataDeclaration
+from sfumato.data.reading import check_columns
+from sfumato.engines.protocol import Engine
 from sfumato.errors import BadInputError
-from sfumato.mixed.declaration import DataDeclaration
-from sfumato.pages.texts import t
-from sfumato.table import TableDeclaration
-from sfumato.table.declaration import READING
-from sfumato.table.table import check_columns
-from sfumato.workbench.data.masking import shown
-from sfumato.workbench.data.opened import of_data, of_rows, rows_of
-from sfumato.workbench.data.sentences import in_forms
-from sfumato.workbench.desk import Project
+from sfumato.texts.catalogue import t
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import FieldError, MissingError
-from sfumato.workbench.views.changes import VERSION, changed
+from sfumato.workbench.opened_data import in_forms, of_data, of_rows, rows_of, shown
+from sfumato.workbench.projects import Project
+from sfumato.workbench.views.edits import VERSION, changed
+from sfumato.workbench.views.goals import mark_made, remade
 from sfumato.workbench.views.items import items_form, items_or_columns, shown_items
 from sfumato.workbench.views.open import READ_AS, named_first, reading_schema
-from sfumato.workbench.views.wishes.options import put_parts
-from sfumato.workbench.views.wishes.presets import mark_made, remade
+from sfumato.workbench.views.options import put_parts
 
 ROLES = ("identifier", "quasi", "sensitive", "neutral")
 UNPUBLISHED = "none"

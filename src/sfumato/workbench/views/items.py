@@ -16,21 +16,18 @@ import numpy as np
 import tomlkit
 from starlette.responses import Response
 
-from sfumato.catalogue import Entry
-from sfumato.configuration import Option
+from sfumato.config.options import Option
+from sfumato.data.hierarchies.declared import is_classification
+from sfumato.data.items import Baskets
 from sfumato.errors import BadInputError, SfumatoError
-from sfumato.pages.texts import t
-from sfumato.transactions.baskets import Baskets
-from sfumato.transactions.files.trees import is_classification
-from sfumato.workbench.data.masking import notices_without_examples, shown
-from sfumato.workbench.data.opened import of_data
-from sfumato.workbench.data.sentences import in_forms
-from sfumato.workbench.desk import Project
+from sfumato.texts.catalogue import t
+from sfumato.tradeoff.catalogue import Entry
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.errors import FieldError
-from sfumato.workbench.views.changes import VERSION, changed, data_page
-from sfumato.workbench.views.hierarchies.branches import branches_of
-from sfumato.workbench.views.hierarchies.shown import branch_values
+from sfumato.workbench.opened_data import in_forms, notices_without_examples, of_data, shown
+from sfumato.workbench.projects import Project
+from sfumato.workbench.views._hierarchy_edits import branch_values, branches_of
+from sfumato.workbench.views.edits import VERSION, changed, data_page
 
 FIELDS = {
     "baskets": ("id", "item", "column", "separator", "tree", "encoding"),

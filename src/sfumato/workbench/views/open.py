@@ -1,4 +1,7 @@
-"""Opening data: a file that is uploaded, one under the folder, or what comes with sfumato; then a first study of it."""
+"""Opening data: a file that is uploaded, one under the folder, or what comes with sfumato; then a first study of it.
+
+The first page: the projects of the folder.
+"""
 
 from __future__ import annotations
 
@@ -13,34 +16,40 @@ from typing import Annotated, Any, Literal
 import tomlkit
 from starlette.responses import Response
 
-from sfumato.catalogue import Entry
-from sfumato.configuration import Option
-from sfumato.engines import Engine
-from sfumato.engines.items.layouts import are_ragged, field_counts, named_rows
-from sfumato.engines.protocol import KeepsOrder
-from sfumato.engines.text_files import DELIMITED, PARQUET
-from sfumato.errors import BadInputError
-from sfumato.mixed.declaration import DataDeclaration, ItemsDeclaration
-from sfumato.pages.texts import t
-from sfumato.phrases import counted
-from sfumato.table import DATASETS, Guess, TableDeclaration
-from sfumato.table.declaration import READING
-from sfumato.tradeoff import draft, read_study
-from sfumato.tradeoff.study.draft import Draft, draft_items
-from sfumato.transactions.baskets import Baskets
-from sfumato.transactions.files.bundled import BASKETS
-from sfumato.transactions.files.declaration import BasketsDeclaration
-from sfumato.transactions.files.trees import is_classification
-from sfumato.workbench.data.items import OF_ITEMS, drafted_with_items, items_seen, with_items
-from sfumato.workbench.data.masking import notices_without_examples, shown
-from sfumato.workbench.data.opened import of_data, of_rows
-from sfumato.workbench.data.sentences import in_forms
-from sfumato.workbench.data.sources import NamedSource, files_under, give_again, source_of
-from sfumato.workbench.desk import STUDY, Desk, Project
-from sfumato.workbench.endpoints import Call, Endpoint
+from sfumato.config.options import Option
+from sfumato.data.basket_declaration import BasketsDeclaration
+from sfumato.data.bundled import BASKETS, DATASETS
+from sfumato.data.declaration import READING, TableDeclaration
+from sfumato.data.guessing import Guess
+from sfumato.data.hierarchies.declared import is_classification
+from sfumato.data.items import Baskets
+from sfumato.data.mixed_declaration import DataDeclaration, ItemsDeclaration
+from sfumato.engines._item_layouts import are_ragged, field_counts, named_rows
+from sfumato.engines._text_files import DELIMITED, PARQUET
+from sfumato.engines.protocol import Engine, KeepsOrder
+from sfumato.errors import BadInputError, SfumatoError
+from sfumato.texts.catalogue import t
+from sfumato.texts.format import counted
+from sfumato.tradeoff.catalogue import Entry
+from sfumato.tradeoff.study.draft import Draft, draft, draft_items
+from sfumato.tradeoff.study.study import read_study
+from sfumato.workbench.data_sources import (
+    OF_ITEMS,
+    NamedSource,
+    drafted_with_items,
+    files_under,
+    give_again,
+    items_seen,
+    source_of,
+    with_items,
+)
+from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object, flag, text
 from sfumato.workbench.errors import ConflictError, FieldError
+from sfumato.workbench.opened_data import in_forms, notices_without_examples, of_data, of_rows, shown
+from sfumato.workbench.projects import STUDY, Desk, Project
+from sfumato.workbench.runs import STATES
+from sfumato.workbench.views.goals import mark_made
 from sfumato.workbench.views.page import page
-from sfumato.workbench.views.wishes.presets import mark_made
 
 Kind = Literal["table", "baskets", "items"]
 KINDS: tuple[Kind, ...] = ("table", "baskets", "items")
@@ -390,5 +399,39 @@ ENDPOINTS = (
     ),
     Endpoint(
         "POST", "/api/projects/{project}/source", "Gives a project its file again, uploaded once more.", again, Again
+    ),
+)
+
+
+def projects(call: Call) -> dict[str, Any]:
+    """List the projects, each with how far it is."""
+    return {"projects": [_told(call, each) for each in call.desk.projects()]}
+
+
+def _told(call: Call, project: Project) -> dict[str, Any]:
+    """Say how far a project is; of one whose study cannot be used, why."""
+    wrong, section = "", ""
+    try:
+        section = call.desk.project(project.name).study.section
+        state = call.runs.progress(project).state
+    except SfumatoError as error:
+        wrong, state = in_forms(call.desk.locally(str(error), project.name)), "idle"
+    return {"name": project.name, "explored": project.is_explored, "section": section, "state": state, "wrong": wrong}
+
+
+def home(call: Call) -> Response:
+    """Show the projects, and the way to a new one."""
+    return page("home.html", call, **projects(call))
+
+
+PROJECT = an_object(name=text, explored=flag, section=text, state={"enum": list(STATES)}, wrong=text)
+HOME_ENDPOINTS = (
+    Endpoint("GET", "/", "Shows the projects of the folder.", home),
+    Endpoint(
+        "GET",
+        "/api/projects",
+        "Lists the projects, each with how far it is.",
+        projects,
+        gives=an_object(projects=a_list(PROJECT)),
     ),
 )

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import HTMLResponse
 
-from sfumato.pages import in_script, render
-from sfumato.pages.texts import t, texts
+from sfumato.texts.catalogue import t, texts
+from sfumato.texts.render import in_script, render
 
 if TYPE_CHECKING:
     from sfumato.workbench.endpoints import Call

@@ -6,16 +6,14 @@ from typing import Any
 
 from starlette.responses import Response
 
-from sfumato.measures.disclosure.group_risk import THRESHOLDS
+from sfumato.measures.group_risk import THRESHOLDS
+from sfumato.report.check_summary import KNOWN_FOR, SENTENCE, check_parts
 from sfumato.tradeoff._check_items import BasketCheck, ItemsCheck, MixedCheck, check_as_it_stands
 from sfumato.tradeoff.check import Check, check
-from sfumato.words.check import KNOWN_FOR, SENTENCE, check_parts
-from sfumato.workbench.data.masking import shown
-from sfumato.workbench.data.opened import of_data
-from sfumato.workbench.data.sentences import in_forms
-from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
-from sfumato.workbench.views.changes import data_page
+from sfumato.workbench.opened_data import in_forms, of_data, shown
+from sfumato.workbench.projects import Project
+from sfumato.workbench.views.edits import data_page
 
 
 def checked(project: Project) -> Check | ItemsCheck:

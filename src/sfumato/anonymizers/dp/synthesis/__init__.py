@@ -1,1 +1,0 @@
-"""Differentially private records: a model of all columns is estimated from noisy marginals, and records are drawn."""

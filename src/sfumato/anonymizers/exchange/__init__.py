@@ -1,1 +1,0 @@
-"""Exchange: the algorithm (`exchange`), its regions, the plan, and how records are dealt out by it."""

@@ -1,0 +1,356 @@
+"""The rows of a file that was made elsewhere, counted and read against a table; and for whom they stand, where known.
+
+Rows are counted as the audit counts them: distinct combinations of texts. Where who brings the file says that its rows
+stand in the table's order, or that an id joins them, every row stands for itself and the cell of its person is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.anonymizers.external._columns import ReadColumn, ReadValues, read_quasi, read_sensitive
+from sfumato.auditing.published_file import Counted, Source, TextColumn, text_column
+from sfumato.data.assignment import distinct_rows
+from sfumato.data.reading import Table
+from sfumato.engines.protocol import KeepsOrder
+from sfumato.errors import BadInputError
+from sfumato.release.records import NOT_SHOWN, cell_codes
+from sfumato.release.writing import GROUP
+from sfumato.runtime.arrays import Codes, Counts, Quiet
+from sfumato.texts.format import counted as counted_words
+from sfumato.texts.format import listed
+
+ORDER = "its rows stand in the order of the table (aligned)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReadRows(Quiet):
+    """The rows of a file as records of a table's columns."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("origin",)
+
+    table: Table
+    origin: str
+    counted: Counted
+    """The combinations that the file shows, in texts."""
+
+    quasi: Mapping[str, ReadColumn]
+    """Those that it has."""
+
+    sensitive: Mapping[str, ReadValues]
+    linked: Counts | None
+    """For every combination the cell of the person that it stands for, where that is known: then each is one row."""
+
+    notices: tuple[str, ...]
+    bucket: str | None = None
+    """The column that tells the buckets of a bucketization."""
+
+    @property
+    def records(self) -> int:
+        """The number of rows."""
+        return self.counted.records
+
+    @property
+    def moved(self) -> int:
+        """How many values the domain has not; rows count once for every column."""
+        return sum(column.moved for column in (*self.quasi.values(), *self.sensitive.values()))
+
+    @property
+    def shows_sensitive(self) -> bool:
+        """Whether all sensitive attributes are in the file."""
+        names = [attribute.name for attribute in self.table.cells.sensitive]
+        return bool(names) and all(name in self.sensitive for name in names)
+
+    @cached_property
+    def texts(self) -> Counted:
+        """The combinations, with everything that means missing written alike."""
+        read = {name: column.column for name, column in (*self.quasi.items(), *self.sensitive.items())}
+        return Counted({**self.counted.columns, **read}, self.counted.counts)
+
+    @cached_property
+    def ends(self) -> tuple[Codes, Codes]:
+        """The box of every combination; a column that the file has not shows its whole domain."""
+        lo, hi = (np.tile(end, (len(self.counted.counts), 1)) for end in self.table.cells.whole)
+        for place, attribute in enumerate(self.table.cells.quasi):
+            if attribute.name in self.quasi:
+                column = self.quasi[attribute.name]
+                lo[:, place], hi[:, place] = column.lo[column.column.codes], column.hi[column.column.codes]
+        return lo, hi
+
+    @cached_property
+    def values(self) -> Codes:
+        """The sensitive leaf codes of every combination; where any attribute is not in the file, of none."""
+        attributes = self.table.cells.sensitive
+        values = np.full((len(self.counted.counts), len(attributes)), NOT_SHOWN, np.int32)
+        for place, attribute in enumerate(attributes if self.shows_sensitive else ()):
+            column = self.sensitive[attribute.name]
+            values[:, place] = column.leaves[column.column.codes]
+        return values
+
+    @cached_property
+    def group(self) -> tuple[Counts, Counts]:
+        """The groups that a reader sees, those of equal texts: a combination that shows each, and each one's group.
+
+        Of a bucketization they are its buckets.
+        """
+        return self.counted.number(list(self.quasi) if self.bucket is None else [self.bucket])
+
+    @property
+    def shown_columns(self) -> list[str]:
+        """The columns that the table has too."""
+        return [name for name in self.counted.columns if name != self.bucket]
+
+
+def read_rows(
+    source: Source,
+    table: Table,
+    *,
+    aligned: bool = False,
+    id: str | None = None,
+    handed: Counts | None = None,
+    missing: str = "value",
+    na: Sequence[str] = (),
+    stars: str = "keep",
+    bucket: str | None = None,
+) -> ReadRows:
+    """Read a file against a table; `handed` are the cells of its rows in the order in which a function got them.
+
+    `bucket` names the column that tells the buckets of a bucketization.
+    """
+    origin, columns = source.origin, source.engine.columns
+    roles = table.roles
+    known = [name for name in table.published if name in columns]
+    quasi = [name for name in known if name in roles.quasi]
+    if not quasi and not any(name in roles.sensitive for name in known):
+        raise BadInputError(
+            f"{origin}: it has none of the table's columns ({listed(table.published)}), only {listed(columns[:30])}; "
+            "name its columns as the table's are"
+        )
+    source.check(known, "a column of the table")
+    counted, linked = _counted(source, table, [*known, *_bucket_column(source, table, bucket)], aligned, id, handed)
+    notices = _about_columns(table, columns, known, id, bucket)
+    if stars == "leave-out" and quasi:
+        counted, linked, remarks = _without_stars(counted, linked, quasi, origin)
+        notices += remarks
+    notices += _about_numbers(counted.records, table)
+    missing_texts = (*na, *table.engine.na)
+    hierarchies, weights = table.hierarchies, counted.counts
+    read = {
+        name: read_quasi(origin, name, counted.columns[name], weights, hierarchies[name], missing_texts, missing)
+        for name in quasi
+    }
+    values = {
+        name: read_sensitive(origin, name, counted.columns[name], weights, hierarchies[name], missing_texts)
+        for name in known
+        if name in roles.sensitive
+    }
+    for column in (*read.values(), *values.values()):
+        notices += column.notices
+    if bucket is not None:
+        _check_buckets(table, origin, read, values)
+    return ReadRows(table, origin, counted, read, values, linked, tuple(notices), bucket)
+
+
+# -- buckets -------------------------------------------------------------------------------------------------------
+
+
+def _bucket_column(source: Source, table: Table, bucket: str | None) -> list[str]:
+    """Return the column of the buckets, where there is one; raise where it is not there, or the table's own."""
+    if bucket is None:
+        return []
+    if bucket in table.published:
+        raise BadInputError(
+            f"{source.origin}: the column {bucket!r} (group) is one of the table's, so it cannot tell buckets; name "
+            "the one that does"
+        )
+    source.check([bucket], "group")
+    return [bucket]
+
+
+def _check_buckets(
+    table: Table, origin: str, quasi: Mapping[str, ReadColumn], sensitive: Mapping[str, ReadValues]
+) -> None:
+    """Raise unless a file can be a bucketization: all quasi-identifiers are there and exact, all values beside."""
+    lacking = [name for name in table.roles.quasi if name not in quasi]
+    lacking += [name for name in table.roles.sensitive if name not in sensitive]
+    if lacking or not sensitive:
+        missing = f"there is no column {lacking[0]!r}" if lacking else "the table has no sensitive column"
+        raise BadInputError(
+            f"{origin}: {missing}, and a bucketization (group) shows every quasi-identifier with the sensitive values "
+            "of its buckets; leave group out, or name the table of the values (sensitive_table)"
+        )
+    for name, column in quasi.items():
+        wide = np.flatnonzero((column.lo != column.hi)[column.column.codes])
+        if len(wide) or column.moved:
+            text = column.column.texts[column.column.codes[wide[0]]] if len(wide) else "a number outside of its domain"
+            raise BadInputError(
+                f"{origin}, column {name!r}: it shows {text!r}, and a bucketization (group) shows exact "
+                "quasi-identifiers; leave group out, and its groups are those of equal texts"
+            )
+
+
+def _about_columns(
+    table: Table, columns: Sequence[str], known: Sequence[str], id: str | None, bucket: str | None
+) -> list[str]:
+    """Say which columns are not there, and which are not looked at."""
+    roles, notices = table.roles, []
+    if absent := [name for name in roles.quasi if name not in known]:
+        notices.append(
+            f"{listed(absent)} {'is' if len(absent) == 1 else 'are'} not in the file: any value, to a reader"
+        )
+    if absent := [name for name in roles.sensitive if name not in known]:
+        rest = [name for name in roles.sensitive if name in known]
+        aside = f"; so {listed(rest)} is left aside too, and no sensitive value is measured" if rest else ""
+        notices.append(f"the sensitive {listed(absent)} {'is' if len(absent) == 1 else 'are'} not in the file{aside}")
+    if extra := [name for name in columns if name not in known and name not in (id, bucket)]:
+        notices.append(f"not looked at, since the table has no such column to publish: {listed(extra[:10])}")
+        if bucket is None and GROUP in extra:
+            notices.append(f'if {GROUP!r} tells the buckets of a bucketization, say so: group = "{GROUP}"')
+    return notices
+
+
+def _about_numbers(records: int, table: Table) -> list[str]:
+    """Say where a file has more or fewer rows than the table."""
+    people = table.cells.records
+    if records == people:
+        return []
+    which = "more" if records > people else "fewer"
+    return [f"it has {counted_words(records, 'row')}, {which} than the table's {counted_words(people, 'record')}"]
+
+
+def _without_stars(
+    counted: Counted, linked: Counts | None, quasi: Sequence[str], origin: str
+) -> tuple[Counted, Counts | None, list[str]]:
+    """Leave out the rows that show `*` everywhere, as suppressed records."""
+    stars = counted.all_stars(quasi)
+    left_out = int(counted.counts[stars].sum())
+    if left_out == counted.records:
+        raise BadInputError(
+            f'{origin}: every row shows * in all quasi-identifiers, so none is left; suppressed = "keep" makes them '
+            "one group"
+        )
+    remarks = [f"{counted_words(left_out, 'row')} of * left out as suppressed; they stand in the file all the same"]
+    return counted.where(~stars), None if linked is None else linked[~stars], remarks if left_out else []
+
+
+# -- for whom rows stand -------------------------------------------------------------------------------------------
+
+
+def _counted(
+    source: Source, table: Table, known: Sequence[str], aligned: bool, id: str | None, handed: Counts | None
+) -> tuple[Counted, Counts | None]:
+    """Count the rows; where it is known for whom they stand, one by one, with the cells of these people."""
+    if id is not None:
+        return _joined(source, table, known, id)
+    if not aligned:
+        return source.count(known), None
+    cells = row_cells(table) if handed is None else handed
+    rows = _in_order(source, known, ORDER)
+    if rows.num_rows != len(cells):
+        raise BadInputError(
+            f"{source.origin}: it has {counted_words(rows.num_rows, 'row')} and the table "
+            f"{counted_words(len(cells), 'row')}, so its rows cannot stand in the same order; leave aligned out, or "
+            'name a column that both have (id = "COLUMN")'
+        )
+    there = cells >= 0
+    counted = _as_counted(rows)
+    return (counted, cells) if there.all() else (counted.where(there), cells[there])
+
+
+def _in_order(source: Source, names: Sequence[str], why: str) -> pa.Table:
+    engine = source.engine
+    if not isinstance(engine, KeepsOrder):
+        raise BadInputError(
+            f"{source.origin}: {why}, but rows that are read by {engine.name} have no order; name a column that both "
+            'have instead (id = "COLUMN")'
+        )
+    return engine.texts_in_order(names)
+
+
+def _as_counted(rows: pa.Table) -> Counted:
+    """Take rows of texts one by one."""
+    columns = {name: text_column(rows.column(name)) for name in rows.column_names}
+    return Counted(columns, np.ones(rows.num_rows, np.int64))
+
+
+def row_cells(table: Table) -> Counts:
+    """Find the cell of every row of a table in its order; -1 where the row was dropped."""
+    _check_unruled(table)
+    return _cells_of(table, _in_order(Source(table.engine), [coding.column for coding in table.codings], ORDER))
+
+
+def _check_unruled(table: Table) -> None:
+    """Raise where values were never listed one by one."""
+    if any(coding.rule is not None for coding in table.codings):
+        raise BadInputError(
+            f"{table.engine.origin}: it is so large that its values are read by a rule, and rows cannot be linked; "
+            "leave aligned and id out"
+        )
+
+
+def _cells_of(table: Table, rows: pa.Table) -> Counts:
+    """Find the cells of rows by the codes of their texts."""
+    by_name = {coding.column: coding.codes for coding in table.codings}
+    cells = table.cells
+    columns = []
+    for name in (*(quasi.name for quasi in cells.quasi), *(sensitive.name for sensitive in cells.sensitive)):
+        column = text_column(rows.column(name))
+        codes = np.array([by_name[name].get(text or None, -2) for text in column.texts], np.int32)
+        columns.append(codes[column.codes])
+    looked_for = np.stack(columns, axis=1).astype(np.int32)
+    known = cell_codes(cells)
+    first, number = distinct_rows(np.concatenate([known, looked_for]))
+    place = np.full(len(first), -1, np.int64)
+    place[number[: len(known)]] = np.arange(len(known))
+    return place[number[len(known) :]]
+
+
+def _joined(source: Source, table: Table, known: Sequence[str], id: str) -> tuple[Counted, Counts]:
+    """Join the rows of a file to those of the table by an id that both have."""
+    source.check([id], "id")
+    if id not in table.engine.columns:
+        columns = listed(table.engine.columns[:30])
+        raise BadInputError(f"{table.engine.origin}: there is no column {id!r} (id); the columns are {columns}")
+    names = [coding.column for coding in table.codings]
+    _check_unruled(table)
+    theirs = source.count([id, *(name for name in known if name != id)])
+    ours = Source(table.engine).count([id, *(name for name in names if name != id)])
+    _check_ids(theirs, id, source.origin)
+    _check_ids(ours, id, table.engine.origin)
+    rows = pa.table({name: pa.DictionaryArray.from_arrays(c.codes, list(c.texts)) for name, c in ours.columns.items()})
+    cell = _cells_of(table, rows)
+    person = dict(zip(_texts(ours.columns[id]), cell.tolist(), strict=True))
+    ids = _texts(theirs.columns[id])
+    strange = [text for text in ids if text not in person]
+    if strange:
+        raise BadInputError(
+            f"{source.origin}, column {id!r}: {counted_words(len(strange), 'row')} of {len(ids):,} have an id that the "
+            "table has not, so they stand for nobody; is it the id of this table?"
+        )
+    cells = np.array([person[text] for text in ids], np.int64)
+    there = cells >= 0
+    kept = Counted({name: theirs.columns[name] for name in known}, theirs.counts)
+    return (kept, cells) if there.all() else (kept.where(there), cells[there])
+
+
+def _texts(column: TextColumn) -> list[str]:
+    return [column.texts[code] for code in column.codes.tolist()]
+
+
+def _check_ids(counted: Counted, id: str, origin: str) -> None:
+    """Raise unless every row has an id of its own."""
+    column = counted.columns[id]
+    rows = np.rint(np.bincount(column.codes, counted.counts, len(column.texts))).astype(np.int64)
+    repeated = int((rows > 1).sum())
+    if repeated or "" in column.texts:
+        what = f"{counted_words(repeated, 'id')} in several rows" if repeated else "rows without an id"
+        raise BadInputError(
+            f"{origin}, column {id!r}: it has {what}, and an id must tell all rows apart; take another column, or "
+            "leave id out"
+        )

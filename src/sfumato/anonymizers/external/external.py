@@ -1,0 +1,701 @@
+"""What is claimed for a file that was made elsewhere, and whether the file shows it.
+
+A requirement is judged on the groups of equal texts from the definitions (`evidence.decision`), Q being that of the
+table, as the audit judges it. Differential privacy is a promise about how a file was drawn: nothing in it can show it.
+
+A release that was made elsewhere: what is said of it by who brings it, and how it becomes a release here.
+
+Any file or frame with columns of the table is read as the audit reads it (`columns`, `rows`) and becomes a release
+(`placing`) with every measure that can be said of it. What is claimed for it is judged (`claims`) and never taken for
+true: no requirement is promised by a maker that we do not know.
+
+Releases that a function of Python makes: any synthesizer that takes a frame becomes a candidate.
+"""
+
+from __future__ import annotations
+
+import inspect
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.anonymizers.anonymizer import ReleaseMaker, check_persons
+from sfumato.anonymizers.external._columns import MissingMeans
+from sfumato.anonymizers.external._placement import PlacedRows, placed
+from sfumato.anonymizers.external._rows import ReadRows, read_rows
+from sfumato.auditing.decision import Failure, failures
+from sfumato.auditing.missing_values import Matching, misses_a_value
+from sfumato.auditing.profile import Profile, baseline
+from sfumato.auditing.published_file import Source, TextColumn, joined_tables, open_published
+from sfumato.config.options import Option, check_options
+from sfumato.data.assignment import distinct_rows
+from sfumato.data.dataset import RemainingTable
+from sfumato.data.reading import Table
+from sfumato.engines.frames import Frame, arrow_table
+from sfumato.engines.locations import input_files, scheme_of
+from sfumato.engines.protocol import Reading
+from sfumato.errors import BadInputError
+from sfumato.release.frames import pandas_frame, typed
+from sfumato.release.records import RecordRelease, cell_codes, dealt_out
+from sfumato.release.release import Form, Release
+from sfumato.release.writing import GROUP
+from sfumato.requirements.requirement import KAnonymity, Requirement, requirement
+from sfumato.runtime.arrays import Counts
+from sfumato.texts.format import counted, number
+
+Judgement = Literal["holds", "fails", "unchecked"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a claim holds of a file."""
+
+    claim: str
+    verdict: Judgement
+    why: str
+    """In a sentence; it tells no value of the table."""
+
+    def values(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return asdict(self)
+
+
+def epsilon_text(epsilon: float, delta: float | None) -> str:
+    """Write a claim of differential privacy."""
+    return f"differential privacy epsilon={number(epsilon)}" + ("" if delta is None else f" delta={delta:g}")
+
+
+def epsilon_verdict(epsilon: float, delta: float | None) -> Verdict:
+    """Say what can be said of a claim of differential privacy."""
+    why = "It is a promise about how the file was drawn, and nothing that stands in a file can show it."
+    return Verdict(epsilon_text(epsilon, delta), "unchecked", why)
+
+
+def judged(claim: str, rows: ReadRows, people: bool) -> Verdict:
+    """Judge a required property of groups on the rows of a file."""
+    wanted = requirement(claim)
+    if not people:
+        why = "Its records stand for nobody, so groups of them say nothing of how people hide among each other."
+        return Verdict(claim, "unchecked", why)
+    if not rows.quasi:
+        return Verdict(claim, "unchecked", "No quasi-identifier is in the file.")
+    try:
+        failed = _failures(wanted, rows)
+    except BadInputError as error:
+        return Verdict(claim, "unchecked", f"It cannot be checked on this file: {error}.")
+    if not failed:
+        return Verdict(claim, "holds", "Every group of rows that look alike satisfies it.")
+    worst = failed[0]
+    where = f"{counted(worst.groups, 'group')} of {worst.of:,} ({counted(worst.records, 'row')})"
+    return Verdict(claim, "fails", f"{worst.requirement} fails in {where}; the file reaches {worst.achieved}.")
+
+
+def _failures(wanted: Requirement, rows: ReadRows) -> list[Failure]:
+    quasi = list(rows.quasi)
+    if any(column.any_missing for column in rows.quasi.values()) and misses_a_value(rows.texts, quasi):
+        return list(Matching.of(rows.texts, quasi).failures(wanted))
+    group = rows.group[1]
+    sizes = np.rint(np.bincount(group, rows.counted.counts)).astype(np.int64)
+    return failures(wanted, profiles(rows), sizes, lambda column, place: {})
+
+
+def profiles(rows: ReadRows) -> Mapping[str, Profile]:
+    """Count the sensitive values of every group beside those of the table."""
+    known = {}
+    for attribute in rows.table.cells.sensitive:
+        if attribute.name in rows.sensitive:
+            column, labels = rows.sensitive[attribute.name], attribute.hierarchy.leaves
+            labelled = column.column.called([labels[leaf] for leaf in column.leaves])
+            every = TextColumn(tuple(attribute.labels), np.arange(attribute.size, dtype=np.int32))
+            compared = baseline(attribute.name, every, attribute.counts, labelled.texts, attribute.hierarchy)
+            known[attribute.name] = Profile.of(compared, labelled, rows.group[1], rows.counted.counts)
+    return known
+
+
+def people_alone(rows: ReadRows) -> int:
+    """Count the rows that no other row looks like; where a missing value is any value, that no other row matches.
+
+    Of a bucketization those that are alone in their bucket.
+    """
+    quasi = list(rows.quasi)
+    if not quasi:
+        return 0
+    if any(column.any_missing for column in rows.quasi.values()) and misses_a_value(rows.texts, quasi):
+        matching = Matching.of(rows.texts, quasi)
+        return int(matching.records[matching.frequencies == 1].sum())
+    sizes = np.rint(np.bincount(rows.group[1], rows.counted.counts))
+    return int((sizes == 1).sum())
+
+
+NOTHING = KAnonymity(1)
+DIGITS = 16
+"""How many digits of a digest tell contents apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """What is brought: rows to be read, and for whom they stand if a function was given the table in an order."""
+
+    source: Any
+    """A path or a frame."""
+
+    handed: Counts | None = None
+    """The cells of the table's rows in that order."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Brought(ReleaseMaker, ABC):
+    """Whatever was made elsewhere, and what is said of it."""
+
+    label: Annotated[str | None, Option("How it is called; in a study `name`.")] = None
+    claim: Annotated[
+        str | None, Option("The requirement that is claimed for it: it is judged, not believed.", takes="requirement")
+    ] = None
+    epsilon: Annotated[
+        float | None, Option("The epsilon of differential privacy that is claimed for it.", more_than=0)
+    ] = None
+    delta: Annotated[float | None, Option("The delta beside that epsilon.", least=0, most=1)] = None
+    records: Annotated[
+        Literal["people", "synthetic"] | None,
+        Option(
+            "Whether its records stand for people of the table, or for nobody; without a word for people, unless an "
+            "epsilon is claimed."
+        ),
+    ] = None
+    aligned: Annotated[
+        Literal["yes", "no"], Option("Whether its rows stand in the order of the table's; in a study true or false.")
+    ] = "no"
+    id: Annotated[
+        str | None, Option("A column that the table has too and that says for whom a row stands.", takes="column")
+    ] = None
+    missing: Annotated[
+        MissingMeans, Option("Whether a missing quasi-identifier is a value of its own, or any value (suppressed).")
+    ] = "value"
+    na: Annotated[str, Option("Texts that mean missing, with commas between; NA and the like are known.")] = ""
+    suppressed: Annotated[
+        Literal["keep", "leave-out"],
+        Option("Whether rows of `*` in all quasi-identifiers are a group, or suppressed records to leave out."),
+    ] = "keep"
+    group: Annotated[
+        str | None,
+        Option(
+            "The column that tells the buckets of a bucketized file: exact quasi-identifiers, with the sensitive "
+            "values of a bucket in any order.",
+            takes="column",
+        ),
+    ] = None
+    digest: Annotated[
+        str, Option("Of its content, filled in when it is explored: another content is another release.")
+    ] = ""
+
+    foreign: ClassVar[bool] = True
+    runs: ClassVar[bool] = False
+    """Whether it is a function that can be called again."""
+
+    takes_requirements: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.aligned in ("true", "false"):  # as a study has it
+            object.__setattr__(self, "aligned", "yes" if self.aligned == "true" else "no")
+        check_options(self)
+        if self.claim is not None:
+            requirement(self.claim)
+            if self.epsilon is not None:
+                raise BadInputError(f"claim {self.claim!r} and epsilon={self.epsilon:g}: say one of them")
+        if self.delta is not None and self.epsilon is None:
+            raise BadInputError(f"delta={self.delta:g} stands beside an epsilon; say that too")
+        if self.aligned == "yes" and self.id is not None:
+            raise BadInputError(f"aligned and id={self.id!r} both say for whom rows stand; say one of them")
+        if not self.people and (self.aligned == "yes" or self.id is not None):
+            link = "aligned" if self.aligned == "yes" else f"id={self.id!r}"
+            raise BadInputError(f"{link} says for whom rows stand, and synthetic records stand for nobody; say one")
+        if not self.people and self.group is not None:
+            raise BadInputError(
+                f"group={self.group!r} says that people stand in buckets, and synthetic records stand for nobody; say "
+                "one"
+            )
+
+    # -- what it is ----------------------------------------------------------------------------------------------
+
+    @property
+    def remakes(self) -> bool:  # type: ignore[override]
+        """Whether it can be made of another table: functions can, but for ids, which are looked up in the table."""
+        return self.runs and self.id is None
+
+    @property
+    def people(self) -> bool:  # type: ignore[override]
+        """Whether its records stand for people."""
+        return self.records == "people" or (self.records is None and self.epsilon is None)
+
+    @property
+    def form(self) -> Form:
+        """In which form it shows people: a group column tells buckets."""
+        return "generalization" if self.group is None else "bucketization"
+
+    @property
+    def claimed(self) -> str:
+        """What is claimed for it; nothing where nothing is."""
+        if self.epsilon is not None:
+            return epsilon_text(self.epsilon, self.delta)
+        return self.claim or ""
+
+    @property
+    @abstractmethod
+    def made_of(self) -> str:
+        """What was brought, in a few words, for the publisher: the name of a file."""
+
+    @property
+    def described_in_words(self) -> str:
+        """Say what it is, and what is claimed for it."""
+        named = f"{self.label} ({self.made_of})" if self.label and self.made_of else self.label or self.made_of
+        claimed = f"; claimed for it: {self.claimed}" if self.claimed else "; nothing is claimed for it"
+        return f"made elsewhere: {named or 'a file'}{claimed}"
+
+    @property
+    def family(self) -> str:
+        """What it is drawn as."""
+        return "made elsewhere"
+
+    @property
+    @abstractmethod
+    def pinned(self) -> Self:
+        """The same with the digest of what it is now."""
+
+    @property
+    def identity(self) -> Self:
+        """What its name on a map is made of: the same wherever its files lie."""
+        return self
+
+    @property
+    def public(self) -> Self:
+        """The same without what only the publisher knows: names of files, digests, how rows are linked."""
+        return replace(self, aligned="no", id=None, na="", group=None if self.group is None else GROUP, digest="")
+
+    # -- making it -----------------------------------------------------------------------------------------------
+
+    def anonymize(
+        self, table: Table, requirement: Requirement, form: Form = "generalization", suppress: float = 0.0
+    ) -> Release | RecordRelease:
+        """Read it as a release of a table; its `details` have what was found."""
+        self.check(table, requirement, form, suppress)
+        return self.read_content(self.made(table), table)
+
+    def published(self, table: Table) -> tuple[Release | RecordRelease, pa.Table]:
+        """Bring it to be published: as a release, and its rows as they stand, columns that are published alone."""
+        self.check(table, NOTHING, self.form, 0.0)
+        content = self.made(table)
+        return self.read_content(content, table), shown_rows(self.opened(content), table, self.group)
+
+    def check(self, table: Table, requirement: Requirement, form: Form, suppress: float) -> None:
+        """Raise where something is asked for that cannot be asked of it."""
+        why = "it was made elsewhere; `sfumato audit --person COLUMN --original FILE` counts persons in it"
+        check_persons(table, self.made_of or self.name, False, why)
+        if requirement != NOTHING:
+            raise BadInputError(
+                f"{self.made_of or self.name} was made elsewhere, so nothing can be required of it ({requirement}); "
+                "say what is claimed for it (claim), and it is judged"
+            )
+        if form != self.form:
+            why = "its group column" if self.group is not None else "having no group column (group)"
+            raise BadInputError(
+                f"{self.made_of or self.name} was made elsewhere, and is a {self.form} by {why}; ask for "
+                f"that form, not for {form}"
+            )
+        if suppress:
+            raise BadInputError(f"{self.made_of or self.name} was made elsewhere; leave suppress at 0")
+
+    @abstractmethod
+    def made(self, table: Table) -> Content:
+        """Bring it; raise where it is not what was explored."""
+
+    @property
+    def reading(self) -> Reading:
+        """How its rows are read."""
+        return Reading()
+
+    def opened(self, content: Content) -> Source:
+        """Open its rows as their readers see them."""
+        return open_published(content.source, self.reading)
+
+    def rows(self, content: Content, table: Table) -> ReadRows:
+        """Read its rows against a table."""
+        return read_rows(
+            self.opened(content),
+            table,
+            aligned=self.aligned == "yes",
+            id=self.id,
+            handed=content.handed,
+            missing=self.missing,
+            na=[text.strip() for text in self.na.split(",") if text.strip()],
+            stars=self.suppressed,
+            bucket=self.group,
+        )
+
+    def check_readable(self, table: Table) -> None:
+        """Raise where what is at hand already cannot be read against a table; what a function will return is not."""
+        if not self.runs:
+            self.rows(self.made(table), table)
+
+    def read_content(self, content: Content, table: Table) -> Release | RecordRelease:
+        """Make a release of what was brought, and say what was found."""
+        rows = self.rows(content, table)
+        placed_rows = placed(rows, self.people)
+        return replace(placed_rows.release, details={"brought": self._findings(rows, placed_rows)})
+
+    def _findings(self, rows: ReadRows, placed_rows: PlacedRows) -> dict[str, Any]:
+        """Say what is claimed, whether it holds, and what else should be known; for the publisher's eyes."""
+        verdict = self._verdict(rows)
+        release = placed_rows.release
+        return {
+            **({} if verdict is None else verdict.values()),
+            "rows": rows.records,
+            "truthful": bool(release.truthful and release.people),
+            "certain": placed_rows.certain,
+            "linked": rows.linked is not None,
+            "alone": people_alone(rows) if self.people else 0,
+            **({} if self.group is None else {"buckets": len(rows.group[0])}),
+            "cautions": _cautions(rows, placed_rows, self.people),
+            "notices": list(rows.notices),
+        }
+
+    def _verdict(self, rows: ReadRows) -> Verdict | None:
+        if self.epsilon is not None:
+            return epsilon_verdict(self.epsilon, self.delta)
+        return None if self.claim is None else judged(self.claim, rows, self.people)
+
+
+def _cautions(rows: ReadRows, placed_rows: PlacedRows, people: bool) -> list[str]:
+    """Say where a measure means something else than of a release that was made here."""
+    if not people:
+        nobody = "Its records stand for nobody, so nothing that counts people is said of it."
+        return [nobody, *_replicated(rows)]
+    cautions = []
+    release, total = placed_rows.release, counted(rows.records, "row")
+    if not release.truthful:
+        if placed_rows.outside:
+            why = f"{placed_rows.outside:,} of {total} do not show what covers the person they stand for"
+        elif placed_rows.coverage is not None and not placed_rows.coverage.holds:
+            why = f"{placed_rows.coverage.uncovered:,} of {total} cannot be records of the table"
+        elif rows.moved:
+            why = f"{counted(rows.moved, 'value')} are not of the table's domain"
+        else:
+            why = f"it is not certain that its {total} are records of the table"
+        cautions.append(
+            f"It is not truthful ({why}): k, l, t and the like count records that look alike, not people who hide "
+            "among each other, and its loss is not said."
+        )
+        cautions += _replicated(rows)
+    elif not placed_rows.certain:
+        cautions.append(
+            "It is truthful, but not certain which people stand in which group; what needs that is not said."
+        )
+    if any(column.any_missing for column in rows.quasi.values()):
+        cautions.append(
+            "A missing value is read as any value. The measured k counts records with equal texts, and a record that "
+            "misses a value is told apart by that; programs that let it match everything count more."
+        )
+    return cautions
+
+
+def _replicated(rows: ReadRows) -> list[str]:
+    """Say how many rows are records of the table as they are, and how many of these are unique there."""
+    lo, hi = rows.ends
+    exact = (lo == hi).all(axis=1)
+    if not exact.any():
+        return []
+    cells, known = rows.table.cells, rows.shows_sensitive
+    width = len(cells.quasi) + (len(cells.sensitive) if known else 0)
+    table_codes = np.ascontiguousarray(cell_codes(cells)[:, :width])
+    points = np.ascontiguousarray(np.column_stack([lo, rows.values if known else rows.values[:, :0]])[exact])
+    first, number = distinct_rows(np.concatenate([table_codes, points.astype(np.int32)]))
+    people = np.bincount(number[: cells.size], cells.counts, len(first))
+    same = people[number[cells.size :]]
+    weights = rows.counted.counts[exact]
+    replicated, uniques = int(weights[same > 0].sum()), int(weights[same == 1].sum())
+    if not replicated:
+        return []
+    rounded = ", numbers taken to its nearest values" if rows.moved else ""
+    return [
+        f"{counted(replicated, 'row')} of {rows.records:,} {'equals a record' if replicated == 1 else 'equal records'} "
+        f"of the table{rounded}; {uniques:,} of them those of people who are unique there by these columns."
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BroughtFile(Brought):
+    """A file that was made elsewhere, by ARX, sdcMicro, a synthesizer or anybody: read in any notation of the audit."""
+
+    file: Annotated[str, Option("The file: CSV, Excel, Parquet, ...", takes="file")]
+    sensitive_table: Annotated[
+        str | None,
+        Option(
+            "The second of Anatomy's two tables: the sensitive values of every group with their counts.", takes="file"
+        ),
+    ] = None
+    delimiter: Annotated[str | None, Option("The delimiter of a text file, if it is guessed wrongly.")] = None
+    encoding: Annotated[str | None, Option("The encoding of a text file, if it is guessed wrongly.")] = None
+    sheet: Annotated[str | None, Option("The sheet of a workbook, if it is not the first.")] = None
+
+    name: ClassVar[str] = "brought"
+    title: ClassVar[str] = "Made elsewhere"
+    example: ClassVar[str | None] = 'brought file=arx-k5.csv claim="k-anonymity k=5"'
+    caution: ClassVar[str] = "It was made elsewhere; nothing is promised of it but what could be confirmed on the file."
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.sensitive_table is None:
+            return
+        if self.group is None:
+            raise BadInputError(
+                f"sensitive_table={self.sensitive_table!r} lists the values of groups: name their column (group)"
+            )
+        if self.aligned == "yes" or self.id is not None:
+            raise BadInputError("two tables of a bucketization have no order of rows; leave aligned and id out")
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that it is read from."""
+        return tuple(file for file in (self.file, self.sensitive_table) if file)
+
+    def renamed(self, name: Callable[[str], str]) -> Self:
+        """Return the same with other names of its files."""
+        second = self.sensitive_table
+        return replace(self, file=name(self.file), sensitive_table=second if second is None else name(second))
+
+    @property
+    def made_of(self) -> str:
+        """The name of the file."""
+        return Path(self.file).name if self.file else ""
+
+    @property
+    def public(self) -> Self:
+        """The same without the names of files."""
+        return replace(super().public, file="", sensitive_table=None, delimiter=None, encoding=None, sheet=None)
+
+    @property
+    def pinned(self) -> Self:
+        """The same with the digest of what the file holds now."""
+        return replace(self, digest=self._digest)
+
+    @property
+    def _digest(self) -> str:
+        return file_digest(*self.files)
+
+    @property
+    def reading(self) -> Reading:
+        """How the file is read."""
+        return Reading(delimiter=self.delimiter, encoding=self.encoding, sheet=self.sheet)
+
+    def check(self, table: Table, requirement: Requirement, form: Form, suppress: float) -> None:
+        """Raise also where the file is not there."""
+        super().check(table, requirement, form, suppress)
+        file_digest(*self.files)
+
+    @property
+    def identity(self) -> Self:
+        """The same with the names of files alone."""
+        return self.renamed(lambda file: Path(file).name)
+
+    def made(self, table: Table) -> Content:
+        """Take the file, if it is the one that was explored."""
+        if self.digest and self._digest != self.digest:
+            raise BadInputError(
+                f"{self.file} has changed since it was explored, so its point says nothing of it any more; explore "
+                "again"
+            )
+        if self.sensitive_table is None:
+            return Content(self.file)
+        assert self.group is not None
+        joined = joined_tables(Path(self.file), Path(self.sensitive_table), self.group, self.encoding)
+        return Content(open_published(joined))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BroughtFrame(Brought):
+    """A frame that was made elsewhere, in memory: it can be explored and published, but no study can name it."""
+
+    frame: Frame | None = None
+
+    name: ClassVar[str] = "frame"
+    title: ClassVar[str] = "Made elsewhere"
+    unwritten: ClassVar[tuple[str, ...]] = ("frame",)
+    caution: ClassVar[str] = BroughtFile.caution
+
+    @property
+    def made_of(self) -> str:
+        """What kind of frame it is."""
+        return f"a {self.frame.origin}" if self.frame is not None else ""
+
+    @property
+    def public(self) -> Self:
+        """The same without the frame."""
+        return replace(super().public, frame=None)
+
+    @property
+    def pinned(self) -> Self:
+        """The same with the digest of what the frame holds."""
+        if self.frame is None:
+            return self
+        return replace(self, digest=frame_digest(self.frame))
+
+    def made(self, table: Table) -> Content:
+        """Take the frame, if it is at hand and the one that was explored."""
+        if self.frame is None:
+            raise BadInputError(
+                f"{self.label or 'this point'} was a frame in memory, which no file keeps; add it to the map again, "
+                "or write it to a file and bring that"
+            )
+        if self.digest and frame_digest(self.frame) != self.digest:
+            raise BadInputError(f"{self.made_of} has changed since it was explored; add it to the map again")
+        return Content(self.frame.content)
+
+
+def shown_rows(source: Source, table: Table, group: str | None = None) -> pa.Table:
+    """Return the rows of a file as texts, in the columns that are published of a table and no others.
+
+    The column that tells buckets is called as our own, and values are dealt out anew within them: a file may have
+    them beside the people whose they are.
+    """
+    names = [name for name in table.published if name in source.engine.columns]
+    asked = [*names, *([] if group is None else [group])]
+    counted_rows = pa.Table.from_batches(source.engine.count_texts(asked))
+    times = counted_rows.column(len(asked)).to_numpy()
+    texts = [column.cast(pa.string()) for column in counted_rows.columns[: len(asked)]]
+    rows = pa.table(texts, [*names, *([] if group is None else [GROUP])])
+    rows = rows.take(pa.array(np.repeat(np.arange(len(times)), times)))
+    return rows if group is None else _dealt(rows, [name for name in table.roles.sensitive if name in names])
+
+
+def _dealt(rows: pa.Table, sensitive: Sequence[str]) -> pa.Table:
+    """Deal the sensitive values of every bucket out among its rows, those of a person together."""
+    bucket = rows.column(GROUP).combine_chunks().dictionary_encode().indices.to_numpy()
+    place = np.arange(rows.num_rows)[:, None]
+    dealt = pa.array(dealt_out(place, bucket, np.random.default_rng())[:, 0])
+    for name in sensitive:
+        rows = rows.set_column(rows.column_names.index(name), name, rows.column(name).take(dealt))
+    return rows
+
+
+def file_digest(*files: str) -> str:
+    """Return a digest of the bytes of files, or of all files of a folder or pattern; raise where there is none."""
+    if remote := [file for file in files if scheme_of(file) is not None]:
+        raise BadInputError(f"{remote[0]}: a file to compare must be on this machine; copy it here first")
+    paths: Sequence[Path] = [path for file in files for path in input_files(file)]
+    digest = sha256()
+    for path in paths:
+        if not path.is_file():
+            raise BadInputError(f"{path}: there is no such file; name one that was made of this table")
+        with path.open("rb") as stream:
+            while part := stream.read(1 << 20):
+                digest.update(part)
+    return digest.hexdigest()[:DIGITS]
+
+
+def frame_digest(frame: Frame) -> str:
+    """Return a digest of what a frame holds, in its order."""
+    table = arrow_table(frame.content, frame.origin)[0].combine_chunks()
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema.remove_metadata()) as writer:
+        writer.write_table(table.replace_schema_metadata(None))
+    return sha256(sink.getvalue()).hexdigest()[:DIGITS]
+
+
+ORDER_SEED = 0
+"""Rows are handed over in an order that depends on nothing but the number of rows: not on where they stood."""
+
+SEED_BITS = 31
+"""Seeds that every language reads as a whole number."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BroughtFunction(Brought):
+    """A function of Python that takes a frame (and a seed, if it has a parameter of that name) and returns another."""
+
+    function: Callable[..., Any] | None = None
+    seed: Annotated[
+        int | None,
+        Option(
+            "Handed to the function, where it takes a seed; without one a map draws it from the settings, and what is "
+            "published afresh.",
+            least=0,
+        ),
+    ] = None
+
+    runs: ClassVar[bool] = True
+    name: ClassVar[str] = "function"
+    title: ClassVar[str] = "Made by a function"
+    unwritten: ClassVar[tuple[str, ...]] = ("function",)
+    caution: ClassVar[str] = BroughtFile.caution
+    effort: ClassVar[float] = 10.0
+
+    @property
+    def draws_at_random(self) -> bool:
+        """Whether the function takes a seed."""
+        return self.function is not None and "seed" in inspect.signature(self.function).parameters
+
+    @property
+    def made_of(self) -> str:
+        """The function's name."""
+        return f"{getattr(self.function, '__name__', type(self.function).__name__)}()" if self.function else ""
+
+    @property
+    def pinned(self) -> Self:
+        """The same with a digest of the function's source, where Python has it; else of its name."""
+        if self.function is None:
+            return self
+        try:
+            source = inspect.getsource(self.function)
+        except (OSError, TypeError):
+            source = self.made_of
+        return replace(self, digest=sha256(source.encode()).hexdigest()[:DIGITS])
+
+    @property
+    def public(self) -> Self:
+        """The same without the function."""
+        return replace(super().public, function=None, seed=None)
+
+    def made(self, table: Table) -> Content:
+        """Call the function."""
+        if self.function is None:
+            raise BadInputError(
+                f"{self.label or 'this point'} was made by a function, which no file keeps; add it to the map again"
+            )
+        rows, cells = handed_rows(table)
+        frame = pandas_frame(typed(rows, table.engine.texts))
+        seed = secrets.randbits(SEED_BITS) if self.seed is None else self.seed % (1 << SEED_BITS)
+        try:
+            returned = self.function(frame, **({"seed": seed} if self.draws_at_random else {}))
+        except Exception as error:
+            raise BadInputError(
+                f"{self.made_of} failed with {type(error).__name__}; its message may show records and is left out, so "
+                "call it by itself to see it"
+            ) from None
+        if returned is None:
+            raise BadInputError(f"{self.made_of} returned nothing; it must return a frame")
+        return Content(returned, cells)
+
+
+def handed_rows(table: Table) -> tuple[pa.Table, Counts]:
+    """Return the rows of a table as texts, in the columns that are published and an order that tells nothing.
+
+    Behind them stands the cell of every row.
+    """
+    names = table.published
+    tuples = table.engine.tuples(names, table.link)
+    order = np.random.default_rng(ORDER_SEED).permutation(int(tuples.counts.sum()))
+    row = np.repeat(np.arange(len(tuples.counts)), tuples.counts)[order]
+    cell = tuples.cell[row]
+    if isinstance(table, RemainingTable):
+        left, cell = table.remaining(cell)
+        row = row[left]
+    columns = [
+        pa.array(list(texts), pa.string()).take(pa.array(tuples.values[row, i])) for i, texts in enumerate(tuples.texts)
+    ]
+    return pa.table(columns, names), cell

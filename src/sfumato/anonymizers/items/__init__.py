@@ -1,0 +1,139 @@
+"""Makers of releases from which no sensitive item can be inferred: suppression, and generalization with suppression.
+
+Making releases of baskets: all anonymizers by name, one release, and one for every k of a sweep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from sfumato.anonymizers.items.aa import AA
+from sfumato.anonymizers.items.coat_pcta import COAT, PCTA, UPCTA, SetBased
+from sfumato.anonymizers.items.inference_control import SuppressControl, TDControl
+from sfumato.anonymizers.items.item_anonymizer import NOTHING, BasketAnonymizer, Task, finished
+from sfumato.anonymizers.items.lra_vpa import LRA, VPA
+from sfumato.anonymizers.items.partition import Partition
+from sfumato.anonymizers.items.trivial import OneItem, OriginalBaskets
+from sfumato.config.options import parse
+from sfumato.data.items import Baskets
+from sfumato.errors import BadInputError
+from sfumato.release.items import BasketRelease
+from sfumato.requirements import basket_requirement
+from sfumato.requirements.inference import InferenceRequirement
+from sfumato.requirements.item_policy import (
+    SuppressionLimit,
+    UtilityConstraints,
+    suppression_limit,
+    utility_constraints,
+)
+from sfumato.requirements.items import BasketRequirement
+
+BASKET_ANONYMIZERS: tuple[type[BasketAnonymizer], ...] = (
+    AA,
+    COAT,
+    PCTA,
+    UPCTA,
+    LRA,
+    VPA,
+    Partition,
+    SuppressControl,
+    TDControl,
+)
+CANDIDATES: tuple[type[BasketAnonymizer], ...] = (*BASKET_ANONYMIZERS, OneItem, OriginalBaskets)
+"""Who can be a candidate of a study: everybody who makes releases, and the two ends of a map."""
+
+PAPER = ("aa", "coat", "pcta")
+"""The three anonymizers of Loukides et al. 2012 as we read their papers."""
+
+DEFAULT_MAKER = "coat order=ascending visit=once loss=size"
+"""What loses least in our measurements (docs/transactions.md); the names alone are the papers' algorithms."""
+
+
+TREE_MAKER = "coat order=ascending visit=once loss=tree"
+"""The same where the items have a tree: its sets seldom mix what the tree keeps apart."""
+
+INFERENCE_MAKER = "td-control"
+"""Who makes what nothing sensitive may be inferred from."""
+
+
+def usual_maker(requirement: BasketRequirement, has_tree: bool) -> str:
+    """Name the maker that is taken where nobody says which."""
+    if isinstance(requirement, InferenceRequirement):
+        return INFERENCE_MAKER
+    return TREE_MAKER if has_tree else DEFAULT_MAKER
+
+
+def basket_anonymizer(text: str) -> BasketAnonymizer:
+    """Read an anonymizer of baskets from its text form, such as `coat order=ascending`."""
+    return parse(text, BASKET_ANONYMIZERS, "anonymizer of baskets")
+
+
+def anonymize_baskets(
+    baskets: Baskets,
+    require: BasketRequirement | str,
+    maker: BasketAnonymizer | str | None = None,
+    utility: UtilityConstraints | str | None = None,
+    limit: SuppressionLimit | str | None = None,
+) -> BasketRelease:
+    """Make one release of baskets that satisfies a requirement, verified; everything may be given as text."""
+    wanted, utility, limit = _policy(require, utility, limit)
+    chosen = usual_maker(wanted, baskets.tree is not None) if maker is None else maker
+    return _maker(chosen).anonymize(baskets, wanted, utility, limit)
+
+
+def sweep(
+    baskets: Baskets,
+    require: BasketRequirement | str,
+    values: Iterable[int],
+    maker: BasketAnonymizer | str = DEFAULT_MAKER,
+    utility: UtilityConstraints | str | None = None,
+    limit: SuppressionLimit | str | None = None,
+    warm: bool = False,
+) -> Iterator[BasketRelease]:
+    """Make one release for every k, ascending, of which each satisfies the requirement with that k.
+
+    `warm` begins each with the clusters of the one before: faster, and every release is a coarsening of the one before;
+    but not what the anonymizer would make of that k alone, so its name says `(warm)`.
+    """
+    chosen = _maker(maker)
+    wanted, utility, limit = _policy(require, utility, limit)
+    if warm and not isinstance(chosen, SetBased):
+        known = ", ".join(kind.name for kind in BASKET_ANONYMIZERS if issubclass(kind, SetBased))
+        raise BadInputError(f"{chosen.name} cannot go on from another release; warm sweeps are made by {known}")
+    made = None
+    for k in sorted(set(values)):
+        asked = replace(wanted, k=k)  # type: ignore[type-var]
+        if not warm or not isinstance(chosen, SetBased):
+            yield chosen.anonymize(baskets, asked, utility, limit)
+            continue
+        made = gone_on(chosen, Task(baskets, asked, utility, limit or NOTHING), made)
+        yield made
+
+
+def gone_on(chosen: SetBased, task: Task, before: BasketRelease | None) -> BasketRelease:
+    """Make a release that begins with the parts of the one before, verified; its maker says `(warm)`."""
+    chosen.check_task(task)
+    start = None if before is None else before.recoding.parts.astype(np.int64)
+    return finished(replace(chosen.released_from(task, start), maker=f"{chosen} (warm)"), task)
+
+
+def _maker(maker: BasketAnonymizer | str) -> BasketAnonymizer:
+    return basket_anonymizer(maker) if isinstance(maker, str) else maker
+
+
+def _policy(
+    require: BasketRequirement | str, utility: UtilityConstraints | str | None, limit: SuppressionLimit | str | None
+) -> tuple[BasketRequirement, UtilityConstraints | None, SuppressionLimit | None]:
+    return (
+        basket_requirement(require) if isinstance(require, str) else require,
+        utility_constraints(utility) if isinstance(utility, str) else utility,
+        suppression_limit(limit) if isinstance(limit, str) else limit,
+    )
+
+
+def candidate_maker(text: str) -> BasketAnonymizer:
+    """Read who makes a candidate from its text form, such as `coat order=ascending` or `one-item`."""
+    return parse(text, CANDIDATES, "anonymizer of baskets")

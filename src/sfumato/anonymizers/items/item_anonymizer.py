@@ -1,0 +1,122 @@
+"""What an anonymizer of baskets is: a frozen configuration with one method; every release is verified from scratch."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.anonymizers.anonymizer import ReleaseMaker
+from sfumato.data.items import Baskets
+from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.release.items import BasketRelease, global_release, set_recoding
+from sfumato.release.verification import verify
+from sfumato.requirements.inference import InferenceRequirement
+from sfumato.requirements.item_policy import ItemWeights, SuppressionLimit, UtilityConstraints
+from sfumato.requirements.items import BasketRequirement
+from sfumato.runtime.arrays import Codes
+
+NOTHING = SuppressionLimit()
+"""The limit where nothing may be suppressed."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is asked: of which baskets, what must hold, what may be generalized together, what may be left out."""
+
+    baskets: Baskets
+    requirement: BasketRequirement
+    utility: UtilityConstraints | None = None
+    limit: SuppressionLimit = NOTHING
+    worth: ItemWeights | None = None
+    """What items are worth, where whoever asks has read it already."""
+
+    @property
+    def blocks(self) -> Codes:
+        """For every item the block within which it may be generalized; one block where nothing is asked."""
+        if self.utility is None:
+            return np.zeros(len(self.baskets.items), np.int32)
+        return self.utility.blocks(self.baskets)
+
+
+class BasketAnonymizer(ReleaseMaker, ABC):
+    """Makes releases of baskets. Same configuration, same baskets, same release, whatever the order of records."""
+
+    requirements: ClassVar[tuple[type[BasketRequirement], ...]]
+    """The kinds of requirements it can satisfy."""
+
+    keeps_utility_constraints: ClassVar[bool] = False
+    """Whether it generalizes within utility constraints, suppressing items that they leave no other way."""
+
+    def anonymize(
+        self,
+        baskets: Baskets,
+        requirement: BasketRequirement,
+        utility: UtilityConstraints | None = None,
+        limit: SuppressionLimit | None = None,
+    ) -> BasketRelease:
+        """Make a release that satisfies the requirement, and verify from the published rows that it does.
+
+        Raises `InfeasibleError` with the nearest feasible parameter where it finds none.
+        """
+        task = Task(baskets, requirement, utility, limit or NOTHING)
+        self.check_task(task)
+        if not baskets.items:  # there is nothing to hide, and nothing to show
+            return finished(global_release(baskets, set_recoding((), np.zeros(0, np.int64)), str(self)), task)
+        return finished(self.release(task), task)
+
+    def check_task(self, task: Task) -> None:
+        """Refuse what this anonymizer cannot promise."""
+        if not isinstance(task.requirement, self.requirements):
+            known, other = " or ".join(kind.name for kind in self.requirements), task.requirement.name
+            inferred = isinstance(task.requirement, InferenceRequirement)
+            instead = "td-control or suppress-control" if inferred else "another anonymizer"
+            raise BadInputError(f"{self.name} satisfies {known}, not {other}; choose {instead}")
+        if task.utility is not None and not self.keeps_utility_constraints:
+            raise BadInputError(f"{self.name} knows no utility constraints; with {task.utility} use coat or upcta")
+
+    def in_words(self) -> str:
+        """Name it to people, with what is not usual about it in brackets as one would type it."""
+        options = str(self).partition(" ")[2]
+        return (self.title or self.name) + (f" ({options})" if options else "")
+
+    @abstractmethod
+    def release(self, task: Task) -> BasketRelease:
+        """Make the release."""
+
+
+def finished(release: BasketRelease, task: Task) -> BasketRelease:
+    """Return a release that has been verified from its published rows; raise if it is not what was asked."""
+    verify(release, task.requirement)
+    check_policy(release, task)
+    return release
+
+
+def check_policy(release: BasketRelease, task: Task) -> None:
+    """Raise unless items are generalized within their blocks, and no more is suppressed than allowed."""
+    baskets = task.baskets
+    used = task.limit.used(baskets, release.suppressed)
+    if not task.limit.allows(used):
+        nearest = replace(task.limit, share=float(np.ceil(used * 1e4) / 1e4))
+        raise InfeasibleError(
+            f"{task.requirement} needs {used:.2%} of the {task.limit.of} suppressed where at most "
+            f"{task.limit.share:.2%} may be; allow it ({nearest}), widen the utility constraints, or lower k"
+        )
+    if task.utility is None:
+        return
+    blocks = task.blocks
+    for recoding in release.recodings:
+        for members in recoding.members:
+            assert len(set(blocks[list(members)].tolist())) == 1, "items of two utility constraints are one part"
+
+
+def check_enough_records(task: Task, may_suppress: bool = False) -> None:
+    """Raise where even one part for all items is in fewer than k records, unless all items can be suppressed."""
+    most, k = task.baskets.filled, task.requirement.k
+    if 0 < most < k and not (may_suppress and task.limit.share > 0):
+        raise InfeasibleError(
+            f"{task.requirement}: only {most:,} records have any item, so no published part can be in {k:,}; "
+            f"k={most} is the most"
+        )

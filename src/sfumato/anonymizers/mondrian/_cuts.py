@@ -1,0 +1,392 @@
+"""Kernels that cut records in two: ranges, medians, and dividing the entries of a node.
+
+A node is a list of entries (a cell and a number of its records). A cut is an attribute, a code, and how many of the
+records with just that code go left: all of them in a strict cut.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.assignment import laid_out
+from sfumato.data.cells import Cells
+from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.requirements._predicates import SIZE, TOLERANCE, Rules, group_admitted
+from sfumato.requirements.requirement import KAnonymity, Requirement
+from sfumato.runtime._kernel_helpers import sorted_together, uniform
+from sfumato.runtime.arrays import Codes, Counts, Numbers
+from sfumato.runtime.kernels import kernel
+
+
+class PersonCounter(NamedTuple):
+    """Whose records the cells hold, what is required of the persons of a group, and stamps to count them with."""
+
+    k: int
+    """Different persons at least; 0 where records are counted."""
+
+    share: float
+    """The largest share of a group's records that belongs to one person."""
+
+    most: int
+    """The most records that one person has in the table: in larger groups nobody can have too large a share."""
+
+    offsets: Counts
+    """The persons of cell c stand at `offsets[c]:offsets[c + 1]`."""
+
+    person: Counts
+    records: Counts
+    stamps: Counts
+    """Of every person the last time it was counted; one more number at the end counts the times."""
+
+    held: Counts
+    """The records of every person then."""
+
+
+class CutProblem(NamedTuple):
+    """What every kernel reads: the cells, the widths of the domains, the compiled requirement."""
+
+    codes: Codes
+    columns: Counts
+    """For every cell the columns of a histogram it adds to, one per sensitive attribute."""
+
+    widths: Numbers
+    """The cumulative widths of all domains, one after the other."""
+
+    begins: Numbers
+    """For every leaf the width below the published end of a range that begins there."""
+
+    ends: Numbers
+    """For every leaf the width up to the published end of a range that ends there."""
+
+    starts: Counts
+    """Where each attribute's widths start."""
+
+    sizes: Counts
+    """The number of leaves of each attribute."""
+
+    weights: Numbers
+    """How much a loss in each attribute counts, 1 on the mean."""
+
+    rules: Rules
+    may_cut: NDArray[np.bool_]
+    """Which attributes may be cut or trimmed."""
+
+    units: Numbers
+    """The unit of each attribute's spread: the width of its domain, or 1."""
+
+    stop: Rules
+    """A group that these do not admit is not cut any further."""
+
+    height: int
+    """How often a record may be on either side of a cut at most; 0 where there is no limit."""
+
+    persons: PersonCounter
+
+
+class Groups(NamedTuple):
+    """Groups of entries: those of group g stand at `offsets[g]:offsets[g + 1]`."""
+
+    cells: Counts
+    counts: Counts
+    offsets: Counts
+    boxes: Codes
+    """Four stretches of codes a row: the tight box from and to, then the region from and to."""
+
+    @property
+    def size(self) -> int:
+        """The number of groups."""
+        return len(self.boxes)
+
+
+def problem_of(
+    cells: Cells,
+    requirement: Requirement,
+    stop: Requirement | None = None,
+    height: int | None = None,
+    spread: str = "share",
+    rounded: bool = False,
+) -> CutProblem:
+    """Lay cells and requirement out for the kernels; without a rule to stop, only the requirement ends cutting.
+
+    Losses count ranges whose ends are `rounded` outward, or the ranges as they are.
+    """
+    widths, starts = laid_out([quasi.hierarchy.cumulative for quasi in cells.quasi])
+    begins, ends = zip(*(_published_widths(quasi.hierarchy, rounded) for quasi in cells.quasi), strict=True)
+    return CutProblem(
+        cells.codes,
+        cells.columns,
+        widths,
+        laid_out(begins)[0],
+        laid_out(ends)[0],
+        starts[:-1],
+        cells.domains,
+        cells.weights,
+        requirement.compile(cells.sensitive),
+        np.ones(len(cells.quasi), np.bool_),
+        widths[starts[1:] - 1] if spread == "share" else np.ones(len(cells.quasi)),
+        (KAnonymity(1) if stop is None else stop).compile(cells.sensitive),
+        height or 0,
+        person_counter(cells, requirement),
+    )
+
+
+def _published_widths(hierarchy: Hierarchy, rounded: bool) -> tuple[Numbers, Numbers]:
+    """Say for every leaf the width below and up to it, or below and up to where a range is rounded to."""
+    leaves = np.arange(hierarchy.size)
+    lo, hi = hierarchy.bands if rounded else (leaves, leaves)
+    return np.append(hierarchy.cumulative[lo], 0.0), np.append(hierarchy.cumulative[hi + 1], 0.0)
+
+
+def person_counter(cells: Cells, requirement: Requirement) -> PersonCounter:
+    """Lay out whose records the cells hold; nothing where records are counted."""
+    if cells.persons is None:
+        nothing = np.zeros(0, np.int64)
+        return PersonCounter(0, 1.0, 0, nothing, nothing, nothing, nothing, nothing)
+    persons, rule = cells.persons, requirement.of_persons
+    stamps, held = np.zeros(persons.number + 1, np.int64), np.zeros(persons.number, np.int64)
+    return PersonCounter(rule.k, rule.share, persons.most, *persons.by_cell, stamps, held)
+
+
+@kernel
+def side_admitted(problem: CutProblem, cells: Counts, attribute: int, code: int, left: bool, size: int) -> bool:
+    """Say whether the side of a cut (`left`: up to the code) has enough persons, none with too large a share.
+
+    The side has `size` records. Counting stops at k persons where the share of one is bounded by the size alone.
+    """
+    counter = problem.persons
+    if counter.k == 0:
+        return True
+    allowed = (counter.share + TOLERANCE) * size
+    small = counter.most > allowed
+    counter.stamps[-1] += 1
+    now, persons = counter.stamps[-1], 0
+    for i in range(len(cells)):
+        cell = cells[i]
+        if (problem.codes[cell, attribute] <= code) != left:
+            continue
+        for p in range(counter.offsets[cell], counter.offsets[cell + 1]):
+            person = counter.person[p]
+            if counter.stamps[person] != now:
+                counter.stamps[person], counter.held[person] = now, 0
+                persons += 1
+            counter.held[person] += counter.records[p]
+            if small and counter.held[person] > allowed:
+                return False
+        if not small and persons >= counter.k:
+            return True
+    return persons >= counter.k
+
+
+@kernel
+def may_go_on(problem: CutProblem, cells: Counts, counts: Counts, histogram: Counts) -> bool:
+    """Say whether the records of these entries may be cut further."""
+    if only_sizes(problem.stop):
+        return sizes_admitted(problem.stop, counts.sum())
+    size = count_values(problem, cells, counts, histogram)
+    return group_admitted(problem.stop, histogram, size)
+
+
+@kernel
+def find_ranges(problem: CutProblem, cells: Counts, lo: Codes, hi: Codes) -> None:
+    """Write the smallest and largest code of every attribute among these cells to lo and hi."""
+    for a in range(len(lo)):
+        lo[a] = hi[a] = problem.codes[cells[0], a]
+    for i in range(1, len(cells)):
+        for a in range(len(lo)):
+            code = problem.codes[cells[i], a]
+            lo[a] = min(lo[a], code)
+            hi[a] = max(hi[a], code)
+
+
+@kernel
+def width(problem: CutProblem, attribute: int, lo: int, hi: int) -> float:
+    """Return the width of leaves lo..hi of an attribute."""
+    start = problem.starts[attribute]
+    return problem.widths[start + hi + 1] - problem.widths[start + lo]
+
+
+@kernel
+def domain_width(problem: CutProblem, attribute: int) -> float:
+    """Return the width of an attribute's whole domain."""
+    return width(problem, attribute, 0, problem.sizes[attribute] - 1)
+
+
+@kernel
+def spread_of(problem: CutProblem, attribute: int, lo: int, hi: int) -> float:
+    """Return how far leaves lo..hi of an attribute spread, in its unit: the widest attribute is cut first."""
+    return width(problem, attribute, lo, hi) / problem.units[attribute]
+
+
+@kernel
+def count_values(problem: CutProblem, cells: Counts, counts: Counts, histogram: Counts) -> int:
+    """Write the sensitive values of these entries to the histogram; return the number of records."""
+    for s in range(len(histogram)):
+        histogram[s] = 0
+    size = 0
+    for i in range(len(cells)):
+        size += counts[i]
+        for s in range(problem.columns.shape[1]):
+            histogram[problem.columns[cells[i], s]] += counts[i]
+    return size
+
+
+@kernel
+def only_sizes(rules: Rules) -> bool:
+    """Say whether no rule is about sensitive values, so that histograms need not be counted."""
+    for rule in range(len(rules.kinds)):
+        if rules.kinds[rule] != SIZE:
+            return False
+    return True
+
+
+@kernel
+def sizes_admitted(rules: Rules, size: int) -> bool:
+    """Say whether the rules about sizes alone admit a group of this size."""
+    for rule in range(len(rules.kinds)):
+        if rules.kinds[rule] == SIZE and size < rules.parameters[rule, 0]:
+            return False
+    return size > 0
+
+
+@kernel
+def code_weights(
+    problem: CutProblem, cells: Counts, counts: Counts, attribute: int, lo: int, hi: int
+) -> tuple[Counts, Counts]:
+    """List the codes of an attribute that occur, ascending, and the records with each; linear, or by sorting."""
+    reach = hi - lo + 1
+    if reach > 4 * len(cells) + 32:
+        return sparse_code_weights(problem, cells, counts, attribute)
+    dense = np.zeros(reach, np.int64)
+    for i in range(len(cells)):
+        dense[problem.codes[cells[i], attribute] - lo] += counts[i]
+    codes, weights = np.empty(reach, np.int64), np.empty(reach, np.int64)
+    distinct = 0
+    for code in range(reach):
+        if dense[code] > 0:
+            codes[distinct], weights[distinct] = lo + code, dense[code]
+            distinct += 1
+    return codes[:distinct], weights[:distinct]
+
+
+@kernel
+def sparse_code_weights(problem: CutProblem, cells: Counts, counts: Counts, attribute: int) -> tuple[Counts, Counts]:
+    """Do the same where a few cells lie far apart: sort codes and counts together by merging."""
+    n = len(cells)
+    codes, weights = np.empty(n, np.int64), np.empty(n, np.int64)
+    for i in range(n):
+        codes[i], weights[i] = problem.codes[cells[i], attribute], counts[i]
+    codes, weights = sorted_together(codes, weights)
+    last = 0
+    for i in range(1, n):
+        if codes[i] != codes[last]:
+            last += 1
+            codes[last], weights[last] = codes[i], weights[i]
+        else:
+            weights[last] += weights[i]
+    return codes[: last + 1], weights[: last + 1]
+
+
+@kernel
+def median_cut(codes: Counts, weights: Counts, size: int, relaxed: bool) -> tuple[int, int, int]:
+    """Cut at the median: the place of the last code that goes left, how many of its records do, and all that do."""
+    if relaxed:
+        half = size // 2
+        before = 0
+        for i in range(len(codes)):
+            if before + weights[i] >= half:
+                return i, half - before, half
+            before += weights[i]
+    best = 0
+    left = best_left = weights[0]
+    for i in range(1, len(codes) - 1):
+        left += weights[i]
+        if abs(2 * left - size) < abs(2 * best_left - size):
+            best, best_left = i, left
+    return best, weights[best], best_left
+
+
+@kernel
+def count_up_to(
+    problem: CutProblem, cells: Counts, counts: Counts, attribute: int, code: int, histogram: Counts
+) -> None:
+    """Write the sensitive values of the records up to a code of an attribute to the histogram."""
+    for s in range(len(histogram)):
+        histogram[s] = 0
+    for i in range(len(cells)):
+        if problem.codes[cells[i], attribute] <= code:
+            for s in range(problem.columns.shape[1]):
+                histogram[problem.columns[cells[i], s]] += counts[i]
+
+
+@kernel
+def taken_left(
+    problem: CutProblem,
+    cells: Counts,
+    counts: Counts,
+    attribute: int,
+    code: int,
+    at_code: int,
+    state: NDArray[np.uint64],
+) -> Counts:
+    """Say how many records of every entry go left of a cut.
+
+    Of the records with just the cut's code, whole combinations of quasi-identifiers go left in their order. Records
+    of the one combination that must be divided agree in all quasi-identifiers; which of them go left is drawn at
+    random, for any rule that looks at their sensitive values would tell a reader about them.
+    """
+    taken = np.zeros(len(cells), np.int64)
+    i = 0
+    while i < len(cells):
+        entry_code = problem.codes[cells[i], attribute]
+        if entry_code != code:
+            taken[i] = counts[i] if entry_code < code else 0
+            i += 1
+            continue
+        end, together = i, 0
+        while end < len(cells) and same_point(problem.codes, cells[i], cells[end]):
+            together += counts[end]
+            end += 1
+        wanted = min(at_code, together)
+        at_code -= wanted
+        for j in range(i, end):
+            if wanted == together:
+                taken[j] = counts[j]
+                wanted -= counts[j]
+                together -= counts[j]
+                continue
+            for _ in range(counts[j]):
+                if uniform(state) * together < wanted:
+                    taken[j] += 1
+                    wanted -= 1
+                together -= 1
+        i = end
+    return taken
+
+
+@kernel
+def same_point(codes: Codes, a: int, b: int) -> bool:
+    """Say whether two cells agree in all quasi-identifiers."""
+    for attribute in range(codes.shape[1]):
+        if codes[a, attribute] != codes[b, attribute]:
+            return False
+    return True
+
+
+@kernel
+def divide(cells: Counts, counts: Counts, taken: Counts) -> tuple[Counts, Counts, Counts, Counts]:
+    """Send entries left and right, in their order."""
+    n = len(cells)
+    left, left_counts = np.empty(n, np.int64), np.empty(n, np.int64)
+    right, right_counts = np.empty(n, np.int64), np.empty(n, np.int64)
+    a = b = 0
+    for i in range(n):
+        if taken[i] > 0:
+            left[a], left_counts[a] = cells[i], taken[i]
+            a += 1
+        if taken[i] < counts[i]:
+            right[b], right_counts[b] = cells[i], counts[i] - taken[i]
+            b += 1
+    return left[:a], left_counts[:a], right[:b], right_counts[:b]

@@ -1,1 +1,0 @@
-"""Records with other values than were recorded: one file per method."""

@@ -1,0 +1,239 @@
+"""Do members of a household show the same value of what they share? Read off the published file and the original.
+
+A published row does not say which record it is, so the question is asked of values: if only one published combination
+of the shared attributes covers what the members of a household have, they all show that one. Where several do, the
+file cannot confirm it: two members may show two of them, and who knows of both intersects these. A member that lacks
+a value may show just that, an empty field, which says nothing of it.
+
+What a published file loses against its original: the width of its texts, as `sfumato.measures` defines loss.
+
+Whether neutral columns of a large file hold what they do in its original, by digests that engines work out.
+
+With neutral columns nearly every row is another one, so rows of a large file cannot be brought here to be matched by
+them. Where every record is published, the values of these columns, beside those of sensitive ones where these are
+published as they are, must be the same on both sides however rows are ordered: so must be the digests, which are sums
+over rows. Where records were left out that says nothing, and the columns are left aside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.auditing.coverage import Coverage, Places, TextCombinations, locate
+from sfumato.auditing.notation import Meaning, Notation, leaves_covered
+from sfumato.auditing.published_file import Counted
+from sfumato.auditing.question import AuditQuestion
+from sfumato.data.assignment import weighted_counts
+from sfumato.data.hierarchies.automatic import automatic
+from sfumato.data.hierarchies.categorical import flat
+from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.engines.protocol import Engine
+from sfumato.errors import BadInputError
+from sfumato.runtime.arrays import Counts, Flags, Quiet
+
+MOST_NAMED = 3
+"""How many combinations are named that more than one published combination covers."""
+
+
+@dataclass(frozen=True, repr=False)
+class Together(Quiet):
+    """What a file shows of the attributes that the members of every household share."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("holds",)
+
+    column: str
+    shared: tuple[str, ...]
+    """The quasi-identifiers of which no household has two values."""
+
+    households: int
+    """Households with several members."""
+
+    confirmed: int
+    """Those whose shared values one published combination covers, or none, where they are not in the file."""
+
+    examples: tuple[str, ...]
+    """Shared values of some others, and how many published combinations cover them. It shows records."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether all households are confirmed."""
+        return self.confirmed == self.households
+
+
+def together(
+    published: Counted,
+    original: Counted,
+    column: str,
+    quasi: Sequence[str],
+    domains: Mapping[str, Hierarchy],
+    notations: Mapping[str, Notation],
+) -> Together:
+    """Check the households of an original (counted over their column and the quasi-identifiers) in a published file."""
+    named = np.array([text != "" for text in original.columns[column].texts], np.bool_)[original.columns[column].codes]
+    if not named.any():
+        return Together(column, (), 0, 0, ())
+    members = original.where(named)
+    household = members.number((column,))[1]
+    several = np.bincount(household, weights=members.counts) > 1
+    shared = [name for name in quasi if _same(members, name, domains[name], household)]
+    if not shared or not several.any():
+        return Together(column, tuple(shared) if several.any() else (), int(several.sum()), int(several.sum()), ())
+    boxes, points = TextCombinations.of(published, shared), TextCombinations.of(members, shared)
+    places = locate(boxes, points, notations)
+    if places is None:
+        return Together(column, tuple(shared), int(several.sum()), 0, ("too many combinations to look at them all",))
+    many = _differ_in_households(places, boxes, points, household)
+    examples = [
+        f"{', '.join(f'{name} {text}' for name, text in points.show(place).items())}: {number} published combinations"
+        for place, number in _worst(places, points.number[(many & several)[household]])
+    ]
+    confirmed = int((several & ~many).sum())
+    return Together(column, tuple(shared), int(several.sum()), confirmed, tuple(examples))
+
+
+def _same(members: Counted, name: str, domain: Hierarchy, household: Counts) -> bool:
+    """Say whether every household has one value of a column, or those have who have any, and somewhere two have."""
+    column = members.columns[name]
+    leaves = domain.encode([text or None for text in column.texts]).astype(np.int64)
+    numbers = np.where(leaves < 0, domain.size + np.arange(len(leaves)), leaves)  # by their text where they have none
+    values, has = numbers[column.codes], ~_empty(column.texts)[column.codes]
+    together = bool(has.any()) and np.bincount(household[has], weights=members.counts[has]).max() > 1
+    return _one_each(values, household) or bool(together and _one_each(values[has], household[has]))
+
+
+def _one_each(values: Counts, household: Counts) -> bool:
+    order = np.argsort(household, kind="stable")
+    starts = np.flatnonzero(np.diff(household[order], prepend=-1))
+    low, high = np.minimum.reduceat(values[order], starts), np.maximum.reduceat(values[order], starts)
+    return bool((low == high).all())
+
+
+def _empty(texts: Sequence[str]) -> Flags:
+    return np.array([text == "" for text in texts], np.bool_)
+
+
+def _differ_in_households(
+    places: Places, boxes: TextCombinations, points: TextCombinations, household: Counts
+) -> Flags:
+    """Say in which households members may show two texts of one column, where it is not just shown to be missing."""
+    starts = np.searchsorted(places.point, np.arange(places.points + 1))
+    number = (starts[1:] - starts[:-1])[points.number]
+    offset = np.arange(int(number.sum())) - np.repeat(np.cumsum(number) - number, number)
+    box = places.box[np.repeat(starts[:-1][points.number], number) + offset]
+    home, point = np.repeat(household, number), np.repeat(points.number, number)
+    differ = np.zeros(int(household.max()) + 1, np.bool_)
+    for place in range(len(points.names)):
+        text, value = boxes.codes[box, place], points.codes[point, place]
+        telling = ~(_empty(boxes.texts[place])[text] & _empty(points.texts[place])[value])
+        pairs = np.unique(np.stack([home[telling], text[telling]], axis=1), axis=0)
+        differ |= np.bincount(pairs[:, 0], minlength=len(differ)) > 1
+    return differ
+
+
+def _worst(places: Places, points: Counts) -> list[tuple[int, int]]:
+    """Find some of these points that most boxes cover, each with their number."""
+    number = np.bincount(places.point, minlength=places.points)
+    distinct = np.unique(points)
+    order = np.lexsort((distinct, -number[distinct]))[:MOST_NAMED]
+    return [(int(distinct[i]), int(number[distinct[i]])) for i in order]
+
+
+def observed_hierarchy(name: str, original: Counted) -> Hierarchy:
+    """Build the domain of a column without a hierarchy from the original's values and how often each occurs."""
+    column = original.columns[name]
+    sizes = weighted_counts(column.codes, original.counts, len(column.texts)).tolist()
+    present = sorted((text, size) for text, size in zip(column.texts, sizes, strict=True) if text)
+    texts = [text for text, _ in present]
+    try:
+        return automatic(name, texts, [size for _, size in present])
+    except BadInputError:
+        return flat(texts or ["none"], observed=True)
+
+
+def losses(
+    published: Counted,
+    quasi: Sequence[str],
+    domains: Mapping[str, Hierarchy],
+    suppressed: int,
+    weights: Mapping[str, float],
+) -> dict[str, float]:
+    """Return the loss of the published values and of the records that are not published, as shares of the original.
+
+    A record's loss is the mean over the quasi-identifiers, weighted where there are weights.
+    """
+    records = published.records + suppressed
+    total = 0.0
+    for name in quasi:
+        column, domain = published.columns[name], domains[name]
+        notation = Notation(domain)
+        lost = np.array([text_loss(domain, notation.read(text)) for text in column.texts])
+        rows = np.bincount(column.codes, published.counts, len(lost))  # by text: engines list tuples in any order
+        total += weights.get(name, 1.0) * float((lost * rows).sum())
+    generalization = total / (sum(weights.get(name, 1.0) for name in quasi) * records)
+    return {
+        "loss": generalization + suppressed / records,
+        "generalization_loss": generalization,
+        "suppression_loss": suppressed / records,
+    }
+
+
+def unreadable(published: Counted, quasi: Sequence[str], domains: Mapping[str, Hierarchy]) -> list[str]:
+    """Name for every column a published text that covers no value of its domain, if there is one, in words."""
+    sentences = []
+    for name in quasi:
+        notation = Notation(domains[name])
+        texts = [t for t in published.columns[name].texts if not leaves_covered(domains[name], notation.read(t)).any()]
+        if texts:
+            more = f" and {len(texts) - 1:,} other texts" if len(texts) > 1 else ""
+            sentences.append(
+                f"column {name!r}: {texts[0]!r}{more} cover no value of the original; "
+                "if these are labels of a hierarchy, give it (--hierarchies)"
+            )
+    return sentences
+
+
+def text_loss(domain: Hierarchy, meaning: Meaning) -> float:
+    """Return (s - 1/N) / (1 - 1/N), s the share of the domain's width that a text covers and N the leaves.
+
+    In a domain that was observed a set leaves out what no published record has, though it lies in between; so its
+    ends count. A text that covers no leaf tells nothing that can be used: 1.
+    """
+    covered = np.flatnonzero(leaves_covered(domain, meaning))
+    if len(covered) == 0:
+        return 1.0
+    if len(covered) == 1:
+        return domain.loss(int(covered[0]), int(covered[0]))
+    if domain.observed:
+        covered = np.arange(covered[0], covered[-1] + 1)
+    share = float(np.asarray(domain.widths)[covered].sum() / sum(domain.widths))
+    least = 1 / domain.finest
+    return min(max((share - least) / (1 - least), 0.0), 1.0)
+
+
+def carried_values(asked: AuditQuestion, neutral: Sequence[str]) -> Coverage:
+    """Compare the values of neutral columns of all rows together."""
+    assert asked.original is not None
+    file, original = asked.file.engine, asked.original.engine
+    named = ", ".join(neutral)
+    if file.row_count != original.row_count:
+        return Coverage(f" ({named} left aside: records are left out, and too many to be matched)", False, 0, ())
+    kept = (
+        [] if asked.group is not None else [name for name in asked.sensitive if _has_same_texts(name, file, original)]
+    )
+    columns = [*neutral, *kept]
+    beside = f" beside {', '.join(kept)}" if kept else ""
+    if file.digest(columns) == original.digest(columns):
+        return Coverage(f"; {named}{beside}: the values of all rows by a digest", True, 0, ())
+    if any(engine.facts(name).shortest == 0 for name in columns for engine in (file, original)):
+        return Coverage(f" ({named} left aside: some are empty, which files write in different ways)", False, 0, ())
+    example = f"{named}: taken together, rows have not the values{beside} that the original has"
+    return Coverage(f"; {named}{beside}: the values of all rows by a digest", True, 1, (example,))
+
+
+def _has_same_texts(name: str, file: Engine, original: Engine) -> bool:
+    """Say whether a column has the same texts in both: sensitive values may be published by other names."""
+    return set(file.distinct(name).values) == set(original.distinct(name).values)

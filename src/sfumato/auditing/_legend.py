@@ -1,0 +1,49 @@
+"""Reading what stands behind published items: the legend beside a file, a mapping, or a certificate that names one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from sfumato.auditing.ledger import file_digest
+from sfumato.config.documents import fields, in_shape, one_of, read_json, text
+from sfumato.errors import BadInputError
+from sfumato.publish._basket_mapping import KIND as MAPPING
+from sfumato.publish._basket_mapping import WORDS
+from sfumato.release.legend import KIND, SCHEMA, legend_file
+
+Legend = Mapping[str, Sequence[str]]
+"""Which items each published text stands for."""
+
+WHAT = "a legend, a mapping or a certificate of baskets"
+LEGEND = fields({"schema": one_of(SCHEMA), "file": text, "sha256": text, "legend": WORDS})
+
+
+def read_legend(path: Path) -> dict[str, list[str]]:
+    """Read which items stand behind published ones, from a legend, a mapping, or a certificate beside its legend."""
+    content = read_json(path, WHAT, fields({"kind": one_of(KIND, MAPPING, "sfumato certificate")}))
+    if content["kind"] == KIND:
+        in_shape(content, str(path), WHAT, LEGEND)
+        return dict(content["legend"])
+    if content["kind"] == MAPPING:
+        in_shape(content, str(path), WHAT, fields({"published": WORDS}))
+        return dict(content["published"])
+    in_shape(content, str(path), WHAT, fields({}, {"legend": fields({"file": text})}))
+    if "legend" not in content:
+        raise BadInputError(f"{path}: this certificate names no legend: every published item says what it stands for")
+    return read_legend(path.with_name(Path(content["legend"]["file"]).name))
+
+
+def legend_beside(path: Path) -> tuple[Legend | None, tuple[str, ...]]:
+    """Read the legend that lies beside a data file; one that speaks of another file is passed over, and it is said."""
+    beside = legend_file(path)
+    if not beside.is_file():
+        return None, ()
+    content = read_json(beside, WHAT, fields({"kind": one_of(KIND)}))
+    in_shape(content, str(beside), WHAT, LEGEND)
+    if content["sha256"] != file_digest(path):
+        return None, (
+            f"{beside}: it is the legend of another file than {path} (or of this one before it was changed), so it was "
+            f"not read; --legend {beside} reads it all the same",
+        )
+    return dict(content["legend"]), (f"{beside}: read as the legend of this file",)

@@ -1,0 +1,617 @@
+"""The audit of a published file, whoever made it: the second opinion.
+
+It reads the file that was published and nothing else of its maker: records with equal published texts form a group (or
+those with the same value of a group column), and everything that is said of them is worked out anew from the
+definitions, in `evidence`. With the original it also says what the file loses, and whether its rows can
+be those of the original; with an earlier release of the same people, what the two give away together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sfumato.auditing._against_original import (
+    Together,
+    carried_values,
+    losses,
+    observed_hierarchy,
+    together,
+    unreadable,
+)
+from sfumato.auditing._notices import empty_notices, missing_notices, notices_of, star_notices
+from sfumato.auditing.coverage import Coverage, bucket_coverage, coverage
+from sfumato.auditing.decision import AuditFindings, Failure, failures
+from sfumato.auditing.intersection import Intersection, Seen, intersect
+from sfumato.auditing.ledger import Difference, Throughout, difference, earlier_files, throughout
+from sfumato.auditing.missing_values import Matching, misses_a_value
+from sfumato.auditing.notation import Notation
+from sfumato.auditing.persons import OF_RECORDS, PersonAudit, evidence_of_original, evidence_of_rows, judged_by_persons
+from sfumato.auditing.profile import Profile, baseline, size_measures, suppression_measures, worst_of
+from sfumato.auditing.published_file import (
+    Counted,
+    Source,
+    TextColumn,
+    blank_columns,
+    group_sizes_in,
+    joined_tables,
+    open_published,
+    open_source,
+)
+from sfumato.auditing.question import (
+    AuditQuestion,
+    Missing,
+    PublishedAttribute,
+    Suppressed,
+    WorstGroup,
+    attribute_of,
+    canonical,
+    given_hierarchies,
+    given_weights,
+    group_sizes,
+    opened_original,
+    roles_in,
+    worst_groups,
+)
+from sfumato.data.cells import weights_in_words
+from sfumato.data.hierarchies.declared import Declared
+from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.data.look_alikes import name_alike
+from sfumato.data.reading import Table
+from sfumato.engines.notations import DayOrder
+from sfumato.engines.protocol import Reading
+from sfumato.errors import BadInputError
+from sfumato.requirements.requirement import Requirement, requirement
+from sfumato.runtime.arrays import Counts
+
+MOST_MATCHED = 1_000_000
+"""Up to so many records rows are matched by neutral columns too: with these nearly every row is another one, and all
+would have to be brought here. Of more, engines compare neutral columns by digests."""
+
+
+@dataclass(frozen=True, repr=False)
+class Audit(AuditFindings):
+    """What an audit found."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("quasi", "sensitive", "require", "holds")
+
+    file: str
+    records: int
+    groups: int
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    group: str | None
+    relative_to: str
+    """The table whose distribution Q is compared with: the original, or the file itself."""
+
+    measures: Mapping[str, float]
+    by_sensitive: Mapping[str, Mapping[str, float]]
+    worst: tuple[WorstGroup, ...]
+    uniques: int
+    """Records that no other record looks like by its quasi-identifiers."""
+
+    neutral: tuple[str, ...] = ()
+    """Columns that groups are told apart by although they are neutral; none unless they were to be included."""
+
+    with_neutral: tuple[int, int] | None = None
+    """By quasi-identifiers and all columns that are not sensitive: the smallest group, and the records alone in theirs;
+    None where there is no such column, or groups are buckets."""
+
+    missing: Missing = "value"
+    """What a missing quasi-identifier is: a value of its own, or any value."""
+
+    require: str | None = None
+    failures: tuple[Failure, ...] = ()
+    coverage: Coverage | None = None
+    repeated: tuple[Intersection, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    """Of pairs of files of which one may hold all rows of the other."""
+
+    throughout: tuple[Throughout, ...] = ()
+    """For every sensitive attribute, where there are several earlier files."""
+
+    households: Together | None = None
+    persons: PersonAudit | None = None
+    """Who stands behind the groups, where persons are counted; without it all numbers count records."""
+
+    notices: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether the requirement holds, every row is covered and households are treated alike, as far as asked."""
+        return super().holds and all(each is None or each.holds for each in (self.households, self.persons))
+
+    @property
+    def unconfirmed(self) -> str:
+        """Say what it does not confirm of a file that we wrote ourselves."""
+        if self.persons is not None and not self.persons.holds:
+            return f"the audit of the written file does not confirm {self.persons.unconfirmed[0]}"
+        return super().unconfirmed
+
+
+def audit(
+    path: str | Path | Any,
+    quasi: Iterable[str] = (),
+    sensitive: Iterable[str] = (),
+    original: str | Path | Table | Any | None = None,
+    group: str | None = None,
+    require: str | None = None,
+    hierarchies: Mapping[str, Declared] | str | Path | None = None,
+    weights: Mapping[str, float] | None = None,
+    earlier: str | Path | Any | None = None,
+    suppressed: Suppressed | None = None,
+    household: str | None = None,
+    person: str | None = None,
+    missing: Missing = "value",
+    na: Sequence[str] = (),
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    original_encoding: str | None = None,
+    sensitive_table: str | Path | None = None,
+    escaped_formulas: bool = False,
+    sheet: str | None = None,
+    header: bool | None = None,
+    header_row: int | None = None,
+    columns: Sequence[str] = (),
+    decimal_comma: Sequence[str] = (),
+    decimal_point: Sequence[str] = (),
+    dates: DayOrder | None = None,
+    as_written: Sequence[str] = (),
+    engine: str | None = None,
+    memory: str | None = None,
+    spill: str | None = None,
+    apart: Sequence[str] = (),
+    strongest: bool = False,
+    include_neutral: bool = False,
+    named: Source | None = None,
+) -> Audit:
+    """Measure any published file from what stands in it.
+
+    `original` is the table it was made of: a path, a frame, a bundled name, or what brings hierarchies and (where no
+    `quasi` is named) roles along: an open `Table`, the path of a study, the folder of a map. `group` names the column
+    that tells the groups of a bucketized file, `sensitive_table` the second of Anatomy's two tables. `suppressed` says
+    what rows with `*` in all quasi-identifiers are: suppressed records to "leave-out", or a group to "keep". By default
+    they are a group where `require` decides or all rows are such, and otherwise left out. `earlier` is another
+    release of the same people, or the ledger of what was published under a mapping: all files before this one.
+    `household` names the original's column that says who lives together: do members show the same value of what
+    they share? `person` names the original's column that says whose record it is: groups are then counted in
+    different persons; an original that is a table or a study brings its own along. `missing="any"` lets a missing
+    quasi-identifier match everything. `na` lists texts that mean missing in the original, and then in the file too;
+    `encoding` is that of the published files. `escaped_formulas` says that the file was written with formulas escaped.
+    `weights` says how much a loss in a quasi-identifier counts, 1 where nothing is said; a table or a study brings its
+    own along. `sheet`, `header`, `header_row` and `columns` say how the
+    published files are laid out, `decimal_comma`, `decimal_point`, `dates` and `as_written` how the original is
+    written, where that is found out wrongly: what is published is compared with what its values mean. `engine`
+    names who reads the published files; beyond `memory` (`"4GB"`) an engine works on disk, in a private folder of
+    `spill`. Columns that are compared elsewhere stay `apart`. Whoever wrote the file has the rows `named`: the same
+    ones with the person of each.
+    `include_neutral` counts groups by all other columns of the file too, as an attacker does who knows them.
+    With `strongest` the requirement that is judged is the strongest of its kind that the file keeps.
+    """
+    if require is not None:
+        requirement(require)
+    written = Reading(
+        na=tuple(na),
+        encoding=original_encoding,
+        decimal_comma=_names(decimal_comma),
+        decimal_point=_names(decimal_point),
+        dates=dates,
+        as_written=_names(as_written),
+        memory=memory,
+        spill=spill,
+    )
+    options = {
+        "--na": na,
+        "--original-encoding": original_encoding,
+        "--hierarchies": hierarchies,
+        "--weight": weights,
+        "--decimal-comma": decimal_comma,
+        "--decimal-point": decimal_point,
+        "--dates": dates,
+        "--as-written": as_written,
+    }
+    original = opened_original(original, **options)
+    laid_out = Reading(
+        delimiter=delimiter,
+        encoding=encoding,
+        sheet=sheet,
+        header=header,
+        header_row=header_row,
+        columns=_names(columns),
+        engine=engine,
+        memory=memory,
+        spill=spill,
+    )
+    if sensitive_table is not None:
+        if group is None:
+            raise BadInputError("--sensitive-table lists the values of groups: name their column (--group)")
+        path = joined_tables(Path(path), Path(sensitive_table), group, encoding, escaped_formulas)
+    file = open_published(path, replace(laid_out, escaped=escaped_formulas and sensitive_table is None))
+    roles = roles_in(file.engine.columns, _names(quasi), _names(sensitive), original)
+    person = original.roles.person if person is None and isinstance(original, Table) else person
+    if require is not None:
+        requirement(require).check_counting(person)
+    if isinstance(original, str | Path):
+        written = replace(written, as_written=(*written.as_written, *blank_columns(file, (*roles[0], *roles[1]))))
+    asked = AuditQuestion(
+        file,
+        *roles,
+        None if original is None else open_source(original, written),
+        group,
+        suppressed,
+        household,
+        person,
+        missing,
+        tuple(na),
+        require is not None,
+        given_weights(roles[0], original, weights),
+        tuple(apart),
+        _included(file, roles, group, earlier) if include_neutral else (),
+        require is not None and any(part.about_sensitive for part in requirement(require).parts),
+    )
+    asked.check()
+    given = given_hierarchies(asked, original, hierarchies)
+    before = earlier_files(earlier, file.origin)
+    sources = [open_published(one.file, replace(laid_out, escaped=one.escaped)) for one in before.files]
+    answer = _answer(asked, given, require, sources, before.named, strongest and person is None)
+    if person is not None:
+        answer = _by_persons(answer, asked, given, named)
+    return replace(answer, notices=(*answer.notices, *before.notices))
+
+
+def _answer(
+    asked: AuditQuestion,
+    given: Mapping[str, Hierarchy],
+    require: str | None,
+    earlier: Sequence[Source],
+    named: bool,
+    strongest: bool,
+) -> Audit:
+    counts = [asked.count((name,)) for name in asked.sensitive] or [asked.count(())]
+    plain, left_out = counts[0]
+    notices = [*asked.file.engine.notices, *(asked.original.engine.notices if asked.original else ())]
+    notices += star_notices(asked, plain, left_out)
+    matching = _matching(asked, plain, earlier)
+    grouped = matching is None or asked.group is not None
+    attributes = {
+        name: attribute_of(asked, name, counted, given.get(name))
+        for name, (counted, _) in zip(asked.sensitive if grouped else (), counts, strict=False)
+    }
+    one = next(iter(attributes.values()), None) or PublishedAttribute(plain, *plain.number(asked.grouping), None)
+    sizes = group_sizes(one)
+    total = None if asked.original is None else asked.original.count(()).records
+    suppressed = (left_out or None) if total is None else max(total - plain.records, 0)
+    by_sensitive = {
+        name: attribute.profile.measures() for name, attribute in attributes.items() if attribute.profile is not None
+    }
+    alike = sizes if asked.group is None else _alike(asked, plain)
+    measures = {
+        **(size_measures(sizes, alike) if grouped else {}),
+        **suppression_measures(sizes if grouped else None, suppressed),
+        **({} if matching is None else matching.measures()),
+        **worst_of(by_sensitive),
+    }
+    checked = households = None
+    if asked.original is not None:
+        domains, words = _domains(asked, given)
+        measures |= losses(asked.covering(plain), asked.quasi, domains, suppressed or 0, asked.weights)
+        checked = _coverage(asked, domains, given)
+        households = _households(asked, domains)
+        notices += [words, *weights_in_words(asked.weights), *unreadable(asked.covering(plain), asked.quasi, domains)]
+    notices += [*empty_notices(asked, plain, attributes), *missing_notices(asked, plain, matching)]
+    notices += [*notices_of(asked, attributes, given)]
+    ungrouped = matching if matching is not None and not grouped else None
+    repeated = _repeated(asked, given, earlier, attributes, named)
+    notices += repeated.notices
+    others = _neutral(asked.file, asked.quasi, asked.sensitive, asked.apart) if asked.group is None else ()
+    wanted = () if require is None else requirement(require).parts
+    judged = [part.strengthen(measures, by_sensitive) for part in wanted] if strongest else wanted
+    failed = _failures(asked, _joined(judged), attributes, one, sizes, ungrouped)
+    if failed and strongest:  # as a gate the audit may count fewer values than it measures
+        failing = {failure.requirement for failure in failed}
+        judged = [part if str(kept) in failing else kept for part, kept in zip(wanted, judged, strict=True)]
+        failed = _failures(asked, _joined(judged), attributes, one, sizes, ungrouped)
+    return Audit(
+        file=asked.file.origin,
+        records=plain.records,
+        groups=len(sizes),
+        quasi=asked.quasi,
+        sensitive=asked.sensitive,
+        group=asked.group,
+        neutral=asked.neutral,
+        with_neutral=group_sizes_in(asked.file.engine, (*asked.quasi, *others)) if others else None,
+        relative_to="the file" if asked.original is None else f"the original, {asked.original.origin}",
+        measures=measures,
+        by_sensitive=by_sensitive,
+        worst=worst_groups(asked, attributes, one, sizes if ungrouped is None else ungrouped.frequencies),
+        uniques=int((alike == 1).sum()) if matching is None else matching.uniques,
+        missing=asked.missing,
+        require=_joined(judged) if strongest else require,
+        failures=failed,
+        coverage=checked,
+        repeated=repeated.intersections,
+        differences=repeated.differences,
+        throughout=repeated.throughout,
+        households=households,
+        notices=tuple(notices),
+    )
+
+
+# -- reading -------------------------------------------------------------------------------------------------------
+
+
+def _names(given: Iterable[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _joined(parts: Iterable[Requirement]) -> str | None:
+    """Write the parts of a requirement; None where there are none."""
+    return " & ".join(map(str, parts)) or None
+
+
+def _neutral(file: Source, *others: Sequence[str]) -> tuple[str, ...]:
+    """List the columns of a file that have none of the other roles."""
+    known = {*file.engine.nested, *(name for names in others for name in names)}
+    return tuple(name for name in file.engine.columns if name not in known)
+
+
+def _included(
+    file: Source, roles: tuple[Sequence[str], Sequence[str]], group: str | None, earlier: Any
+) -> tuple[str, ...]:
+    """List the neutral columns of a file where groups are to be counted by them."""
+    if group is not None or earlier is not None:
+        other = "--group" if group is not None else "--with"
+        raise BadInputError(f"--include-neutral counts the groups of one file by its columns; leave out {other}")
+    neutral = _neutral(file, *roles)
+    if not neutral:
+        raise BadInputError(
+            f"{file.origin}: every column is a quasi-identifier or sensitive; leave out --include-neutral"
+        )
+    return neutral
+
+
+def _alike(asked: AuditQuestion, counted: Counted) -> Counts:
+    """Count the records that show each combination of quasi-identifiers."""
+    return np.bincount(counted.number(asked.quasi)[1], weights=counted.counts).astype(np.int64)
+
+
+def _matching(asked: AuditQuestion, plain: Counted, earlier: Sequence[Source]) -> Matching | None:
+    """Count the records that match each one, where a missing value matches everything and some record misses one."""
+    known = (*asked.quasi, *asked.neutral)
+    if asked.missing == "value" or not misses_a_value(plain, known):
+        return None
+    if earlier:
+        raise BadInputError(
+            "--with compares the groups of two files, and where a missing value matches everything there are none; "
+            "leave --missing any out"
+        )
+    return Matching.of(plain, known)
+
+
+# -- against the original ------------------------------------------------------------------------------------------
+
+
+def _domains(asked: AuditQuestion, given: Mapping[str, Hierarchy]) -> tuple[dict[str, Hierarchy], str]:
+    """Find the domain of every quasi-identifier: its hierarchy, or one made of the original's values."""
+    assert asked.original is not None
+    domains = {}
+    for name in asked.quasi:
+        original = asked.original.count((name,))
+        domain = given[name] if name in given else observed_hierarchy(name, original)
+        domains[name] = domain.with_missing() if "" in original.columns[name].texts else domain
+    observed = [name for name in asked.quasi if name not in given]
+    words = "loss is measured by the hierarchies given"
+    if observed:
+        words = f"loss is measured by the values that occur in the original for {', '.join(observed)}"
+        words += " and by the hierarchies given for the rest" if len(observed) < len(asked.quasi) else ""
+    return domains, words
+
+
+def _by_persons(answer: Audit, asked: AuditQuestion, given: Mapping[str, Hierarchy], named: Source | None) -> Audit:
+    """Count persons in place of records: in the requirement, and in the risks, of which those of records are left out.
+
+    Where the rows are `named`, by these; otherwise by what the original says of whose rows they can be.
+    """
+    assert asked.original is not None and asked.person is not None
+    person, wanted = asked.person, None if answer.require is None else requirement(answer.require)
+    others = [name for name in _others(asked) if name in asked.sensitive or _few(asked)]
+    original = asked.original.count([*asked.quasi, *others, person])
+    nobody = np.array([text == "" for text in original.columns[person].texts])[original.columns[person].codes]
+    if nobody.any():
+        raise BadInputError(
+            f"{asked.original.origin}: {int(original.counts[nobody].sum()):,} records have no value in the person "
+            f"column {person!r}; complete it, or name a study that drops such records (--original STUDY)"
+        )
+
+    def called(name: str, column: TextColumn) -> TextColumn:
+        return canonical(name, column, given.get(name))
+
+    if named is not None:
+        found = evidence_of_rows(asked.file, named, person, asked.quasi, asked.sensitive)
+    else:
+        published = asked.covering(asked.count(others)[0])
+        for name in asked.sensitive:
+            published = published.replaced(name, called(name, published.columns[name]))
+            original = original.replaced(name, called(name, original.columns[name]))
+        domains = _domains(asked, given)[0]
+        notations = {name: Notation(domains[name], _values(original, name)) for name in asked.quasi}
+        columns = asked.quasi, others, asked.sensitive
+        found = evidence_of_original(published, original, person, *columns, notations)
+    whose = original.number([person])[1]
+    table = {name: (original.columns[name], whose, original.counts) for name in asked.sensitive}
+    persons, failed = judged_by_persons(person, found, wanted, asked.sensitive, called, table, given)
+    kept = {name: value for name, value in answer.measures.items() if name in OF_RECORDS}
+    return replace(
+        answer,
+        measures={**persons.measures(), **kept},
+        by_sensitive={},
+        worst=tuple(group for group in answer.worst if group.why == "smallest"),
+        require=None if wanted is None else str(wanted.by_persons),
+        failures=failed,
+        persons=persons,
+    )
+
+
+def _others(asked: AuditQuestion) -> list[str]:
+    """List the columns beside the quasi-identifiers that both files have."""
+    assert asked.original is not None
+    known = [name for name in asked.file.engine.columns if name in asked.original.engine.columns]
+    return [name for name in known if name not in (*asked.quasi, *asked.apart, asked.group, asked.person)]
+
+
+def _few(asked: AuditQuestion) -> bool:
+    """Whether the original is so small that rows are matched by neutral columns too."""
+    assert asked.original is not None
+    return asked.original.engine.row_count <= MOST_MATCHED
+
+
+def _coverage(asked: AuditQuestion, domains: Mapping[str, Hierarchy], given: Mapping[str, Hierarchy]) -> Coverage:
+    """Check that the rows can be those of original records."""
+    others = _others(asked)
+    apart = [name for name in others if name not in asked.sensitive]
+    if _few(asked) or not apart:
+        return _covered(asked, domains, given, others)
+    coverage = _covered(asked, domains, given, [name for name in others if name in asked.sensitive])
+    beside = carried_values(asked, apart)
+    return Coverage(
+        coverage.checked + beside.checked,
+        coverage.exact,
+        coverage.uncovered + beside.uncovered,
+        (*beside.examples, *coverage.examples),
+    )
+
+
+def _covered(
+    asked: AuditQuestion, domains: Mapping[str, Hierarchy], given: Mapping[str, Hierarchy], others: Sequence[str]
+) -> Coverage:
+    """Check it of rows and records that agree in the other columns."""
+    assert asked.original is not None
+    published = asked.covering(asked.count(others)[0])
+    original = asked.original.count([*asked.quasi, *others])
+    for name in asked.sensitive:
+        published, original = (
+            counted.replaced(name, canonical(name, counted.columns[name], given.get(name)))
+            for counted in (published, original)
+        )
+    notations = {name: Notation(domains[name], _values(original, name)) for name in asked.quasi}
+    if asked.group is None:
+        return coverage(published, original, asked.quasi, others, notations)
+    neutral = [name for name in others if name not in asked.sensitive]
+    return bucket_coverage(published, original, asked.quasi, neutral, asked.sensitive, asked.group, notations)
+
+
+def _households(asked: AuditQuestion, domains: Mapping[str, Hierarchy]) -> Together | None:
+    """Check that members of a household show the same value of what they share."""
+    assert asked.original is not None
+    if asked.household is None:
+        return None
+    original = asked.original.count([asked.household, *asked.quasi])
+    notations = {name: Notation(domains[name], _values(original, name)) for name in asked.quasi}
+    return together(asked.covering(asked.count(())[0]), original, asked.household, asked.quasi, domains, notations)
+
+
+# -- findings ------------------------------------------------------------------------------------------------------
+
+
+def _failures(
+    asked: AuditQuestion,
+    require: str | None,
+    attributes: Mapping[str, PublishedAttribute],
+    one: PublishedAttribute,
+    sizes: Counts,
+    matching: Matching | None,
+) -> tuple[Failure, ...]:
+    if require is None:
+        return ()
+    if matching is not None:
+        return matching.failures(requirement(require))
+
+    def texts_of(column: str | None, group: int) -> dict[str, str]:
+        return (one if column is None else attributes[column]).shown(group, asked.grouping)
+
+    profiles = {name: attribute.profile for name, attribute in attributes.items() if attribute.profile is not None}
+    return tuple(failures(requirement(require), profiles, sizes, texts_of))
+
+
+@dataclass(frozen=True)
+class _Repeated:
+    """What earlier releases tell together with the file."""
+
+    intersections: tuple[Intersection, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    throughout: tuple[Throughout, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+def _repeated(
+    asked: AuditQuestion,
+    given: Mapping[str, Hierarchy],
+    earlier: Sequence[Source],
+    attributes: Mapping[str, PublishedAttribute],
+    named: bool,
+) -> _Repeated:
+    """Compare with earlier releases, for every sensitive attribute that all have; one that is `named` must compare."""
+    if not earlier:
+        return _Repeated()
+    original = None if asked.original is None else asked.original.count(asked.quasi)
+    notations = {name: Notation(given.get(name), _values(original, name)) for name in asked.quasi}
+    seen: dict[str, list[tuple[Seen, Seen]]] = {}
+    intersections, differences, notices = [], [], []
+    for source in earlier:
+        before = _before(asked, source, attributes)
+        for name in before.sensitive:
+            theirs, ours = _both(asked, before, name, attributes[name], given.get(name))
+            together = intersect(theirs, ours, source.origin, notations, original)
+            if together is None and named:
+                wrong = "no group has a person in common with the later file; is it about the same people?"
+                raise BadInputError(f"{source.origin}: {wrong}")
+            if together is None:
+                notices.append(f"{source.origin}: nobody can be in a group of it and in one of {asked.file.origin}")
+            else:
+                intersections.append(together)
+            if theirs.grouping == ours.grouping and asked.group is None:
+                seen.setdefault(name, []).append((theirs, ours))
+                taken = difference(theirs, ours, source.origin)
+                differences += [] if taken is None else [taken]
+    every = tuple(throughout(pairs) for pairs in seen.values() if len(pairs) == len(earlier) > 1)
+    return _Repeated(tuple(intersections), tuple(differences), every, tuple(notices))
+
+
+def _before(asked: AuditQuestion, earlier: Source, attributes: Mapping[str, PublishedAttribute]) -> AuditQuestion:
+    """Ask of an earlier release what is asked of the file."""
+    common = tuple(name for name in asked.quasi if name in earlier.engine.columns)
+    shared = tuple(name for name in attributes if name in earlier.engine.columns)
+    if not common or not shared:
+        what = "quasi-identifier" if not common else "sensitive column"
+        raise BadInputError(f"{earlier.origin}: no {what} of the later file is in the earlier one (--with)")
+    group = asked.group if asked.group in earlier.engine.columns else None
+    return AuditQuestion(earlier, common, shared, None, group, asked.suppressed)
+
+
+def _values(original: Counted | None, name: str) -> frozenset[str]:
+    return frozenset() if original is None else frozenset(original.columns[name].texts) - {"*"}
+
+
+def _both(
+    asked: AuditQuestion, before: AuditQuestion, name: str, attribute: PublishedAttribute, hierarchy: Hierarchy | None
+) -> tuple[Seen, Seen]:
+    """Read both releases over the values that either has, against the same Q."""
+    counted, _ = before.count((name,))
+    texts = canonical(name, counted.columns[name], hierarchy)
+    assert attribute.profile is not None and attribute.column is not None
+    known = attribute.profile.baseline
+    if asked.judges_values:
+        texts = texts.called(name_alike((*known.values, *texts.texts))[len(known.values) :])
+    every = TextColumn(known.values, np.arange(len(known.values), dtype=np.int32))
+    compared = baseline(name, every, known.counts, texts.texts, hierarchy)
+    number = counted.number(before.grouping)[1]
+    theirs = Profile.of(compared, texts, number, counted.counts)
+    ours = Profile.of(compared, attribute.column, attribute.number, attribute.counted.counts)
+    return (
+        Seen.of(counted, before.quasi, before.grouping, theirs),
+        Seen.of(attribute.counted, asked.quasi, asked.grouping, ours),
+    )

@@ -1,0 +1,232 @@
+"""Deciding from the definitions whether every group of a published file satisfies a requirement.
+
+Only the text of a requirement is read by the tool's own parser. `*`, a missing value and a set may hide any sensitive
+value, so a group with such entries is judged by the worst value that they may hide. Comparisons are made on whole
+numbers where the definition allows it, otherwise with the one tolerance: `a <= b` is `a <= b + 1e-9`, a strict `a < b`
+is `a < b - 1e-9`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import floor, log
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.auditing.profile import Profile
+from sfumato.config.documents import json_text
+from sfumato.errors import BadInputError
+from sfumato.requirements.requirement import (
+    AlphaK,
+    BetaLikeness,
+    DeltaDisclosure,
+    KAnonymity,
+    LDiversity,
+    Requirement,
+    TCloseness,
+)
+from sfumato.runtime.arrays import Counts, Numbers, Quiet
+
+TOLERANCE = 1e-9
+Admitted = NDArray[np.bool_]
+Judged = tuple[Admitted, Numbers, str]
+"""Which groups are admitted; how good each one is (higher is better); what the file achieves, in words."""
+
+
+@dataclass(frozen=True, repr=False)
+class Failure(Quiet):
+    """A part of a requirement that does not hold."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("requirement",)
+
+    requirement: str
+    groups: int
+    """How many groups fail it."""
+
+    of: int
+    records: int
+    """How many records these groups have."""
+
+    worst: Mapping[str, str]
+    """What the worst group shows."""
+
+    size: int
+    """How many records the worst group has."""
+
+    achieved: str
+    """What the file satisfies instead."""
+
+
+class AuditFindings(Quiet):
+    """Base of what an audit found, of a table or of baskets: measures by name, and everything as plain values."""
+
+    measures: Mapping[str, float]
+    failures: tuple[Any, ...]
+    coverage: Any
+
+    @property
+    def faults(self) -> tuple[Any, ...]:
+        """Everything that was asked for and fails, whatever it is about."""
+        return self.failures
+
+    @property
+    def holds(self) -> bool:
+        """Whether the requirement holds and every record is covered, as far as asked."""
+        return not self.faults and (self.coverage is None or self.coverage.holds)
+
+    @property
+    def unconfirmed(self) -> str:
+        """Say what it does not confirm of a file that we wrote ourselves; nothing where it confirms all."""
+        if self.faults:
+            return f"the audit of the written file failed: {self.faults[0]}"
+        if self.coverage is None or not self.coverage.holds:
+            return f"the records of the written file are not those of the original: {self.coverage}"
+        return ""
+
+    def __getitem__(self, name: str) -> float:
+        return self.measures[name]
+
+    def content(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {"holds": self.holds, **asdict(self)}  # type: ignore[call-overload]
+
+    def to_json(self) -> str:
+        """Write everything as a JSON document."""
+        return json_text(self.content())
+
+
+def failures(
+    wanted: Requirement,
+    profiles: Mapping[str, Profile],
+    sizes: Counts,
+    texts_of: Callable[[str | None, int], dict[str, str]],
+) -> list[Failure]:
+    """List the parts of a requirement that fail; `texts_of` gives the texts of a group of an attribute's profile."""
+    failed = []
+    for part in wanted.parts:
+        column = sensitive_column(part, tuple(profiles)) if part.about_sensitive else None
+        part_sizes = sizes if column is None else profiles[column].sizes
+        admitted, goodness, achieved = _judge_worst_case(part, part_sizes, None if column is None else profiles[column])
+        failing = np.flatnonzero(~admitted)
+        if len(failing):
+            worst = int(failing[np.argmin(goodness[failing])])
+            records = int(part_sizes[failing].sum())
+            example = (texts_of(column, worst), int(part_sizes[worst]), achieved)
+            failed.append(Failure(str(part), len(failing), len(part_sizes), records, *example))
+    return failed
+
+
+def sensitive_column(part: Requirement, sensitive: Sequence[str]) -> str:
+    """Return the sensitive column that a part is about."""
+    if not sensitive:
+        raise BadInputError(f"{part}: this is about a sensitive attribute, and none is named (--sensitive)")
+    if part.on is not None and part.on not in sensitive:
+        raise BadInputError(f"{part}: {part.on!r} is not among the sensitive columns {', '.join(sensitive)}")
+    if part.on is None and len(sensitive) > 1:
+        raise BadInputError(f"{part}: there are several sensitive columns ({', '.join(sensitive)}); say on=COLUMN")
+    return part.on or sensitive[0]
+
+
+def _judge_worst_case(part: Requirement, sizes: Counts, profile: Profile | None) -> Judged:
+    """Judge every group by the worst values that its open entries may hide."""
+    if profile is None or not profile.open.any():
+        return judge(part, sizes, profile)
+    admitted, goodness, achieved = np.ones(len(profile.sizes), np.bool_), np.full(len(profile.sizes), np.inf), ""
+    for groups, closed in profile.closings():
+        holds, own, reached = judge(part, sizes, closed)
+        achieved = reached if not achieved or own.min() < goodness.min() else achieved
+        admitted[groups] &= holds
+        goodness[groups] = np.minimum(goodness[groups], own)
+    return admitted, goodness, achieved
+
+
+def judge(part: Requirement, sizes: Counts, profile: Profile | None) -> Judged:
+    """Judge one part by its definition: of groups of these sizes, and where it reads values, with these profiles."""
+    if isinstance(part, KAnonymity):
+        return sizes >= part.k, sizes.astype(np.float64), f"k={int(sizes.min())}"
+    assert profile is not None
+    judges: dict[type, Callable[[Any, Profile], Judged]] = {
+        LDiversity: _diversity,
+        TCloseness: _closeness,
+        DeltaDisclosure: _disclosure,
+        BetaLikeness: _likeness,
+        AlphaK: _alpha_k,
+    }
+    judge = judges.get(type(part), _by_its_own_definition)
+    return judge(part, profile)
+
+
+def _by_its_own_definition(part: Requirement, profile: Profile) -> Judged:
+    """Ask the requirement itself, group by group: for those that were added to this tool."""
+    values = profile.baseline.values
+    shares = dict(zip(values, profile.baseline.shares.tolist(), strict=True))
+    counts: list[dict[str, int]] = [{} for _ in profile.sizes]
+    for group, value, count in zip(profile.group, profile.value, profile.count, strict=True):
+        counts[group][values[value]] = int(count)
+    admitted = np.array([part.holds(histogram, shares) for histogram in counts], np.bool_)
+    return admitted, admitted.astype(np.float64), f"{int(admitted.sum()):,} of {len(admitted):,} groups"
+
+
+def _diversity(part: LDiversity, profile: Profile) -> Judged:
+    if part.variant == "distinct":
+        return profile.l_distinct >= part.l, profile.l_distinct.astype(np.float64), f"l={int(profile.l_distinct.min())}"
+    if part.variant == "entropy":
+        worst = np.exp(profile.entropy.min())
+        return profile.entropy >= log(part.l) - TOLERANCE, profile.entropy, f"l={_down(worst)}"
+    if part.variant == "frequency":
+        if float(part.l).is_integer():
+            admitted = profile.largest * int(part.l) <= profile.sizes
+        else:
+            admitted = profile.largest / profile.sizes <= 1 / part.l + TOLERANCE
+        return admitted, profile.l_frequency, f"l={_down(profile.l_frequency.min())}"
+    assert part.c is not None
+    first, tail = profile.largest / profile.sizes, profile.tails(int(part.l)) / profile.sizes
+    with np.errstate(divide="ignore"):
+        needed = float((profile.largest / profile.tails(int(part.l))).max())
+    few = int(profile.l_distinct.min())
+    achieved = f"only {few} values in a group" if needed == np.inf else f"l={int(part.l)} above c={_up(needed)}"
+    return first < part.c * tail - TOLERANCE, part.c * tail - first, achieved
+
+
+def _closeness(part: TCloseness, profile: Profile) -> Judged:
+    if part.distance == "hierarchical" and profile.baseline.levels is None:
+        raise BadInputError(
+            f"{part}: the hierarchical distance needs the hierarchy of {profile.baseline.name!r} (--hierarchies)"
+        )
+    distance = profile.per_group()[f"t_{part.distance}"]
+    return distance <= part.t + TOLERANCE, -distance, f"t={_up(distance.max())}"
+
+
+def _disclosure(part: DeltaDisclosure, profile: Profile) -> Judged:
+    ratios = profile.delta if part.absent == "infinite" else profile.log_ratios
+    infinite = "a value is absent from a group, which makes delta infinite"
+    achieved = infinite if np.isinf(ratios.max()) else f"any delta above {_up(ratios.max())}"
+    return ratios < part.delta - TOLERANCE, -ratios, achieved
+
+
+def _likeness(part: BetaLikeness, profile: Profile) -> Judged:
+    bound = np.full(len(profile.q), float(part.beta))
+    if part.variant == "enhanced":
+        with np.errstate(divide="ignore"):
+            bound = np.minimum(bound, -np.log(profile.q))
+    room = np.minimum.reduceat(bound - profile.gains, profile.starts)
+    basic = "" if part.variant == "basic" else " with variant=basic"
+    return room >= -TOLERANCE, room, f"beta={_up(profile.beta.max())}{basic}"
+
+
+def _alpha_k(part: AlphaK, profile: Profile) -> Judged:
+    share = profile.largest / profile.sizes
+    admitted = (profile.sizes >= part.k) & (share <= part.alpha + TOLERANCE)
+    goodness = np.minimum(profile.sizes / part.k, part.alpha / share)
+    return admitted, goodness, f"k={int(profile.sizes.min())}, alpha={_up(share.max())}"
+
+
+def _down(value: float) -> str:
+    return f"{floor(value * 1000 + TOLERANCE) / 1000:g}"
+
+
+def _up(value: float) -> str:
+    return "infinite" if np.isinf(value) else f"{-floor(-value * 1000 + TOLERANCE) / 1000:g}"

@@ -1,0 +1,403 @@
+"""The ledger of a mapping: what was published under it, when, and what was confirmed; lines are only ever added.
+
+A file is published in three steps, in this order: a line that says what is about to get its name, the rename, a line
+that says that it was done. Killed anywhere, the ledger tells the truth: what was begun is published exactly if a file
+with the digest of the line bears the name. Every line has a check sum over itself and the line before, so none can be
+changed or taken out unseen; one that a crash cut short is the last and counts for nothing. A ledger shows digests and
+counts, and no value of a record.
+
+Many releases by one recoding, as data arrive: what is left when one is taken from another, or all are held together.
+
+Where a release may hold all rows of another, group by group, the rows that it has more are a release of their own,
+which nobody checked: one row more in a group tells that person's value. And whoever is in every file of a sequence,
+with a value that does not change, has one that stands in the group of each: the smallest count over all files is left
+of it. Groups are those with equal texts, as a recoding that stays the same makes them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any, ClassVar, Literal, TypeVar
+
+import numpy as np
+
+from sfumato.auditing.intersection import TOLERANCE, Seen
+from sfumato.config.documents import fields, flag, mapped, number, one_of, parse_json, text, whole
+from sfumato.errors import BadInputError
+from sfumato.runtime.arrays import Counts, Numbers, Quiet
+from sfumato.runtime.cancellation import look
+from sfumato.runtime.memory import took_lock
+from sfumato.runtime.staging import PRIVATE, parts_of, writable
+
+SUFFIX = ".ledger.jsonl"
+WHAT = "a ledger of sfumato"
+CHECK = "check"
+WAIT_SECONDS = 0.05
+BEGUN, DONE = "begun", "published"
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """A file that was published under a mapping."""
+
+    when: str
+    """In UTC."""
+
+    file: str
+    """As seen from the ledger's folder."""
+
+    file_digest: str
+    source: str
+    source_digest: str
+    """Of the rows that it was made of, whichever engine read them."""
+
+    mapping_digest: str
+    records: int
+    published: int
+    left_out: Mapping[str, int]
+    """By the reason."""
+
+    promised: str
+    confirmed: Mapping[str, float]
+    """What the audit of the written file measured."""
+
+    escaped: bool
+    """Whether formulas were escaped."""
+
+
+ENTRY = {
+    **dict.fromkeys(("when", "file", "file_digest", "source", "source_digest", "mapping_digest", "promised"), text),
+    **dict.fromkeys(("records", "published"), whole()),
+    "left_out": mapped(whole()),
+    "confirmed": mapped(number),
+    "escaped": flag,
+}
+LINE = fields({"state": one_of(BEGUN, DONE), "number": whole(), CHECK: text}, {"entry": fields(ENTRY)})
+
+
+def ledger_of(mapping: str | Path) -> Path:
+    """Name the ledger of a mapping: beside it."""
+    return Path(f"{mapping}{SUFFIX}")
+
+
+def is_ledger(source: object) -> bool:
+    """Say whether a source is a ledger, by its name."""
+    return isinstance(source, str | Path) and str(source).endswith(SUFFIX)
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file; of a folder of parts that of what `sha256sum part-*` prints in it."""
+    if path.is_dir():
+        lines = (f"{file_digest(part)}  {part.name}\n" for part in parts_of(path))
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def now() -> str:
+    """Return this moment as a ledger has it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True)
+class PublishedFile:
+    """An entry of a ledger, and the state of its file."""
+
+    entry: LedgerEntry
+    path: Path
+    is_there: bool
+    """Whether the file still is what was published."""
+
+
+def read_ledger(path: str | Path) -> list[PublishedFile]:
+    """Read what was published, in its order; what was begun and got no name is none."""
+    path = Path(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise BadInputError(f"{path}: cannot be read ({error.strerror or error})") from None
+    lines = _lines(path, content)[0]
+    done = {line["number"] for line in lines if line["state"] == DONE}
+    published = []
+    for line in lines:
+        if line["state"] == BEGUN:
+            entry = LedgerEntry(**line["entry"])
+            file = path.parent / entry.file
+            is_there = file.exists() and file_digest(file) == entry.file_digest
+            if line["number"] in done or is_there:
+                published.append(PublishedFile(entry, file, is_there))
+    return published
+
+
+@dataclass(frozen=True)
+class EarlierFile:
+    """A file that was published before another."""
+
+    file: Any
+    escaped: bool = False
+
+
+@dataclass(frozen=True)
+class EarlierFiles:
+    """What was published before a file, and what is to be said of how it is known."""
+
+    files: tuple[EarlierFile, ...] = ()
+    notices: tuple[str, ...] = ()
+    named: bool = False
+    """Whether somebody named the one file."""
+
+
+def earlier_files(earlier: Any, later: str) -> EarlierFiles:
+    """Find what was published before a file, given by its name: a file that is named, or those of a ledger."""
+    if earlier is None:
+        return EarlierFiles()
+    if not is_ledger(earlier):
+        return EarlierFiles((EarlierFile(earlier),), named=True)
+    published = read_ledger(earlier)
+    digest = file_digest(Path(later)) if Path(later).exists() else None
+    alike = [i for i, known in enumerate(published) if known.is_there and known.entry.file_digest == digest]
+    place = max(alike, key=lambda i: (published[i].path.resolve() == Path(later).resolve(), i), default=None)
+    before = published if place is None else published[:place]
+    notices = [f"{earlier}: this file is not in it; all {len(before):,} files are looked at"] if place is None else []
+    notices += [
+        f"{known.path}: it was published on {known.entry.when} and is no longer there, or not as it was; it could not "
+        "be looked at, though others may have it"
+        for known in before
+        if not known.is_there
+    ]
+    notices += _published_twice([known.entry for known in published[: len(before) + (place is not None)]])
+    files = {known.entry.file_digest: known for known in before if known.is_there and known.entry.file_digest != digest}
+    return EarlierFiles(tuple(EarlierFile(one.path, one.entry.escaped) for one in files.values()), tuple(notices))
+
+
+def _published_twice(entries: Sequence[LedgerEntry]) -> Iterator[str]:
+    """Say which files were made of the very same records as one before them."""
+    first: dict[str, LedgerEntry] = {}
+    for entry in entries:
+        same = first.setdefault(entry.source_digest, entry)
+        if same is not entry:
+            yield f"{entry.file} was made of the very same records as {same.file}: they are published twice"
+
+
+@contextmanager
+def publishing(path: Path) -> Iterator[Ledger]:
+    """Open a ledger to add to it; who comes second waits until the first has ended."""
+    with writable(path):
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, PRIVATE)
+        with os.fdopen(handle, "rb+", buffering=0) as stream:
+            while not took_lock(stream, without_locks=True):
+                look()
+                time.sleep(WAIT_SECONDS)
+            lines, end = _lines(path, stream.read())
+            stream.truncate(end)  # what a crash cut short
+            yield Ledger(path, stream, lines)
+
+
+Written = TypeVar("Written")
+
+
+def kept_in(
+    path: Path, source_digest: str, write: Callable[[Ledger], tuple[Written, int]], what: str = "records"
+) -> tuple[Written, tuple[str, ...]]:
+    """Publish what was recoded and keep it in a ledger; say where the very same records were published before.
+
+    `write` writes, audits and names the files, and returns what it has to say with the number of its line.
+    """
+    with publishing(path) as book:
+        same = book.earlier(source_digest)
+        written, number = write(book)
+        book.done(number)
+    if same is None:
+        return written, ()
+    return written, (f"the very same {what} were published under this mapping before: {same.file}, on {same.when}",)
+
+
+class Ledger:
+    """A ledger that is locked, and open for more lines."""
+
+    def __init__(self, path: Path, stream: IO[bytes], lines: list[dict[str, Any]]) -> None:
+        self.path, self._stream = path, stream
+        self._before = lines[-1][CHECK] if lines else ""
+        self._number = len(lines)
+
+    def earlier(self, source_digest: str) -> LedgerEntry | None:
+        """Return the last entry of a file that was made of the very same rows."""
+        published = [known.entry for known in read_ledger(self.path)]
+        return next((entry for entry in reversed(published) if entry.source_digest == source_digest), None)
+
+    def begin(self, entry: LedgerEntry) -> int:
+        """Say what is about to get its name; return the number by which it is said to be done."""
+        self._add({"state": BEGUN, "number": self._number, "entry": asdict(entry)})
+        return self._number - 1
+
+    def done(self, number: int) -> None:
+        """Say that a file has its name."""
+        self._add({"state": DONE, "number": number})
+
+    def _add(self, line: Mapping[str, Any]) -> None:
+        plain = json.loads(json.dumps(line))
+        self._before = _sum(self._before, plain)
+        with writable(self.path):
+            self._stream.write((json.dumps({**plain, CHECK: self._before}) + "\n").encode())
+            os.fsync(self._stream.fileno())
+        self._number += 1
+
+
+def _lines(path: Path, content: bytes) -> tuple[list[dict[str, Any]], int]:
+    """Read the lines, each against the check sum of those before it; and how far whole ones go."""
+    lines, before, end = [], "", 0
+    *whole_lines, _ = content.split(b"\n")
+    for place, line in enumerate(whole_lines, start=1):
+        entry = parse_json(line.decode("utf-8", "replace"), f"{path}, line {place}", WHAT, LINE)
+        check = entry.pop(CHECK)
+        if check != _sum(before, entry):
+            raise BadInputError(
+                f"{path}, line {place}: it is not what was written, or a line before it was taken out; a ledger is "
+                "only ever added to: bring it back from a copy"
+            )
+        lines.append({**entry, CHECK: check})
+        before, end = check, end + len(line) + 1
+    return lines, end
+
+
+def _sum(before: str, line: Mapping[str, Any]) -> str:
+    return hashlib.sha256((before + json.dumps(line, sort_keys=True)).encode()).hexdigest()
+
+
+@dataclass(frozen=True, repr=False)
+class Remainder(Quiet):
+    """What is left of groups: how many, how few rows one has, and how certain a value is in them."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("groups", "smallest")
+
+    groups: int
+    records: int
+    smallest: int
+    """The rows that are left in the smallest."""
+
+    single_groups: int
+    """Groups that leave one value where every file alone leaves several."""
+
+    raised_groups: int
+    """Groups that make a value more certain than any file alone."""
+
+    l_frequency: float
+    l_distinct: int
+    worst: Mapping[str, str]
+    """What the group shows in which a value is most certain."""
+
+    candidates: Mapping[str, int]
+    """The values that are left there."""
+
+
+@dataclass(frozen=True, repr=False)
+class Difference(Quiet):
+    """What the larger of two files has more than the other, which it may hold as a whole."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("earlier", "sensitive", "larger")
+
+    earlier: str
+    sensitive: str
+    larger: Literal["earlier", "later", "neither"]
+    """Neither: they have the same groups with the same values."""
+
+    more: Remainder | None
+
+
+@dataclass(frozen=True, repr=False)
+class Throughout(Quiet):
+    """What is left of the groups that stand in every file of a sequence."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("files", "sensitive")
+
+    files: int
+    sensitive: str
+    left: Remainder | None
+    """None where no group stands in all of them, or none leaves a value."""
+
+
+def difference(earlier: Seen, later: Seen, origin: str) -> Difference | None:
+    """Take the smaller release from the larger; None where neither may hold the other."""
+    theirs, ours, shows = _aligned(earlier, later)
+    name = later.profile.baseline.name
+    if (theirs == ours).all():
+        return Difference(origin, name, "neither", None)
+    if (ours >= theirs).all():
+        return Difference(origin, name, "later", _remainder(ours - theirs, [ours, theirs], shows, later))
+    if (theirs >= ours).all():
+        return Difference(origin, name, "earlier", _remainder(theirs - ours, [theirs, ours], shows, later))
+    return None
+
+
+def throughout(pairs: Sequence[tuple[Seen, Seen]]) -> Throughout:
+    """Hold all earlier releases and the later one together, given as pairs of each with the later."""
+    later = pairs[0][1]
+    values = later.profile.baseline.values
+    later_texts = _texts(later)
+    every = [_counts(later)]
+    for earlier, ours in pairs:
+        place = {value: i for i, value in enumerate(ours.profile.baseline.values)}
+        groups = {texts: i for i, texts in enumerate(_texts(earlier))}
+        counts, columns = _counts(earlier), [place[value] for value in values]
+        rows = np.array([groups.get(texts, -1) for texts in later_texts])
+        every.append(np.where(rows[:, None] >= 0, counts[rows][:, columns], 0))
+    left = np.minimum.reduce(every)
+    return Throughout(len(every), later.profile.baseline.name, _remainder(left, every, later_texts, later))
+
+
+def _remainder(left: Counts, files: Sequence[Counts], shows: Sequence[tuple[str, ...]], seen: Seen) -> Remainder | None:
+    """Describe what is left of every group, beside what each file alone shows of it."""
+    totals = left.sum(axis=1)
+    some = np.flatnonzero(totals)
+    if not len(some):
+        return None
+    left, totals = left[some], totals[some]
+    shares, distinct = left.max(axis=1) / totals, (left > 0).sum(axis=1)
+    present = [counts[some] for counts in files]
+    alone: Numbers = np.max([counts.max(axis=1) / np.maximum(counts.sum(axis=1), 1) for counts in present], axis=0)
+    several = np.min([np.where(counts.any(axis=1), (counts > 0).sum(axis=1), 2) for counts in present], axis=0) > 1
+    single = (distinct == 1) & several
+    raised = shares > alone + TOLERANCE
+    worst = int(np.lexsort((totals, -shares, ~single))[0])
+    values = seen.profile.baseline.values
+    return Remainder(
+        groups=len(some),
+        records=int(totals.sum()),
+        smallest=int(totals.min()),
+        single_groups=int(single.sum()),
+        raised_groups=int(raised.sum()),
+        l_frequency=float(1 / shares.max()),
+        l_distinct=int(distinct.min()),
+        worst=dict(zip(seen.grouping, shows[some[worst]], strict=True)),
+        candidates={values[i]: int(left[worst, i]) for i in np.argsort(-left[worst], kind="stable") if left[worst, i]},
+    )
+
+
+def _aligned(earlier: Seen, later: Seen) -> tuple[Counts, Counts, list[tuple[str, ...]]]:
+    """Return the counts of both releases, a row for every group that either has, and what these groups show."""
+    places = {texts: i for i, texts in enumerate(dict.fromkeys([*_texts(earlier), *_texts(later)]))}
+    both = []
+    for seen in (earlier, later):
+        counts = np.zeros((len(places), len(seen.profile.baseline.values)), np.int64)
+        counts[[places[texts] for texts in _texts(seen)]] = _counts(seen)
+        both.append(counts)
+    return both[0], both[1], list(places)
+
+
+def _counts(seen: Seen) -> Counts:
+    return seen.histograms([(group,) for group in range(len(seen.profile.sizes))])
+
+
+def _texts(seen: Seen) -> list[tuple[str, ...]]:
+    """Return what every group shows."""
+    columns = [seen.counted.columns[name] for name in seen.grouping]
+    listed = [[column.texts[code] for code in column.codes[seen.first]] for column in columns]
+    return list(zip(*listed, strict=True))

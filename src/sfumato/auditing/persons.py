@@ -1,0 +1,355 @@
+"""How many different persons stand behind the groups of a published file, and how many of their records one has.
+
+A published row does not say whose it is. A group is counted where it can only be certain records of the original: no
+original combination in it lies in another group too, and the rows of the group are those records, in every other
+column alike. Of other groups the fewest persons who can supply their rows bound the number from below, and the records
+of one person the share from above. What a bound does not decide is not confirmed.
+
+Whoever wrote the file knows more: the rows as they were written, each with its person (`named`). These must be the rows
+of the file, and then every group is counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.auditing.coverage import Located, joint_numbers
+from sfumato.auditing.decision import TOLERANCE, Failure, judge, sensitive_column
+from sfumato.auditing.notation import Notation
+from sfumato.auditing.profile import Profile, baseline
+from sfumato.auditing.published_file import Counted, Source, TextColumn
+from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.errors import BadInputError
+from sfumato.requirements.requirement import KAnonymity, LDiversity, Requirement
+from sfumato.runtime.arrays import Counts, Quiet
+
+OF_RECORDS = (
+    "average_group",
+    "discernibility",
+    "generalization_loss",
+    "loss",
+    "suppressed",
+    "suppression_loss",
+)
+"""Measures of utility, which count records whatever risks count."""
+
+Calling = Callable[[str, TextColumn], TextColumn]
+"""Calls the values of a sensitive column by the labels of their leaves."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupEvidence(Quiet):
+    """What is known of the persons of every group; whose records the counted groups are."""
+
+    shown: tuple[Mapping[str, str], ...]
+    """What every group shows."""
+
+    sizes: Counts
+    least: Counts
+    """Its persons, or the fewest that there can be."""
+
+    most: Counts
+    """The records of its largest person, or the most that one can have."""
+
+    counted: NDArray[np.bool_]
+    """Whether these are no bounds."""
+
+    group: Counts
+    person: Counts
+    values: Mapping[str, TextColumn]
+    count: Counts
+    """Records of the counted groups: group, person, sensitive values, number of equal ones."""
+
+    @cached_property
+    def in_one_group(self) -> bool:
+        """Whether every group is counted, and every person is in one of them."""
+        pairs = np.unique(np.stack([self.person, self.group], axis=1), axis=0)
+        return bool(self.counted.all()) and len(np.unique(pairs[:, 0])) == len(pairs)
+
+
+@dataclass(frozen=True, repr=False)
+class PersonAudit(Quiet):
+    """The persons behind the groups of a file."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("column", "holds")
+
+    column: str
+    groups: int
+    counted: int
+    """Groups whose persons were counted."""
+
+    k: int
+    """The fewest different persons of a group; a lower bound where not all groups were counted."""
+
+    share: float
+    """The largest share of a group's records that belongs to one person; else an upper bound."""
+
+    marketer: float | None
+    """Groups per sighting, a sighting being a person in a group; None where not all groups were counted."""
+
+    unconfirmed: tuple[str, ...] = ()
+    """Parts of the requirement that can neither be confirmed nor refuted, each with the reason."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing that is required stays open."""
+        return not self.unconfirmed
+
+    def measures(self) -> dict[str, float]:
+        """Return the risks by persons; none where not all groups were counted."""
+        return {} if self.marketer is None else {"k": self.k, "prosecutor": self.share, "marketer": self.marketer}
+
+
+def evidence_of_rows(
+    file: Source, named: Source, person: str, quasi: Sequence[str], sensitive: Sequence[str]
+) -> GroupEvidence:
+    """Count persons in the rows that were written, each with its person; raise where they are not those of the file."""
+    columns = list(file.engine.columns)
+    written, known = (_tuples(source.count(columns), columns) for source in (file, named))
+    if written != known:
+        raise AssertionError("the written file does not hold the rows of which persons were counted")
+    rows = named.count([*quasi, person, *sensitive])
+    first, group = rows.number(quasi)
+    sizes = np.bincount(group, rows.counts).astype(np.int64)
+    shown = tuple(rows.show(int(place), quasi) for place in first)
+    whose = rows.number([person])[1]
+    persons, largest = _persons(group, whose, rows.counts, len(sizes))
+    values = {name: rows.columns[name] for name in sensitive}
+    every = np.ones(len(sizes), np.bool_)
+    return GroupEvidence(shown, sizes, persons, largest, every, group, whose, values, rows.counts)
+
+
+def evidence_of_original(
+    published: Counted,
+    original: Counted,
+    person: str,
+    quasi: Sequence[str],
+    others: Sequence[str],
+    sensitive: Sequence[str],
+    notations: Mapping[str, Notation],
+) -> GroupEvidence:
+    """Count persons by the original (counted over quasi-identifiers, other columns and persons), or bound them."""
+    located = Located.of(published, original, quasi, notations)
+    if located is None:
+        raise BadInputError("the boxes of this file are too many to find whose records they hold")
+    boxes, points, places = located.boxes, located.points, located.places
+    groups = len(boxes.codes)
+    sizes = np.bincount(boxes.number, published.counts, groups).astype(np.int64)
+    covering = np.bincount(places.point, minlength=places.points)
+    box = np.full(places.points, -1, np.int64)
+    box[places.point] = places.box
+    box[covering != 1] = -1
+    open_boxes = np.zeros(groups, np.bool_)
+    open_boxes[places.box[covering[places.point] > 1]] = True
+    group = box[points.number]
+    counted = ~open_boxes & _same_rows(published, boxes.number, original, group, others, groups)
+    whose = original.number([person])[1]
+    fitting = _fitting(places.point, places.box, points.number, whose, original.counts)
+    least, most = _bounds(*fitting, sizes)
+    inside = (group >= 0) & counted[group]
+    persons, largest = _persons(group[inside], whose[inside], original.counts[inside], groups)
+    shown = tuple(boxes.show(place) for place in range(groups))
+    values = {name: original.columns[name].where(inside) for name in sensitive}
+    return GroupEvidence(
+        shown,
+        sizes,
+        np.where(counted, persons, least),
+        np.where(counted, largest, most),
+        counted,
+        group[inside],
+        whose[inside],
+        values,
+        original.counts[inside],
+    )
+
+
+def judged_by_persons(
+    column: str,
+    found: GroupEvidence,
+    wanted: Requirement | None,
+    sensitive: Sequence[str],
+    called: Calling,
+    table: Mapping[str, tuple[TextColumn, Counts, Counts]],
+    hierarchies: Mapping[str, Hierarchy],
+) -> tuple[PersonAudit, tuple[Failure, ...]]:
+    """Judge a requirement by persons; `table` has of every sensitive column the original's values, persons, counts."""
+    failed: list[Failure] = []
+    unconfirmed: list[str] = []
+    for part in () if wanted is None else wanted.parts:
+        if isinstance(part, KAnonymity):
+            rule = KAnonymity(part.k, part.usual_share)
+            good = (found.least >= rule.k) & (found.most <= (rule.usual_share + TOLERANCE) * found.sizes)
+            bad = ~good & (found.counted | (found.sizes < rule.k))
+            achieved = f"{int(found.least.min()):,} persons, the largest share {(found.most / found.sizes).max():.3g}"
+            failed += _failures(str(rule), bad, found, found.least, achieved)
+            if (still := int((~good & ~bad).sum())) > 0:
+                unconfirmed.append(f"{rule}: the persons of {still:,} groups are not certain")
+            continue
+        name = sensitive_column(part, tuple(sensitive))
+        if not found.in_one_group:
+            unconfirmed.append(f"{part}: some person has, or may have, records in several groups")
+            continue
+        admitted, achieved = _values_admitted(part, name, found, called, table[name], hierarchies.get(name))
+        failed += _failures(str(part), ~admitted, found, admitted, achieved)
+    sightings = int(found.least.sum())
+    audit = PersonAudit(
+        column,
+        len(found.sizes),
+        int(found.counted.sum()),
+        int(found.least.min()),
+        float((found.most / found.sizes).max()),
+        len(found.sizes) / sightings if found.counted.all() else None,
+        tuple(unconfirmed),
+    )
+    return audit, tuple(failed)
+
+
+def _failures(
+    part: str, bad: NDArray[np.bool_], found: GroupEvidence, goodness: NDArray[np.generic], achieved: str
+) -> list[Failure]:
+    failing = np.flatnonzero(bad)
+    if not len(failing):
+        return []
+    worst = int(failing[np.argmin(goodness[failing])])
+    records = int(found.sizes[failing].sum())
+    return [
+        Failure(part, len(failing), len(found.sizes), records, found.shown[worst], int(found.sizes[worst]), achieved)
+    ]
+
+
+# -- values ----------------------------------------------------------------------------------------------------------
+
+
+def _values_admitted(
+    part: Requirement,
+    name: str,
+    found: GroupEvidence,
+    called: Calling,
+    table: tuple[TextColumn, Counts, Counts],
+    hierarchy: Hierarchy | None,
+) -> tuple[NDArray[np.bool_], str]:
+    """Say which groups satisfy a part about sensitive values, counted by persons."""
+    column = called(name, found.values[name])
+    held = _held(found.group, found.person, column, found.count)
+    if isinstance(part, LDiversity) and part.variant == "frequency":
+        shares = [max(Counter(s for values in held[g].values() for s in values).values()) / len(held[g]) for g in held]
+        return np.array([share <= 1 / part.l + TOLERANCE for share in shares]), f"l={1 / max(shares):.3g}"
+    if isinstance(part, LDiversity) and part.variant == "distinct":
+        matched = [_matched(persons) for persons in held.values()]
+        return np.array([number >= part.l for number in matched]), f"l={min(matched)}"
+    texts, persons, counts = table
+    everybody = _held(np.zeros(len(counts), np.int64), persons, called(name, texts), counts)[0]
+    weights = _weights(everybody)
+    known = tuple(weights)
+    compared = baseline(
+        name, TextColumn(known, np.arange(len(known), dtype=np.int32)), np.ones(len(known), np.int64), (), hierarchy
+    )
+    compared = replace(compared, counts=np.array([weights[text] for text in compared.values]))
+    place = {text: number for number, text in enumerate(compared.values)}
+    entries = sorted((g, place[text], weight) for g in held for text, weight in _weights(held[g]).items())
+    group, value, count = (np.array(column) for column in zip(*entries, strict=True))
+    admitted, _, achieved = judge(part, np.array([len(held[g]) for g in held]), Profile(compared, group, value, count))
+    return admitted, achieved
+
+
+def _held(group: Counts, person: Counts, column: TextColumn, count: Counts) -> dict[int, dict[int, Counter[str]]]:
+    """Return for every group (rising) which values each of its persons has, and how often."""
+    held: dict[int, dict[int, Counter[str]]] = {int(g): {} for g in np.unique(group)}
+    for g, u, code, n in zip(group.tolist(), person.tolist(), column.codes.tolist(), count.tolist(), strict=True):
+        held[g].setdefault(u, Counter())[column.texts[code]] += n
+    return held
+
+
+def _weights(persons: Mapping[int, Counter[str]]) -> Counter[str]:
+    """Add up values with weights that add up to one for every person."""
+    weights: Counter[str] = Counter()
+    for values in persons.values():
+        for text, number in values.items():
+            weights[text] += number / values.total()  # type: ignore[assignment]
+    return weights
+
+
+def _matched(persons: Mapping[int, Counter[str]]) -> int:
+    """Return how many persons can each be given a value of their own that they have."""
+    given: dict[str, int] = {}
+
+    def give(person: int, refused: set[str]) -> bool:
+        for text in persons[person]:
+            if text in refused:
+                continue
+            refused.add(text)
+            if text not in given or give(given[text], refused):
+                given[text] = person
+                return True
+        return False
+
+    return sum(give(person, set()) for person in persons)
+
+
+# -- counting --------------------------------------------------------------------------------------------------------
+
+
+def _tuples(rows: Counted, columns: Sequence[str]) -> Counter[tuple[str, ...]]:
+    """Count the rows of every combination of texts."""
+    texts = [np.array(rows.columns[name].texts, object)[rows.columns[name].codes] for name in columns]
+    return Counter(dict(zip(zip(*texts, strict=True), rows.counts.tolist(), strict=True)))
+
+
+def _persons(group: Counts, person: Counts, counts: Counts, groups: int) -> tuple[Counts, Counts]:
+    """Count the different persons of every group, and the records of the largest."""
+    pairs, at = np.unique(np.stack([group, person], axis=1), axis=0, return_inverse=True)
+    records = np.bincount(at.ravel(), counts, len(pairs)).astype(np.int64)
+    largest = np.zeros(groups, np.int64)
+    np.maximum.at(largest, pairs[:, 0], records)
+    return np.bincount(pairs[:, 0], minlength=groups), largest
+
+
+def _same_rows(
+    published: Counted, of_row: Counts, original: Counted, of_record: Counts, others: Sequence[str], groups: int
+) -> NDArray[np.bool_]:
+    """Say of which groups the rows are the records that lie in them alone, in all other columns."""
+    row_class, record_class = joint_numbers(published, original, others)
+    classes = int(max(row_class.max(initial=0), record_class.max(initial=0))) + 1
+    inside = of_record >= 0
+    rows = _summed(of_row * classes + row_class, published.counts)
+    records = _summed(of_record[inside] * classes + record_class[inside], original.counts[inside])
+    same = np.ones(groups, np.bool_)
+    for key in rows.keys() | records.keys():
+        if rows.get(key, 0) != records.get(key, 0):
+            same[key // classes] = False
+    return same
+
+
+def _summed(keys: Counts, counts: Counts) -> dict[int, int]:
+    distinct, at = np.unique(keys, return_inverse=True)
+    return dict(zip(distinct.tolist(), np.bincount(at.ravel(), counts).astype(np.int64).tolist(), strict=True))
+
+
+def _fitting(point: Counts, box: Counts, of_record: Counts, person: Counts, counts: Counts) -> tuple[Counts, Counts]:
+    """Count for every box and person the records that lie in it, whatever other boxes they lie in: boxes, counts."""
+    starts = np.searchsorted(point, np.arange(int(of_record.max(initial=0)) + 2))
+    number = (starts[1:] - starts[:-1])[of_record]
+    offset = np.arange(int(number.sum())) - np.repeat(np.cumsum(number) - number, number)
+    boxes = box[np.repeat(starts[:-1][of_record], number) + offset]
+    pairs, at = np.unique(np.stack([boxes, np.repeat(person, number)], axis=1), axis=0, return_inverse=True)
+    return pairs[:, 0], np.bincount(at.ravel(), np.repeat(counts, number), len(pairs)).astype(np.int64)
+
+
+def _bounds(box: Counts, records: Counts, sizes: Counts) -> tuple[Counts, Counts]:
+    """Return the fewest persons who can supply the rows of every box, and the most rows that one of them can have."""
+    least, most = np.zeros(len(sizes), np.int64), sizes.copy()
+    order = np.lexsort((-records, box))
+    ends = np.searchsorted(box[order], np.arange(len(sizes) + 1))
+    for place, size in enumerate(sizes.tolist()):
+        held = records[order[ends[place] : ends[place + 1]]]
+        if held.sum() >= size:
+            least[place] = int(np.searchsorted(np.cumsum(held), size)) + 1
+            most[place] = min(int(held[0]), size)
+    return least, most

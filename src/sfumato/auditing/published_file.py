@@ -1,0 +1,301 @@
+"""Counting a published file: an engine groups equal texts, the rest is arithmetic over the counts it returns.
+
+Every column is read as text, whatever its type: that of a JSON file as it is written, a typed value of Parquet as
+a text that no other value of the column has. A missing value is the empty text: a value of its own, never left out.
+Where a published column has both missing values (NULL) and empty texts, its reader tells them apart, and so do we.
+Anatomy's two tables are put together as rows: within a group any pairing of rows and sensitive values says the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import compute
+
+from sfumato.auditing.notation import set_members
+from sfumato.data.bundled import open_source as open_table
+from sfumato.data.reading import Table
+from sfumato.engines import open_rows
+from sfumato.engines.notations import BLANKS
+from sfumato.engines.protocol import BYTES, Engine, Reading
+from sfumato.errors import BadInputError
+from sfumato.runtime.arrays import Codes, Counts
+from sfumato.runtime.threads import together
+
+STAR = "*"
+EMPTY = "\udc00"
+"""An empty text beside missing values: half of a surrogate pair, which no file holds, so it is no other value."""
+
+EMPTY_SHOWN = '""'
+"""How it is shown."""
+
+COUNT = "count"
+"""The column of the second table that says how often a group has a value."""
+
+MOST_KEYS = 1 << 24
+"""Up to this many possible keys are numbered by a table of them; more by sorting."""
+
+LARGEST_KEY = 1 << 62
+
+
+def shown_text(text: str) -> str:
+    """Write a counted text for people."""
+    return EMPTY_SHOWN if text == EMPTY else text
+
+
+@dataclass(frozen=True, eq=False)
+class TextColumn:
+    """A column of counted tuples: its distinct texts, and which one every tuple has."""
+
+    texts: tuple[str, ...]
+    codes: Codes
+
+    def where(self, kept: NDArray[np.bool_]) -> TextColumn:
+        """Keep some tuples, and of the texts those that they have."""
+        used, codes = np.unique(self.codes[kept], return_inverse=True)
+        return TextColumn(tuple(self.texts[code] for code in used), codes.astype(np.int32))
+
+    def called(self, names: Sequence[str]) -> TextColumn:
+        """Give every text another name; texts that get the same one become one."""
+        known = {name: place for place, name in enumerate(dict.fromkeys(names))}
+        return TextColumn(tuple(known), np.array([known[name] for name in names], np.int32)[self.codes])
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Distinct tuples of texts, with the number of rows of each."""
+
+    columns: Mapping[str, TextColumn]
+    counts: Counts
+
+    @property
+    def records(self) -> int:
+        """The number of rows."""
+        return int(self.counts.sum())
+
+    def where(self, kept: NDArray[np.bool_]) -> Counted:
+        """Keep some tuples, and of the texts those that they have."""
+        columns = {name: column.where(kept) for name, column in self.columns.items()}
+        return Counted(columns, self.counts[kept])
+
+    def replaced(self, name: str, column: TextColumn) -> Counted:
+        """Return the same tuples with other texts in one column."""
+        return Counted({**self.columns, name: column}, self.counts)
+
+    def all_stars(self, names: Sequence[str]) -> NDArray[np.bool_]:
+        """Say which tuples show `*` in all of these columns."""
+        if not all(STAR in self.columns[name].texts for name in names):
+            return np.zeros(len(self.counts), np.bool_)
+        stars = np.ones(len(self.counts), np.bool_)
+        for name in names:
+            column = self.columns[name]
+            stars &= np.array([text == STAR for text in column.texts], np.bool_)[column.codes]
+        return stars
+
+    def number(self, names: Sequence[str]) -> tuple[Counts, Counts]:
+        """Number the distinct combinations of some columns: a tuple that shows each, and each tuple's number."""
+        return number_combinations([self.columns[name] for name in names], len(self.counts))
+
+    def show(self, tuple_number: int, names: Sequence[str]) -> dict[str, str]:
+        """Return the texts of one tuple."""
+        columns = ((name, self.columns[name]) for name in names)
+        return {name: shown_text(column.texts[column.codes[tuple_number]]) for name, column in columns}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows to be counted: a file, a frame, a bundled table or an open `Table`, and which rows of it take part."""
+
+    engine: Engine
+    complete: tuple[str, ...] = ()
+    """Only rows without a missing value in these columns."""
+
+    published: bool = False
+    """Whether its readers see the rows as they stand; in a table that we read an empty text is a missing value."""
+
+    @property
+    def origin(self) -> str:
+        """The file, for messages."""
+        return self.engine.origin
+
+    def check(self, names: Sequence[str], what: str) -> None:
+        """Raise unless these columns exist."""
+        for name in names:
+            if name not in self.engine.columns:
+                known = ", ".join(map(repr, self.engine.columns[:30]))
+                raise BadInputError(f"{self.origin}: there is no column {name!r} ({what}); the columns are {known}")
+            kind = self.engine.nested.get(name, BYTES)
+            if self.published and kind != BYTES:  # bytes have a text, by which they can be compared
+                raise BadInputError(
+                    f"{self.origin}: column {name!r} holds lists or records ({kind}), and only single values can be "
+                    "compared; write each of them to a column of its own"
+                )
+
+    def count(self, names: Sequence[str]) -> Counted:
+        """Count the distinct combinations of texts of some columns."""
+        parts: list[list[Codes]] = [[] for _ in names]
+        known: list[dict[str | None, int]] = [{} for _ in names]
+        counts: list[Counts] = []
+
+        def code(batch: pa.RecordBatch, place: int) -> None:
+            parts[place].append(_coded(batch.column(place), known[place], None if self.published else ""))
+
+        for batch in self.engine.count_texts(names, self.complete):
+            together(partial(code, batch), range(len(names)))
+            counts.append(batch.column(len(names)).to_numpy().astype(np.int64))
+        columns = {name: _column(*coded) for name, coded in zip(names, zip(known, parts, strict=True), strict=True)}
+        return Counted(columns, np.concatenate(counts) if counts else np.zeros(0, np.int64))
+
+
+def group_sizes_in(rows: Engine, names: Sequence[str], complete: Sequence[str] = ()) -> tuple[int, int]:
+    """Return the size of the smallest group of rows with equal texts, and how many rows are alone in theirs.
+
+    Nothing is kept of the texts: with neutral columns nearly every row may be another one.
+    """
+    smallest, alone = 0, 0
+    for batch in rows.count_texts(names, complete):
+        counts = batch.column(len(names)).to_numpy()
+        if len(counts):
+            smallest = min(smallest or int(counts.min()), int(counts.min()))
+            alone += int((counts == 1).sum())
+    return smallest, alone
+
+
+def open_published(given: Any, reading: Reading | None = None) -> Source:
+    """Open a published file or frame as its readers see it: what it shows is neither trimmed nor read otherwise."""
+    if isinstance(given, Source):
+        return given
+    return Source(open_rows(given, replace(reading or Reading(), as_it_stands=True)), published=True)
+
+
+def blank_columns(file: Source, names: Iterable[str]) -> list[str]:
+    """List the columns of a published file that kept blanks around values, for then so must its original."""
+    texts = {name: file.engine.distinct(name).values for name in names if name in file.engine.columns}
+    return [name for name, values in texts.items() if any(text and _has_blanks(text) for text in values)]
+
+
+def _has_blanks(text: str) -> bool:
+    """Say whether a published text, or a member of a set that it is, has blanks around it."""
+    members = [member for member, _ in set_members(text) or ()]
+    return any(part != part.strip(BLANKS) for part in (text, *members))
+
+
+def open_source(given: Any, reading: Reading) -> Source:
+    """Open an original: a path, the name of a bundled table, a frame, or an open table."""
+    if isinstance(given, Table):
+        person = () if given.roles.person is None else (given.roles.person,)
+        coded = (*given.roles.quasi, *given.roles.sensitive, *person)
+        return Source(given.engine, coded if given.missing == "drop" else ())
+    return Source(open_table(given, replace(reading, as_it_stands=not reading.na, notations=True)))
+
+
+def _coded(texts: Any, known: dict[str | None, int], missing: str | None) -> Codes:
+    """Give every text of a batch its number among all texts seen so far; `missing` stands for missing values."""
+    coded = texts if isinstance(texts, pa.DictionaryArray) else texts.dictionary_encode("encode")
+    listed = (missing if text is None else text for text in coded.dictionary.to_pylist())
+    numbers = [known.setdefault(text, len(known)) for text in listed]
+    indices = coded.indices
+    if indices.null_count:
+        indices = indices.cast(pa.int32()).fill_null(len(numbers))
+        numbers.append(known.setdefault(missing, len(known)))
+    codes: Codes = np.asarray(numbers, np.int32)[indices.to_numpy()]
+    return codes
+
+
+def text_column(texts: Any) -> TextColumn:
+    """Read an Arrow column, row by row; a missing value is the empty text."""
+    known: dict[str | None, int] = {}
+    whole = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+    return _column(known, [_coded(whole, known, "")])
+
+
+def _column(known: Mapping[str | None, int], parts: Sequence[Codes]) -> TextColumn:
+    """Make a column of texts with numbers and of its parts; engines list texts in any order, a column in theirs."""
+    order = sorted(known, key=lambda text: (text is None, text or ""))
+    codes = np.concatenate(parts) if parts else np.zeros(0, np.int32)
+    if order != list(known):
+        place = np.empty(len(known), np.int32)
+        place[[known[text] for text in order]] = np.arange(len(known))
+        codes = place[codes]
+    return TextColumn(_named(order), codes)
+
+
+def _named(texts: Iterable[str | None]) -> tuple[str, ...]:
+    """Call missing values by the empty text, and the empty text otherwise where a column has both."""
+    listed = list(texts)
+    empty = EMPTY if None in listed else ""
+    return tuple("" if text is None else text or empty for text in listed)
+
+
+def number_combinations(columns: Sequence[TextColumn], length: int) -> tuple[Counts, Counts]:
+    """Number distinct combinations of codes: the first position of each, and the number at every position."""
+    key, size = np.zeros(length, np.int64), 1
+    for column in columns:
+        if size * len(column.texts) > LARGEST_KEY:
+            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
+            size = int(key.max()) + 1
+        key = key * len(column.texts) + column.codes
+        size *= max(len(column.texts), 1)
+    return number_keys(key, size)
+
+
+def number_keys(key: Counts, size: int) -> tuple[Counts, Counts]:
+    """Number the distinct keys below `size` in rising order: the position of one of each, and every key's number."""
+    if (key[1:] >= key[:-1]).all():
+        new = np.ones(len(key), np.bool_)
+        new[1:] = key[1:] != key[:-1]
+        return np.flatnonzero(new), np.cumsum(new) - 1
+    if size > max(MOST_KEYS, 4 * len(key)):
+        _, first, number = np.unique(key, return_index=True, return_inverse=True)
+        return first, number.astype(np.int64)
+    position = np.full(size, -1, np.int64)
+    position[key] = np.arange(len(key))
+    used = np.flatnonzero(position >= 0)
+    first = position[used]
+    position[used] = np.arange(len(used))
+    return first, position[key]
+
+
+def joined_tables(
+    rows: Path, values: Path, group: str, encoding: str | None = None, escaped_formulas: bool = False
+) -> pa.Table:
+    """Give the rows of every group its sensitive values, each as often as it is counted."""
+    people, counted = (_texts_of(path, group, encoding, escaped_formulas) for path in (rows, values))
+    if COUNT not in counted.column_names:
+        raise BadInputError(f"{values}: there is no column {COUNT!r}, which says how often a group has a value")
+    shared = [name for name in counted.column_names if name in people.column_names and name != group]
+    if shared:
+        raise BadInputError(f"column {shared[0]!r} stands both in {rows} and in {values}; rename one")
+    try:
+        times = compute.cast(counted.column(COUNT), pa.int64()).to_numpy()
+    except pa.ArrowException as error:
+        raise BadInputError(f"{values}: column {COUNT!r} must hold whole numbers ({error})") from None
+    dealt = counted.take(pa.array(np.repeat(np.arange(len(counted)), np.maximum(times, 0)))).sort_by(group)
+    people = people.sort_by(group)
+    if not people.column(group).equals(dealt.column(group)):
+        raise BadInputError(f"{values}: its counts are not the numbers of rows that the groups have in {rows}")
+    for name in dealt.column_names:
+        if name not in (group, COUNT):
+            people = people.append_column(name, dealt.column(name))
+    return people
+
+
+def _texts_of(path: Path, group: str, encoding: str | None, escaped: bool) -> pa.Table:
+    """Read a file of ours as text, an empty field of a text file missing."""
+    reading = Reading(delimiter=",", encoding=encoding, header=True, as_it_stands=True, escaped=escaped)
+    rows = open_rows(path, reading)
+    names = list(rows.columns)
+    if group not in names:
+        known = ", ".join(map(repr, names))
+        raise BadInputError(f"{path}: there is no column {group!r}; the columns are {known}")
+    table = pa.Table.from_batches(rows.count_texts(names))
+    times = table.column(len(names)).to_numpy()
+    texts = [compute.cast(column, pa.string()) for column in table.columns[: len(names)]]
+    return pa.table(texts, names).take(pa.array(np.repeat(np.arange(len(times)), times)))

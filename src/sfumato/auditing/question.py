@@ -1,0 +1,322 @@
+"""What an audit is asked: which file, by which columns, against what; and how its columns are then counted.
+
+A study says where its table is and how it is read: roles, hierarchies, texts that mean missing, encoding. So who names
+the study of the original can forget none of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.auditing.missing_values import reread
+from sfumato.auditing.profile import Profile, baseline, leaf_codes
+from sfumato.auditing.published_file import EMPTY, STAR, Counted, Source, TextColumn
+from sfumato.config.options import check_choice
+from sfumato.data import bundled
+from sfumato.data.bundled import DATASETS
+from sfumato.data.cells import weights_of
+from sfumato.data.hierarchies.declared import declared, read_hierarchies
+from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.data.look_alikes import name_alike
+from sfumato.data.reading import Table
+from sfumato.errors import BadInputError
+from sfumato.runtime.arrays import Counts, Quiet
+
+Suppressed = Literal["keep", "leave-out"]
+Missing = Literal["value", "any"]
+STUDY = "study.toml"
+MOST_WORST = 3
+"""How many groups are shown for each way of being the worst."""
+
+
+@dataclass(frozen=True)
+class AuditQuestion:
+    """Which file is audited, by which columns, against what."""
+
+    file: Source
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    original: Source | None
+    group: str | None
+    suppressed: Suppressed | None
+    household: str | None = None
+    person: str | None = None
+    """The original's column that says whose record it is."""
+
+    missing: Missing = "value"
+    na: tuple[str, ...] = ()
+    gate: bool = False
+    """Whether a requirement decides: then rows that show nothing are a group, unless it was said what they are."""
+
+    weights: Mapping[str, float] = field(default_factory=dict)
+    """How much a loss in every quasi-identifier counts; nothing where all count alike."""
+
+    apart: tuple[str, ...] = ()
+    """Columns of both files that are not compared here: a column of items."""
+
+    neutral: tuple[str, ...] = ()
+    """Further columns that tell groups apart: those that an attacker may know although they were called neutral."""
+
+    judges_values: bool = False
+    """Whether a requirement about sensitive values decides: then values that look alike count as one."""
+
+    def check(self) -> None:
+        """Raise unless all columns exist and each has one role."""
+        if not self.quasi:
+            raise BadInputError("there is no quasi-identifier; name the columns an outsider may know (--quasi)")
+        named = (*self.quasi, *self.sensitive, *(() if self.group is None else (self.group,)))
+        twice = [name for name in named if named.count(name) > 1]
+        if twice:
+            raise BadInputError(f"column {twice[0]!r} is named twice; give it one role")
+        check_choice("missing", self.missing, ("value", "any"))
+        if self.suppressed is not None:
+            check_choice("suppressed", self.suppressed, ("keep", "leave-out"))
+        self.file.check(self.quasi, "--quasi")
+        self.file.check(self.sensitive, "--sensitive")
+        self.file.check([] if self.group is None else [self.group], "--group")
+        if self.household is not None and self.original is None:
+            raise BadInputError(
+                "who lives together does not stand in a published file: give the table it was made of too (--original)"
+            )
+        if self.person is not None:
+            self._check_person()
+        if self.original is not None:
+            self.original.check([] if self.household is None else [self.household], "--household, in the original")
+            self.original.check(self.quasi, "--quasi, in the original")
+            self.original.check(self.sensitive, "--sensitive, in the original")
+
+    def _check_person(self) -> None:
+        """Raise where persons cannot be counted."""
+        if self.original is None:
+            raise BadInputError(
+                f"a published file does not say whose its rows are, so persons (--person {self.person}) cannot be "
+                "counted in it alone: give the table it was made of too (--original)"
+            )
+        others = {"--group": self.group, "--missing any": self.missing == "any", "--include-neutral": self.neutral}
+        for option, given in others.items():
+            if given:
+                raise BadInputError(f"persons (--person {self.person}) are not counted with {option}; leave one out")
+        self.original.check([str(self.person)], "--person, in the original")
+        named = (*self.quasi, *self.sensitive)
+        if self.person in named:
+            raise BadInputError(f"column {self.person!r} is named twice; a person column has no other role")
+
+    @property
+    def grouping(self) -> tuple[str, ...]:
+        """The columns whose texts tell groups apart."""
+        return (*self.quasi, *self.neutral) if self.group is None else (self.group,)
+
+    def count(self, more: Sequence[str]) -> tuple[Counted, int]:
+        """Count the file over the columns that tell groups apart and some more; also the rows of `*` left out."""
+        columns = dict.fromkeys([*(() if self.group is None else (self.group,)), *self.quasi, *self.neutral, *more])
+        counted = self.file.count(list(columns))
+        counted = reread(counted, [name for name in more if name in self.sensitive], {EMPTY: ""})
+        if self.missing == "any":
+            counted = reread(counted, self.quasi, dict.fromkeys(self.na, ""))
+        stars = counted.all_stars(self.quasi)
+        left_out = int(counted.counts[stars].sum())
+        kept = self.suppressed == "keep" or (self.suppressed is None and (self.gate or left_out == counted.records))
+        if kept or left_out == 0:
+            return counted, 0
+        if left_out == counted.records:
+            raise BadInputError(
+                f"{self.file.origin}: every row shows * in all quasi-identifiers, so none is left; "
+                "they are one group with --suppressed keep"
+            )
+        return counted.where(~stars), left_out
+
+    def covering(self, counted: Counted) -> Counted:
+        """Return what the counted texts cover: an empty text what misses, or everything where it matches all."""
+        counted = reread(counted, list(counted.columns), {EMPTY: ""})
+        return counted if self.missing == "value" else reread(counted, self.quasi, {"": STAR})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PublishedAttribute(Quiet):
+    """One sensitive attribute as the file shows it (or none): the counted tuples, and the group of each."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("name",)
+
+    counted: Counted
+    first: Counts
+    number: Counts
+    profile: Profile | None
+    column: TextColumn | None = None
+    """The published values as they are counted."""
+
+    texts: tuple[str, ...] = ()
+    """The values of the file and of the table that it is compared with, before look-alikes became one."""
+
+    def shown(self, group: int, names: Sequence[str]) -> dict[str, str]:
+        """Return what a group shows."""
+        return self.counted.show(int(self.first[group]), names)
+
+
+@dataclass(frozen=True, repr=False)
+class WorstGroup(Quiet):
+    """A group that stands out, by what a reader of the file sees of it."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("why", "sensitive")
+
+    why: str
+    sensitive: str | None
+    shows: Mapping[str, str]
+    size: int
+    dominant: str | None
+    """The commonest sensitive value."""
+
+    share: float | None
+    """The share of that value in the group."""
+
+    measures: Mapping[str, float]
+
+
+def given_hierarchies(asked: AuditQuestion, original: Any, given: Any) -> dict[str, Hierarchy]:
+    """Build the hierarchies that were given, or those of the table that the original is."""
+    if given is None and isinstance(original, Table):
+        return {**original.hierarchies, **original.fine}
+    if given is None and isinstance(original, str) and original in DATASETS and not Path(original).exists():
+        given = bundled.hierarchies(original)
+    entries = read_hierarchies(Path(given)) if isinstance(given, str | Path) else dict(given or {})
+    wanted = {*asked.quasi, *asked.sensitive}
+    return {name: declared(name, entry, _observed(asked, name)) for name, entry in entries.items() if name in wanted}
+
+
+def given_weights(quasi: tuple[str, ...], original: Any, given: Mapping[str, float] | None) -> dict[str, float]:
+    """Return the weights that were given, or those of the table that the original is."""
+    if given and original is None:
+        raise BadInputError(
+            "--weight says how much a loss counts, and what a file loses is measured against the table it was made of: "
+            "give that too (--original)"
+        )
+    if given is None and isinstance(original, Table):
+        given = {name: weight for name, weight in original.roles.weights if name in quasi}
+    return dict(weights_of(quasi, given or {}))
+
+
+def _observed(asked: AuditQuestion, name: str) -> Any:
+    def values() -> tuple[list[str], list[int]]:
+        if asked.original is None:
+            raise BadInputError("this hierarchy is made of the values of the table: give it too (--original)")
+        distinct = asked.original.engine.distinct(name, asked.original.complete)
+        pairs = [(value, int(count)) for value, count in zip(distinct.values, distinct.counts, strict=True) if value]
+        return [value for value, _ in pairs], [count for _, count in pairs]
+
+    return values
+
+
+def attribute_of(asked: AuditQuestion, name: str, counted: Counted, hierarchy: Hierarchy | None) -> PublishedAttribute:
+    """Count one sensitive attribute in every group, and in the table that is compared with."""
+    published = canonical(name, counted.columns[name], hierarchy)
+    table, weights = published, counted.counts
+    if asked.original is not None:
+        original = asked.original.count((name,))
+        table, weights = canonical(name, original.columns[name], hierarchy), original.counts
+    texts = tuple(dict.fromkeys((*table.texts, *published.texts)))
+    if asked.judges_values:
+        names = dict(zip(texts, name_alike(texts), strict=True))
+        table, published = (column.called([names[text] for text in column.texts]) for column in (table, published))
+    compared = baseline(name, table, weights, published.texts, hierarchy, asked.original is not None)
+    first, number = counted.number(asked.grouping)
+    profile = Profile.of(compared, published, number, counted.counts)
+    return PublishedAttribute(counted, first, number, profile, published, texts)
+
+
+def canonical(name: str, column: TextColumn, hierarchy: Hierarchy | None) -> TextColumn:
+    """Call sensitive values by the labels of their leaves, if they have a hierarchy (`22` may stand as `20-24`)."""
+    if hierarchy is None:
+        return column
+    domain = hierarchy.with_missing() if "" in column.texts else hierarchy
+    return column.called([domain.leaves[code] for code in leaf_codes(name, domain, column.texts)])
+
+
+def group_sizes(attribute: PublishedAttribute) -> Counts:
+    """Count the records of every group."""
+    return np.bincount(attribute.number, weights=attribute.counted.counts).astype(np.int64)
+
+
+def worst_groups(
+    asked: AuditQuestion, attributes: Mapping[str, PublishedAttribute], one: PublishedAttribute, sizes: Counts
+) -> tuple[WorstGroup, ...]:
+    """Show the smallest groups, and for every sensitive attribute the least diverse and those farthest from Q."""
+    worst = []
+    name = next(iter(attributes), None)
+    for place in _least(sizes, sizes):
+        worst.append(_described(asked, "smallest", name, one, place, sizes))
+    for name, attribute in attributes.items():
+        assert attribute.profile is not None
+        profile = attribute.profile
+        for why, goodness in (("least diverse", profile.l_frequency), ("farthest from Q", -profile.t_js)):
+            places = _least(goodness, profile.sizes)
+            worst += [_described(asked, why, name, attribute, place, profile.sizes) for place in places]
+    return tuple(worst)
+
+
+def _least(values: NDArray[Any], sizes: Counts) -> list[int]:
+    """Find the groups with the least values, the smallest first among equals."""
+    last = min(MOST_WORST, len(values)) - 1
+    candidates = np.flatnonzero(values == values.min())
+    if len(candidates) <= last:  # where many are equal, to look for the next ones would take long
+        candidates = np.flatnonzero(values <= np.partition(values, last)[last])
+    order = np.lexsort((sizes[candidates], values[candidates]))
+    return [int(place) for place in candidates[order[:MOST_WORST]]]
+
+
+def _described(
+    asked: AuditQuestion, why: str, name: str | None, attribute: PublishedAttribute, place: int, sizes: Counts
+) -> WorstGroup:
+    shows = attribute.shown(place, asked.grouping)
+    if attribute.profile is None:
+        return WorstGroup(why, None, shows, int(sizes[place]), None, None, {})
+    value, share = attribute.profile.dominant(place)
+    by_measure = {
+        "l_frequency": attribute.profile.l_frequency,
+        "l_distinct": attribute.profile.l_distinct,
+        "t_js": attribute.profile.t_js,
+    }
+    measures = {measure: values[place].item() for measure, values in by_measure.items()}
+    return WorstGroup(why, name, shows, int(sizes[place]), value, share, measures)
+
+
+def study_file(given: Any) -> Path | None:
+    """Return the study that an original is named by: a file that ends in .toml, or the one in the folder of a map."""
+    if not isinstance(given, str | Path):
+        return None
+    path = Path(given)
+    if path.suffix.lower() == ".toml":
+        return path
+    return path / STUDY if (path / STUDY).is_file() else None
+
+
+def opened_original(given: Any, **read: Any) -> Any:
+    """Open the table of a study; anything else is returned as it is. `read` says how else it would be read."""
+    path = study_file(given)
+    if path is None:
+        return given
+    from sfumato.tradeoff.study.study import (
+        of_table,
+        read_study,  # studies name anonymizers, and an audit needs none
+    )
+
+    for option, value in read.items():
+        if value:
+            raise BadInputError(f"{option}: {path} says how its table is read; leave the option out")
+    return of_table(read_study(str(path))).table.open()
+
+
+def roles_in(
+    columns: Sequence[str], quasi: tuple[str, ...], sensitive: tuple[str, ...], original: Any
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return quasi-identifiers and sensitive columns: those named, or where none is those of the original's roles.
+
+    A release may leave sensitive columns out, so of these only what stands in the file is taken.
+    """
+    if quasi or not isinstance(original, Table):
+        return quasi, sensitive
+    return original.roles.quasi, sensitive or tuple(name for name in original.roles.sensitive if name in columns)

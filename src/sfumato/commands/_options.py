@@ -1,0 +1,388 @@
+"""Options that several commands share, as groups: a command takes a group as one value, its user types single options.
+
+What an option says in `--help` is what its declaration says (`vocabulary`), so both cannot drift apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from functools import cache, wraps
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_type_hints
+
+import typer
+
+from sfumato.config.options import (
+    AS_WRITTEN,
+    COLUMN,
+    COLUMNS,
+    DATES,
+    DECIMAL_COMMA,
+    DECIMAL_POINT,
+    DELIMITER,
+    ENCODING,
+    ENGINE,
+    HEADER,
+    HEADER_ROW,
+    HIERARCHIES,
+    HOUSEHOLD,
+    ID,
+    IDENTIFIER,
+    ITEM,
+    ITEM_COLUMN,
+    ITEMS_FILE,
+    LINES,
+    MEMORY,
+    MISSING_VALUES,
+    MOST_CELLS,
+    NA,
+    NEUTRAL,
+    ONE_RECORD_PER_PERSON,
+    PERSON,
+    QUASI,
+    RANGES,
+    SENSITIVE,
+    SENSITIVE_ITEMS,
+    SEPARATOR,
+    SHEET,
+    SPILL,
+    TREE,
+    WEIGHTS,
+    Option,
+)
+from sfumato.errors import BadInputError
+
+if TYPE_CHECKING:
+    from sfumato.data.basket_declaration import BasketsDeclaration
+    from sfumato.data.declaration import TableDeclaration
+    from sfumato.data.mixed_declaration import DataDeclaration
+    from sfumato.engines.protocol import Engine
+
+AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+Workers = Annotated[int | None, typer.Option(help="Threads; by default one per core.")]
+Legends = Annotated[
+    str,
+    typer.Option(
+        "--legend",
+        help="Of baskets: sets of items are named in a legend beside the file: auto (where spelling them out would "
+        "make it much larger), always or never.",
+    ),
+]
+MapFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `sfumato explore` wrote.")]
+ABOUT_TABLES = (
+    "is about tables, and these are baskets; leave it out, or read a table whose records have items (--items COLUMN)"
+)
+
+
+def option(shared: Option, more: str = "") -> Any:
+    """Make an option of the command line of one that studies have too."""
+    return typer.Option(help=f"{shared.meaning[:-1]}{more}.")
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command whose groups are single options, as Typer reads them."""
+    groups: dict[str, type] = {}
+    parameters: list[Parameter] = []
+    hints = get_type_hints(command, include_extras=True)
+    for parameter in signature(command).parameters.values():
+        hint = hints[parameter.name]
+        if isinstance(hint, type) and is_dataclass(hint):
+            groups[parameter.name] = hint
+            parameters += _parameters(hint)
+        else:
+            parameters.append(parameter.replace(annotation=hint, kind=Parameter.KEYWORD_ONLY))
+
+    @wraps(command)
+    def called(**values: Any) -> None:
+        for name, kind in groups.items():
+            values[name] = kind(**{each.name: values.pop(each.name) for each in fields(kind)})
+        command(**values)
+
+    called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {each.name: each.annotation for each in parameters}
+    del called.__wrapped__
+    return called
+
+
+@cache
+def _parameters(group: type) -> tuple[Parameter, ...]:
+    """Return the single options of a group; several commands have it, and Python takes long to read hints."""
+    hints = get_type_hints(group, include_extras=True)
+    return tuple(_parameter(group, each, *get_args(hints[each.name])) for each in fields(group))
+
+
+def _parameter(group: type, each: Any, plain: Any, info: Any) -> Parameter:
+    info = copy(info)
+    info.rich_help_panel = getattr(group, "panel", None)
+    hint: Any = Annotated[plain, info]
+    default = each.default if each.default_factory is MISSING else each.default_factory()
+    default = Parameter.empty if default is MISSING else default
+    return Parameter(each.name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+class OptionGroup:
+    """Base of groups: which of its options were given, and under which heading `--help` shows them."""
+
+    panel: ClassVar[str | None] = None
+
+    def values(self) -> dict[str, Any]:
+        """Return all options by name."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+
+    def given(self) -> Mapping[str, Any]:
+        """Return the options that have another value than usual, by the names that a user types."""
+        usual = {each.name: each.default for each in fields(self)}  # type: ignore[arg-type]
+        return {
+            f"--{name.replace('_', '-')}": value
+            for name, value in self.values().items()
+            if value not in ([], None) and value != usual[name]
+        }
+
+
+def refuse(given: Mapping[str, object], why: str) -> None:
+    """Raise where an option was given that has no say here."""
+    for name, value in given.items():
+        if value:
+            raise BadInputError(f"{name} {why}")
+
+
+@dataclass(frozen=True)
+class TextFile(OptionGroup):
+    """How a text file is laid out."""
+
+    panel: ClassVar[str | None] = "Reading a file"
+    delimiter: Annotated[str | None, option(DELIMITER)] = None
+    encoding: Annotated[str | None, option(ENCODING)] = None
+    sheet: Annotated[str | None, option(SHEET)] = None
+    header: Annotated[bool | None, typer.Option("--header/--no-header", help=HEADER.meaning)] = None
+    header_row: Annotated[int | None, option(HEADER_ROW)] = None
+    columns: Annotated[list[str], option(COLUMNS, ": a,b,c, or repeat")] = field(default_factory=list)
+    engine: Annotated[str | None, option(ENGINE)] = None
+    memory: Annotated[str | None, option(MEMORY)] = None
+    spill: Annotated[str | None, option(SPILL)] = None
+
+    def refuse_for_baskets(self) -> None:
+        """Raise where something was given that is about tables only."""
+        shared = ("--delimiter", "--encoding", "--memory", "--spill")
+        refuse(dict.fromkeys((name for name in self.given() if name not in shared), True), ABOUT_TABLES)
+
+    def declared(self) -> dict[str, Any]:
+        """Return what a declaration of a table says of how it is read."""
+        names = self.columns[0].split(",") if len(self.columns) == 1 else self.columns
+        values = self.values() | {"columns": [name.strip() for name in names]}
+        return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+
+
+@dataclass(frozen=True)
+class Notations(TextFile):
+    """How a text file and its values are written."""
+
+    decimal_comma: Annotated[list[str], option(DECIMAL_COMMA, "; repeat")] = field(default_factory=list)
+    decimal_point: Annotated[list[str], option(DECIMAL_POINT, "; repeat")] = field(default_factory=list)
+    dates: Annotated[str | None, option(DATES)] = None
+    as_written: Annotated[list[str], option(AS_WRITTEN, "; repeat")] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class TextReading(Notations):
+    """How a file is read."""
+
+    na: Annotated[list[str], option(NA, "; repeat")] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class TableReading(TextReading):
+    """How a table is read that releases are made of."""
+
+    most_cells: Annotated[int | None, option(MOST_CELLS)] = None
+    ranges: Annotated[str | None, option(RANGES)] = None
+
+
+@dataclass(frozen=True)
+class Known(OptionGroup):
+    """What an outsider may know, and what nobody should learn."""
+
+    panel: ClassVar[str | None] = "Columns"
+    quasi: Annotated[list[str], option(QUASI, "; repeat, or separate by commas")] = field(default_factory=list)
+    sensitive: Annotated[list[str], option(SENSITIVE)] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Named(Known):
+    """The roles of columns that a check asks for."""
+
+    identifier: Annotated[list[str], option(IDENTIFIER)] = field(default_factory=list)
+    person: Annotated[str | None, option(PERSON)] = None
+    one_record_per_person: Annotated[
+        bool, typer.Option("--one-record-per-person", help=ONE_RECORD_PER_PERSON.meaning)
+    ] = False
+
+    def of_rows(self, rows: Engine) -> dict[str, tuple[str, ...]]:
+        """Return the roles with comma lists split, where no column has that whole name."""
+        lists = {name: given for name, given in self.values().items() if isinstance(given, list)}
+        return {name: columns(given, rows.columns) for name, given in lists.items() if given}
+
+
+@dataclass(frozen=True)
+class RoleOptions(Named):
+    """The roles of all columns that are published."""
+
+    neutral: Annotated[list[str], option(NEUTRAL)] = field(default_factory=list)
+    household: Annotated[str | None, option(HOUSEHOLD)] = None
+
+    def single_columns(self) -> dict[str, Any]:
+        """Return what is said of whose records they are, which needs no look at the columns."""
+        return {name: getattr(self, name) for name in ("household", "person", "one_record_per_person")}
+
+
+@dataclass(frozen=True)
+class OfBaskets(OptionGroup):
+    """Where items stand, in a file of sets of items."""
+
+    panel: ClassVar[str | None] = "Sets of items"
+    baskets: Annotated[
+        bool, typer.Option("--baskets", help="The file holds sets of items: lines, rows (--id, --item), or lists.")
+    ] = False
+    id: Annotated[str | None, option(ID)] = None
+    item: Annotated[str | None, option(ITEM)] = None
+    column: Annotated[str | None, option(COLUMN)] = None
+    separator: Annotated[str | None, option(SEPARATOR)] = None
+    lines: Annotated[bool, typer.Option("--lines", help=LINES.meaning)] = False
+    tree: Annotated[str | None, option(TREE)] = None
+
+    def are_meant(self, source: str) -> bool:
+        """Say whether a source is baskets: by the option, or because bundled ones are called so."""
+        from sfumato.data.bundled import BASKETS
+
+        return self.baskets or (source in BASKETS and not Path(source).is_file())
+
+    def declaration(self, source: str, reading: TextFile) -> BasketsDeclaration:
+        """Say where the baskets are."""
+        from sfumato.data.basket_declaration import BasketsDeclaration
+
+        reading.refuse_for_baskets()
+        separator = self.separator or reading.delimiter
+        at = self.id, self.item, self.column, separator, self.lines or None, self.tree
+        return BasketsDeclaration(source, *at, reading.encoding, reading.memory, reading.spill)
+
+    def declared_in(
+        self, name: str, reading: TextFile, separator: str | None = None, encoding: str | None = None
+    ) -> BasketsDeclaration:
+        """Find out where baskets are: in a study, bundled, or in a file, of which the options speak."""
+        from sfumato.auditing.question import study_file
+        from sfumato.data.basket_declaration import BasketsDeclaration
+        from sfumato.tradeoff.study.study import read_study
+
+        path = study_file(name)
+        if path is None:
+            at = self.id, self.item, self.column, separator, self.lines or None, self.tree
+            return BasketsDeclaration(name, *at, encoding, reading.memory, reading.spill)
+        if separator is not None:
+            raise BadInputError(f"--original-separator: {path} says how its baskets are read; leave the option out")
+        study = read_study(str(path))
+        declared = study.data.items
+        if not isinstance(declared, BasketsDeclaration):
+            raise BadInputError(f"{name}: this study is about a table, not about baskets")
+        return declared if self.tree is None else replace(declared, tree=self.tree)
+
+    def refuse_for_table(self, **more: object) -> None:
+        """Raise where something was given that is about sets of items only."""
+        options = {f"--{name.replace('_', '-')}": value for name, value in more.items()}
+        refuse({**self.given(), **options}, "is about sets of items; say so (--baskets)")
+
+
+@dataclass(frozen=True)
+class OfTable(OptionGroup):
+    """What is said of a table besides its roles."""
+
+    hierarchies: Annotated[list[Path], option(HIERARCHIES, "; of several, the last that knows a column decides")] = (
+        field(default_factory=list)
+    )
+    weight: Annotated[list[str], option(WEIGHTS, "; repeat, or separate by commas")] = field(default_factory=list)
+    missing: Annotated[str, option(MISSING_VALUES)] = "value"
+
+    def declaration(self, source: str, roles: RoleOptions, reading: TableReading) -> TableDeclaration:
+        """Say where the table is; its roles are those that need no look at its columns."""
+        from sfumato.data.cells import read_weights
+        from sfumato.data.declaration import TableDeclaration
+        from sfumato.data.hierarchies.declared import read_hierarchies
+
+        return TableDeclaration(
+            source=source,
+            **roles.single_columns(),
+            hierarchies=str(self.hierarchies[0]) if self.hierarchies else None,
+            hierarchy={name: tree for path in self.hierarchies[1:] for name, tree in read_hierarchies(path).items()},
+            weights=read_weights(self.weight),
+            missing=self.missing,  # type: ignore[arg-type]
+            **reading.declared(),
+        )
+
+    def override(self, declared: TableDeclaration, roles: RoleOptions, reading: TableReading) -> TableDeclaration:
+        """Return the table of a study, with the options that were given in place of what the study says."""
+        from sfumato.data.cells import read_weights
+        from sfumato.data.hierarchies.declared import read_hierarchies
+
+        read = {name: value for name, value in reading.declared().items() if value not in ((), None)}
+        hierarchy = {name: tree for path in self.hierarchies for name, tree in read_hierarchies(path).items()}
+        return replace(
+            declared,
+            household=roles.household or declared.household,
+            hierarchy={**declared.hierarchy, **hierarchy},
+            weights={**declared.weights, **read_weights(self.weight)},
+            missing=self.missing if self.missing != "value" else declared.missing,  # type: ignore[arg-type]
+            **read,
+        )
+
+
+@dataclass(frozen=True)
+class Writing(OptionGroup):
+    """How a file is written."""
+
+    escape_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--escape-formulas", help="Write cells that a spreadsheet would run as formulas with ' in front of them."
+        ),
+    ] = False
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the output, and its certificates.")] = False
+
+
+def columns(given: list[str], known: Any) -> tuple[str, ...]:
+    """Split comma lists, but only where no column has that whole name."""
+    names: list[str] = []
+    for text in given:
+        names.extend([text] if text in known else [part.strip() for part in text.split(",") if part.strip()])
+    return tuple(names)
+
+
+@dataclass(frozen=True)
+class OfItems(OptionGroup):
+    """A set of items of every record, beside the columns of a table."""
+
+    panel: ClassVar[str | None] = OfBaskets.panel
+    items: Annotated[str | None, option(ITEM_COLUMN)] = None
+    items_file: Annotated[str | None, option(ITEMS_FILE)] = None
+    sensitive_items: Annotated[list[str], option(SENSITIVE_ITEMS, "; repeat, or separate by commas")] = field(
+        default_factory=list
+    )
+
+    @property
+    def are_meant(self) -> bool:
+        """Whether the table has a set of items for every record."""
+        return self.items is not None or self.items_file is not None
+
+    def declaration(self, table: TableDeclaration, sets: OfBaskets) -> DataDeclaration:
+        """Say where the table and the items of its records are."""
+        from sfumato.data.mixed_declaration import DataDeclaration, ItemsDeclaration
+
+        refuse({"--baskets": sets.baskets, "--column": sets.column}, "is about sets without a table; leave it out")
+        named = columns(self.sensitive_items, ())
+        at = self.items, self.items_file, sets.id, sets.item, sets.separator, sets.tree
+        return DataDeclaration(table, ItemsDeclaration(*at, named))
+
+    def refuse_alone(self) -> None:
+        """Raise where something was given that is about items, and nobody says where they are."""
+        refuse(self.given(), "is about the items of records; say where they are (--items COLUMN or --items-file FILE)")

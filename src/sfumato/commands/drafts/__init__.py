@@ -1,1 +1,0 @@
-"""Commands that write a first draft for a person to correct: a study, a policy."""

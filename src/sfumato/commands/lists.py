@@ -1,0 +1,103 @@
+"""`sfumato options`: what can be chosen, and what each option means.
+
+`sfumato datasets`: the bundled tables.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.commands._options import AsJson
+from sfumato.commands._output import print_json
+
+if TYPE_CHECKING:
+    from sfumato.measures.measure import Measure
+    from sfumato.tradeoff.catalogue import Entry
+
+
+def options(
+    name: Annotated[str | None, typer.Argument(help="An anonymizer, a requirement, a measure, a scale.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as JSON Schema, for forms and programs.")] = False,
+) -> None:
+    """List anonymizers, requirements, measures and scales, or the options of one of them."""
+    from sfumato.tradeoff import catalogue
+
+    if name is None and as_json:
+        print_json(catalogue.catalogue())
+    elif name is None:
+        _print_all()
+    elif as_json:
+        print_json({section: _values(entry) for section, entry in catalogue.find(name)})
+    else:
+        for section, entry in catalogue.find(name):
+            _print_one(section, entry)
+
+
+def _values(entry: Entry | Measure) -> dict[str, object]:
+    from sfumato.tradeoff import catalogue
+
+    return entry.schema() if isinstance(entry, catalogue.Entry) else catalogue.measure_values(entry)
+
+
+def _print_all() -> None:
+    """List every name with what it does, section by section."""
+    from sfumato.measures.all_measures import MEASURES
+    from sfumato.tradeoff import catalogue
+
+    for section, members in catalogue.sections().items():
+        typer.echo(f"{section[0].upper()}{section[1:]}")
+        for entry in members:
+            typer.echo(f"  {entry.name:20} {entry.meaning}")
+        typer.echo("")
+    typer.echo("Measures (^ higher is better, v lower is better)")
+    for measure in MEASURES.values():
+        arrow = "^" if measure.better == "higher" else "v"
+        typer.echo(f"  {measure.name:20} {arrow} {measure.meaning}")
+    typer.echo("\nsfumato options NAME shows the options of one; --json prints JSON Schema.")
+
+
+def _print_one(section: str, entry: Entry | Measure) -> None:
+    """Say what something is, how it is written, and what each option means."""
+    from sfumato.measures.measure import Measure
+
+    if isinstance(entry, Measure):
+        typer.echo(f"{entry.name} ({entry.kind}, {entry.better} is better): {entry.meaning}")
+        return
+    typer.echo(f"{entry.name} ({section}): {entry.meaning}")
+    typer.echo(f"  write: {entry.text}")
+    for key, values, default, meaning in entry.rows():
+        typer.echo(f"  {key:16} {values}; default: {default}")
+        typer.echo(f"  {'':16} {meaning}")
+
+
+def datasets(
+    as_json: AsJson = False,
+) -> None:
+    """List the bundled tables."""
+    from sfumato.data.bundled import BASKETS, DATASETS
+
+    if as_json:
+        listed = [
+            {
+                "name": d.name,
+                "records": d.records,
+                "description": d.description,
+                "quasi": d.quasi,
+                "sensitive": d.sensitive,
+            }
+            for d in DATASETS.values()
+        ]
+        sets = [
+            {"name": b.name, "records": b.records, "items": b.items, "description": b.description}
+            for b in BASKETS.values()
+        ]
+        print_json({"datasets": listed, "baskets": sets})
+        return
+    for dataset in DATASETS.values():
+        typer.echo(f"{dataset.name:12} {dataset.records:>7,} records  {dataset.description}")
+        typer.echo(f"{'':12} quasi: {', '.join(dataset.quasi)}; sensitive: {', '.join(dataset.sensitive)}")
+    for baskets in BASKETS.values():
+        typer.echo(f"{baskets.name:12} {baskets.records:>7,} baskets  {baskets.description}")
+        typer.echo(f"{'':12} {baskets.items:,} items")

@@ -1,1 +1,0 @@
-"""What there is: the bundled data, and everything that can be chosen."""

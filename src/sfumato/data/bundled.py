@@ -1,0 +1,183 @@
+"""The tables that come with sfumato: Adult, with hierarchies of our own that are frozen (results depend on them).
+
+The baskets that come with sfumato: Online Retail, what each customer of a British gift shop bought.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from sfumato.data.hierarchies.declared import Declared, read_hierarchies
+from sfumato.data.reading import Missing, Table, read
+from sfumato.engines import ENGINES, engine_for, open_rows
+from sfumato.engines.duckdb.sources import parquet_part
+from sfumato.engines.frames import Frame
+from sfumato.engines.protocol import Engine, Reading
+from sfumato.errors import BadInputError
+
+if TYPE_CHECKING:
+    from sfumato.data.items import Baskets
+
+ADULT_QUASI = ("age", "workclass", "education", "marital-status", "race", "sex")
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A bundled table and the roles it has unless others are asked for."""
+
+    name: str
+    records: int
+    description: str
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    parts: tuple[str, ...]
+    complete: bool
+    """Whether records with a missing value are left out."""
+
+
+DATASETS = {
+    dataset.name: dataset
+    for dataset in (
+        Dataset(
+            "adult",
+            45_222,
+            "UCI Adult (US census 1994), the complete cases of both parts",
+            ADULT_QUASI,
+            ("occupation",),
+            ("train", "test"),
+            complete=True,
+        ),
+        Dataset(
+            "adult-train",
+            30_162,
+            "UCI Adult, the complete cases of the training part",
+            ADULT_QUASI,
+            ("occupation",),
+            ("train",),
+            complete=True,
+        ),
+        Dataset(
+            "adult-all",
+            48_842,
+            "UCI Adult, all records, with missing values",
+            ADULT_QUASI,
+            ("occupation",),
+            ("train", "test"),
+            complete=False,
+        ),
+    )
+}
+
+
+def load(
+    name: str,
+    *,
+    quasi: Iterable[str] | None = None,
+    sensitive: Iterable[str] | None = None,
+    neutral: Iterable[str] = (),
+    missing: Missing = "value",
+) -> Table:
+    """Load a bundled table, with its usual roles or others."""
+    dataset = find(name)
+    return read(
+        frame(name),
+        quasi=dataset.quasi if quasi is None else quasi,
+        sensitive=dataset.sensitive if sensitive is None else sensitive,
+        neutral=neutral,
+        hierarchies=hierarchies(name),
+        missing=missing,
+    )
+
+
+def names_bundled(source: Any) -> bool:
+    """Say whether a source names a bundled table and no file."""
+    return isinstance(source, str | Path) and str(source) in DATASETS and not Path(source).is_file()
+
+
+def open_source(source: Any, reading: Reading) -> Engine:
+    """Open the rows of any source: a bundled table by its name, a frame that is held, or what the engines take."""
+    if isinstance(source, Frame):
+        return open_rows(source.content, replace(reading, origin=source.origin))
+    if names_bundled(source):
+        return open_rows(frame(str(source)), replace(reading, origin=str(source)))
+    if isinstance(source, str | Path) and engine_for(source, reading.engine) is ENGINES[0]:
+        check_named(source, "table", DATASETS)
+    return open_rows(source, reading)
+
+
+def check_named(source: str | Path, what: str, bundled: Iterable[str]) -> None:
+    """Raise where a word is the name of neither a file nor something that comes with sfumato."""
+    path = Path(source)
+    if not path.exists() and path.name == str(source) and not path.suffix:
+        known = ", ".join(bundled)
+        raise BadInputError(f"{path}: there is no such file, and no bundled {what} of this name (there are {known})")
+
+
+def find(name: str) -> Dataset:
+    """Look a bundled table up by name."""
+    if name not in DATASETS:
+        raise BadInputError(f"there is no bundled table {name!r}; there are {', '.join(DATASETS)}")
+    return DATASETS[name]
+
+
+@cache
+def frame(name: str) -> pa.Table:
+    """Return the rows of a bundled table."""
+    dataset = find(name)
+    with as_file(files("sfumato.data") / "files" / "adult.parquet") as path:
+        return parquet_part(path, "part", dataset.parts, dataset.complete)
+
+
+def hierarchies(name: str) -> dict[str, Declared]:
+    """Return the declared hierarchies of a bundled table; whoever adds to them adds to a copy."""
+    return dict(_declared(name))
+
+
+@cache
+def _declared(name: str) -> Mapping[str, Declared]:
+    find(name)
+    with as_file(files("sfumato.data") / "files" / "adult.toml") as path:
+        return read_hierarchies(path)
+
+
+@dataclass(frozen=True)
+class BundledBaskets:
+    """Bundled baskets, and how many there are."""
+
+    name: str
+    records: int
+    items: int
+    description: str
+    file: str
+
+
+BASKETS = {
+    bundled.name: bundled
+    for bundled in (
+        BundledBaskets(
+            "online-retail",
+            4_372,
+            3_885,
+            "UCI Online Retail (2010-2011), all that each customer bought",
+            "online_retail.parquet",
+        ),
+    )
+}
+
+
+@cache
+def load_baskets(name: str) -> Baskets:
+    """Load bundled baskets by name."""
+    from sfumato.data.item_reading import read_baskets
+
+    if name not in BASKETS:
+        raise BadInputError(f"there are no bundled baskets {name!r}; there are {', '.join(BASKETS)}")
+    with as_file(files("sfumato.transactions") / "data" / BASKETS[name].file) as path:
+        return replace(read_baskets(path), origin=name)

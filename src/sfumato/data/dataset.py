@@ -1,0 +1,259 @@
+"""A table with a set-valued column: rows of quasi-identifiers, each with a basket of items.
+
+    table      the relational part, compressed to cells as every table
+    baskets    the distinct baskets, as every set of baskets
+    pairs      which cell has which basket, in how many records: what ties the two
+
+Everything in this room runs on the pairs. A record without items has the empty basket. Items that the owner calls
+sensitive make a derived attribute of the record (`policy`), which is a sensitive attribute of the cells like any other:
+cells are divided by it here, so that every requirement and measure of tables can read it.
+
+A table without some of its records, which were held out: makers see a table that never had them.
+
+Which records are held out is drawn from a seed over the cells, which stand in the order of their codes: so it depends
+on the seed and on what the records are, and not on the order in which they came.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+
+import numpy as np
+
+from sfumato.config.documents import named
+from sfumato.data.assignment import weighted_counts
+from sfumato.data.cells import Cells, CountedValues, sensitive_attribute, sorted_cells
+from sfumato.data.hierarchies.categorical import flat
+from sfumato.data.items import Baskets
+from sfumato.data.reading import Table
+from sfumato.errors import BadInputError
+from sfumato.runtime.arrays import Counts, Quiet
+
+NONE = "none"
+"""The value of the derived attribute of a record that has no sensitive item."""
+
+TOGETHER = " + "
+"""What stands between the sensitive items of a record that has several."""
+
+
+Named = Sequence[str] | Mapping[str, Sequence[str]]
+"""Sensitive items, or nodes of the tree, by their labels; or with the items that each is."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CellBaskets(Quiet):
+    """The distinct pairs of a cell and a basket, by cell and basket, and the number of records of each."""
+
+    cell: Counts
+    basket: Counts
+    count: Counts
+
+    @staticmethod
+    def gathered(cell: Counts, basket: Counts, count: Counts) -> CellBaskets:
+        """Join equal pairs and put them in order."""
+        width = int(basket.max(initial=0)) + 1
+        keys, number = np.unique(cell * width + basket, return_inverse=True)
+        return CellBaskets(keys // width, keys % width, weighted_counts(number.ravel(), count, len(keys)))
+
+    def __len__(self) -> int:
+        return len(self.count)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MixedTable(Quiet):
+    """A table, the baskets of its records, and which cell has which basket."""
+
+    table: Table
+    """The relational part; with the derived attribute where there are sensitive items."""
+
+    declared: Table
+    """The same as it was declared, without that."""
+
+    baskets: Baskets
+    pairs: CellBaskets
+    column: str
+    """What the column of items is called, here and in the published file."""
+
+    sensitive: tuple[str, ...] = ()
+    """The items, or nodes of their tree, that make the derived attribute."""
+
+    notices: tuple[str, ...] = ()
+
+    @property
+    def cells(self) -> Cells:
+        """The cells of the relational part."""
+        return self.table.cells
+
+    @property
+    def origin(self) -> str:
+        """Where the data come from, for messages."""
+        return self.table.engine.origin
+
+    @property
+    def records(self) -> int:
+        """The number of records."""
+        return self.table.cells.records
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of a release that hold one value each, in the order of the input: not the derived one."""
+        return [name for name in self.table.published if name != self.column]
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of the records, in any order, with their items and the tree of these."""
+        cells, made = self.cells, hashlib.sha256(self.baskets.digest.encode())
+        for quasi in cells.quasi:
+            made.update(repr((quasi.name, quasi.hierarchy.content, quasi.weight)).encode())
+        for sensitive in cells.sensitive:
+            made.update(repr((sensitive.name, sensitive.labels)).encode())
+        for array in (cells.codes, cells.values, self.pairs.cell, self.pairs.basket, self.pairs.count):
+            made.update(np.ascontiguousarray(array).tobytes())
+        return made.hexdigest()
+
+
+def derived_values(baskets: Baskets, sensitive: Named) -> list[str]:
+    """Say for every distinct basket which of the sensitive items, or nodes, it has: the derived attribute."""
+    if isinstance(sensitive, Mapping):
+        places = baskets.places
+        held = [[places[item] for item in items if item in places] for items in sensitive.values()]
+        having = [_has_any(baskets, np.array(items, np.int64)) for items in held]
+    else:
+        having = [_has_any(baskets, sensitive_places(baskets, label)) for label in sensitive]
+    return [
+        TOGETHER.join(label for label, has in zip(sensitive, row, strict=True) if has) or NONE
+        for row in np.stack(having, axis=1).tolist()
+    ]
+
+
+def sensitive_places(baskets: Baskets, label: str) -> Counts:
+    """Return the items that a sensitive item or node of the tree stands for."""
+    if label in baskets.places:
+        return np.array([baskets.places[label]], np.int64)
+    if baskets.tree is not None:
+        for (first, last), name in baskets.tree.nodes.items():
+            if name == label:
+                return np.flatnonzero((baskets.leaf >= first) & (baskets.leaf <= last))
+    tree = "" if baskets.tree is None else ", and no node of the item tree is called so"
+    raise BadInputError(f"the sensitive item {label!r} is in no record of {baskets.origin}{tree}; name one that is")
+
+
+def _has_any(baskets: Baskets, items: Counts) -> Counts:
+    wanted = np.zeros(len(baskets.items), np.int64)
+    wanted[items] = 1
+    row = np.repeat(np.arange(baskets.distinct), baskets.lengths)
+    return np.bincount(row, wanted[baskets.codes], baskets.distinct) > 0  # type: ignore[return-value]
+
+
+def mixed_table(
+    table: Table,
+    baskets: Baskets,
+    pairs: CellBaskets,
+    column: str,
+    sensitive: Named = (),
+    notices: Sequence[str] = (),
+) -> MixedTable:
+    """Tie a table and the baskets of its records; with sensitive items their attribute is one of the table's."""
+    assert int(pairs.count.sum()) == table.cells.records == baskets.size, "every record has one basket"
+    declared = table
+    if sensitive:
+        table, pairs = _with_derived(table, baskets, pairs, column, sensitive)
+    return MixedTable(table, declared, baskets, pairs, column, tuple(sensitive), tuple(notices))
+
+
+def _with_derived(
+    table: Table, baskets: Baskets, pairs: CellBaskets, column: str, sensitive: Named
+) -> tuple[Table, CellBaskets]:
+    """Divide the cells by the derived attribute, which is then the table's last sensitive one by name."""
+    cells, values = table.cells, derived_values(baskets, sensitive)
+    with named(f"{baskets.origin}: the sensitive items of column {column!r}"):
+        hierarchy = flat(sorted(set(values)), observed=True)
+    codes = hierarchy.encode(values)[pairs.basket]
+    attribute, value = sensitive_attribute(column, hierarchy, codes, pairs.count)
+    names = [each.name for each in cells.sensitive]
+    place = int(np.searchsorted(np.array(names, dtype=object), column)) if names else 0
+    several = np.insert(cells.values[pairs.cell], place, value, axis=1)
+    rows = np.concatenate([pairs.cell[:, None], several], axis=1)
+    distinct, number = np.unique(rows, axis=0, return_inverse=True)
+    number = number.ravel()
+    divided = Cells(
+        cells.quasi,
+        (*cells.sensitive[:place], attribute, *cells.sensitive[place:]),
+        np.ascontiguousarray(cells.codes[distinct[:, 0]]),
+        np.ascontiguousarray(distinct[:, 1:].astype(np.int32)),
+        weighted_counts(number, pairs.count, len(distinct)),
+    )
+    roles = replace(table.roles, sensitive=(*table.roles.sensitive, column))
+    other = replace(table, roles=roles, hierarchies={**table.hierarchies, column: hierarchy})
+    vars(other)["_counted"] = (divided, table.dropped, table.link)
+    return other, CellBaskets.gathered(number, pairs.basket, pairs.count)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RemainingTable(Table):
+    """What is left of a table: its declarations, and fewer records. Cells that nobody is left of are gone."""
+
+    whole: Table | None = None
+    kept: Counts | None = None
+    """How many records of every cell of the whole table are left."""
+
+    @staticmethod
+    def of(table: Table, kept: Counts) -> RemainingTable:
+        """Keep so many records of every cell of a table."""
+        declared = {field.name: getattr(table, field.name) for field in fields(Table)}
+        return RemainingTable(**declared, whole=table, kept=kept)
+
+    @cached_property
+    def places(self) -> Counts:
+        """Which cells of the whole table are left."""
+        assert self.kept is not None
+        return np.flatnonzero(self.kept)
+
+    def remaining(self, cell: Counts) -> tuple[Counts, Counts]:
+        """Of rows with these cells of the whole table, in random order, say which are left, and of which cell here."""
+        assert self.whole is not None and self.kept is not None
+        order = np.argsort(cell, kind="stable")
+        starts = np.searchsorted(cell[order], np.arange(self.whole.cells.size))
+        rank = np.empty(len(cell), np.int64)
+        rank[order] = np.arange(len(cell)) - starts[cell[order]]
+        left = np.flatnonzero(rank < self.kept[cell])
+        return left, np.searchsorted(self.places, cell[left])
+
+    @cached_property
+    def _counted(self) -> tuple[Cells, int, str]:
+        assert self.whole is not None and self.kept is not None
+        cells = self.whole.cells
+        left = [attribute.leaves[cells.values[self.places, s]] for s, attribute in enumerate(cells.sensitive)]
+        codes = np.column_stack([cells.codes[self.places], *left]).astype(np.int32)
+        sensitive = [(attribute.name, attribute.hierarchy) for attribute in cells.sensitive]
+        return (
+            sorted_cells(cells.quasi, sensitive, codes, self.kept[self.places]),
+            self.whole.dropped,
+            self.whole.link,
+        )
+
+    def _count_neutral(self, column: str) -> CountedValues:
+        """Draw, cell by cell, which of a neutral column's values the records that are left have."""
+        assert self.whole is not None and self.kept is not None
+        counted, generator = self.whole.counts_of(column), np.random.default_rng(int(self.kept.sum()))
+        counts = counted.counts.copy()
+        for cell in np.flatnonzero(self.kept < self.whole.cells.counts):
+            span = slice(counted.offsets[cell], counted.offsets[cell + 1])
+            counts[span] = generator.multivariate_hypergeometric(counts[span], int(self.kept[cell]))
+        number = np.repeat(np.arange(self.whole.cells.size), np.diff(counted.offsets))
+        there = counts > 0
+        offsets = np.r_[0, np.cumsum(np.bincount(number[there], minlength=self.whole.cells.size)[self.places])]
+        return replace(counted, offsets=offsets, values=counted.values[there], counts=counts[there])
+
+
+def held_out(cells: Cells, share: float, generator: np.random.Generator) -> Counts:
+    """Draw a share of the records, without replacement: how many of every cell are held out."""
+    wanted = round(share * cells.records)
+    if not 0 < wanted < cells.records:
+        raise BadInputError(
+            f"a share of {share:g} of {cells.records:,} records holds out {wanted:,} of them, and both sides need some"
+        )
+    return generator.multivariate_hypergeometric(cells.counts, wanted, method="marginals")

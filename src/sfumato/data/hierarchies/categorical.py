@@ -1,0 +1,288 @@
+"""Builders of hierarchies of categories: trees written by hand, level tables, prefixes of codes, flat lists.
+
+Every builder returns a `Hierarchy`; two builders that describe the same tree return equal hierarchies, so a loss
+does not depend on how a hierarchy was given.
+
+A structure places values in groups that everybody knows; what it does not know stays by itself up to the root.
+
+Categories without a structure of their own, grouped by how alike their records are in the other quasi-identifiers.
+
+The groups are learned from the records, so they say something about them: that the values of a group go along with
+about the same values elsewhere. Therefore only values that many records have are grouped, all others stay alone;
+sensitive columns are not looked at; a group says by its name what it is; and the domain stays an observed one, which
+differential privacy refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from math import ceil, inf, isfinite, sqrt
+from statistics import mode
+
+import numpy as np
+
+from sfumato.data.assignment import weighted_counts
+from sfumato.data.cells import Cells
+from sfumato.data.hierarchies.hierarchy import MISSING, ROOT, Hierarchy, Level, read_number, write_number
+from sfumato.errors import BadInputError
+from sfumato.runtime.arrays import Counts, Numbers
+
+
+def flat(values: Iterable[object], observed: bool = False) -> Hierarchy:
+    """Build a hierarchy of one level: every value a leaf, in ascending order (numbers as numbers), and the root."""
+    leaves = in_order([value_text(value) for value in listed("values", values)])
+    return from_level_table([[leaf, ROOT] for leaf in leaves], observed=observed)
+
+
+def tree(children: Sequence[object]) -> Hierarchy:
+    """Build a hierarchy from nested lists: the root's children; a list is a node, its first item the label.
+
+    >>> tree([["Government", "Federal", "State"], "Private"]).leaves
+    ('Federal', 'State', 'Private')
+    """
+    paths: list[list[str]] = []
+    for child in listed("children", children):
+        _walk(child, [], paths)
+    depth = max((len(path) for path in paths), default=0)
+    rows = []
+    for path in paths:
+        padded = path + [path[-1]] * (depth - len(path))
+        rows.append([*reversed(padded), ROOT])
+    return from_level_table(rows)
+
+
+def _walk(node: object, above: list[str], paths: list[list[str]]) -> None:
+    if isinstance(node, list | tuple):
+        if len(node) < 2 or isinstance(node[0], list | tuple):
+            raise BadInputError(f"a node of a tree is a list of its label and its children, not {node!r}")
+        for child in node[1:]:
+            _walk(child, [*above, value_text(node[0])], paths)
+    else:
+        paths.append([*above, value_text(node)])
+
+
+def listed(name: str, given: object) -> list[object]:
+    """Return a list that was given as one; a single text is not."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise BadInputError(f"{name} must be a list, not {given!r}")
+    return list(given)
+
+
+def value_text(value: object) -> str:
+    """Write a value of a TOML file or a list the way a table would show it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return write_number(value) if isinstance(value, float) else str(value)
+
+
+def from_level_table(table: Sequence[Sequence[object]], observed: bool = False, numbers: bool = True) -> Hierarchy:
+    """Build a hierarchy from rows `value, level 1, level 2, ...`, the last level one node (`*` is added if not).
+
+    Values that all are numbers become a numeric domain, unless `numbers` is false.
+    """
+    rows = [[value_text(label) for label in listed("a row", row)] for row in listed("rows", table)]
+    _check_level_table(rows)
+    if len({row[-1] for row in rows}) > 1 or len(rows[0]) == 1:
+        rows = [[*row, ROOT] for row in rows]
+    elif len(rows) > 1:
+        rows = [[*row[:-1], ROOT] for row in rows]
+    ordered = _sorted_by_tree(rows)
+    levels = tuple(_level([row[depth] for row in ordered]) for depth in range(len(ordered[0])))
+    values = [_exact_number(row[0]) for row in ordered]
+    stretches = tuple(value for value in values if value is not None)
+    if numbers and len(stretches) == len(rows) and all(a < b for a, b in pairwise(stretches)):
+        return Hierarchy(levels, (1.0,) * len(rows), "number", stretches, stretches, observed=observed)
+    return Hierarchy(levels, (1.0,) * len(rows), observed=observed)
+
+
+def _check_level_table(rows: list[list[str]]) -> None:
+    if not rows:
+        raise BadInputError("the hierarchy has no rows")
+    seen: dict[str, int] = {}
+    parents: dict[tuple[int, str], tuple[str, int]] = {}
+    for number, row in enumerate(rows, start=1):
+        if not row:
+            raise BadInputError(f"row {number} is empty")
+        if len(row) != len(rows[0]):
+            raise BadInputError(f"row {number} has {len(row)} levels where row 1 has {len(rows[0])}")
+        if row[0] == MISSING:
+            raise BadInputError(
+                f"row {number} has an empty value; missing values get a leaf of their own without a row"
+            )
+        if row[0] in seen:
+            raise BadInputError(f"the value {row[0]!r} is listed twice, in rows {seen[row[0]]} and {number}")
+        seen[row[0]] = number
+        if MISSING in row:
+            raise BadInputError(f"row {number} ({row[0]!r}) has an empty label, which would read as a missing value")
+        for depth, (label, parent) in enumerate(pairwise(row)):
+            known, first = parents.setdefault((depth, label), (parent, number))
+            if known != parent:
+                raise BadInputError(
+                    f"not a tree: {label!r} (level {depth}) is under {known!r} in row {first} "
+                    f"but under {parent!r} in row {number}"
+                )
+
+
+def _sorted_by_tree(rows: list[list[str]]) -> list[list[str]]:
+    """Sort rows so that every node is a run of rows: by first appearance, or by value if all values are numbers."""
+    values = [_exact_number(row[0]) for row in rows]
+    numeric = all(value is not None for value in values)
+    first: dict[tuple[int, str], float] = {}
+    for position, (row, value) in enumerate(zip(rows, values, strict=True)):
+        rank = float(value) if numeric and value is not None else float(position)
+        for depth, label in enumerate(row):
+            first[depth, label] = min(rank, first.get((depth, label), inf))
+    return sorted(rows, key=lambda row: [first[depth, row[depth]] for depth in range(len(row) - 1, -1, -1)])
+
+
+def _level(labels: list[str]) -> Level:
+    starts = [0] + [i for i in range(1, len(labels)) if labels[i] != labels[i - 1]]
+    return Level(tuple(starts), tuple(labels[i] for i in starts))
+
+
+def _exact_number(text: str) -> float | None:
+    """Read a number that would be written back in just this way, None otherwise (`007` is a code, not a number)."""
+    value = read_number(text)
+    return value if isfinite(value) and write_number(value) == text else None
+
+
+def in_order(values: list[str]) -> list[str]:
+    """Sort labels: as numbers if all are, else as texts."""
+    numbers = [read_number(value) for value in values]
+    if all(isfinite(number) for number in numbers):
+        return [value for _, value in sorted(zip(numbers, values, strict=True))]
+    return sorted(values)
+
+
+def prefixes(values: Iterable[object], keep: Sequence[int] | None = None, observed: bool = False) -> Hierarchy:
+    """Build the hierarchy of codes (ZIP, ICD) whose levels keep fewer and fewer leading characters.
+
+    >>> prefixes(["81667", "81675", "81925"], keep=[3, 1]).levels[1].labels
+    ('816**', '819**')
+    """
+    codes = sorted(value_text(value) for value in listed("values", values))
+    longest = max((len(code) for code in codes), default=0)
+    keep = list(range(longest - 1, 0, -1)) if keep is None else list(keep)
+    if any(not 0 < length < longest for length in keep) or any(a <= b for a, b in pairwise(keep)):
+        raise BadInputError(f"keep must fall from below {longest} (the longest code) to at least 1, not {keep}")
+    width = mode(map(len, codes)) if observed else longest  # one longer code would show in all the others' labels
+    rows = [[code, *(_masked(code, length, width) for length in keep), ROOT] for code in codes]
+    return from_level_table(rows, observed=observed, numbers=False)
+
+
+def _masked(code: str, length: int, width: int) -> str:
+    return code if len(code) <= length else code[:length] + "*" * max(width - length, 1)
+
+
+APART = " (group)"
+
+Place = tuple[tuple[object, ...], tuple[str, ...]]
+"""Where a value stands among the others, and the labels of its groups from fine to coarse."""
+
+
+def grouped(values: Iterable[object], place: Callable[[str], Place | None], observed: bool) -> Hierarchy:
+    """Build the hierarchy of values by their places; a level that joins nothing more than the one below is left out."""
+    taken = {value_text(value) for value in listed("values", values)}
+    texts = sorted(taken)
+    places = {text: spot for text in texts if (spot := place(text)) is not None}
+    levels = max((len(labels) for _, labels in places.values()), default=0)
+    known = sorted(places, key=lambda text: (places[text][0], text))
+    alone = [text for text in texts if text not in places]
+    paths = {text: [_apart(label, taken) for label in places[text][1]] for text in known}
+    paths |= {text: [text] * levels for text in alone}
+    rows = [[text] for text in (*known, *alone)]
+    for level in range(levels):
+        labels = [paths[row[0]][level] for row in rows]
+        if len(set(labels)) < len({row[-1] for row in rows}):
+            rows = [[*row, label] for row, label in zip(rows, labels, strict=True)]
+    return from_level_table(rows, observed=observed)
+
+
+def _apart(label: str, taken: set[str]) -> str:
+    """Tell a group from a value of the same name."""
+    while label in taken:
+        label += APART
+    return label
+
+
+def share_known(values: Sequence[str], place: Callable[[str], Place | None]) -> tuple[int, float]:
+    """Count the values that a structure knows, and their share."""
+    known = sum(place(value) is not None for value in values)
+    return known, known / max(len(values), 1)
+
+
+LEAST_RECORDS = 20
+LEAST_SHARE = 0.01
+"""So many records, and such a share of all, must have a value before it is grouped: what drafts may show."""
+
+FEWEST = 6
+"""Fewer values that many records have are not worth groups."""
+
+COARSE = 20
+"""The other columns are looked at on the finest level with no more nodes than this."""
+
+
+def groups(values: Iterable[object], groups: Sequence[object], observed: bool = False) -> Hierarchy:
+    """Build a hierarchy of groups, each a list of its label and its values; a value in no group stays by itself.
+
+    >>> groups(["a", "b", "c"], [["similar: a, c", "a", "c"]]).levels[1].labels
+    ('similar: a, c', 'b')
+    """
+    labels: dict[str, tuple[int, str]] = {}
+    for place, group in enumerate(listed("groups", groups)):
+        members = [value_text(part) for part in listed("a group", group)]
+        if len(members) < 2:
+            raise BadInputError(f"a group is a list of its label and its values, not {group!r}")
+        for value in members[1:]:
+            if labels.setdefault(value, (place, members[0])) != (place, members[0]):
+                raise BadInputError(f"the value {value!r} stands in two groups; leave it in one of them")
+    return grouped(values, lambda text: ((labels[text][0],), (labels[text][1],)) if text in labels else None, observed)
+
+
+def similar_groups(cells: Cells, column: str) -> list[list[str]]:
+    """Group the frequent values of a quasi-identifier by the others; nothing where there is too little to go by.
+
+    Two values are as far apart as their shares of the other columns' values differ (total variation, summed over the
+    columns); the two groups that are nearest on average are joined until about the root of the values' number is left.
+    """
+    place = [quasi.name for quasi in cells.quasi].index(column)
+    hierarchy = cells.quasi[place].hierarchy
+    counts = weighted_counts(cells.codes[:, place], cells.counts, hierarchy.size)[: hierarchy.domain_size]
+    frequent = np.flatnonzero(counts >= max(LEAST_RECORDS, LEAST_SHARE * int(cells.counts.sum())))
+    if len(frequent) < FEWEST or len(cells.quasi) < 2:
+        return []
+    parts = [_shares(cells, place, other, frequent) for other in range(len(cells.quasi)) if other != place]
+    shares = np.concatenate(parts, axis=1)
+    apart = np.abs(shares[:, None] - shares[None]).sum(axis=2) / 2
+    members = _joined(apart, ceil(sqrt(len(frequent))))
+    names = [[hierarchy.leaves[frequent[i]] for i in group] for group in members if len(group) > 1]
+    return [[f"similar: {', '.join(values)}", *values] for values in names]
+
+
+def _shares(cells: Cells, place: int, other: int, values: Counts) -> Numbers:
+    """Return, for every value, how its records are spread over the nodes of another column."""
+    hierarchy = cells.quasi[other].hierarchy
+    level = next(at for at, level in enumerate(hierarchy.levels) if len(level.labels) <= COARSE)
+    nodes = len(hierarchy.levels[level].labels)
+    node = hierarchy.ancestors[level][cells.codes[:, other]]
+    size = cells.quasi[place].hierarchy.size
+    table = weighted_counts(cells.codes[:, place].astype(np.int64) * nodes + node, cells.counts, size * nodes)
+    rows = table.reshape(size, nodes)[values]
+    shares: Numbers = rows / rows.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _joined(apart: Numbers, wanted: int) -> list[list[int]]:
+    """Join the two groups that are nearest on average, the first of equals, until so many are left."""
+    members = [[i] for i in range(len(apart))]
+    while len(members) > wanted:
+        distances = [
+            (round(float(apart[np.ix_(a, b)].mean()), 12), i, j)
+            for i, a in enumerate(members)
+            for j, b in enumerate(members)
+            if i < j
+        ]
+        _, i, j = min(distances)
+        members[i] = sorted(members[i] + members.pop(j))
+    return members

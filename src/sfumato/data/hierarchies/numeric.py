@@ -1,0 +1,411 @@
+"""Builders of numeric and date hierarchies: leaves are stretches of values, levels join them."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import pairwise
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.config.options import check_whole
+from sfumato.data.hierarchies.hierarchy import ROOT, Hierarchy, Level, stretch_notations, write_date, write_number
+from sfumato.errors import BadInputError
+
+Number = int | float | Decimal
+MOST_LEAVES = 2_000_000
+"""A domain with more leaves than this is refused: it needs a coarser resolution."""
+
+LARGEST = 2**53
+"""Beyond this whole numbers have no exact floating-point form."""
+
+DATE_LEVELS = ("month", "quarter", "year", "decade")
+USUAL_DATE_LEVELS = ("month", "year", "decade")
+
+
+def numeric(
+    lower: Number,
+    upper: Number,
+    resolution: Number = 1,
+    *,
+    edges: Sequence[Number] = (),
+    intervals: Sequence[Number] = (),
+    fan_out: int | None = None,
+    quantiles: Sequence[int] = (),
+    cuts: Sequence[Sequence[Number]] = (),
+    labels: Mapping[str, str] | None = None,
+    values: Sequence[float] = (),
+    counts: Sequence[int] = (),
+    open_below: Number | None = None,
+    open_above: Number | None = None,
+    continuous: bool = False,
+    observed: bool = False,
+) -> Hierarchy:
+    """Build the hierarchy of a numeric attribute with declared bounds and resolution.
+
+    Leaves are stretches of `resolution`, aligned at its multiples, or begin at `edges` of one's own after the first;
+    `continuous` makes them half-open. Levels are
+    equal `intervals` (each a multiple of the one before), or join `fan_out` nodes at a time, or are `quantiles` of
+    the given `values` with their `counts` (numbers of groups, falling), or begin anew at `cuts` of one's own, a list
+    for every level; `labels` calls a stretch otherwise than by its notation (`{"0-17": "minor"}`). `open_above=90`
+    makes one leaf `90+` of all values from there on, also those above `upper`; `open_below=18` one leaf `<18`.
+
+    >>> numeric(17, 90, intervals=[5, 20]).text(0, 2), numeric(17, 90, open_above=80).leaves[-1]
+    ('17-19', '80+')
+    """
+    low, high, step = (
+        _decimal(name, v) for name, v in [("lower", lower), ("upper", upper), ("resolution", resolution)]
+    )
+    if step <= 0 or high < low:
+        raise BadInputError(f"a numeric hierarchy needs lower <= upper and resolution > 0, not {low}, {high}, {step}")
+    if not isinstance(continuous, bool):
+        raise BadInputError(f"continuous must be true or false, not {continuous!r}")
+    if continuous and low == high:
+        raise BadInputError(f"a continuous attribute needs lower < upper, not {low} twice")
+    if max(abs(low), abs(high)) > LARGEST:
+        raise BadInputError(
+            f"numbers beyond {LARGEST:,} are too large to be told apart; give the column as text codes, or as --neutral"
+        )
+    if sum(given is not None and len(given) > 0 for given in (intervals, quantiles, cuts)) + (fan_out is not None) > 1:
+        raise BadInputError("give one of intervals, fan_out, quantiles and cuts, not several")
+    unit = _unit(low, high, step)
+    own = [_decimal("edges", edge) for edge in edges]
+    places = _edges(low, high, step, unit, continuous, open_below, open_above, own)
+    firsts, lasts, widths = _stretches(places, unit, continuous, open_below, open_above)
+    ends = np.array([firsts, lasts])
+    ends = ends[np.isfinite(ends)]
+    whole = bool(((ends == np.floor(ends)) & (ends >= 0)).all())
+    leaves = _leaf_labels(firsts, lasts, whole, continuous)
+    groupings: Sequence[NDArray[Any]] = []
+    if intervals:
+        groupings = _equal_intervals(places, [_decimal("intervals", width) for width in intervals], step)
+    elif fan_out is not None:
+        groupings = _fan_out(len(firsts), fan_out)
+    elif quantiles:
+        groupings = _quantiles(np.asarray(firsts), quantiles, np.asarray(values, float), np.asarray(counts, float))
+    elif cuts:
+        edges_at = [[float(_decimal("cuts", cut)) for cut in _level_of_cuts(level)] for level in cuts]
+        groupings = _own_cuts(firsts, edges_at, write_number)
+    plain = _stretch_hierarchy(leaves, groupings, firsts, lasts, widths, continuous, observed)
+    return renamed(plain, labels)
+
+
+def dates(
+    first: datetime.date | str,
+    last: datetime.date | str,
+    levels: Sequence[str] | None = None,
+    observed: bool = False,
+    *,
+    cuts: Sequence[Sequence[datetime.date | str]] = (),
+    labels: Mapping[str, str] | None = None,
+) -> Hierarchy:
+    """Build the hierarchy of the days from first to last, with months, years and decades (or quarters) above them.
+
+    In their place levels may begin anew at `cuts` of one's own, a list of days for every level.
+
+    >>> dates("2019-12-30", "2020-01-02").levels[2].labels
+    ('2019', '2020')
+    >>> dates("2020-06-30", "2020-07-01", ["quarter"]).levels[1].labels
+    ('2020-Q2', '2020-Q3')
+    >>> dates("2020-01-01", "2020-12-31", cuts=[["2020-02-01", "2020-06-15"]]).levels[1].labels
+    ('2020-01', '2020-02-01..2020-06-14', '2020-06-15..2020-12-31')
+    """
+    start, end = _date("first", first), _date("last", last)
+    if levels is not None and len(cuts):
+        raise BadInputError("give one of levels and cuts, not both")
+    named = (() if len(cuts) else USUAL_DATE_LEVELS) if levels is None else levels
+    unknown = [level for level in named if level not in DATE_LEVELS]
+    if end < start or unknown or list(named) != [level for level in DATE_LEVELS if level in named]:
+        raise BadInputError(f"dates need first <= last and levels from {', '.join(DATE_LEVELS)} in this order")
+    days = range(start.toordinal(), end.toordinal() + 1)
+    if len(days) > MOST_LEAVES:
+        raise BadInputError(f"{len(days)} days from {start} to {end} are too many; narrow the bounds")
+    every = np.datetime64(start.isoformat()) + np.arange(len(days))
+    parts = _periods(every)
+    grown = [Level(tuple(range(len(days))), tuple(np.datetime_as_string(every).tolist()))]
+    for level in named:
+        starts = np.flatnonzero(np.append(True, parts[level][1:] != parts[level][:-1]))
+        grown.append(Level(tuple(starts.tolist()), _date_labels(level, parts[level][starts])))
+    stretches = tuple(map(float, days))
+    root = Level((0,), (ROOT,))
+    built = Hierarchy((*grown, root), (1.0,) * len(days), "date", stretches, stretches, observed=observed)
+    if len(cuts):
+        at = [[float(_date("cuts", cut).toordinal()) for cut in _level_of_cuts(level)] for level in cuts]
+        above = _levels_of(built, _own_cuts(list(stretches), at, write_date), _named_periods(parts))
+        built = replace(built, levels=(built.levels[0], *above, root))
+    return renamed(built, labels)
+
+
+def _periods(every: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Say in which month, quarter (counted from 1970 on), year and decade every day is."""
+    years = every.astype("datetime64[Y]").astype(np.int64) + 1970
+    months = every.astype("datetime64[M]")
+    return {"month": months, "quarter": months.astype(np.int64) // 3, "year": years, "decade": years // 10 * 10}
+
+
+def _named_periods(parts: Mapping[str, NDArray[Any]]) -> dict[tuple[int, int], str]:
+    """Name the stretches of days that are a month, a quarter, a year or a decade, as far as the domain reaches."""
+    names: dict[tuple[int, int], str] = {}
+    for level, periods in parts.items():
+        starts = np.flatnonzero(np.append(True, periods[1:] != periods[:-1]))
+        ends = [*(starts[1:] - 1).tolist(), len(periods) - 1]
+        for stretch, label in zip(
+            zip(starts.tolist(), ends, strict=True), _date_labels(level, periods[starts]), strict=True
+        ):
+            names.setdefault(stretch, label)
+    return names
+
+
+def _date_labels(level: str, parts: NDArray[Any]) -> tuple[str, ...]:
+    """Write months, quarters (counted from 1970 on), years or decades."""
+    if level == "month":
+        return tuple(np.datetime_as_string(parts).tolist())
+    if level == "quarter":
+        return tuple(f"{1970 + quarter // 4:04}-Q{quarter % 4 + 1}" for quarter in parts.tolist())
+    return tuple(f"{year:04}" if level == "year" else f"{year:04}-{year + 9:04}" for year in parts.tolist())
+
+
+def _decimal(name: str, value: Number) -> Decimal:
+    try:
+        number = Decimal(str(value))
+    except ArithmeticError:
+        number = Decimal("nan")
+    if not number.is_finite():
+        raise BadInputError(f"{name} must be a finite number, not {value!r}")
+    return number
+
+
+def _date(name: str, value: datetime.date | str) -> datetime.date:
+    try:
+        return value if isinstance(value, datetime.date) else datetime.date.fromisoformat(str(value))
+    except ValueError:
+        raise BadInputError(f"{name} must be an ISO date such as 2020-01-31, not {value!r}") from None
+
+
+def _unit(low: Decimal, high: Decimal, step: Decimal) -> Decimal:
+    """Find the distance of neighbouring values: 1 for whole numbers, the step where bounds are its multiples."""
+    if all(number == number.to_integral_value() for number in (low, high, step)):
+        return Decimal(1)
+    if low % step == 0 and high % step == 0:
+        return step
+    return Decimal(1).scaleb(min(int(number.normalize().as_tuple().exponent) for number in (low, high, step)))
+
+
+def _edges(
+    low: Decimal,
+    high: Decimal,
+    step: Decimal,
+    unit: Decimal,
+    continuous: bool,
+    below: Number | None,
+    above: Number | None,
+    own: Sequence[Decimal] = (),
+) -> Edges:
+    """List the lower edges of all leaves and, as the last one, the end of the domain."""
+    bottom = low if below is None else _decimal("open_below", below)
+    top = high if above is None else _decimal("open_above", above)
+    if not low <= bottom < top <= high and not (below is None and above is None):
+        raise BadInputError(f"open ends must lie within the bounds {low} and {high} and leave values between them")
+    first = int((bottom / step).to_integral_value("ROUND_FLOOR"))
+    count = int((top / step).to_integral_value("ROUND_FLOOR")) - first + 1
+    if count > MOST_LEAVES and not own:
+        raise BadInputError(f"{count} leaves from {low} to {high} are too many; give a resolution coarser than {step}")
+    grid = Edges.scale_of(low, high, step, unit, bottom, top, *own)
+    bottom_edge, top_edge, stride = grid.whole(bottom), grid.whole(top), grid.whole(step)
+    if own:
+        starts = [bottom_edge, *map(grid.whole, own)]
+        if any(a >= b for a, b in pairwise([*starts, top_edge + (above is None and not continuous)])):
+            raise BadInputError(f"edges must rise, from above {bottom} to below {top}, which are edges already")
+        stride = max(b - a for a, b in pairwise(starts))
+    else:
+        starts = [max((first + i) * stride, bottom_edge) for i in range(count)]
+    if above is not None or (continuous and starts[-1] == grid.whole(high) > grid.whole(low)):
+        starts = [edge for edge in starts if edge < top_edge]
+    if below is not None:
+        starts = [grid.whole(low) if low < bottom else bottom_edge - stride, *starts]
+    beyond = grid.whole(high) if continuous else grid.whole(high) + grid.whole(unit)
+    if above is not None:
+        return grid.at([*starts, top_edge, beyond if high > top else top_edge + stride])
+    return grid.at([*starts, beyond])
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """Numbers on a common grid: whole multiples of 1 / parts, so that a million of them are exact and quick."""
+
+    parts: int
+    places: NDArray[Any]
+    """Whole numbers, as Python's own where they are too large for floating-point numbers to hold."""
+
+    @staticmethod
+    def scale_of(*numbers: Decimal) -> Edges:
+        """Take the coarsest decimal grid on which all these numbers are."""
+        finest = min(0, *(int(number.normalize().as_tuple().exponent) for number in numbers))
+        return Edges(10**-finest, np.zeros(0, np.int64))
+
+    def whole(self, number: Decimal) -> int:
+        """Say at which multiple a number is."""
+        return int(number * self.parts)
+
+    def at(self, places: list[int]) -> Edges:
+        """Put edges on this grid."""
+        small = max(abs(places[0]), abs(places[-1]), self.parts) <= LARGEST
+        return Edges(self.parts, np.array(places, np.int64 if small else object))
+
+    def floats(self, places: NDArray[Any], per: int | None = None) -> list[float]:
+        """Write places as floating-point numbers (or as multiples of a unit), rounded once."""
+        return [float(number) for number in (places / (per or self.parts)).tolist()]
+
+
+def _stretches(
+    edges: Edges, unit: Decimal, continuous: bool, below: Number | None, above: Number | None
+) -> tuple[list[float], list[float], list[float]]:
+    places, step = edges.places, edges.whole(unit)
+    firsts = edges.floats(places[:-1])
+    lasts = edges.floats(places[1:] if continuous else places[1:] - step)
+    widths = edges.floats(np.diff(places), edges.parts if continuous else step)
+    if below is not None:
+        firsts[0] = -inf
+    if above is not None:
+        lasts[-1] = inf
+    return firsts, lasts, widths
+
+
+def _leaf_labels(firsts: list[float], lasts: list[float], whole: bool, continuous: bool) -> list[str]:
+    if firsts == lasts and whole:
+        return [str(int(first)) for first in firsts]
+    labels = []
+    for leaf, (first, last) in enumerate(zip(firsts, lasts, strict=True)):
+        if last == inf:
+            labels.append(f"{write_number(first)}+")
+        elif first == -inf:
+            labels.append(f"<{write_number(firsts[leaf + 1])}")
+        elif first == last:
+            labels.append(write_number(first))
+        else:
+            half_open = continuous and leaf < len(firsts) - 1
+            labels.append(stretch_notations(write_number(first), write_number(last), whole, half_open)[0])
+    return labels
+
+
+def _equal_intervals(edges: Edges, widths: list[Decimal], step: Decimal) -> list[NDArray[Any]]:
+    for finer, coarser in pairwise([step, *widths]):
+        if coarser <= finer or coarser % finer != 0:
+            raise BadInputError(
+                f"not a tree: intervals of {coarser} do not consist of whole intervals of {finer}; "
+                "each width must be a multiple of the one before"
+            )
+    return [edges.places[:-1] // edges.whole(width) for width in widths]
+
+
+def _fan_out(leaves: int, fan_out: int) -> list[NDArray[np.int64]]:
+    check_whole("fan_out", fan_out, least=2)
+    groupings = []
+    group = np.arange(leaves)
+    while group[-1] >= fan_out:
+        group = group // fan_out
+        groupings.append(group)
+    return groupings
+
+
+def _quantiles(
+    firsts: NDArray[np.float64],
+    parts: Sequence[int],
+    values: NDArray[np.float64],
+    counts: NDArray[np.float64],
+) -> list[NDArray[np.int64]]:
+    """Cut the leaves into nested groups of about equal numbers of records."""
+    if not len(values) or len(values) != len(counts):
+        raise BadInputError("quantiles need the values of the column and as many counts")
+    if not np.isfinite(values).all():
+        raise BadInputError("quantiles need a column of numbers only")
+    if any(a <= b or a % b for a, b in pairwise(parts)) or min(parts) < 2:
+        raise BadInputError(f"quantiles must fall, each a divisor of the one before, down to at least 2, not {parts}")
+    leaf = np.clip(np.searchsorted(firsts, values, side="right") - 1, 0, None)
+    mass = np.bincount(leaf, weights=counts, minlength=len(firsts))
+    middle = (np.cumsum(mass) - mass / 2) / mass.sum()
+    return [np.minimum((middle * part).astype(np.int64), part - 1) for part in parts]
+
+
+def _level_of_cuts(level: object) -> list[Any]:
+    if not isinstance(level, list | tuple):
+        raise BadInputError(f"cuts must be lists of values, one for every level, not {level!r}")
+    return list(level)
+
+
+def _own_cuts(
+    firsts: list[float], levels: Sequence[Sequence[float]], write: Callable[[float], str]
+) -> list[NDArray[np.int64]]:
+    """Part the leaves at cuts of one's own: each is where a leaf begins, and every level has cuts of the one before."""
+    places, finer = {first: leaf for leaf, first in enumerate(firsts)}, set(firsts)
+    groupings = []
+    for cuts in levels:
+        if not cuts or any(a >= b for a, b in pairwise(cuts)):
+            raise BadInputError("cuts must rise within a level, and every level needs at least one")
+        strange = next((cut for cut in cuts if places.get(cut, 0) == 0), None)
+        if strange is not None:
+            raise BadInputError(
+                f"cuts: no leaf begins at {write(strange)} that could be cut off from one before; leaves are stretches "
+                "of the resolution between the bounds"
+            )
+        lacking = next((cut for cut in cuts if cut not in finer), None)
+        if lacking is not None:
+            raise BadInputError(
+                f"not a tree: the cut at {write(lacking)} goes through a stretch of the level below; cut that as well"
+            )
+        finer = set(cuts)
+        groupings.append(np.searchsorted([places[cut] for cut in cuts], np.arange(len(firsts)), side="right"))
+    return groupings
+
+
+def renamed(hierarchy: Hierarchy, labels: Mapping[str, str] | None) -> Hierarchy:
+    """Call nodes between leaves and root otherwise; a label that there is not is refused."""
+    if not labels:
+        return hierarchy
+    if not isinstance(labels, Mapping) or not all(isinstance(label, str) and label for label in labels.values()):
+        raise BadInputError("labels must map stretches to what they are called, such as {'0-17' = 'minor'}")
+    inner = hierarchy.levels[1:-1]
+    strange = next((label for label in labels if not any(label in level.labels for level in inner)), None)
+    if strange is not None:
+        raise BadInputError(f"labels: there is no stretch {strange!r} between the leaves and the root")
+    levels = [Level(level.starts, tuple(labels.get(label, label) for label in level.labels)) for level in inner]
+    return replace(hierarchy, levels=(hierarchy.levels[0], *levels, hierarchy.levels[-1]))
+
+
+def _stretch_hierarchy(
+    leaves: list[str],
+    groupings: Sequence[NDArray[Any]],
+    firsts: list[float],
+    lasts: list[float],
+    widths: list[float],
+    continuous: bool,
+    observed: bool,
+) -> Hierarchy:
+    """Put levels of stretches, labelled by the notation of stretches, above the leaves."""
+    size = len(leaves)
+    bottom = Level(tuple(range(size)), tuple(leaves))
+    above = (Level((0,), (ROOT,)),) if size > 1 else ()
+    ends = tuple(firsts), tuple(lasts)
+    plain = Hierarchy((bottom, *above), tuple(widths), "number", *ends, continuous, observed=observed)
+    return replace(plain, levels=(bottom, *_levels_of(plain, groupings, {}), *above))
+
+
+def _levels_of(
+    plain: Hierarchy, groupings: Sequence[NDArray[Any]], names: Mapping[tuple[int, int], str]
+) -> list[Level]:
+    """Make the levels above the leaves of what parts them; a stretch without a name has its notation for one."""
+    levels = [plain.levels[0]]
+    for groups in groupings:
+        starts = [0, *(np.flatnonzero(groups[1:] != groups[:-1]) + 1).tolist()]
+        if 1 < len(starts) < len(levels[-1].starts):
+            ends = [*starts[1:], plain.domain_size]
+            texts = plain.stretch_texts(starts, ends)
+            stretches = [(start, end - 1) for start, end in zip(starts, ends, strict=True)]
+            labels = [names.get(stretch, text) for stretch, text in zip(stretches, texts, strict=True)]
+            levels.append(Level(tuple(starts), tuple(labels)))
+    return levels[1:]

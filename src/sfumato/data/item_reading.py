@@ -1,0 +1,459 @@
+"""Baskets from files and frames: one basket per line, rows of (who, item), or a column of lists.
+
+Sets of items that stand in one field: separated, as a JSON list, or as DuckDB writes a list column.
+
+What a record's field holds crosses the border as one text, like every other value; here it becomes its items again.
+
+The items of a table's records, from a column of it or from a second file, tied to its cells.
+
+Nothing here reads rows one by one: an engine counts which texts the records of a cell have in the column of items, or
+in the column that names them, and every distinct text is taken apart once.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.data.dataset import CellBaskets, MixedTable, Named, mixed_table
+from sfumato.data.hierarchies.categorical import in_order
+from sfumato.data.hierarchies.declared import read_tree
+from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.data.items import Baskets, baskets_of, counted_baskets, equal_rows, rows_once, taken_rows
+from sfumato.data.reading import Table
+from sfumato.engines import open_rows
+from sfumato.engines._item_layouts import ItemRows, find_rows
+from sfumato.engines._text_files import JSON, PARQUET
+from sfumato.engines.item_files import separator_of, split_line
+from sfumato.engines.protocol import CountedLists, Engine, Reading, SourceLayout, column_pairs
+from sfumato.errors import BadInputError
+from sfumato.runtime.arrays import Codes, Counts, Quiet
+from sfumato.texts.format import counted
+
+SHOWN = 8
+"""How many columns, or items, a notice names."""
+
+EXAMPLE = "One of the sets that were read: "
+"""How a notice begins that shows what somebody has."""
+
+
+def read_baskets(
+    source: Any,
+    *,
+    who: str | None = None,
+    item: str | None = None,
+    column: str | None = None,
+    separator: str | None = None,
+    lines: bool = False,
+    encoding: str | None = None,
+    tree: Hierarchy | Path | str | None = None,
+    memory: str | None = None,
+    spill: str | None = None,
+) -> Baskets:
+    """Read baskets from a file, a frame, or any collection of sets.
+
+    With `who` and `item`: rows of a table, one per item, with the column that says whose it is. With `column`, or from
+    a Parquet or JSON file: lists of items. Otherwise text, one basket per line, items separated by `separator` (found
+    out if not given: tab, semicolon, comma, else blanks); a text with a header and one item per row is recognised, and
+    refused where that is unsure. `lines` says that every line is a basket, whatever it looks like. `tree` is a
+    hierarchy over the items or a level table. Beyond `memory` (`"4GB"`) an engine counts on disk, in a private folder
+    of `spill`.
+    """
+    if (who is None) != (item is None):
+        raise BadInputError("rows of items need both columns: who has it (--id) and the item (--item)")
+    if lines and (who is not None or column is not None):
+        raise BadInputError("--lines says that every line is a basket; leave out --id, --item and --column, or --lines")
+    is_file = isinstance(source, str | Path)
+    reading = Reading(encoding=encoding, empty=True, memory=memory, spill=spill, delimiter=separator)
+    in_text = is_text_of_items(source, who, column)
+    found = find_rows(Path(source), encoding, separator) if in_text and not lines else None
+    if found is not None:
+        rows = open_rows(source, replace(reading, delimiter=found.separator, header=True, notations=False))
+        baskets = _from_table(rows, found.who, found.item, None)
+        baskets = replace(baskets, notices=(*_recognised(baskets, found), *baskets.notices))
+    elif in_text:
+        rows = open_rows(source, replace(reading, layout="lines", every_line=lines))
+        baskets = _counted(rows.lists("items"), rows.origin, "line", "items")
+    elif is_file or isinstance(source, pa.Table) or hasattr(source, "__arrow_c_stream__"):
+        origin = "" if is_file else "the frame"
+        layout: SourceLayout = "table" if who is not None else "lists"
+        rows = open_rows(source, replace(reading, origin=origin, layout=layout, notations=False))
+        baskets = _from_table(rows, who, item, column)
+    else:
+        baskets = baskets_of(source)
+        return with_tree(baskets, tree)
+    return with_tree(replace(baskets, notices=(*rows.notices, *baskets.notices)), tree)
+
+
+def is_text_of_items(source: Any, who: str | None, column: str | None) -> bool:
+    """Say whether a source is a text file of which nobody says where its items are."""
+    is_file = isinstance(source, str | Path)
+    return is_file and who is None and column is None and Path(source).suffix.lower() not in (*JSON, *PARQUET)
+
+
+def _recognised(baskets: Baskets, rows: ItemRows) -> tuple[str, str]:
+    """Say that a file has one item per row, and show a set of it."""
+    chosen = int(np.argmax((baskets.lengths > 1) & (baskets.lengths <= SHOWN)))
+    example = ", ".join(baskets.basket(chosen)[:SHOWN]) + (", ..." if baskets.lengths[chosen] > SHOWN else "")
+    read = (
+        f"{baskets.origin}: read as a table of one item per row: the items in {rows.item!r} with the same {rows.who!r} "
+        f"are one set ({baskets.size:,} sets of {len(baskets.items):,} items). If that is wrong, name the columns "
+        "(--id, --item), or say that every line is a set of items (--lines)"
+    )
+    return read, f"{EXAMPLE}{{{example}}}"
+
+
+def with_tree(baskets: Baskets, tree: Hierarchy | Path | str | None) -> Baskets:
+    """Return baskets with a tree over their items, where one is given."""
+    if tree is None:
+        return baskets
+    hierarchy, notices = read_tree(tree, baskets.places)
+    return replace(baskets, tree=hierarchy, notices=baskets.notices + notices)
+
+
+def _from_table(rows: Engine, who: str | None, item: str | None, column: str | None) -> Baskets:
+    for name in (who, item, column):
+        if name is not None and name not in rows.columns:
+            raise BadInputError(f"{rows.origin}: there is no column {name!r}; there are {', '.join(rows.columns)}")
+    if who is not None and item is not None:
+        counted = _counted(rows.gathered(who, item), rows.origin, "person", item)
+        return _with_unread(counted, rows, (who, item))
+    listed = [name for name, kind in rows.nested.items() if kind.endswith("[]")]
+    name = _list_column(rows.origin, listed, column)
+    return _with_unread(_counted(rows.lists(name), rows.origin, "row", name), rows, (name,))
+
+
+def _with_unread(baskets: Baskets, rows: Engine, read: Sequence[str]) -> Baskets:
+    """Say which columns of a table stay behind when baskets are read from it: nothing vanishes silently."""
+    others = [name for name in rows.columns if name not in read]
+    if not others:
+        return baskets
+    named = ", ".join(map(repr, others[:SHOWN])) + (", ..." if len(others) > SHOWN else "")
+    notice = (
+        f"{rows.origin}: not read: {named}; baskets are sets of items alone. A table whose records have items, too, is "
+        "read with --quasi and --items"
+    )
+    return replace(baskets, notices=(*baskets.notices, notice))
+
+
+def _list_column(origin: str, listed: Sequence[str], column: str | None) -> str:
+    """Return the column that holds the lists: the one that was named, or the only one."""
+    wanted = listed if column is None else [name for name in listed if name == column]
+    if len(wanted) == 1:
+        return wanted[0]
+    if not wanted:
+        which = "no column has" if column is None else f"the column {column!r} has no"
+        raise BadInputError(
+            f"{origin}: {which} lists of items; for one row per item name the column that says whose it is (--id) and "
+            "that of the items (--item)"
+        )
+    raise BadInputError(f"{origin}: several columns have lists ({', '.join(wanted)}); name one (--column)")
+
+
+def _counted(lists: CountedLists, origin: str, unit: str, column: str) -> Baskets:
+    """Give items codes, without blanks around them; say what was merged or empty."""
+    texts = ["" if text is None else text.strip() for text in lists.texts]
+    items = tuple(in_order(sorted({*texts} - {""})))
+    place = {label: code for code, label in enumerate(items)} | {"": -1}
+    codes = np.array([place[text] for text in texts], np.int32)[lists.codes]
+    record = np.repeat(np.arange(len(lists.lengths)), lists.lengths)
+    if unit == "row" and (codes < 0).any():
+        where = _where(lists, int(record[np.argmax(codes < 0)]), ", row ")
+        raise BadInputError(f"{origin}{where}: the list in {column!r} has an empty item; take it out")
+    if not items:
+        nothing = {
+            "line": "no line has an item; give a file with one basket per line",
+            "person": f"no row has an item in {column!r}",
+            "row": f"no list in {column!r} has an item",
+        }
+        raise BadInputError(f"{origin}: {nothing[unit]}")
+    record, codes = record[codes >= 0], codes[codes >= 0]
+    starts, once = rows_once(record, codes, len(lists.lengths))
+    baskets = counted_baskets(items, starts, once, lists.counts, None, origin)
+    return replace(baskets, notices=_notices(lists, record, codes, np.diff(starts), baskets, unit))
+
+
+def _notices(
+    lists: CountedLists, record: Counts, codes: Codes, distinct: Counts, baskets: Baskets, unit: str
+) -> tuple[str, ...]:
+    """Say which records name an item more than once, and which have none; `distinct` counts the items of each."""
+    notices = []
+    lengths = np.bincount(record, minlength=len(distinct))
+    repeated = np.flatnonzero(lengths > distinct)
+    if len(repeated):
+        named = codes[record == repeated[0]].tolist()
+        item = baskets.items[next(code for code in named if named.count(code) > 1)]
+        notices.append(
+            f"{baskets.origin}: {lists.counts[repeated].sum():,} baskets name an item more than once (first"
+            f"{_where(lists, int(repeated[0]), f' {unit} ')}: {item!r}); it counts once"
+        )
+    empty = np.flatnonzero(lengths == 0)
+    if len(empty):
+        notices.append(
+            f"{baskets.origin}: {lists.counts[empty].sum():,} baskets have no items"
+            f"{_where(lists, int(empty[0]), f' (first: {unit} ', ')')}; they are kept as records without items"
+        )
+    return tuple(notices)
+
+
+def _where(lists: CountedLists, i: int, before: str, after: str = "") -> str:
+    """Say in which record a list stands first; nothing where records have no order."""
+    return "" if lists.first_records is None else f"{before}{lists.first_records[i]}{after}"
+
+
+ELEMENT = re.compile(r"\s*(?:'(?P<quoted>(?:[^'\\]|\\.)*)'|(?P<plain>[^,]*))\s*(?:,|$)", re.DOTALL)
+ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+Split = Callable[[str], list[str | None]]
+"""Takes a field apart; None is an item that is missing."""
+
+
+def engine_list(text: str) -> list[str | None]:
+    r"""Take a list apart that DuckDB wrote as text.
+
+    >>> engine_list("[a, 'b, c', 'it\\'s', NULL, 'NULL']")
+    ['a', 'b, c', "it's", None, 'NULL']
+    >>> engine_list("[]")
+    []
+    """
+    inner, items, position = text[1:-1], list[str | None](), 0
+    while position < len(inner):
+        match = ELEMENT.match(inner, position)
+        assert match is not None, "DuckDB writes no other lists"
+        if match["quoted"] is not None:
+            items.append(ESCAPED.sub(r"\1", match["quoted"]))
+        else:
+            items.append(None if match["plain"] == "NULL" else match["plain"])
+        position = match.end()
+    return items
+
+
+def json_list(text: str) -> list[str | None]:
+    """Take a JSON list apart.
+
+    >>> json_list('["a", 1, null]')
+    ['a', '1', None]
+    """
+    values = json.loads(text, parse_int=str, parse_float=str)
+    return [None if value is None else value if isinstance(value, str) else json.dumps(value) for value in values]
+
+
+def splitter(texts: Iterable[str | None], separator: str | None, is_list: bool) -> tuple[Split, str]:
+    """Find out how the fields of a column are taken apart; say it in words, too.
+
+    A column of lists is one; texts that are all JSON lists are; all others are separated, by what is given or found.
+    """
+    if is_list:
+        return engine_list, "lists"
+    present = [text for text in texts if text is not None and text.strip()]
+    if separator is None and present and all(map(_is_json_list, present)):
+        return json_list, "lists"
+    if separator is not None and len(separator) != 1:
+        raise BadInputError(f"a separator is one character, not {separator!r}")
+    mark = separator or _separator(present)
+    return lambda text: list(split_line(text, mark)), f"items separated by {mark!r}"
+
+
+def _separator(texts: Sequence[str]) -> str:
+    """Find what separates items; a mark between quotes separates nothing."""
+    return separator_of([re.sub(r'"(?:[^"]|"")*"', "", text) for text in texts])
+
+
+def _is_json_list(text: str) -> bool:
+    if not text.lstrip().startswith("["):
+        return False
+    try:
+        return isinstance(json.loads(text), list)
+    except ValueError:
+        return False
+
+
+UNLISTED = "columns without a role are not published: "
+"""How the notice of a table begins that names the columns without a role."""
+
+
+@dataclass(frozen=True, repr=False)
+class HeldItems(Quiet):
+    """Which list of items the records of every cell have; lists are places in `lists`, not all of them different."""
+
+    cell: Counts
+    held: Counts
+    count: Counts
+    lists: Sequence[Sequence[str]]
+    notices: tuple[str, ...] = ()
+
+
+def items_of_column(table: Table, column: str, separator: str | None = None) -> HeldItems:
+    """Read the items that stand in a column of the table."""
+    engine, kind = table.engine, table.engine.nested.get(column, "")
+    is_list = kind.endswith("[]")
+    if kind and not is_list:
+        raise BadInputError(f"{engine.origin}: the column {column!r} holds {kind}, no lists of items (--items)")
+    if is_list and engine.name != "duckdb":
+        raise BadInputError(
+            f"{engine.origin}: a column of lists ({column!r}) is read from files and frames only; write its items as "
+            "one text with a separator between them, or hand them over as a second file (--items-file)"
+        )
+    pairs = column_pairs(engine, column, table.link)
+    split, words = splitter(pairs.values, separator, is_list)
+    lists, empty, notices = [], 0, [f"{engine.origin}: the column {column!r} is read as {words}"]
+    for text in pairs.values:
+        items, lacking = _items(text, split)
+        if lacking:
+            raise BadInputError(f"{engine.origin}, column {column!r}: the list {text!r} has an empty item; take it out")
+        lists.append(items)
+    empty = int(pairs.counts[np.array([not items for items in lists], bool)[pairs.value]].sum())
+    repeated = np.array([len(set(items)) < len(items) for items in lists], bool)[pairs.value]
+    if repeated.any():
+        number = counted(int(pairs.counts[repeated].sum()), "record")
+        notices.append(f"{engine.origin}: {number} name an item more than once in {column!r}; it counts once")
+    if empty:
+        notices.append(f"{engine.origin}: {_without_items(empty)}")
+    return HeldItems(pairs.cell, pairs.value, pairs.counts, lists, tuple(notices))
+
+
+def _items(text: str | None, split: Split) -> tuple[list[str], bool]:
+    """Take a field apart; say whether an item in it is empty."""
+    items = [] if text is None or not text.strip() else split(text)
+    named = ["" if item is None else item.strip() for item in items]
+    return named, "" in named
+
+
+def _without_items(records: int) -> str:
+    return f"{counted(records, 'record')} without items; kept as records that have none"
+
+
+def items_by_owner(source: Any, owner: str, item: str) -> tuple[dict[str, list[str]], tuple[str, ...]]:
+    """Read a source with one row per item: the items of every owner, and what was noticed."""
+    rows = open_rows(source, Reading(as_written=(owner, item)))
+    for name in (owner, item):
+        if name not in rows.columns:
+            raise BadInputError(f"{rows.origin}: there is no column {name!r}; there are {', '.join(rows.columns)}")
+    by_owner: dict[str, list[str]] = {}
+    repeated = nobody = unsaid = 0
+    for batch in rows.count_texts((owner, item)):
+        for who, what, number in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            if who is None or not who.strip():
+                nobody += number
+            elif what is None or not what.strip():
+                unsaid += number
+            else:
+                by_owner.setdefault(who.strip(), []).append(what.strip())
+                repeated += number - 1
+    if nobody:
+        raise BadInputError(f"{rows.origin}: {owner!r} is missing in {counted(nobody, 'row')}, so nobody knows whose")
+    said = [
+        (repeated, f"{counted(repeated, 'row')} repeat an item of a person; it counts once"),
+        (unsaid, f"{counted(unsaid, 'row')} without an item are passed over"),
+    ]
+    notices = [f"{rows.origin}: {sentence}" for number, sentence in said if number]
+    others = [name for name in rows.columns if name not in (owner, item)]
+    if others:
+        notices.append(f"{rows.origin}: not read: {', '.join(map(repr, others))}")
+    return by_owner, tuple(notices)
+
+
+def with_items_of_file(table: Table, source: Any, owner: str, item: str) -> Table:
+    """Return a table whose rows have their items in a column of lists: what an audit compares a file with."""
+    frame = rows_with_items(table.engine, [*table.roles.quasi, *table.roles.sensitive], source, owner, item, item)
+    return replace(table, engine=open_rows(frame, Reading(origin=table.engine.origin, notations=False)))
+
+
+def rows_with_items(rows: Engine, names: Sequence[str], source: Any, owner: str, item: str, column: str) -> pa.Table:
+    """Put the items of a second source beside some columns of rows, in a column of lists that is called so."""
+    if owner not in rows.columns:
+        known = ", ".join(map(repr, rows.columns[:30]))
+        raise BadInputError(f"{rows.origin}: there is no column {owner!r} (--id); the columns are {known}")
+    by_owner, _ = items_by_owner(source, owner, item)
+    texts: list[tuple[str | None, ...]] = []
+    for batch in rows.count_texts([*names, owner]):
+        values = [column.to_pylist() for column in batch.columns]
+        for *row, number in zip(*values, strict=True):
+            texts += [tuple(row)] * number  # persons are named once; who is not gets a row for each
+    columns = {name: pa.array([row[place] for row in texts], pa.string()) for place, name in enumerate(names)}
+    held = [by_owner.get((row[-1] or "").strip(), []) for row in texts]
+    return pa.table({**columns, column: pa.array(held, pa.list_(pa.string()))})
+
+
+def items_of_file(table: Table, source: Any, owner: str, item: str) -> HeldItems:
+    """Read the items from a second source with one row per item, whose owners the table names in a column."""
+    by_owner, read = items_by_owner(source, owner, item)
+    pairs = column_pairs(table.engine, owner, table.link)
+    names = [None if value is None else value.strip() for value in pairs.values]
+    _check_named(table, owner, names, pairs.value, pairs.counts)
+    known = by_owner.keys() & set(names)
+    if not known:
+        raise BadInputError(
+            f"{source}: no value of {owner!r} is one of {table.engine.origin}; both files must name a person alike"
+        )
+    strangers, lists = len(by_owner) - len(known), [by_owner.get(name or "", []) for name in names]
+    empty = int(pairs.counts[np.array([not items for items in lists], bool)[pairs.value]].sum())
+    said = [
+        (strangers, f"{strangers:,} values of {owner!r} are no record of {table.engine.origin}; their items are left"),
+        (empty, _without_items(empty)),
+    ]
+    notices = [*read, *(f"{source}: {sentence}" for number, sentence in said if number)]
+    return HeldItems(pairs.cell, pairs.value, pairs.counts, lists, tuple(notices))
+
+
+def _check_named(table: Table, owner: str, names: Sequence[str | None], value: Counts, counts: Counts) -> None:
+    """Raise unless every record has a name of its own."""
+    records = np.bincount(value, counts, len(names))
+    if None in names or "" in names:
+        raise BadInputError(
+            f"{table.engine.origin}: {owner!r} is missing in some records, so nobody knows which items are theirs; "
+            "give every record a value, or take these records out"
+        )
+    distinct = len(set(names))
+    if distinct < len(names) or (records > 1).any():
+        raise BadInputError(
+            f"{table.engine.origin}: {counted(int(records.sum()) - distinct, 'record')} repeat a value of {owner!r}; "
+            "one record is one person: keep one record of each"
+        )
+
+
+def tied(table: Table, held: HeldItems, column: str, named: str, tree: Any = None, sensitive: Named = ()) -> MixedTable:
+    """Give the items codes and tie the baskets to the cells of the table."""
+    items = tuple(in_order(sorted({item for record in held.lists for item in record})))
+    if not items:
+        raise BadInputError(f"{table.engine.origin}: no record has an item in {column!r}; is it the right column?")
+    place = {label: code for code, label in enumerate(items)}
+    lengths = np.array([len(record) for record in held.lists], np.int64)
+    codes = np.fromiter((place[item] for record in held.lists for item in record), np.int32, int(lengths.sum()))
+    starts, once = rows_once(np.repeat(np.arange(len(lengths)), lengths), codes, len(lengths))
+    first, link = equal_rows(starts, once)
+    basket = link[held.held]
+    weights = np.bincount(basket, held.count, len(first)).astype(np.int64)
+    present = weights > 0  # records that miss a value are left out, and with them perhaps a basket
+    number = np.cumsum(present) - 1
+    kept = taken_rows(starts, once, first[present])
+    baskets = _only_present(items, *kept, weights[present], table.engine.origin)
+    baskets = with_tree(baskets, tree)
+    pairs = CellBaskets.gathered(held.cell, number[basket], held.count)
+    roles = _notices_of(table, {column, named})
+    table = replace(table, notices=())
+    notices = (*roles, *held.notices, *baskets.notices)
+    return mixed_table(table, replace(baskets, notices=()), pairs, column, sensitive, notices)
+
+
+def _only_present(items: tuple[str, ...], starts: Counts, codes: Any, weights: Counts, origin: str) -> Baskets:
+    """Make baskets of the items that some record has."""
+    used, small = np.unique(codes, return_inverse=True)
+    labels = tuple(items[code] for code in used.tolist())
+    return Baskets(labels, starts, small.ravel().astype(np.int32), weights, None, origin)
+
+
+def _notices_of(table: Table, read: set[str]) -> tuple[str, ...]:
+    """Return what is said of the table, where the columns of items and names count as read."""
+    others = [name for name in table.engine.columns if name not in table.roles.named and name not in read]
+    said = [notice for notice in table.notices if not notice.startswith(UNLISTED)]
+    if others:
+        said.append(f"{UNLISTED}{', '.join(map(repr, others))} (--quasi or --sensitive keeps a column)")
+    return tuple(said)

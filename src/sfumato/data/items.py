@@ -1,0 +1,228 @@
+"""Baskets: records that are sets of items (purchases, diagnoses, pages), with equal baskets counted once.
+
+Everything in this room reads a basket as a sorted run of item codes (`starts`, `codes`), so nothing depends on the
+order of records or of the items within one. A basket without items is a record like any other: it is kept and counted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.assignment import weighted_counts
+from sfumato.data.hierarchies.categorical import in_order
+from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.errors import BadInputError
+from sfumato.runtime.arrays import Codes, Counts, Quiet
+from sfumato.runtime.kernels import kernel
+
+SHOWN = 3
+"""How many items a message names before it says how many there are."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Baskets(Quiet):
+    """The distinct baskets of a data set with how often each occurs.
+
+    >>> baskets = baskets_of([{"a", "b"}, {"b"}, {"b", "a"}])
+    >>> baskets.items, baskets.size, [baskets.basket(i) for i in range(baskets.distinct)], baskets.weights.tolist()
+    (('a', 'b'), 3, [('a', 'b'), ('b',)], [2, 1])
+    """
+
+    items: tuple[str, ...]
+    """The labels of all items, in order (numbers as numbers). An item is known to the rest by its place here."""
+
+    starts: Counts
+    """Basket b has the items `codes[starts[b] : starts[b + 1]]`."""
+
+    codes: Codes
+    """The items of all distinct baskets, ascending within a basket; the baskets in lexicographic order."""
+
+    weights: Counts
+    """How many records have this basket."""
+
+    tree: Hierarchy | None = None
+    """What is known of the items: a hierarchy whose leaves are items (it may have more than occur)."""
+
+    origin: str = "baskets"
+    """Where they come from, for messages."""
+
+    notices: tuple[str, ...] = ()
+    """What was noticed while reading them: repeated items, baskets without any."""
+
+    def __post_init__(self) -> None:
+        for array in (self.starts, self.codes, self.weights):
+            array.setflags(write=False)
+        lacking = [] if self.tree is None else [self.items[i] for i in np.flatnonzero(self.leaf < 0)]
+        if lacking:
+            raise BadInputError(
+                f"{self.origin}: {items_in_words(lacking)} not in the item tree; add "
+                f"{'it' if len(lacking) == 1 else 'them'} to the tree (one row per item) or leave the item out of the "
+                "baskets"
+            )
+
+    @property
+    def size(self) -> int:
+        """N: the number of records."""
+        return int(self.weights.sum())
+
+    @property
+    def distinct(self) -> int:
+        """The number of different baskets."""
+        return len(self.weights)
+
+    @cached_property
+    def supports(self) -> Counts:
+        """For every item, how many records have it."""
+        return weighted_counts(self.codes, np.repeat(self.weights, self.lengths), len(self.items))
+
+    @cached_property
+    def lengths(self) -> Counts:
+        """How many items each distinct basket has."""
+        return np.diff(self.starts)
+
+    @cached_property
+    def filled(self) -> int:
+        """How many records have an item at all: no published set of items can be in more."""
+        return int(self.weights[self.lengths > 0].sum())
+
+    @cached_property
+    def occurrences(self) -> int:
+        """How many items all records have together."""
+        return int(self.supports.sum())
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The code of every label."""
+        return {label: code for code, label in enumerate(self.items)}
+
+    @cached_property
+    def leaf(self) -> Codes:
+        """For every item its leaf in the tree."""
+        assert self.tree is not None, "asked for leaves where there is no tree"
+        return leaf_codes(self.tree, self.items)
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of the records (in any order), the items and the tree."""
+        made = hashlib.sha256("\n".join(self.items).encode())
+        for array in (self.starts, self.codes, self.weights):
+            made.update(np.ascontiguousarray(array).tobytes())
+        if self.tree is not None:
+            made.update(repr(self.tree.content).encode())
+        return made.hexdigest()
+
+    def basket(self, distinct: int) -> tuple[str, ...]:
+        """Return the labels of one distinct basket."""
+        return tuple(self.items[code] for code in self.codes[self.starts[distinct] : self.starts[distinct + 1]])
+
+    def with_tree(self, tree: Hierarchy | None) -> Baskets:
+        """Return the same baskets with another tree of items."""
+        return replace(self, tree=tree)
+
+
+def baskets_of(records: Iterable[Iterable[object]], tree: Hierarchy | None = None, origin: str = "baskets") -> Baskets:
+    """Make baskets from any collection of sets of items; an item that stands twice in a record counts once."""
+    sets = []
+    for number, record in enumerate(records, start=1):
+        if isinstance(record, str | bytes) or not isinstance(record, Iterable):
+            raise BadInputError(f"{origin}, record {number}: a basket is a set of items, not {record!r}")
+        sets.append([str(item) for item in record])
+    items = tuple(in_order(sorted({item for basket in sets for item in basket})))
+    place = {label: code for code, label in enumerate(items)}
+    lengths = np.array([len(basket) for basket in sets], np.int64)
+    codes = np.fromiter((place[item] for basket in sets for item in basket), np.int32, int(lengths.sum()))
+    starts, once = rows_once(np.repeat(np.arange(len(sets)), lengths), codes, len(sets))
+    return counted_baskets(items, starts, once, np.ones(len(sets), np.int64), tree, origin)
+
+
+def counted_baskets(
+    items: tuple[str, ...], starts: Counts, codes: Codes, counts: Counts, tree: Hierarchy | None, origin: str
+) -> Baskets:
+    """Make baskets from rows of ascending codes and the number of records of each; equal rows are counted together."""
+    if len(counts) == 0:
+        raise BadInputError(f"{origin}: there are no baskets")
+    first, link = equal_rows(starts, codes)
+    return Baskets(items, *taken_rows(starts, codes, first), weighted_counts(link, counts, len(first)), tree, origin)
+
+
+def rows_once(row: NDArray[np.integer], codes: NDArray[np.integer], rows: int) -> tuple[Counts, Codes]:
+    """Gather (row, code) pairs to rows of ascending codes, each code once; a negative code is left out."""
+    return _sorted_rows(row.astype(np.int32), codes.astype(np.int32), rows, int(codes.max(initial=0)) + 1)
+
+
+@kernel
+def _sorted_rows(row: Codes, codes: Codes, rows: int, width: int) -> tuple[Counts, Codes]:
+    """Deal pairs out by code, then by row: what arrives in a row arrives in ascending order. Linear time."""
+    by_code, ends = np.zeros(width + 1, np.int64), np.zeros(rows + 1, np.int64)
+    for i in range(len(codes)):
+        if codes[i] >= 0:
+            by_code[codes[i] + 1] += 1
+            ends[row[i] + 1] += 1
+    for code in range(width):
+        by_code[code + 1] += by_code[code]
+    for place in range(rows):
+        ends[place + 1] += ends[place]
+    dealt = np.empty(by_code[width], np.int32)
+    filled = by_code[:-1].copy()
+    for i in range(len(codes)):
+        if codes[i] >= 0:
+            dealt[filled[codes[i]]] = row[i]
+            filled[codes[i]] += 1
+    gathered, at = np.empty(len(dealt), np.int32), ends[:-1].copy()
+    for code in range(width):
+        for i in range(by_code[code], by_code[code + 1]):
+            place = dealt[i]
+            if at[place] == ends[place] or gathered[at[place] - 1] != code:
+                gathered[at[place]] = code
+                at[place] += 1
+    starts, kept = np.zeros(rows + 1, np.int64), np.empty(len(dealt), np.int32)
+    for place in range(rows):
+        starts[place + 1] = starts[place] + at[place] - ends[place]
+        for i in range(at[place] - ends[place]):
+            kept[starts[place] + i] = gathered[ends[place] + i]
+    return starts, kept[: starts[rows]].copy()
+
+
+def equal_rows(starts: Counts, codes: Codes) -> tuple[Counts, Counts]:
+    """Find equal rows: for every distinct row, in lexicographic order, its first place; and for every row its own."""
+    raw, at = codes.astype(">i4").tobytes(), (4 * starts).tolist()
+    number: dict[bytes, int] = {}
+    link = np.empty(len(starts) - 1, np.int64)
+    first: list[int] = []
+    for row in range(len(starts) - 1):
+        key = raw[at[row] : at[row + 1]]
+        link[row] = group = number.setdefault(key, len(number))
+        if group == len(first):
+            first.append(row)
+    order = np.array(sorted(range(len(first)), key=list(number).__getitem__), np.int64)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return np.array(first, np.int64)[order], rank[link]
+
+
+def taken_rows(starts: Counts, codes: Codes, rows: Counts) -> tuple[Counts, Codes]:
+    """Return some rows of a ragged array, in the order asked for."""
+    lengths = np.diff(starts)[rows]
+    ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    at = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths) + np.repeat(starts[:-1][rows], lengths)
+    return ends, codes[at]
+
+
+def leaf_codes(tree: Hierarchy, items: tuple[str, ...]) -> Codes:
+    """Find the leaf of every item, -1 where the tree has none; items are texts, also where they look like numbers."""
+    known = {label: code for code, label in enumerate(tree.leaves)}
+    return np.array([known.get(item, -1) for item in items], np.int32)
+
+
+def items_in_words(labels: list[str]) -> str:
+    """Name some items and say how many there are, with the verb that fits."""
+    if len(labels) == 1:
+        return f"the item {labels[0]!r} is"
+    named = ", ".join(map(repr, labels[:SHOWN])) + (", ..." if len(labels) > SHOWN else "")
+    return f"{len(labels):,} items ({named}) are"

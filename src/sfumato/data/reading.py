@@ -1,0 +1,776 @@
+"""A table: rows in an engine, a role for every column that matters, a hierarchy for every one that is coded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, TypedDict, get_args
+
+import numpy as np
+
+from sfumato.config.documents import named
+from sfumato.config.options import check_choice
+from sfumato.data.assignment import weighted_counts
+from sfumato.data.cells import (
+    Cells,
+    CountedValues,
+    Quasi,
+    Weights,
+    counted_leaves,
+    sorted_cells,
+    weights_in_words,
+    weights_of,
+)
+from sfumato.data.coarsening import (
+    MANY_RECORDS,
+    BudgetedColumn,
+    coarsened,
+    is_built,
+    prefix_hierarchy,
+    rule_for,
+    usual_most_cells,
+)
+from sfumato.data.hierarchies.automatic import FEW, MOST_CATEGORIES, automatic, looks_like_dates, looks_numeric
+from sfumato.data.hierarchies.categorical import APART, flat
+from sfumato.data.hierarchies.declared import Declared, Filed, declared, place_of, read_hierarchies
+from sfumato.data.hierarchies.hierarchy import Hierarchy, read_number
+from sfumato.data.households import (
+    Memberships,
+    kept_together,
+    lacking_members,
+    memberships_of,
+    nearly_shared,
+    shared_attributes,
+)
+from sfumato.data.look_alikes import ascii_where_unclear, find_look_alikes
+from sfumato.data.persons import is_repeated_key, persons_of
+from sfumato.engines import open_rows
+from sfumato.engines.frames import FrameKind, frame_kind
+from sfumato.engines.notations import DayOrder
+from sfumato.engines.protocol import BYTES, Coding, DistinctValues, Engine, Reading, column_pairs
+from sfumato.errors import BadInputError
+from sfumato.runtime.arrays import Codes, Counts
+from sfumato.texts.format import counted
+
+DUCKDB = "duckdb"
+"""The engine that counts persons."""
+
+Missing = Literal["value", "drop"]
+Unknown = Literal["refuse", "count"]
+Ranges = Literal["tight", "rounded", "node"]
+"""How a group's ranges are published: by its records' ends, by rounded ends, or by nodes; each wider than the last."""
+
+AllowedRanges = Literal["rounded", "node"]
+"""The finest ranges that a study may allow; without one, everything is allowed."""
+
+
+def coarser(ranges: Ranges, allowed: Ranges | None) -> Ranges:
+    """Return the wider of the ranges that somebody chose and the finest that the table allows."""
+    order: tuple[Ranges, ...] = get_args(Ranges)
+    return max(ranges, allowed or ranges, key=order.index)
+
+
+Unit = Literal["records", "persons", "one each"]
+"""What is counted in groups: records, different persons, or records each of which is declared to be another person."""
+
+
+def unit_of(person: str | None, one_record_per_person: bool) -> Unit:
+    """Say what is counted in groups."""
+    return "persons" if person is not None else "one each" if one_record_per_person else "records"
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which columns are quasi-identifiers, sensitive, neutral (published as they are) and identifiers (dropped)."""
+
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...] = ()
+    neutral: tuple[str, ...] = ()
+    identifier: tuple[str, ...] = ()
+    household: str | None = None
+    """The column that says which records belong to one household: never published, though it may name persons."""
+
+    weights: Weights = ()
+    """How much a loss in every quasi-identifier counts; nothing where all count alike."""
+
+    person: str | None = None
+    """The column that says whose record it is: never published. Groups are then counted in different persons."""
+
+    one_record_per_person: bool = False
+    """Whether somebody declared that every record is another person, although an identifier may repeat."""
+
+    def __post_init__(self) -> None:
+        if not self.quasi:
+            raise BadInputError(
+                "there is no quasi-identifier; name the columns an outsider may know (--quasi, or quasi under [table] "
+                "in a study)"
+            )
+        seen: dict[str, str] = {}
+        for role in ("quasi", "sensitive", "neutral", "identifier"):
+            for name in getattr(self, role):
+                if name in seen:
+                    twice = f"twice as {role}" if seen[name] == role else f"both {seen[name]} and {role}"
+                    raise BadInputError(f"column {name!r} is named {twice}; give it one role, once")
+                seen[name] = role
+        object.__setattr__(self, "weights", weights_of(self.quasi, dict(self.weights)))
+        other = None if self.household is None else seen.get(self.household)
+        if other not in (None, "identifier"):
+            raise BadInputError(
+                f"column {self.household!r} is named both {other} and household; a household's "
+                "column says who belongs together and is never published: give it no other role"
+            )
+        self._check_person(None if self.person is None else seen.get(self.person))
+
+    def _check_person(self, other: str | None) -> None:
+        """Raise where the person column cannot be one, beside what else is declared."""
+        if other not in (None, "identifier"):
+            raise BadInputError(
+                f"column {self.person!r} is named both {other} and person; a person column says whose record it is and "
+                "is never published: give it no other role"
+            )
+        if self.person is not None and self.one_record_per_person:
+            raise BadInputError(
+                f"--person {self.person} and --one-record-per-person contradict each other; leave one of them out"
+            )
+        if self.person is not None and self.household is not None:
+            raise BadInputError(
+                f"--person {self.person} and --household {self.household}: persons cannot be counted where households "
+                "are kept together; leave one of them out"
+            )
+
+    @property
+    def unit(self) -> Unit:
+        """What is counted in groups."""
+        return unit_of(self.person, self.one_record_per_person)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """All columns that have a role."""
+        others = [name for name in (self.household, self.person) if name not in (None, *self.identifier)]
+        return (*self.quasi, *self.sensitive, *self.neutral, *self.identifier, *map(str, others))
+
+    @property
+    def naming_persons(self) -> tuple[str, ...]:
+        """The identifiers, without those that are declared to tell households or persons apart."""
+        return tuple(name for name in self.identifier if name not in (self.household, self.person))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Table:
+    """Rows in an engine with the roles and hierarchies of their columns; the input of every anonymizer."""
+
+    engine: Engine
+    roles: Roles
+    hierarchies: Mapping[str, Hierarchy]
+    codings: tuple[Coding, ...]
+    missing: Missing
+    notices: tuple[str, ...] = ()
+    grown: tuple[str, ...] = ()
+    """Columns whose domain has a leaf for missing values only because some record misses one."""
+
+    fine: Mapping[str, Hierarchy] = field(default_factory=dict)
+    """The hierarchies of columns that were coarsened, as they are declared: what a release loses is counted by them."""
+
+    most_cells: int | None = None
+    """The cell budget because of which they were."""
+
+    kind: FrameKind = "arrow"
+    """The kind of frame that its releases come back as: the one that it came as, or Arrow's."""
+
+    ranges: AllowedRanges | None = None
+    """The finest ranges that a release of it may publish; None where all are allowed."""
+
+    def __repr__(self) -> str:
+        return f"<Table: quasi {', '.join(self.roles.quasi)}; sensitive {', '.join(self.roles.sensitive) or 'none'}>"
+
+    @property
+    def coarsened(self) -> dict[str, dict[str, int]]:
+        """How many values the columns have that were coarsened, and how many they would have."""
+        sizes = {name: (self.hierarchies[name].size, tree.size) for name, tree in self.fine.items()}
+        return {name: {"values": coarse, "instead_of": fine} for name, (coarse, fine) in sizes.items()}
+
+    @cached_property
+    def _counted(self) -> tuple[Cells, int, str]:
+        counted = self.engine.count_cells(self.codings)
+        weights = dict(self.roles.weights)
+        quasi = [Quasi(name, self.hierarchies[name], weights.get(name, 1.0)) for name in sorted(self.roles.quasi)]
+        sensitive = [(name, self.hierarchies[name]) for name in sorted(self.roles.sensitive)]
+        try:
+            cells = sorted_cells(quasi, sensitive, counted.codes, counted.counts)
+        except BadInputError as error:
+            raise BadInputError(f"{self.engine.origin}: {error}") from None
+        if self.roles.person is not None:
+            cells = replace(cells, persons=persons_of(self.engine, self.roles.person, counted.link, cells.size))
+        return cells, counted.dropped, counted.link
+
+    @property
+    def cells(self) -> Cells:
+        """The table compressed to distinct tuples of codes with their counts."""
+        return self._counted[0]
+
+    @property
+    def dropped(self) -> int:
+        """The number of records left out because they miss a value (only with missing='drop')."""
+        return self._counted[1]
+
+    @property
+    def link(self) -> str:
+        """The engine's name for the link from its rows to the cells."""
+        return self._counted[2]
+
+    def digest(self, more: Iterable[str] = ()) -> str:
+        """Return a digest of the columns that releases are made of, and of some more.
+
+        Neutral columns are published as they are, and a search does not read them: of a wide table they are not read.
+        """
+        read = {*self.roles.quasi, *self.roles.sensitive, *more, self.roles.household, self.roles.person}
+        return self.engine.digest(sorted(name for name in read if name is not None))
+
+    def over(self, quasi: Sequence[Quasi]) -> Table:
+        """Return the same table with its quasi-identifiers over other hierarchies of the very same leaves."""
+        other = replace(self, hierarchies={**self.hierarchies, **{each.name: each.hierarchy for each in quasi}})
+        vars(other)["_counted"] = (replace(self.cells, quasi=tuple(quasi)), self.dropped, self.link)
+        return other
+
+    def counts_of(self, column: str) -> CountedValues:
+        """Count the values of a published column in every cell: leaves where it is coded, texts where it is neutral."""
+        cells = self.cells
+        for a, quasi in enumerate(cells.quasi):
+            if quasi.name == column:
+                return counted_leaves(quasi.hierarchy, cells.codes[:, a], cells.counts)
+        for s, sensitive in enumerate(cells.sensitive):
+            if sensitive.name == column:
+                return counted_leaves(sensitive.hierarchy, sensitive.leaves[cells.values[:, s]], cells.counts)
+        if column not in self.roles.neutral:
+            raise BadInputError(self._why_not_counted(column))
+        if column not in self._neutral_counts:
+            self._neutral_counts[column] = self._count_neutral(column)
+        return self._neutral_counts[column]
+
+    @cached_property
+    def _neutral_counts(self) -> dict[str, CountedValues]:
+        """What was counted already."""
+        return {}
+
+    def _count_neutral(self, column: str) -> CountedValues:
+        pairs = column_pairs(self.engine, column, self.link)
+        offsets = np.searchsorted(pairs.cell, np.arange(self.cells.size + 1))
+        numbers = np.array([np.nan if value is None else read_number(value) for value in pairs.values], np.float64)
+        return CountedValues(offsets, pairs.value, pairs.counts, tuple(pairs.values), numbers)
+
+    def _why_not_counted(self, column: str) -> str:
+        known = ", ".join(map(repr, self.published))
+        if column not in self.engine.columns:
+            return f"{self.engine.origin}: there is no column {column!r}; the columns that are published are {known}"
+        if column in self.roles.identifier:
+            return f"{self.engine.origin}: the column {column!r} is an identifier; use one that is published: {known}"
+        return (
+            f"{self.engine.origin}: the column {column!r} is not published; give it a role that is "
+            f"(--neutral {column}), or use one of {known}"
+        )
+
+    @cached_property
+    def memberships(self) -> Memberships | None:
+        """Which household has records of which cell; None where no column says."""
+        column = self.roles.household
+        return None if column is None else memberships_of(self.engine, column, self.link)
+
+    @cached_property
+    def shared(self) -> tuple[int, ...]:
+        """The quasi-identifiers, by their place in the cells, that all members of every household share."""
+        if self.memberships is None:
+            return ()
+        return shared_attributes(self.cells.codes, self.memberships, self.cells.missing)
+
+    @cached_property
+    def cells_together(self) -> Cells:
+        """The cells with codes by which the members of a household have the same of what they share."""
+        if self.memberships is None or not self.shared:
+            return self.cells
+        codes = kept_together(self.cells.codes, self.memberships, self.shared, self.cells.missing)
+        return replace(self.cells, codes=codes)
+
+    @property
+    def shared_names(self) -> list[str]:
+        """Their names."""
+        return [self.cells.quasi[place].name for place in self.shared]
+
+    def household_notices(self) -> list[str]:
+        """Say what the members of households share, and what they would share but for a few households."""
+        memberships, column = self.memberships, self.roles.household
+        if memberships is None:
+            return []
+        names = [quasi.name for quasi in self.cells.quasi]
+        notice = f"members of a household ({column}) share no quasi-identifier, so each is treated by itself"
+        if self.shared:
+            names_shared = ", ".join(self.shared_names)
+            notice = f"members of a household ({column}) show the same value of what they share: {names_shared}"
+        lacking = lacking_members(self.cells.codes, memberships, self.cells.missing)
+        lacks = [
+            f"column {names[place]!r} is missing for {counted(int(lacking[place]), 'member')} of households of which "
+            "others have it: they are taken to share it, and show what the others show, or that it is missing"
+            for place in self.shared
+            if lacking[place]
+        ]
+        return [notice, *lacks] + [
+            f"column {names[place]!r} differs within {few:,} households and is the same within all others: it is not "
+            f"taken for shared; correct these records, or members may show different values of it"
+            for place, few in nearly_shared(self.cells.codes, memberships, self.cells.missing).items()
+        ]
+
+    @cached_property
+    def repeated_key(self) -> str | None:
+        """A key-like identifier that repeats while nobody says whose record is whose; None where there is none."""
+        roles, engine = self.roles, self.engine
+        if roles.person is not None or roles.one_record_per_person:
+            return None
+        return next((name for name in roles.naming_persons if is_repeated_key(engine, name)), None)
+
+    @property
+    def why_no_persons(self) -> str | None:
+        """Say why records of this table cannot be taken for persons, and the two remedies; None where they can."""
+        key = self.repeated_key
+        if key is None:
+            return None
+        return (
+            f"{self.engine.origin}: the identifier {key!r} repeats, so one person may have several records, and groups "
+            f"of k records may hold fewer than k persons; say whose record it is (--person {key}, or person in a "
+            "study), or declare that every record is another person (--one-record-per-person)"
+        )
+
+    @property
+    def published(self) -> list[str]:
+        """The columns of a release, in the order of the input."""
+        kept = {*self.roles.quasi, *self.roles.sensitive, *self.roles.neutral}
+        return [name for name in self.engine.columns if name in kept]
+
+
+def read(
+    source: Any,
+    *,
+    quasi: Iterable[str],
+    sensitive: Iterable[str] = (),
+    neutral: Iterable[str] = (),
+    identifier: Iterable[str] = (),
+    person: str | None = None,
+    one_record_per_person: bool = False,
+    household: str | None = None,
+    hierarchies: Mapping[str, Declared] | str | Path | None = None,
+    weights: Mapping[str, float] | None = None,
+    missing: Missing = "value",
+    na: Sequence[str] = (),
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    header: bool | None = None,
+    header_row: int | None = None,
+    columns: Sequence[str] = (),
+    decimal_comma: Iterable[str] = (),
+    decimal_point: Iterable[str] = (),
+    dates: DayOrder | None = None,
+    as_written: Iterable[str] = (),
+    engine: str | None = None,
+    memory: str | None = None,
+    spill: str | None = None,
+    most_cells: int | None = None,
+    ranges: AllowedRanges | None = None,
+) -> Table:
+    """Read a file or a frame and give its columns their roles.
+
+    `source` is a path, a pattern or folder of many files, `people.duckdb#main.people`, a URL, or anything that speaks
+    the Arrow interface (pandas, polars, pyarrow). `hierarchies` maps
+    columns to hierarchies, or is a TOML file or a folder of level tables; other columns get an automatic one.
+    `missing` says what a missing value is: a value of its own, or a reason to drop the record; `na` lists texts that
+    mean missing, beside the empty one. `person` names the column that says whose record it is: groups are then counted
+    in different persons; `one_record_per_person` declares that every record is another one. `household` names the
+    column that says who belongs together: members of one household then show the same value of what they share.
+    `weights` says how much a loss in a quasi-identifier counts,
+    such as `{"age": 2}`; 1 where nothing is said. The others say how the source is written, where that is found out
+    wrongly: its encoding, sheet, header and the header's row, the names of its columns, which columns have numbers
+    with a decimal comma or point, whether dates have the day or the month first, and which columns are left as they
+    are. `engine` names who reads the rows where the source does not say it; beyond `memory` (`"4GB"`) it works on
+    disk, in a private folder of `spill`. Above `most_cells` distinct combinations (by default what fits into
+    memory) columns are coarsened.
+    `ranges` is the finest that a release may publish: `rounded` or `node`.
+    """
+    if ranges is not None:
+        check_choice("ranges", ranges, get_args(AllowedRanges))
+    if dates is not None:
+        check_choice("dates", dates, ("day-first", "month-first"))
+    reading = Reading(
+        na=tuple(na),
+        delimiter=delimiter,
+        encoding=encoding,
+        sheet=sheet,
+        header=header,
+        header_row=header_row,
+        columns=_names(columns),
+        decimal_comma=_names(decimal_comma),
+        decimal_point=_names(decimal_point),
+        dates=dates,
+        as_written=_names(as_written),
+        engine=engine,
+        memory=memory,
+        spill=spill,
+    )
+    rows = open_rows(source, reading)
+    roles = Roles(
+        _names(quasi),
+        _names(sensitive),
+        _names(neutral),
+        _names(identifier),
+        household,
+        tuple((weights or {}).items()),
+        person,
+        one_record_per_person,
+    )
+    given = read_hierarchies(Path(hierarchies)) if isinstance(hierarchies, str | Path) else dict(hierarchies or {})
+    most = usual_most_cells(memory) if most_cells is None else most_cells
+    table = with_roles(rows, roles, given, missing, most_cells=most)
+    return replace(table, kind=frame_kind(source), ranges=ranges)
+
+
+class Columns(TypedDict, total=False):
+    """The keywords of `read`: what the columns of a source are, and how it is written."""
+
+    quasi: Iterable[str]
+    sensitive: Iterable[str]
+    neutral: Iterable[str]
+    identifier: Iterable[str]
+    person: str | None
+    one_record_per_person: bool
+    household: str | None
+    hierarchies: Mapping[str, Declared] | str | Path | None
+    weights: Mapping[str, float] | None
+    missing: Missing
+    na: Sequence[str]
+    delimiter: str | None
+    encoding: str | None
+    sheet: str | None
+    header: bool | None
+    header_row: int | None
+    columns: Sequence[str]
+    decimal_comma: Iterable[str]
+    decimal_point: Iterable[str]
+    dates: DayOrder | None
+    as_written: Iterable[str]
+    engine: str | None
+    memory: str | None
+    spill: str | None
+    most_cells: int | None
+    ranges: AllowedRanges | None
+
+
+def as_table(source: Any, columns: Columns) -> Table:
+    """Take a table as it is (whatever has cells is one), or read a source with what is said of its columns."""
+    if not isinstance(source, Table) and not isinstance(getattr(source, "cells", None), Cells):
+        if "quasi" not in columns:
+            raise BadInputError(
+                "nobody says which columns an outsider may know; name them (quasi=[...]), or let sfumato.draft guess"
+            )
+        return read(source, **columns)
+    if columns:
+        raise BadInputError(f"{next(iter(columns))} is said of a table that is read already; say it to sfumato.read")
+    table: Table = source
+    return table
+
+
+def with_roles(
+    engine: Engine,
+    roles: Roles,
+    given: Mapping[str, Declared],
+    missing: Missing,
+    unknown: Unknown = "refuse",
+    most_cells: int | None = None,
+) -> Table:
+    """Find a hierarchy and a coding for every quasi-identifier and sensitive attribute.
+
+    `unknown` says what happens to values that a declared hierarchy does not have: an error, or they are counted. Then
+    their records are part of the table and of Q: a sensitive value as a leaf of its own, a quasi-identifier by the
+    code -1, which no box covers. Above `most_cells` distinct combinations quasi-identifiers are coarsened.
+    """
+    check_choice("missing", missing, ("value", "drop"))
+    check_choice("unknown", unknown, ("refuse", "count"))
+    check_columns(engine, roles)
+    hierarchies: dict[str, Hierarchy] = {}
+    codings = []
+    counts: dict[str, Counts] = {}
+    grown = []
+    notices = [*engine.notices, *_notices(engine, roles, given)]
+    coded = [*sorted(roles.quasi), *sorted(roles.sensitive)]
+    needed = coded if roles.person is None else [*coded, roles.person]
+    unknown_persons = _records_without_person(engine, roles, missing)
+    for name in coded:
+        entry = given.get(name)
+        rule, complete = rule_for(engine, name, entry), needed if missing == "drop" else ()
+        distinct = engine.distinct(name, complete) if rule is None else engine.distinct_by(rule, name, complete)
+        if not distinct.values:
+            raise BadInputError(f"{engine.origin}: every record misses a value, so missing='drop' leaves none")
+        if entry is not None and rule is not None and rule.kind == "prefix" and not is_built(entry):
+            hierarchy = prefix_hierarchy(engine, rule, entry, distinct, name)
+            notices.append(
+                f"column {name!r} has {hierarchy.finest:,} distinct texts: of each the first {rule.number} characters "
+                "are read, and what that loses is counted"
+            )
+        else:
+            hierarchy = _hierarchy(engine, name, name in roles.quasi, entry, distinct)
+        if unknown == "count" and name in roles.sensitive:
+            codes = hierarchy.encode(distinct.values)
+            hierarchy = hierarchy.with_strange(
+                [value for value, code in zip(distinct.values, codes, strict=True) if code < 0 and value is not None]
+            )
+        kept = unknown == "refuse" or name in roles.sensitive
+        if missing == "value" and None in distinct.values and kept and not hierarchy.missing:
+            hierarchy = hierarchy.with_missing()
+            grown.append(name)
+        hierarchies[name] = hierarchy
+        codes = hierarchy.encode(distinct.values)
+        if unknown == "refuse":
+            _check_known(engine, name, hierarchy, given.get(name), distinct, codes)
+        counts[name] = weighted_counts(codes[codes >= 0].astype(np.int64), distinct.counts[codes >= 0], hierarchy.size)
+        known = zip(distinct.values, codes.tolist(), strict=True)
+        codes_by_text = {value: code for value, code in known if value is not None or missing == "value"}
+        codings.append(Coding(name, codes_by_text, rule))
+        notices.extend(_value_notices(name, name in roles.sensitive, given.get(name), distinct))
+        notices.extend(_named_like_groups(name, hierarchy) if name in roles.quasi else ())
+    if unknown_persons:
+        texts = engine.distinct(str(roles.person)).values
+        codings.append(Coding(str(roles.person), {text: 0 for text in texts if text is not None}))  # a record has one
+    table = Table(engine, roles, hierarchies, tuple(codings), missing, tuple(notices), tuple(grown))
+    return table if most_cells is None else _within(table, counts, most_cells)
+
+
+def _records_without_person(engine: Engine, roles: Roles, missing: Missing) -> int:
+    """Count the records without a value in the person column; raise where they may not be dropped."""
+    if roles.person is None:
+        return 0
+    if engine.name != DUCKDB:
+        raise BadInputError(
+            f"{engine.origin}: persons (--person {roles.person}) are counted by DuckDB, not by {engine.name}; read the "
+            "rows from a file, or leave the option out and declare --one-record-per-person where that is true"
+        )
+    lacking = engine.row_count - engine.facts(roles.person).present
+    if lacking == engine.row_count:
+        raise BadInputError(f"{engine.origin}: the person column {roles.person!r} has no value at all; name another")
+    if lacking and missing != "drop":
+        raise BadInputError(
+            f"{engine.origin}: {lacking:,} {'record has' if lacking == 1 else 'records have'} no value in the person "
+            f"column {roles.person!r}, so nobody knows whose they are; complete the column, or drop and count such "
+            "records (--missing drop)"
+        )
+    return lacking
+
+
+def _within(table: Table, counts: Mapping[str, Counts], most_cells: int) -> Table:
+    """Return a table with at most so many cells: the same one, or one with coarser quasi-identifiers that says so."""
+    weights, codings = dict(table.roles.weights), {coding.column: coding for coding in table.codings}
+    columns = {
+        name: BudgetedColumn(table.hierarchies[name], codings[name], counts[name], weights.get(name, 1.0))
+        for name in sorted(table.roles.quasi)
+    }
+    others = [codings[name] for name in sorted(table.roles.sensitive)]
+    coarse = coarsened(table.engine, columns, others, most_cells)
+    if coarse is None:
+        return table
+    trees = {name: table.hierarchies[name].coarsened(level) for name, level in coarse.levels.items()}
+    coded = tuple(
+        columns[coding.column].at(coarse.levels[coding.column]) if coding.column in trees else coding
+        for coding in table.codings
+    )
+    notices = [coarse.notice(name, table.hierarchies[name], most_cells) for name in trees]
+    fine = {name: table.hierarchies[name] for name in trees}
+    hierarchies = {**table.hierarchies, **trees}
+    return replace(
+        table,
+        hierarchies=hierarchies,
+        codings=coded,
+        notices=(*table.notices, *notices),
+        fine=fine,
+        most_cells=most_cells,
+    )
+
+
+def _names(given: Iterable[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def check_columns(engine: Engine, roles: Roles) -> None:
+    """Raise unless every column that has a role exists, and holds values that it can have with this role."""
+    for name in roles.named:
+        if name not in engine.columns:
+            known = ", ".join(map(repr, engine.columns[:30]))
+            raise BadInputError(f"{engine.origin}: there is no column {name!r}; the columns are {known}")
+    for role in ("quasi", "sensitive", "neutral"):
+        for name in getattr(roles, role):
+            kind = engine.nested.get(name)
+            if kind is not None and (role != "neutral" or kind == BYTES):
+                what = "bytes" if kind == BYTES else f"lists or records ({kind})"
+                raise BadInputError(
+                    f"{engine.origin}: the {role} column {name!r} holds {what}, and only single values can be "
+                    "published; write them as texts or numbers, in columns of their own, or leave it out"
+                )
+
+
+def _hierarchy(engine: Engine, name: str, quasi: bool, given: Declared | None, distinct: DistinctValues) -> Hierarchy:
+    """Return the declared hierarchy of a column, or an automatic one."""
+    present = [value for value in distinct.values if value is not None]
+    if given is None:
+        _check_finite(engine, name, present, distinct)
+    with named(given.origin if isinstance(given, Filed) else engine.origin):
+        counts = [int(n) for v, n in zip(distinct.values, distinct.counts, strict=True) if v is not None]
+        if given is not None:
+            return declared(name, given, lambda: (present, counts))
+        with _of_column(name):
+            return automatic(name, present, counts) if quasi else _flat_sensitive(name, present)
+
+
+@contextmanager
+def _of_column(name: str) -> Iterator[None]:
+    """Say of what is wrong with a hierarchy which column it is about, where that is not said."""
+    try:
+        yield
+    except BadInputError as error:
+        if repr(name) in str(error):
+            raise
+        raise BadInputError(f"column {name!r}: {error}") from None
+
+
+def _check_finite(engine: Engine, name: str, present: Sequence[str], distinct: DistinctValues) -> None:
+    """Raise where a column of numbers holds one that is not finite."""
+    if not looks_numeric(present):
+        return
+    for i, value in enumerate(distinct.values):
+        if value is not None and not np.isfinite(read_number(value)):
+            raise BadInputError(
+                f"{engine.origin}, column {name!r}{distinct.place(i)}: {value!r} is not a finite number; "
+                f"correct it or declare it a missing value (--na {value})"
+            )
+
+
+def _flat_sensitive(name: str, values: Sequence[str]) -> Hierarchy:
+    if not values:
+        raise BadInputError(f"the sensitive column {name!r} has no value at all; leave it out")
+    if len(values) > MOST_CATEGORIES:
+        raise BadInputError(
+            f"the sensitive column {name!r} has {len(values):,} distinct values; give it a hierarchy whose leaves are "
+            "stretches of values (type = 'numeric' with a coarse resolution), or publish it as --neutral"
+        )
+    return flat(values, observed=True)
+
+
+def _check_known(
+    engine: Engine, name: str, hierarchy: Hierarchy, given: Declared | None, distinct: DistinctValues, codes: Codes
+) -> None:
+    """Raise where a text of a column has no leaf; say where it stands, and where the leaves are declared."""
+    strange = [i for i in np.flatnonzero(codes < 0).tolist() if distinct.values[i] is not None]
+    if strange:
+        i = strange[0]
+        rows = int(sum(distinct.counts[j] for j in strange))
+        value = str(distinct.values[i])
+        more = f" and {len(strange) - 1} other values" if len(strange) > 1 else ""
+        raise BadInputError(
+            f"{engine.origin}, column {name!r}{distinct.place(i)}: "
+            f"{_why_unknown(hierarchy, value)}{more} ({rows:,} rows); "
+            f"add it to the hierarchy{place_of(given)}, correct it, or declare it missing (--na {value})"
+        )
+
+
+def _why_unknown(hierarchy: Hierarchy, value: str) -> str:
+    if hierarchy.scale == "number" and not np.isfinite(read_number(value)):
+        return f"the value {value!r} is not a finite number"
+    return f"the value {value!r} is not in the domain ({hierarchy.domain_in_words()})"
+
+
+def _notices(engine: Engine, roles: Roles, given: Mapping[str, Declared]) -> list[str]:
+    notices = [
+        f"the hierarchy for {name!r} is not used: the table has no such column"
+        for name in given
+        if name not in engine.columns
+    ]
+    notices += weights_in_words(dict(roles.weights))
+    unlisted = [name for name in engine.columns if name not in roles.named]
+    if unlisted:
+        notices.append(
+            f"columns without a role are not published: {', '.join(map(repr, unlisted))} (--neutral keeps a column)"
+        )
+    named = roles.naming_persons if roles.unit == "records" else ()
+    different = engine.all_different([*roles.neutral, *named])
+    for name in roles.neutral:
+        if engine.row_count > 100 and name in different:
+            notices.append(
+                f"neutral column {name!r} is different in every record and is published as it is: "
+                "if it names persons or says something of them, use --identifier"
+            )
+    return notices + [_repeated(engine, name) for name in named if name not in different]
+
+
+def _repeated(engine: Engine, name: str) -> str:
+    """Say that an identifier does not name single records; of many records not how many values are repeated."""
+    what = "some values stand in several records"
+    if engine.row_count <= MANY_RECORDS:
+        distinct = engine.distinct(name)
+        what = f"{(distinct.counts > 1).sum():,} of {len(distinct.values):,} values stand in several records"
+    return (
+        f"identifier {name!r}: {what}; where such a value is one person, fewer persons may share a group than k says, "
+        "for k counts records"
+    )
+
+
+def _value_notices(name: str, sensitive: bool, given: Declared | None, distinct: DistinctValues) -> list[str]:
+    """Say what in the values of a coded column may not mean what it seems to."""
+    present = [value for value in distinct.values if value is not None]
+    notices = []
+    if given is None:
+        notices.extend(_nearly(name, present))
+    if not sensitive and len(present) > 100 and len(present) == int(distinct.counts.sum()):
+        notices.append(f"column {name!r} is different in every record: if it names persons, use --identifier")
+    if sensitive:
+        for alike in find_look_alikes(present)[:1]:
+            one, other = map(ascii_where_unclear, alike[:2])
+            notices.append(f"sensitive column {name!r}: {one} and {other} count as two different values")
+        if None in distinct.values:
+            notices.append(f"sensitive column {name!r}: a missing value counts as a value of its own")
+    return notices
+
+
+def _named_like_groups(name: str, hierarchy: Hierarchy) -> list[str]:
+    """Say where a value has the name of a group, which is then published under another one."""
+    labels = [label for level in hierarchy.levels[1:] for label in level.labels if label.endswith(APART)]
+    for label in labels:
+        value = label.removesuffix(APART)
+        if value in hierarchy.leaves:
+            return [
+                f"column {name!r} holds the value {value!r}, which is a group's name too; the group is published as "
+                f"{label!r}, which tells that somebody has this value, also where no such record is published: correct "
+                "it, declare it missing (--na), or give the column another hierarchy"
+            ]
+    return []
+
+
+LOOKS = {
+    "dates such as 31/12/1999": re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{4}"),
+    "numbers with a decimal comma": re.compile(r"-?\d+,\d+"),
+    "ISO dates": re.compile(r"\d{4}-\d{2}-\d{2}"),
+}
+
+
+def _nearly(name: str, present: Sequence[str]) -> list[str]:
+    """Say where a column would be numbers or dates but for a few texts, or but for the way they are written."""
+    if len(present) <= FEW or looks_numeric(present) or looks_like_dates(present):
+        return []
+    odd = [value for value in present if not looks_numeric([value])]
+    if 0 < len(odd) <= len(present) * 0.05:
+        examples = ", ".join(map(repr, odd[:3]))
+        remedy = " ".join(f"--na {value}" for value in odd[:3])
+        return [f"column {name!r} would be numeric but for {examples}; it is taken as categories ({remedy})"]
+    for what, look in LOOKS.items():
+        if sum(look.fullmatch(value) is not None for value in present) >= len(present) * 0.9:
+            return [
+                f"column {name!r} seems to hold {what} and is taken as {len(present):,} categories; "
+                "say how they are written (--dates, --decimal-comma, --decimal-point), or what means missing (--na)"
+            ]
+    return []

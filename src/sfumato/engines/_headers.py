@@ -1,0 +1,164 @@
+"""The names of columns: whether a file begins with them, what they are without the blanks around them, what is wrong.
+
+A file is taken to have no header only where its first record looks like the others in every respect that can be looked
+at: a name that stands over numbers, or over texts that all occur again, tells a header.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+from sfumato.engines.notations import BLANKS, looks_measured
+from sfumato.engines.protocol import Reading
+from sfumato.errors import BadInputError
+from sfumato.runtime.memory import check_columns
+
+FEWEST = 5
+"""Records beside the first from which on the first is compared with them."""
+
+LOOKED_AT = 1000
+RENAME = "rename columns, name them all (--columns a,b,c), or say in which row the names stand (--header-row N)"
+
+
+@dataclass(frozen=True)
+class Header:
+    """The names of columns, whether they stand in the file, and what is to be said of them."""
+
+    names: tuple[str, ...]
+    stands: bool
+    notices: tuple[str, ...] = ()
+
+
+def check_header_row(reading: Reading) -> None:
+    """Raise unless a row of names can be where it is said to be."""
+    row, origin = reading.header_row, reading.origin
+    if row is not None and row < 1:
+        raise BadInputError(f"{origin}: rows are counted from 1, so the names cannot stand in row {row} (--header-row)")
+    if row is not None and reading.header is False:
+        raise BadInputError(f"{origin}: --header-row says where the names stand, and --no-header that there are none")
+
+
+def find_header(rows: Sequence[Sequence[object]]) -> int:
+    """Find the first row that names the columns: titles above it fill fewer than half as many cells as most rows do."""
+    filled = [sum(cell not in (None, "") for cell in row) for row in rows]
+    usual = median(filled)
+    return next((place for place, number in enumerate(filled) if number > 1 and 2 * number > usual), 0)
+
+
+def header_of(
+    origin: str, records: Sequence[Sequence[str]], given: bool | None, columns: Sequence[str], trims: bool
+) -> Header:
+    """Find the names of columns from the first records of a file, and raise where they cannot be used.
+
+    `given` says whether there is a header, where somebody knows; `columns` are names that somebody gives.
+    """
+    first, rest = records[0], records[1 : 1 + LOOKED_AT]
+    check_columns(origin, max(map(len, records)))
+    stands = given if given is not None else not _is_data(first, rest)
+    notices = []
+    if not stands and given is None:
+        called = "" if columns else "; columns are called column1, column2, ... (--columns a,b,c names them)"
+        notices.append(
+            f"{origin}: there seems to be no header, for the first record looks like the others{called}; --header says "
+            "that it is names"
+        )
+    names = tuple(name.strip(BLANKS) if trims else name for name in first)
+    if stands and names != tuple(first):
+        notices.append(f"{origin}: blanks around names of columns are taken away ({_listed(names, first)})")
+    fields = Counter(len(record) for record in rest).most_common(1)[0][0] if rest else len(first)
+    if columns:
+        if len(columns) != max(fields, len(first)):
+            raise BadInputError(
+                f"{origin}: {len(columns)} names are given (--columns) for {max(fields, len(first))} columns"
+            )
+        names = tuple(columns)
+    elif not stands:
+        names = tuple(f"column{place}" for place in range(1, len(first) + 1))
+    extra = 0 if columns else max(fields - len(names), 0)
+    return Header(checked_header(origin, names, extra), stands, (*notices, *_oddities(origin, names)))
+
+
+def _is_data(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
+    """Say whether the first record is certainly no header."""
+    rest = [record for record in rest if len(record) == len(first)]
+    if len(rest) < FEWEST or _is_a_scale(first):
+        return False
+    votes = [_vote(name.strip(BLANKS), [record[i].strip(BLANKS) for record in rest]) for i, name in enumerate(first)]
+    return -1 not in votes and 2 * votes.count(1) >= len(votes)
+
+
+def _vote(name: str, values: Sequence[str]) -> int:
+    """Vote by one column: 1 that its first value is one like the others, -1 that it is a name, 0 nothing."""
+    present = [value for value in values if value]
+    if not name or not present:
+        return 0
+    counts = Counter(present)
+    measured = sum(count for value, count in counts.items() if looks_measured(value))
+    if measured > len(present) / 2:
+        return 1 if looks_measured(name) else -1 if measured == len(present) and name not in counts else 0
+    if name in counts:
+        return 1
+    return -1 if all(count > 1 for count in counts.values()) else 0
+
+
+def _is_a_scale(first: Sequence[str]) -> bool:
+    """Say whether numbers in the first record are names such as 2019, 2020, 2021: whole, in even steps."""
+    numbers = [int(name) for name in first if name.strip().isdecimal()]
+    steps = {later - earlier for earlier, later in pairwise(numbers)}
+    return len(numbers) > 2 and len(steps) == 1 and steps != {0}
+
+
+def checked_header(origin: str, names: tuple[str, ...], extra: int = 0, remedy: str = RENAME) -> tuple[str, ...]:
+    """Return the names if there are any and each stands once; `extra` fields of the rows have none."""
+    if not names:
+        raise BadInputError(f"{origin}: there is no column")
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(names, start=1):
+        places.setdefault(name, []).append(place)
+    problems = [
+        f"the column {name!r} stands {_times(len(where))}, as columns {_and(where)}"
+        for name, where in places.items()
+        if len(where) > 1
+    ]
+    if extra:
+        fields = f"{extra} field{'s' if extra > 1 else ''}"
+        problems.append(f"{fields} of the rows {'have' if extra > 1 else 'has'} no name: the header has {len(names)}")
+    if not problems:
+        return names
+    problems += _alike(places)
+    raise BadInputError(f"{origin}: {'; '.join(problems)}; {remedy}")
+
+
+def _oddities(origin: str, names: Sequence[str]) -> list[str]:
+    """Say what in a header that can be used may not be meant so."""
+    places = {name: [place] for place, name in enumerate(names, start=1)}
+    problems = _alike(places)
+    if "" in places:
+        problems.append(f"column {places[''][0]} has an empty name")
+    return [f"{origin}: {'; '.join(problems)}; the names are read as they stand"] if problems else []
+
+
+def _alike(places: dict[str, list[int]]) -> list[str]:
+    """List names that differ in nothing but case and blanks."""
+    alike: dict[str, list[str]] = {}
+    for name in places:
+        alike.setdefault("".join(name.split()).casefold(), []).append(name)
+    return [f"{_and(list(map(repr, same)))} differ in case or blanks only" for same in alike.values() if len(same) > 1]
+
+
+def _times(number: int) -> str:
+    return "twice" if number == 2 else f"{number} times"
+
+
+def _and(parts: Sequence[object]) -> str:
+    *others, last = map(str, parts)
+    return f"{', '.join(others)} and {last}"
+
+
+def _listed(names: Sequence[str], written: Sequence[str]) -> str:
+    changed = [repr(name) for name, before in zip(names, written, strict=True) if name != before]
+    return ", ".join(changed[:3]) + (f" and {len(changed) - 3} more" if len(changed) > 3 else "")

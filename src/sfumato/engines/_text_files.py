@@ -1,0 +1,394 @@
+"""Which encoding a text file has, where nobody says: UTF-8 if all its bytes are, else UTF-16, cp1252 or latin-1.
+
+The whole file is looked at, a piece at a time. The bytes 80 to 9f tell cp1252 from latin-1: there they are the euro
+sign and typographic quotes, here characters that nobody writes. Five of them mean nothing in either, so a file that has
+one of these is not guessed at all.
+
+Text files before they are loaded: encoding, delimiter, header; and sentences for what cannot be read.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import re
+import shutil
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import IO, Any
+
+from sfumato.engines._headers import LOOKED_AT, Header, check_header_row, header_of
+from sfumato.engines.protocol import Reading
+from sfumato.errors import BadInputError
+from sfumato.runtime.cancellation import unfinished
+
+PIECE = 1 << 20
+NO_TEXT_FILES = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape")
+"""Encodings of Python's that write names of hosts and source code, never a file of text."""
+
+MEANINGLESS = frozenset((0x81, 0x8D, 0x8F, 0x90, 0x9D))
+"""Bytes that are no character of cp1252."""
+
+MOST_SHOWN = 6
+
+
+def text_encoding(encoding: str) -> str:
+    """Return the name of an encoding that a file of text may have, UTF-8 for all that read alike."""
+    try:
+        name = codecs.lookup(encoding).name
+        if name in NO_TEXT_FILES:
+            raise LookupError
+        "".encode(name)  # what turns bytes into bytes, or texts into texts, refuses
+    except (LookupError, UnicodeError, ValueError):
+        raise BadInputError(f"unknown encoding {encoding!r}; try utf-8, cp1252, latin-1 or utf-16") from None
+    return "utf-8" if name in ("utf-8", "utf-8-sig", "ascii") else name
+
+
+def open_bytes(path: Path) -> Any:
+    """Open a file, compressed or not."""
+    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
+
+
+def found_encoding(path: Path) -> tuple[str, list[str]]:
+    """Find out the encoding of a text file, and what is to be said of it: nothing where it is UTF-8."""
+    try:
+        return _found(path)
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise BadInputError(f"{path}: the file is not a whole gzip file; unpack it or give another") from None
+    except OSError as error:
+        raise BadInputError(f"{path}: cannot be opened ({error.strerror or error})") from None
+
+
+def _found(path: Path) -> tuple[str, list[str]]:
+    pieces = _pieces(path)
+    start = next(pieces, b"")
+    wide = _wide(start)
+    if wide:
+        return wide, [f"{path}: read as UTF-16, as its first bytes tell; --encoding names another encoding"]
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        decoder.decode(start)
+        for piece in pieces:
+            if decoder.getstate()[0] or not piece.isascii():
+                decoder.decode(piece)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return _of_one_byte(path)
+    return "utf-8", []
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    with open_bytes(path) as stream:
+        while piece := stream.read(PIECE):
+            yield piece
+
+
+def _wide(start: bytes) -> str | None:
+    """Name the form of UTF-16 that a file begins with: by its mark, or by zero bytes at every second place."""
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "utf-16"
+    head = start[:1000]
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    if odd > 0.4 * len(head) / 2 and even == 0:
+        return "utf-16-le"
+    if even > 0.4 * len(head) / 2 and odd == 0:
+        return "utf-16-be"
+    return None
+
+
+def _of_one_byte(path: Path) -> tuple[str, list[str]]:
+    """Tell cp1252 from latin-1 by the characters that only one of them has."""
+    present: set[int] = set()
+    for piece in _pieces(path):
+        present.update(piece.translate(None, bytes(range(0x80))))
+    if present & MEANINGLESS:
+        raise BadInputError(
+            f"{path}: the bytes are neither UTF-8 nor cp1252 text; name the encoding (--encoding cp850, mac-roman, ...)"
+        )
+    encoding = "cp1252" if any(byte < 0xA0 for byte in present) else "latin-1"
+    telling = [byte for byte in sorted(present) if byte < 0xA0] or sorted(present)
+    characters = " ".join(bytes([byte]).decode(encoding) for byte in telling[:MOST_SHOWN])
+    return encoding, [
+        f"{path}: read as {encoding}, for its bytes are not UTF-8 and it then has characters such as {characters}; "
+        "--encoding names another encoding"
+    ]
+
+
+PARQUET = (".parquet", ".pq")
+JSON = (".json", ".jsonl", ".ndjson")
+"""How the names of Parquet and JSON files end; everything else is read as delimited text."""
+
+DELIMITED = (".csv", ".tsv", ".txt")
+"""How the names of text files end that are looked for in a folder."""
+
+DELIMITERS = ",;\t|"
+OPEN_FILES = Path("/dev/fd")
+"""Where the operating system shows the open files of a process by their numbers."""
+
+NEEDS_QUOTES = re.compile(r'[",\r\n]')
+BLOCK = 1 << 20
+SNIFFED = 1 << 20
+"""How many characters of a text file are looked at to find its delimiter and header."""
+
+
+@dataclass(frozen=True)
+class DelimitedText:
+    """A text file that DuckDB can load: where it is (perhaps a rewritten copy), its delimiter, its columns."""
+
+    path: Path
+    delimiter: str
+    encoding: str
+    header: Header
+    skipped: int
+    """How many lines stand before the first record that is no header."""
+
+    above: int
+    """How many lines stand above the names of the columns."""
+
+    spaced: bool
+    """Whether quotes stand behind blanks, which then mean nothing."""
+
+
+def existing_file(path: Path, wanted: str = "give one with a header and rows") -> Path:
+    """Return the path if it is a file with something in it."""
+    try:
+        if path.is_dir():
+            raise BadInputError(f"{path}: this is a folder; give a file")
+        if path.stat().st_size == 0:
+            raise BadInputError(f"{path}: the file is empty; {wanted}")
+    except FileNotFoundError:
+        raise BadInputError(f"{path}: there is no such file") from None
+    except OSError as error:
+        raise BadInputError(f"{path}: cannot be opened ({error.strerror})") from None
+    return path
+
+
+def sniff(path: Path, reading: Reading) -> tuple[DelimitedText, bool]:
+    """Find encoding, delimiter and header of a text file, and whether it must be rewritten for DuckDB."""
+    delimiter = reading.delimiter
+    if delimiter is not None and len(delimiter) != 1:
+        raise BadInputError(f"a delimiter is one character, not {delimiter!r}")
+    encoding, notices = encoding_of(path, reading.encoding)
+    check_header_row(reading)
+    above = (reading.header_row or 1) - 1
+    with opened_text(path, encoding) as stream:
+        skip_lines(stream, above)
+        sample = stream.read(SNIFFED)
+    if len(sample) == SNIFFED:
+        sample = sample[: sample.rfind("\n") + 1] or sample
+    if not sample.strip():
+        below = f" from line {above + 1} on (--header-row)" if above else ""
+        raise BadInputError(f"{path}: the file is empty{below}; give one with a header and rows")
+    if "\x00" in sample:
+        raise BadInputError(f"{path}: not a text file (it has zero bytes); is it UTF-16 (--encoding utf-16)?")
+    with wide_fields(), readable_text(path):
+        chosen = delimiter or _delimiter(sample)
+        records, lines = _records(sample, chosen, reading.settles)
+    header = header_of(str(path), records, reading.header, reading.columns, reading.settles)
+    plain_ends = sample.replace("\r\n", "")
+    mixed = "\r" in plain_ends or ("\r\n" in sample and "\n" in plain_ends)
+    spaced = reading.settles and ' "' in sample and _has_spaced_quotes(sample, chosen, lines if header.stands else 0)
+    if spaced:
+        notices.append(f"{path}: blanks before quoted values and names are taken away")
+    header = replace(header, notices=(*notices, *header.notices))
+    rewrite = mixed or spaced or any("\n" in name for name in records[0])
+    skipped = above + (lines if header.stands else 0)
+    return DelimitedText(path, chosen, text_encoding(encoding), header, skipped, above, spaced), rewrite
+
+
+def _has_spaced_quotes(sample: str, delimiter: str, skipped: int) -> bool:
+    """Say whether a quoted value stands behind blanks, below some lines."""
+    body = "".join(sample.splitlines(keepends=True)[skipped:])
+    return re.search(rf'(^|{re.escape(delimiter)})[ ]+"', body, re.MULTILINE) is not None
+
+
+def skip_lines(stream: IO[str], number: int) -> None:
+    """Pass over the first lines of a text."""
+    for _ in range(number):
+        stream.readline()
+
+
+def _records(sample: str, delimiter: str, trims: bool) -> tuple[list[list[str]], int]:
+    """Read the first records of a text, and on which line the first of them ends."""
+    records, first = [], 0
+    reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter, skipinitialspace=trims)
+    for record in reader:
+        if record:
+            records.append(record)
+            first = first or reader.line_num
+        if len(records) > LOOKED_AT:
+            break
+    return records, first
+
+
+@contextmanager
+def as_utf8(text: DelimitedText, rewrite: bool) -> Iterator[DelimitedText]:
+    """Copy a text file to plain UTF-8, for as long as needed, if it is not: piece by piece, or record by record.
+
+    Record by record where line ends are mixed or quotes stand behind blanks: then the copy has commas and one kind of
+    line end. It has no name, so it goes with the process, however that ends; where a file cannot be read by its number
+    (Windows) it stands in a temporary folder.
+    """
+    if text.encoding == "utf-8" and not rewrite:
+        yield text
+        return
+    with ExitStack() as stack:
+        if OPEN_FILES.is_dir():
+            target = stack.enter_context(tempfile.TemporaryFile("w", encoding="utf-8", newline=""))
+            copy = OPEN_FILES / str(target.fileno())
+        else:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sfumato-")))
+            stack.enter_context(unfinished(folder))
+            copy = folder / "copy.csv"
+            target = stack.enter_context(copy.open("w", encoding="utf-8", newline=""))
+        with wide_fields(), opened_text(text.path, text.encoding) as source, readable_text(text.path):
+            if rewrite:
+                skip_lines(source, text.above)
+                records = filter(None, csv.reader(source, delimiter=text.delimiter, skipinitialspace=text.spaced))
+                if text.header.stands and next(records):
+                    target.write("names\n")  # on one line, whatever line ends they have
+                target.writelines(map(csv_line, records))
+            else:
+                shutil.copyfileobj(source, target, SNIFFED)
+        target.flush()
+        rewritten = {"delimiter": ",", "skipped": int(text.header.stands)} if rewrite else {}
+        yield replace(text, path=copy, **rewritten)  # type: ignore[arg-type]
+
+
+@contextmanager
+def readable_text(path: Path) -> Iterator[None]:
+    """Say in a sentence that a text has no fields."""
+    try:
+        yield
+    except csv.Error as error:
+        raise BadInputError(f"{path}: the file cannot be read as delimited text ({error})") from None
+
+
+def encoding_of(path: Path, given: str | None) -> tuple[str, list[str]]:
+    """Return the encoding that was given, or find it out and say what was found."""
+    return found_encoding(path) if given is None else (given, [])
+
+
+def csv_line(cells: Sequence[str]) -> str:
+    """Write a record as a line of CSV (RFC 4180); a cell with either kind of line end is quoted, unlike csv does it."""
+    if len(cells) == 1 and not cells[0]:
+        return '""\n'  # an empty line is no record
+    return ",".join('"' + cell.replace('"', '""') + '"' if NEEDS_QUOTES.search(cell) else cell for cell in cells) + "\n"
+
+
+@contextmanager
+def opened_text(path: Path, given: str | None = None) -> Iterator[IO[str]]:
+    """Open a text file, compressed or not, turning what goes wrong while reading into a sentence."""
+    encoding, _ = encoding_of(path, given)
+    name = text_encoding(encoding)
+    try:
+        with open_bytes(path) as raw:
+            yield io.TextIOWrapper(raw, encoding="utf-8-sig" if name == "utf-8" else name, newline="")
+    except UnicodeError:
+        raise _undecodable(path, encoding) from None
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise BadInputError(f"{path}: the file is not a whole gzip file; unpack it or give another") from None
+    except OSError as error:
+        raise BadInputError(f"{path}: cannot be opened ({error.strerror or error})") from None
+
+
+def _undecodable(path: Path, encoding: str) -> BadInputError:
+    """Name the line of the first bytes that are not text in this encoding, and the likely remedy."""
+    if text_encoding(encoding).startswith("utf-16"):  # its lines cannot be told apart by bytes
+        return BadInputError(
+            f"{path}: it begins as UTF-16 does and cannot be read as {encoding}: it is damaged, or no text file; name "
+            "its encoding (--encoding utf-8)"
+        )
+    with open_bytes(path) as raw:
+        start = raw.read(4)
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in start:
+        return BadInputError(f"{path}, line 1: this looks like UTF-16, not {encoding} (--encoding utf-16)")
+    line = 0
+    with open_bytes(path) as raw:
+        for content in raw:
+            line += 1
+            try:
+                content.decode(encoding)
+            except UnicodeError:
+                break
+    return BadInputError(
+        f"{path}, line {line}: the bytes are not {encoding} text; name the encoding (--encoding latin-1)"
+    )
+
+
+@contextmanager
+def wide_fields() -> Iterator[None]:
+    """Let csv read fields of any length."""
+    before = csv.field_size_limit(sys.maxsize)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _delimiter(sample: str) -> str:
+    """Choose the delimiter under which most records have as many fields as the header, and more than one."""
+    best, best_score = ",", (0.0, 0)
+    stream = io.StringIO(sample, newline="")
+    for candidate in DELIMITERS:
+        stream.seek(0)
+        records = []
+        for record in csv.reader(stream, delimiter=candidate, skipinitialspace=True):
+            if record:
+                records.append(len(record))
+            if len(records) == 200:
+                break
+        fields = records[0]
+        agree = sum(count == fields for count in records) / len(records)
+        if fields > 1 and (agree, fields) > best_score:
+            best, best_score = candidate, (agree, fields)
+    return best
+
+
+def check_line_lengths(path: Path) -> None:
+    """Raise where a line is longer than DuckDB reads: its threads pass over such a line without a word.
+
+    Of a line of that length two whole blocks of the file in a row have no end of a line, so few bytes are looked at.
+    """
+    size = path.stat().st_size if path.is_file() else 0
+    if size < 2 * BLOCK:
+        return
+    with path.open("rb") as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as content:
+        for start in range(0, size - 2 * BLOCK + 1, BLOCK):
+            ends = (content.find(b"\n", at, at + BLOCK) for at in (start, start + BLOCK))
+            if all(end < 0 for end in ends):
+                raise too_long_a_line(f"{path}, line {content[:start].count(10) + 1}")
+
+
+def too_long_a_line(where: str) -> BadInputError:
+    """Say that a line is too long."""
+    return BadInputError(f"{where}: the line is longer than 2 MB; is a quote not closed? Correct the line")
+
+
+def explained(path: Path, message: str, fields: int) -> BadInputError:
+    """Turn DuckDB's account of a broken text file into one sentence."""
+    line = re.search(r"CSV Error on Line: (\d+)", message)
+    where = f"{path}, line {line.group(1)}" if line else str(path)
+    number = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
+    if number:
+        count = int(number.group(2))
+        has = f"{count} field{'s' if count != 1 else ''}" if count < fields else f"{count} or more fields"
+        return BadInputError(
+            f"{where}: {has} where the header has {fields}; "
+            "correct the line, or name the delimiter (--delimiter) if it was guessed wrongly"
+        )
+    if "unicode" in message or "not utf-8" in message:
+        return BadInputError(f"{where}: the bytes are not UTF-8 text; name the encoding (--encoding latin-1)")
+    if "Maximum line size" in message or "max_line_size" in message:
+        return too_long_a_line(where)
+    if "quote" in message.split("Possible")[0].lower():
+        return BadInputError(f"{where}: the quotes around a field open or close in the wrong place; correct the line")
+    return BadInputError(f"{where}: the file cannot be read ({message.splitlines()[0]})")

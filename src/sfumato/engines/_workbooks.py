@@ -1,0 +1,117 @@
+"""Sheets of Excel and LibreOffice: cells as the texts that they would be in a text file, one sheet at a time.
+
+They are read by python-calamine, which is imported when a workbook is, and is no part of a plain installation. Of a
+formula it gives the value that was worked out when the workbook was last saved.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.engines._headers import LOOKED_AT, check_header_row, find_header, header_of
+from sfumato.engines._labelled_files import cell_text
+from sfumato.engines.protocol import Reading
+from sfumato.errors import BadInputError
+from sfumato.runtime.memory import check_expanded
+from sfumato.texts.format import counted
+
+SHEETS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
+UNSAVED = re.compile(rb"(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v></v>)?\s*</c>")
+"""A cell of a sheet with a formula and no value."""
+
+
+def read_sheet(path: Path, reading: Reading) -> tuple[pa.Table, tuple[str, ...]]:
+    """Read a sheet of a workbook as texts, and say what should be known of how."""
+    check_expanded(path)
+    workbook = _opened(path)
+    name, notices = _chosen(path, workbook.sheet_names, reading.sheet)
+    sheet = workbook.get_sheet_by_name(name)
+    cells = [[cell_text(value) for value in row] for row in sheet.to_python(skip_empty_area=True)]
+    before = 0 if sheet.start is None else sheet.start[0]
+    origin = f"{path}, sheet {name!r}"
+    header_place = _header_place(origin, cells, before, reading)
+    if header_place:
+        notices.append(_name_titles(origin, cells[:header_place], before + header_place + 1))
+    elif before and reading.header_row is None:
+        notices.append(f"{origin}: {counted(before, 'empty row')} above the first one")
+    cells = cells[header_place:]
+    full = [any(cell is not None for cell in row) for row in cells]
+    rows = [row for row, holds in zip(cells, full, strict=True) if holds]
+    if not rows:
+        raise BadInputError(f"{path}: the sheet {name!r} is empty; name another (--sheet)")
+    if len(rows) < len(cells):
+        notices.append(f"{origin}: {counted(len(cells) - len(rows), 'empty row')} left out")
+    texts = [[cell or "" for cell in row] for row in rows[: LOOKED_AT + 1]]
+    header = header_of(origin, texts, reading.header, reading.columns, reading.settles)
+    body = rows[1:] if header.stands else rows
+    columns = [pa.array([row[i] for row in body], pa.string()) for i in range(len(header.names))]
+    return pa.table(columns, names=list(header.names)), (*notices, *header.notices, *_unsaved(path))
+
+
+def _header_place(origin: str, cells: Sequence[Sequence[str | None]], before: int, reading: Reading) -> int:
+    """Find the row with the names of the columns: the one that was named, or the first below titles."""
+    check_header_row(reading)
+    if reading.header_row is not None:
+        place = reading.header_row - 1 - before
+        if not 0 <= place < len(cells):
+            raise BadInputError(
+                f"{origin}: row {reading.header_row} is empty (--header-row); name the row of the names"
+            )
+        return place
+    if reading.header is False or reading.columns:
+        return 0
+    return find_header(cells[:LOOKED_AT])
+
+
+def _name_titles(origin: str, titles: Sequence[Sequence[str | None]], row: int) -> str:
+    """Say which row was read as the names of the columns, and what stands above it."""
+    texts = [cell for title in titles for cell in title if cell is not None]
+    shown = ", ".join(map(repr, texts[:2])) + (", ..." if len(texts) > 2 else "")
+    above = f"; what stands above it is left out: {shown}" if texts else ""
+    return f"{origin}: row {row} holds the names of the columns{above} (--header-row names another row)"
+
+
+def _unsaved(path: Path) -> list[str]:
+    """Say that a workbook has formulas whose values were never worked out, as programs other than Excel write them."""
+    if not zipfile.is_zipfile(path):
+        return []
+    with zipfile.ZipFile(path) as parts:
+        sheets = [parts.read(name) for name in parts.namelist() if name.startswith("xl/worksheets/")]
+    number = sum(len(UNSAVED.findall(content)) for content in sheets)
+    if not number:
+        return []
+    return [
+        f"{path}: {number:,} formulas have no value and are read as missing; open the workbook, save it, and read it "
+        "again"
+    ]
+
+
+def _opened(path: Path) -> Any:
+    try:
+        import python_calamine
+    except ImportError:
+        raise BadInputError(
+            f"{path}: reading workbooks needs python-calamine: pip install 'sfumato[excel]', or save the sheet as CSV"
+        ) from None
+    try:
+        return python_calamine.CalamineWorkbook.from_path(str(path))
+    except Exception as error:  # of several kinds, all about the file
+        first = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise BadInputError(f"{path}: the file cannot be read as a workbook ({first})") from None
+
+
+def _chosen(path: Path, sheets: Sequence[str], wanted: str | None) -> tuple[str, list[str]]:
+    """Return the name of the sheet to read: the one that was named, or the first."""
+    listed = ", ".join(map(repr, sheets))
+    if wanted is None:
+        said = f"{path}: the sheet {sheets[0]!r} is read, the first of {len(sheets)} ({listed}); --sheet names another"
+        return sheets[0], [said] if len(sheets) > 1 else []
+    if wanted not in sheets:
+        raise BadInputError(f"{path}: there is no sheet {wanted!r}; there are {listed} (--sheet)")
+    return wanted, []

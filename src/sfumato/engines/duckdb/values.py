@@ -1,0 +1,259 @@
+"""Reading what stands in loaded texts, column by column: blanks around values, numbers and dates as people write them.
+
+What a column is, is looked at in a few rows first, so that plain columns cost one cheap pass; every decision is then
+made on all rows, by counting their distinct values. Nothing is changed: a column that is read otherwise than it is
+written gets an expression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import duckdb
+
+from sfumato.engines.duckdb.grouped import literal
+from sfumato.engines.notations import (
+    BLANKS,
+    COMMA,
+    DATE_FORMS,
+    EITHER,
+    PLAIN,
+    POINT,
+    SPACES,
+    TIMES,
+    DateCounts,
+    NumberCounts,
+    NumberStyle,
+    date_orders,
+    is_iso,
+    is_plain,
+    looks_measured,
+    number_styles,
+)
+from sfumato.engines.protocol import Reading
+from sfumato.errors import BadInputError
+
+LOOKED_AT = 1000
+MEASURED = 0.3
+"""From this share of the texts looked at on a column may be one of numbers or dates."""
+
+
+@dataclass(frozen=True)
+class RowColumn:
+    """A column of `rows`, and the expression over it that is its text."""
+
+    base: str
+    text: str
+
+    @property
+    def values(self) -> str:
+        """Write a query of its distinct values, as texts t, with the number n of rows of each."""
+        return f"(SELECT {self.text} AS t, n FROM (SELECT {self.base}, count(*) AS n FROM rows GROUP BY ALL))"
+
+
+@dataclass(frozen=True)
+class Settled:
+    """How the columns of a source are read: an expression for each that is changed, its notation, what is said."""
+
+    expressions: Mapping[str, str] = field(default_factory=dict)
+    """By the engine's own names of columns."""
+
+    notations: Mapping[str, str] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
+
+
+def settle(
+    connection: duckdb.DuckDBPyConnection,
+    names: Sequence[str],
+    reading: Reading,
+    trims: bool,
+    values: Mapping[str, str],
+) -> Settled:
+    """Find out how the texts of `rows` are to be read; `trims` says whether blanks around values mean nothing.
+
+    `values` has what stands for a column already, where that is not the column itself.
+    """
+    reading.check_columns(names)
+    kinds = connection.sql("SELECT * FROM rows").types
+    texts = {
+        name: RowColumn(f"c{i}", values.get(f"c{i}", f"c{i}"))
+        for i, (name, kind) in enumerate(zip(names, kinds, strict=False))
+        if str(kind) == "VARCHAR" and name not in reading.as_written
+    }
+    if not texts:
+        return Settled()
+    blanks = _with_blanks(connection, texts) if trims else {}
+    columns = {name: _trimmed(column, reading) if name in blanks else column for name, column in texts.items()}
+    notices = _blank_notice(reading.origin, blanks)
+    candidates, decimals = _candidates(connection, columns, reading)
+    numbers = {name: _number_counts(connection, columns[name]) for name in candidates}
+    styles, said = number_styles(numbers, reading.usual, decimals)
+    styles |= _wanted(connection, columns, reading, numbers)
+    notices += [notice for notice in said if not any(f"{name!r}" in notice for name in reading.decided)]
+    others = [name for name in candidates if name not in styles]
+    dates = {name: counts for name in others if (counts := _date_counts(connection, columns[name])) is not None}
+    orders, more = date_orders(dates, reading.dates, reading.usual)
+    changed = {name: columns[name].text for name in blanks}
+    changed |= {name: _number(columns[name].text, style) for name, style in styles.items()}
+    changed |= {name: _date(connection, columns[name], dates[name], order) for name, order in orders.items()}
+    return Settled(
+        {texts[name].base: expression for name, expression in changed.items()},
+        {**styles, **orders},
+        (*notices, *more),
+    )
+
+
+# -- blanks ------------------------------------------------------------------------------------------------------
+
+
+def _trimmed(column: RowColumn, reading: Reading) -> RowColumn:
+    """Write the expression that takes blanks away; what means missing without them is missing."""
+    bare, missing = f"trim({column.text}, {literal(BLANKS)})", ", ".join(map(literal, ("", *reading.na)))
+    return RowColumn(column.base, f"CASE WHEN {bare} NOT IN ({missing}) THEN {bare} END")
+
+
+def _with_blanks(connection: duckdb.DuckDBPyConnection, texts: Mapping[str, RowColumn]) -> dict[str, int]:
+    """Count the values with blanks around them, of columns that have any."""
+    counted = _count(f"t <> trim(t, {literal(BLANKS)})")
+    numbers = {
+        name: connection.execute(f"SELECT {counted} FROM {column.values}").fetchall()[0][0]
+        for name, column in texts.items()
+    }
+    return {name: number for name, number in numbers.items() if number}
+
+
+def _blank_notice(origin: str, blanks: Mapping[str, int]) -> list[str]:
+    if not blanks:
+        return []
+    listed = ", ".join(f"{name!r}" for name in [*blanks][:5]) + (f" and {len(blanks) - 5} more" * (len(blanks) > 5))
+    return [
+        f"{origin}: blanks around {sum(blanks.values()):,} values are taken away, in {listed} "
+        "(--as-written COLUMN leaves them)"
+    ]
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------
+
+
+def _candidates(
+    connection: duckdb.DuckDBPyConnection, columns: Mapping[str, RowColumn], reading: Reading
+) -> tuple[list[str], bool]:
+    """List the columns that may need reading, and say whether one that needs none has decimal points."""
+    listed = ", ".join(column.text for column in columns.values())
+    few = connection.sql(f"SELECT {listed} FROM rows LIMIT {LOOKED_AT}").to_arrow_table()
+    candidates: list[str] = []
+    plain: list[str] = []
+    for i, name in enumerate(columns):
+        texts = {text for text in few.column(i).unique().to_pylist() if text is not None}
+        if texts and (sum(map(looks_measured, texts)) < MEASURED * len(texts) or is_iso(texts)):
+            continue
+        (plain if is_plain(texts) and name not in reading.decided else candidates).append(name)
+    decimals = False
+    for name in plain:
+        conditions = ("t IS NOT NULL", "TRY_CAST(t AS DOUBLE) IS NOT NULL", "contains(t, '.')", _fits("t", EITHER))
+        present, numbers, points, unclear = connection.execute(
+            f"SELECT {', '.join(map(_count, conditions))} FROM {columns[name].values}"
+        ).fetchall()[0]
+        if present and (numbers < present or (points and unclear == points)):
+            candidates.append(name)
+        decimals |= unclear < points and numbers == present
+    return [name for name in columns if name in candidates], decimals
+
+
+def _number_counts(connection: duckdb.DuckDBPyConnection, column: RowColumn) -> NumberCounts:
+    """Count the ways in which the values of a column are written."""
+    comma, point, unclear, plain = (_fits("t", pattern) for pattern in (COMMA, POINT, EITHER, PLAIN))
+    conditions = [
+        "t IS NOT NULL",
+        "NOT regexp_matches(t, '[0-9]')",
+        comma,
+        point,
+        f"{comma} AND {point}",
+        f"{unclear} AND contains(t, '.')",
+        f"{unclear} AND contains(t, ',')",
+        plain,
+    ]
+    counted = ", ".join(map(_count, conditions))
+    return NumberCounts(*connection.execute(f"SELECT {counted} FROM {column.values}").fetchall()[0])
+
+
+def _count(condition: str) -> str:
+    """Write how many rows fulfil a condition, among values t of n rows each."""
+    return f"coalesce(sum(n) FILTER (WHERE {condition}), 0)::BIGINT"
+
+
+def _fits(column: str, pattern: str) -> str:
+    return f"regexp_full_match({column}, {literal(pattern)})"
+
+
+def _wanted(
+    connection: duckdb.DuckDBPyConnection,
+    columns: Mapping[str, RowColumn],
+    reading: Reading,
+    counts: Mapping[str, NumberCounts],
+) -> dict[str, NumberStyle]:
+    """Take the ways of writing that somebody declared; a value that is no number so written is an error."""
+    styles: dict[str, NumberStyle] = {}
+    asked: list[tuple[str, NumberStyle]] = [(name, "comma") for name in reading.decimal_comma]
+    asked += [(name, "point") for name in reading.decimal_point]
+    for name, style in asked:
+        if name not in columns:
+            raise BadInputError(f"{reading.origin}: column {name!r} holds no texts; leave --decimal-{style} {name} out")
+        column, pattern = columns[name].text, COMMA if style == "comma" else POINT
+        odd = connection.execute(
+            f"SELECT {column}, rowid + 1 FROM rows WHERE regexp_matches({column}, '[0-9]') AND NOT "
+            f"{_fits(column, pattern)} ORDER BY rowid LIMIT 1"
+        ).fetchall()
+        for text, row in odd:
+            raise BadInputError(
+                f"{reading.origin}, column {name!r}, row {row} (the header not counted): {text!r} is no number with a "
+                f"decimal {style}; correct it, or leave --decimal-{style} {name} out"
+            )
+        styles[name] = style
+    return styles
+
+
+def _number(column: str, style: NumberStyle) -> str:
+    """Write the expression that gives a number its point and takes its thousands away."""
+    pattern, thousands = (COMMA, f".{SPACES}") if style == "comma" else (POINT, f",{SPACES}")
+    bare = f"translate({column}, {literal(thousands)}, '')"
+    number = f"replace({bare}, ',', '.')" if style == "comma" else bare
+    return f"CASE WHEN {_fits(column, pattern)} THEN {number} ELSE {column} END"
+
+
+# -- dates -------------------------------------------------------------------------------------------------------
+
+
+def _date_counts(connection: duckdb.DuckDBPyConnection, column: RowColumn) -> DateCounts | None:
+    """Count the dates of the form that the first values of a column have."""
+    forms = ", ".join(_count(_fits("t", form.pattern)) for form in DATE_FORMS)
+    counts = connection.execute(f"SELECT {forms} FROM {column.values}").fetchall()[0]
+    form, dates = max(zip(DATE_FORMS, counts, strict=True), key=lambda pair: pair[1])
+    if not dates:
+        return None
+    parts = [f"max(CASE WHEN fits THEN TRY_CAST(regexp_extract(t, '{place}', 1) AS INTEGER) END)" for place in PLACES]
+    valid = [_count(f"{_day('t', formats)} IS NOT NULL") for formats in form.formats.values()]
+    told = [_count("t IS NOT NULL"), _count("NOT regexp_matches(t, '[0-9]')"), *parts, *valid]
+    present, words, first, second, *counted = connection.execute(
+        f"SELECT {', '.join(told)} FROM (SELECT *, {_fits('t', form.pattern)} AS fits FROM {column.values})"
+    ).fetchall()[0]
+    valid_by_order = dict(zip(form.formats, counted, strict=True))
+    return DateCounts(form, present, words, dates, first or 0, second or 0, valid_by_order)
+
+
+PLACES = (r"^([0-9]{1,2})[^0-9]", r"^[0-9]{1,2}[^0-9]([0-9]{1,2})[^0-9]")
+"""The first and the second number of a date whose year comes last."""
+
+
+def _day(column: str, formats: Sequence[str]) -> str:
+    listed = ", ".join(literal(form + time) for form in formats for time in TIMES)
+    return f"try_strptime({column}, [{listed}])"
+
+
+def _date(connection: duckdb.DuckDBPyConnection, column: RowColumn, counts: DateCounts, order: str) -> str:
+    """Write the expression that gives a date the ISO way, with its time where any value has one."""
+    day = _day(column.text, counts.form.formats[order])
+    timed = connection.execute(f"SELECT bool_or(contains(t, ':')) FROM {column.values}").fetchall()[0][0]
+    text = f"strftime({day}, '{'%Y-%m-%d %H:%M:%S' if timed else '%Y-%m-%d'}')"
+    return f"coalesce({text}, {column.text})"

@@ -1,0 +1,295 @@
+"""Writing rows to a file, from a query or a stream: CSV by DuckDB, Parquet batch by batch.
+
+Published rows on their way out.
+
+Without neutral columns what is published follows from counts alone: the distinct published rows are put in order, each
+as often as it is counted, and the source is not read again. With neutral columns rows are read once more; their codes
+are found anew, so that no link from rows to cells is kept. The order of a file depends on nothing but what its rows
+show: a digest of that decides. Of many rows it is a digest of what they show without their neutral columns, then one of
+these; so the sort moves neutral columns and a number, not all texts, and the digest is DuckDB's hash, not an MD5.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.engines.derived import number_column, numbers_in, text_column
+from sfumato.engines.duckdb.connection import connect, unwritable
+from sfumato.engines.duckdb.grouped import literal, shuffled
+from sfumato.engines.protocol import Layout, Placement, Texts
+
+Rows: TypeAlias = str | pa.RecordBatchReader
+"""A query, or a stream."""
+
+ROWS_AT_ONCE = 1 << 16
+
+SCHEMA = b"ARROW:schema"
+"""Under this name a Parquet file says which types of Arrow its columns had."""
+
+
+def plain(schema: pa.Schema) -> pa.Schema:
+    """Return a schema in which texts are texts, not numbers with a list of texts: how they travel is nobody's type."""
+    kinds = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in schema]
+    return pa.schema(list(zip(schema.names, kinds, strict=True)))
+
+
+def save(connection: duckdb.DuckDBPyConnection, rows: Rows, names: list[str], path: Path, format: str) -> int:
+    """Write rows with columns o0, o1, ... under these names; return their number; `OSError` if it fails."""
+    try:
+        if format == "parquet":
+            return _save_parquet(connection, rows, names, str(path))
+        return _save_csv(connection, rows, names, str(path))
+    except (duckdb.Error, pa.ArrowException) as error:
+        raise unwritable(error) from None
+
+
+def _save_csv(connection: duckdb.DuckDBPyConnection, rows: Rows, names: list[str], temporary: str) -> int:
+    header = ", ".join(literal(name) for name in names)
+    texts = ", ".join(f"o{i}::VARCHAR" for i in range(len(names)))
+    if len(names) == 1:  # a missing value alone would be an empty line, which readers skip
+        texts = "coalesce(o0::VARCHAR, '')"
+    columns = ", ".join(f"h{i}" for i in range(len(names)))
+    if not isinstance(rows, str):
+        with connect() as other:  # a stream may come from this one, which then cannot do that too
+            other.register("stream", rows)
+            return _save_csv(other, "SELECT * FROM stream", names, temporary)
+    written = connection.execute(
+        f"COPY (FROM (VALUES ({header})) AS header({columns}) UNION ALL (SELECT {texts} FROM ({rows}))) "
+        f"TO {literal(temporary)} (FORMAT csv, USE_TMP_FILE false, HEADER false, DELIMITER ',', QUOTE '\"', "
+        "ESCAPE '\"')"
+    ).fetchall()
+    return int(written[0][0]) - 1
+
+
+def _save_parquet(connection: duckdb.DuckDBPyConnection, rows: Rows, names: list[str], temporary: str) -> int:
+    import pyarrow.parquet as pq  # slow to import, and needed for Parquet files alone
+
+    written = 0
+    batches = connection.sql(rows).to_arrow_reader(ROWS_AT_ONCE) if isinstance(rows, str) else rows
+    schema = pa.schema([field.with_name(name) for field, name in zip(batches.schema, names, strict=True)])
+    told = schema.with_metadata({SCHEMA: b64encode(plain(schema).serialize().to_pybytes())})
+    options = {"compression": "zstd", "write_batch_size": ROWS_AT_ONCE, "store_schema": False}
+    with pq.ParquetWriter(temporary, told, **options) as writer:
+        for batch in batches:
+            writer.write_batch(pa.RecordBatch.from_arrays(batch.columns, schema=told))
+            written += batch.num_rows
+    return written
+
+
+LARGEST = 1 << 62
+MANY_ROWS = 100_000
+"""Above so many rows they are ordered by a cheaper digest."""
+
+MOST_LISTED = 4096
+"""Up to so many distinct texts of a column are handed on as numbers with a list of them, which costs a third."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Distinct rows made of texts: of every column its distinct texts and their codes by row; how often rows stand."""
+
+    columns: Mapping[str, tuple[pa.Array, NDArray[np.int32]]]
+    counts: NDArray[np.int64]
+
+    @property
+    def rows(self) -> int:
+        """The number of rows, each as often as it stands."""
+        return int(self.counts.sum())
+
+    def taken(self, places: NDArray[np.int64], counts: NDArray[np.int64]) -> Shown:
+        """Return some of the distinct rows, with other counts."""
+        return Shown({name: (texts, codes[places]) for name, (texts, codes) in self.columns.items()}, counts)
+
+    def lean(self) -> Shown:
+        """Forget texts that no row shows: a file that lists them would tell of records that it leaves out."""
+        columns = {}
+        for name, (texts, codes) in self.columns.items():
+            used = np.flatnonzero(np.bincount(codes, minlength=len(texts)))
+            place = np.zeros(len(texts), np.int32)
+            place[used] = np.arange(len(used))
+            columns[name] = texts.take(number_column(used)), place[codes]
+        return replace(self, columns=columns)
+
+    def joined(self) -> tuple[Shown, NDArray[np.int64]]:
+        """Make equal rows one, and say which one every row became."""
+        key, size = np.zeros(len(self.counts), np.int64), 1
+        for texts, codes in self.columns.values():
+            if size * len(texts) > LARGEST:
+                key = np.unique(key, return_inverse=True)[1].reshape(-1)
+                size = int(key.max()) + 1
+            key = key * len(texts) + codes
+            size *= max(len(texts), 1)
+        _, first, number = np.unique(key, return_index=True, return_inverse=True)
+        number = number.reshape(-1)
+        return self.taken(first, np.bincount(number, self.counts, len(first)).astype(np.int64)), number
+
+    def table(self, more: Mapping[str, NDArray[np.int64]]) -> pa.Table:
+        """Return the distinct rows as o0, o1, ... in the order of names, with further columns of numbers."""
+        names = sorted(self.columns)
+        columns = {f"o{i}": _texts(*self.columns[name]) for i, name in enumerate(names)}
+        return pa.table({**columns, **{name: number_column(numbers) for name, numbers in more.items()}})
+
+    def batches(self, order: Sequence[str]) -> pa.RecordBatchReader:
+        """Return all rows as a stream, columns in this order."""
+        schema = pa.schema([(f"o{i}", _kind(self.columns[name][0])) for i, name in enumerate(order)])
+        return pa.RecordBatchReader.from_batches(schema, self._batches([self.columns[name] for name in order], schema))
+
+    def beside(self, rows: pa.RecordBatchReader, others: Sequence[str], order: Sequence[str]) -> pa.RecordBatchReader:
+        """Put what distinct rows show beside a stream of their numbers and of other columns, in this order."""
+        kinds = {name: field.type for name, field in zip(others, list(rows.schema)[1:], strict=True)}
+        kinds |= {name: _kind(texts) for name, (texts, _) in self.columns.items()}
+        schema = pa.schema([(f"o{i}", kinds[name]) for i, name in enumerate(order)])
+
+        def batches() -> Iterator[Any]:
+            for batch in rows:
+                number = numbers_in(batch.column(0))
+                listed = dict(zip(others, batch.columns[1:], strict=True))
+                listed |= {name: _texts(texts, codes[number]) for name, (texts, codes) in self.columns.items()}
+                yield pa.record_batch([listed[name] for name in order], schema)
+
+        return pa.RecordBatchReader.from_batches(schema, batches())
+
+    def _batches(self, columns: Sequence[tuple[pa.Array, NDArray[np.int32]]], schema: pa.Schema) -> Iterator[Any]:
+        ends = np.cumsum(self.counts)
+        for start in range(0, self.rows, ROWS_AT_ONCE):
+            stop = min(start + ROWS_AT_ONCE, self.rows)
+            first, last = np.searchsorted(ends, (start, stop - 1), "right")
+            times = np.minimum(ends[first : last + 1], stop) - np.maximum(
+                ends[first : last + 1] - self.counts[first : last + 1], start
+            )
+            places = np.repeat(np.arange(first, last + 1), times)
+            yield pa.record_batch([_texts(texts, codes[places]) for texts, codes in columns], schema)
+
+
+def _kind(texts: pa.Array) -> pa.DataType:
+    """Say as what a column of these texts is handed on."""
+    few = pa.types.is_string(texts.type) and len(texts) <= MOST_LISTED
+    return pa.dictionary(pa.int32(), texts.type) if few else texts.type
+
+
+def _texts(texts: pa.Array, codes: NDArray[np.int32]) -> pa.Array:
+    if not pa.types.is_dictionary(_kind(texts)):
+        return texts.take(number_column(codes))
+    there = texts.drop_null()  # Parquet's lists have no missing text: it is a missing number instead
+    numbers = pa.array(codes, mask=codes == len(there)) if len(there) < len(texts) else number_column(codes)
+    return pa.DictionaryArray.from_arrays(numbers, there)
+
+
+def shown_rows(connection: duckdb.DuckDBPyConnection, placement: Placement, layout: Layout) -> Shown:
+    """Return what is published where no neutral column is, in the order in which it is written."""
+    every = entries(placement, layout)
+    if layout.permuted:
+        every = _dealt(connection, every, placement, layout)
+    shown, _ = every.joined()
+    order = _ordered(connection, shown, {})
+    return shown.taken(order, shown.counts[order]).lean()
+
+
+def numbered_rows(
+    connection: duckdb.DuckDBPyConnection, placement: Placement, layout: Layout
+) -> tuple[Shown, NDArray[np.int64]]:
+    """Return what is published beside neutral columns, in order, and which of it every entry of a placement shows."""
+    shown, number = entries(placement, layout).joined()
+    order = _ordered(connection, shown, {})
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return shown.taken(order, shown.counts[order]).lean(), place[number]
+
+
+def entries(placement: Placement, layout: Layout) -> Shown:
+    """Return what the rows of every entry of a placement show."""
+    columns = {}
+    for column, numbers in chain(
+        ((column, placement.group) for column in layout.by_group),
+        ((column, placement.cell) for column in layout.by_cell),
+    ):
+        texts = sorted(dict.fromkeys(column.texts), key=lambda text: text is None)  # the missing one last
+        place = {text: i for i, text in enumerate(texts)}
+        codes = np.array([place[text] for text in column.texts], np.int32)
+        columns[column.name] = text_column(texts), codes[np.asarray(column.codes)[numbers]]
+    if layout.group_column is not None and layout.group_labels is not None:
+        columns[layout.group_column] = number_column(layout.group_labels), placement.group.astype(np.int32)
+    return Shown({name: columns[name] for name in layout.order if name in columns}, placement.count)
+
+
+def _dealt(connection: duckdb.DuckDBPyConnection, shown: Shown, placement: Placement, layout: Layout) -> Shown:
+    """Deal the permuted columns out anew within each group: both sides in the order of what they themselves show.
+
+    The pairing is a function of the two published margins of the group, so it tells nothing about who had what.
+    """
+    sides, ends = [], []
+    for permuted in (False, True):
+        names = [name for name in shown.columns if (name in layout.permuted) == permuted]
+        side = replace(shown, columns={name: shown.columns[name] for name in names})
+        order = _ordered(connection, side, {"grp": placement.group})
+        sides.append(side.taken(order, shown.counts[order]))
+        ends.append(np.cumsum(shown.counts[order]))
+    cuts = np.union1d(*ends)
+    counts = np.diff(cuts, prepend=0)
+    places = [np.searchsorted(end, cuts, "left") for end in ends]
+    dealt = [side.taken(at, counts) for side, at in zip(sides, places, strict=True)]
+    columns = {name: column for side in dealt for name, column in side.columns.items()}
+    return Shown({name: columns[name] for name in layout.order}, counts)
+
+
+def _ordered(
+    connection: duckdb.DuckDBPyConnection, shown: Shown, within: Mapping[str, NDArray[np.int64]]
+) -> NDArray[np.int64]:
+    """Order distinct rows by a digest of what they show, within groups where some are named.
+
+    Within groups it decides who is paired with whom, so there it is the digest that all engines have.
+    """
+    outputs = [f"o{i}" for i in range(len(shown.columns))]
+    content = shown.table({**within, "place": np.arange(len(shown.counts))})
+    connection.register("shown", content)
+    keys = ", ".join([*within, *([shuffled(outputs, shown.rows > MANY_ROWS and not within)] if outputs else [])])
+    order = connection.sql(f"SELECT place FROM shown{f' ORDER BY {keys}' if keys else ''}").to_arrow_table()
+    connection.unregister("shown")
+    numbers: NDArray[np.int64] = numbers_in(order.column(0))
+    return numbers
+
+
+def parts_of(
+    placement: Placement, entry: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> dict[str, dict[str, NDArray[np.int64]]]:
+    """Say which rows of a cell belong to which entry: of cells that stay whole, and of split ones, by places."""
+    in_order = (placement.cell[1:] > placement.cell[:-1]).all()
+    order = np.arange(len(placement.cell)) if in_order else np.lexsort((placement.group, placement.cell))
+    cell, group, number = placement.cell[order], entry[order], placement.count[order]
+    ends = np.cumsum(number)
+    starts = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]]) if len(cell) else np.array([], int)
+    before = np.repeat((ends - number)[starts], np.diff(np.r_[starts, len(cell)]))
+    whole = number == sizes[cell]
+    parts = {"cell": cell, "grp": group, "first": ends - number - before, "last": ends - before}
+    return {
+        "whole": {name: parts[name][whole] for name in ("cell", "grp")},
+        "split": {name: values[~whole] for name, values in parts.items()},
+    }
+
+
+def text_tables(layout: Layout) -> dict[str, pa.Table]:
+    """Return what is shown by group, and what by cell, as tables to be joined."""
+    groups = {f"t{i}": _texts_of(column) for i, column in enumerate(layout.by_group)}
+    if layout.group_labels is not None:
+        groups["label"] = number_column(layout.group_labels)
+    cells = {f"t{i}": _texts_of(column) for i, column in enumerate(layout.by_cell)}
+    tables = {}
+    for key, columns in (("grp", groups), ("cell", cells)):
+        if columns:
+            number = number_column(np.arange(len(next(iter(columns.values()))), dtype=np.int64))
+            tables[f"{key}_texts"] = pa.table({key: number, **columns})
+    return tables
+
+
+def _texts_of(column: Texts) -> pa.Array:
+    return text_column(column.texts).take(number_column(np.asarray(column.codes, np.int32)))

@@ -1,0 +1,157 @@
+"""Where rows are, by one notation: a path, a glob or folder of many files, a table in a database, a URL.
+
+    people.csv    parts/*.parquet    parts/ (with hive folders `year=2024`)    people.duckdb#main.people
+    s3://bucket/people.parquet    https://host/people.parquet    postgresql://user@host:5432/census#public.people
+
+Secrets never stand in it: they come from the environment. What is shown of a URL has neither its user nor its query.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from sfumato.engines._text_files import DELIMITED, PARQUET
+from sfumato.errors import BadInputError
+
+SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+DATABASES = (".duckdb", ".ddb")
+"""How the names of DuckDB's own files end."""
+
+SECRETS = ("password", "passwd", "pwd", "secret", "token", "sig", "signature", "sslpassword")
+"""What a parameter of a URL is called, or ends in, that is a secret."""
+
+REMEDY = "secrets come from the environment: PGPASSWORD or ~/.pgpass for a database, the store's own variables else"
+MANY = "*?["
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+def scheme_of(source: Any) -> str | None:
+    """Return the scheme of a URL in lower case, None for a path and for everything that is no text."""
+    found = SCHEME.match(source) if isinstance(source, str) else None
+    return found.group(1).lower() if found else None
+
+
+def shown_place(source: str | Path) -> str:
+    """Name a source in messages, maps and certificates: a URL without its user and its parameters."""
+    if scheme_of(source) is None:
+        return str(Path(source))
+    parts = urlsplit(str(source))
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}{parts.path}" + (f"#{parts.fragment}" if parts.fragment else "")
+
+
+def check_secrets(source: Any) -> None:
+    """Raise where a URL carries a password or another secret."""
+    if scheme_of(source) is None:
+        return
+    parts = urlsplit(str(source))
+    names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
+    secret = next((name for name in names if name.lower().endswith(SECRETS)), None)
+    if ":" in unquote(parts.netloc.rpartition("@")[0]) or secret is not None:
+        what = "a password" if secret is None else f"a secret ({secret}=...)"
+        raise BadInputError(f"{shown_place(source)}: the URL holds {what}; take it out of there: {REMEDY}")
+
+
+def split_table(source: str) -> tuple[str, str | None]:
+    """Split `people.duckdb#main.people` into the file and the table in it; a source of another kind stays whole."""
+    file, mark, table = str(source).rpartition("#")
+    if mark and (scheme_of(source) is not None or file.lower().endswith(DATABASES)):
+        return file, table
+    return str(source), None
+
+
+def is_database(source: Any) -> bool:
+    """Say whether a source is a DuckDB database or a table in one."""
+    return isinstance(source, str | Path) and split_table(str(source))[0].lower().endswith(DATABASES)
+
+
+def is_many(source: Any) -> bool:
+    """Say whether a path stands for many files: a folder, or a pattern that is not the name of a file."""
+    if not isinstance(source, str | Path) or scheme_of(source) is not None or is_database(source):
+        return False
+    try:
+        is_folder, exists = Path(source).is_dir(), Path(source).exists()
+    except OSError:  # a name too long for a file, which whoever opens it will say
+        return False
+    return is_folder or (any(mark in str(source) for mark in MANY) and not exists)
+
+
+def files_in(source: str | Path) -> list[Path]:
+    """List the Parquet or CSV files of a folder or a pattern in the order of their names, hidden ones left out."""
+    path = Path(source)
+    if path.is_dir():
+        listed = [Path(folder) / name for folder, _, names in os.walk(path) for name in names]
+        where, kinds = "in this folder", [*PARQUET, *DELIMITED]
+    else:
+        listed = list(_matching(path))
+        where, kinds = "by this pattern", []
+    beneath = len(path.parts) if path.is_dir() else 0
+    kept = sorted(file for file in listed if file.is_file() and not _is_hidden(file, beneath))
+    files = [file for file in kept if not kinds or _ending(file) in kinds]
+    if not files:
+        wanted = f"; it must hold {', '.join(kinds)} files" if kinds else "; is the pattern in quotes?"
+        raise BadInputError(f"{source}: there is no file {where}{wanted}")
+    odd = next((file for file in files if (_ending(file) in PARQUET) != (_ending(files[0]) in PARQUET)), None)
+    if odd is not None:
+        raise BadInputError(
+            f"{source}: {files[0]} and {odd} are files of two kinds; name one kind by a pattern such as '*.parquet'"
+        )
+    return files
+
+
+def _matching(pattern: Path) -> Iterator[Path]:
+    """Find what a pattern matches, absolute or not."""
+    plain = list(takewhile(lambda part: not any(mark in part for mark in MANY), pattern.parts))
+    return Path(*plain).glob("/".join(pattern.parts[len(plain) :]))
+
+
+def _is_hidden(file: Path, beneath: int) -> bool:
+    """Say whether a name below the folder begins as those of bookkeeping do: `_SUCCESS`, `.part.crc`."""
+    return any(part.startswith((".", "_")) for part in file.parts[beneath or -1 :])
+
+
+def _ending(file: Path) -> str:
+    """Return how a name ends, without what says that it is compressed."""
+    bare = file.name.lower().removesuffix(".gz")
+    return Path(bare).suffix
+
+
+def partition_of(file: Path) -> dict[str, str | None]:
+    """Read the folders `key=value` above a file, as hive writes them; its word for a missing value is none."""
+    pairs = (part.split("=", 1) for part in file.parts[:-1] if "=" in part.lstrip("="))
+    return {unquote(key): None if value == NO_VALUE else unquote(value) for key, value in pairs}
+
+
+def input_files(source: Any) -> list[Path]:
+    """List the files behind a source, which no output may replace; none where it is no file of this machine."""
+    if not isinstance(source, str | Path) or scheme_of(source) is not None:
+        return []
+    if is_many(source):
+        return files_in(source)
+    return [Path(split_table(str(source))[0])]
+
+
+def beside(folder: Path, source: str) -> str:
+    """Name what is looked for in a folder first, as the files of a study are; what is not there stays as it is."""
+    file, table = split_table(source)
+    if scheme_of(source) is not None or not _is_there(folder / file):
+        return source
+    return str(folder / file) + ("" if table is None else f"#{table}")
+
+
+def seen_from(folder: Path, source: str) -> str:
+    """Name a file, folder or pattern as seen from a folder, so that both can be moved together; a URL stays."""
+    file, table = split_table(source)
+    if scheme_of(source) is not None or Path(file).is_absolute() or not _is_there(Path(file)):
+        return source
+    return Path(os.path.relpath(file, folder)).as_posix() + ("" if table is None else f"#{table}")
+
+
+def _is_there(path: Path) -> bool:
+    return path.exists() or (is_many(path) and any(_matching(path)))

@@ -1,0 +1,235 @@
+"""One connection to a server, in one transaction: everything that is read comes from the same rows.
+
+Values come as Arrow, and go up into temporary tables, which the server forgets with the connection. What goes wrong is
+told in a sentence, without the user's name and without anything of the statement.
+
+Where a table on a server is: `postgresql://user@host:5432/census#schema.table`.
+
+Before the `#` stands what libpq takes, with all its parameters but secrets; behind it the table as SQL writes names,
+except that a name without quotes is taken exactly as it stands.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from threading import RLock
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.engines.protocol import LONG_FLOAT
+from sfumato.errors import BadInputError
+from sfumato.runtime.cancellation import interruptible
+
+SETTINGS = {
+    "client_encoding": "UTF8",
+    "standard_conforming_strings": "on",
+    "timezone": "UTC",
+    "datestyle": "ISO",
+    "extra_float_digits": "1",
+    "idle_in_transaction_session_timeout": "0",
+    "synchronize_seqscans": "off",
+}
+"""So that a value has one text, a search may take its time between two queries, and a look at rows sees the same."""
+
+LOST = ("08", "57P")
+"""How the codes begin of a connection that is no more."""
+
+LOST_WORDS = ("terminating connection", "closed the connection", "no connection", "SSL SYSCALL", "could not receive")
+READ_ONLY = "25006"
+TOO_LONG = " holds a long 32-bit number: "
+"""Stands between a column and its number where one is refused: the server says so by failing to read that."""
+
+INSTALL = 'pip install "sfumato[postgresql]"'
+
+
+def quoted(name: str) -> str:
+    """Write the name of a column or table in SQL, whatever characters it has."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Write a text in SQL; a text of a server never has the character 0, so nothing is equal to one that has."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+class Session:
+    """A connection, and what is asked of the server through it; one question at a time."""
+
+    def __init__(self, uri: str, origin: str) -> None:
+        self.origin = origin
+        self._lock = RLock()
+        self._running: Any = None
+        driver = _driver()
+        self._errors = (driver.Error, pa.ArrowException)
+        try:
+            self._connection = driver.connect(uri, autocommit=True)
+        except driver.Error as error:
+            raise BadInputError(f"{origin}: the server cannot be reached ({_reason(error)})") from None
+        interruptible(self)
+        for name, value in SETTINGS.items():
+            self.execute(f"SET {name} = '{value}'")
+        self.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+
+    def query(self, statement: str) -> pa.Table:
+        """Ask for a table."""
+        with self._asking() as cursor:
+            cursor.execute(statement)
+            table: pa.Table = cursor.fetch_arrow_table()
+            return table
+
+    def execute(self, statement: str) -> None:
+        """Let the server do something that has no answer."""
+        with self._asking() as cursor:
+            cursor.execute(statement)
+
+    @contextmanager
+    def stream(self, statement: str) -> Iterator[pa.RecordBatchReader]:
+        """Ask for rows that are read while they come; who reads them need not understand what goes wrong on the way."""
+        failed: list[Exception] = []
+        with self._asking() as cursor:
+            cursor.execute(statement)
+            rows = cursor.fetch_record_batch()
+            try:
+                yield pa.RecordBatchReader.from_batches(rows.schema, _watched(rows, failed))
+            except Exception as error:
+                raise (self.told(failed[0]) if failed else error) from None
+
+    @contextmanager
+    def hashing(self) -> Iterator[None]:
+        """Let joins be made by hashing: the server guesses wrongly how few rows are left after several of them."""
+        ways = ("enable_nestloop", "enable_mergejoin")
+        for way in ways:
+            self.execute(f"SET {way} = off")
+        try:
+            yield
+        finally:
+            with suppress(BadInputError):  # where the connection is lost
+                for way in ways:
+                    self.execute(f"RESET {way}")
+
+    def upload(self, name: str, content: pa.Table) -> None:
+        """Bring a table up as a temporary one."""
+        with self._asking() as cursor:
+            cursor.adbc_ingest(name, content, mode="create", temporary=True)
+        self.execute(f"ANALYZE pg_temp.{name}")
+
+    def interrupt(self) -> None:
+        """End the question that is asked, from another thread."""
+        cursor = self._running
+        if cursor is not None:
+            cursor.adbc_cancel()
+
+    def close(self) -> None:
+        """Leave the server; it forgets the temporary tables."""
+        with suppress(Exception):
+            self._connection.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_connection"):
+            self.close()
+
+    @contextmanager
+    def _asking(self) -> Iterator[Any]:
+        with self._lock:
+            try:
+                with self._connection.cursor() as cursor:
+                    self._running = cursor
+                    yield cursor
+            except self._errors as error:
+                raise self.told(error) from None
+            finally:
+                self._running = None
+
+    def told(self, error: Exception) -> BadInputError | MemoryError:
+        """Say what a server or the way to it did."""
+        if isinstance(error, pa.ArrowMemoryError):
+            return MemoryError(str(error))
+        if (long := re.search(rf'(\w+|"(?:[^"]|"")*"){TOO_LONG}', str(error))) is not None:
+            name = long[1].removeprefix('"').removesuffix('"').replace('""', '"')
+            return BadInputError(f"{self.origin}: column {name!r} holds {LONG_FLOAT}")
+        code, reason = getattr(error, "sqlstate", None) or "", _reason(error)
+        if code.startswith(LOST) or any(words in str(error) for words in LOST_WORDS):
+            return BadInputError(
+                f"{self.origin}: the connection to the server was lost ({reason}); nothing is half-written: run the "
+                "same command again when the server is back"
+            )
+        if code == READ_ONLY or "temporary" in reason:
+            return BadInputError(
+                f"{self.origin}: the role may not create temporary tables there ({reason}), and codes of values are "
+                "brought to the server in such; let its owner GRANT TEMPORARY ON DATABASE, or give a server that may "
+                "be written to"
+            )
+        remedy = "; let its owner GRANT SELECT on it" if "permission denied" in reason else ""
+        return BadInputError(f"{self.origin}: the server cannot answer ({reason}){remedy}")
+
+
+def _watched(rows: pa.RecordBatchReader, failed: list[Exception]) -> Iterator[pa.RecordBatch]:
+    """Pass batches on, and keep what goes wrong on the way."""
+    try:
+        yield from rows
+    except Exception as error:
+        failed.append(error)
+        raise
+
+
+def _driver() -> Any:
+    """Load the Arrow driver, where it is installed."""
+    try:
+        import adbc_driver_postgresql.dbapi as driver
+    except ImportError:
+        raise BadInputError(f"PostgreSQL is read through its Arrow driver, which is not installed; {INSTALL}") from None
+    return driver
+
+
+def _reason(error: Exception) -> str:
+    """Take from a driver's message what the server says: nothing of the statement, of the user, or of a secret."""
+    text = re.split(r"\s*Query was:|\s*LINE \d+:|\nDETAIL:|\nHINT:|\nCONTEXT:", str(error))[0]
+    said = re.search(r"(?:ERROR|FATAL|PANIC):\s+(.*)", text)
+    text = said[1] if said else " ".join(text.split())
+    text = re.sub(r"(?:for )?(user|role) \"[^\"]*\"", r"for this \1", text)
+    for secret in filter(None, (os.environ.get("PGPASSWORD"),)):
+        text = text.replace(secret, "...")
+    return text.strip().rstrip(".")
+
+
+SCHEMES = ("postgresql://", "postgres://")
+NAME = r'"(?:[^"]|"")+"|[^".]+'
+TABLE = re.compile(rf"(?:({NAME})\.)?({NAME})", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Address:
+    """A server's database, and a table in it; without a schema it is the table that the role sees by this name."""
+
+    uri: str
+    schema: str | None
+    table: str
+
+
+def is_address(source: object) -> bool:
+    """Say whether a source is a table on a server."""
+    return isinstance(source, str) and source.lower().startswith(SCHEMES)
+
+
+def address_of(source: str, origin: str) -> Address:
+    """Read an address."""
+    uri, mark, table = source.partition("#")
+    parts = TABLE.fullmatch(table)
+    if parts is None:
+        wrong = f"{table!r} names no table" if mark else "it does not say which table"
+        raise BadInputError(
+            f"{origin}: {wrong}; write postgresql://host/database#schema.table, names that hold a point or quotes in "
+            'double quotes, such as "my.schema"."a ""table"""'
+        )
+    schema, name = (None if part is None else _bare(part) for part in parts.groups())
+    assert name is not None
+    return Address(uri, schema, name)
+
+
+def _bare(name: str) -> str:
+    return name[1:-1].replace('""', '"') if name.startswith('"') else name

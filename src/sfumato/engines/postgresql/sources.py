@@ -1,0 +1,188 @@
+"""A table or view on a server as it is: its columns, their kinds, and the rows of it in SQL.
+
+Numbers and dates as people write them, in texts of a server: found out here, from the distinct texts of a column.
+
+A few rows say which columns may be such; of these the distinct texts come with their counts, are read as those of a
+file are, and what reads otherwise than it is written goes up as a temporary table of both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import pyarrow as pa
+
+from sfumato.engines._headers import checked_header
+from sfumato.engines.duckdb.connection import connect
+from sfumato.engines.duckdb.values import LOOKED_AT, MEASURED, settle
+from sfumato.engines.notations import is_iso, looks_measured
+from sfumato.engines.postgresql.connection import Address, Session, literal, quoted
+from sfumato.engines.postgresql.grouped import columns_of, relation_of
+from sfumato.engines.postgresql.values import TEXTS, CatalogueType, ColumnKind, kind_of
+from sfumato.engines.protocol import Reading
+from sfumato.errors import BadInputError
+
+SAMPLED = ("r", "p", "m")
+"""The kinds of relations of which the server can draw a sample of rows."""
+
+
+@dataclass(frozen=True)
+class ServerRelation:
+    """A relation: columns are c0, c1, ... here, by keys that are equal where texts are; floats as they are v0, ..."""
+
+    relation: str
+    relkind: str
+    names: tuple[str, ...]
+    stored: tuple[str, ...]
+    """What the columns are called on the server."""
+
+    described: tuple[CatalogueType, ...]
+    missing: tuple[str, ...]
+    """Texts that mean a missing value."""
+
+    @cached_property
+    def kinds(self) -> tuple[ColumnKind | None, ...]:
+        """The kind of every column; None where its values have no text that engines share."""
+        return tuple(map(kind_of, self.described))
+
+    @property
+    def texts(self) -> list[int]:
+        """The columns of texts, by their places."""
+        return [place for place, kind in enumerate(self.kinds) if kind is TEXTS]
+
+    def rows(self, notations: Mapping[int, str] | None = None, sampled: str = "") -> str:
+        """Write the rows, as what stands behind FROM; columns with a table of notations are read by it."""
+        notations = notations or {}
+        listed, joins = [], []
+        for place, (name, kind) in enumerate(zip(self.stored, self.kinds, strict=True)):
+            value = f"t.{quoted(name)}"
+            key = value if kind is None else self._present(kind, value)
+            if place in notations:
+                table = f"pg_temp.{notations[place]}"
+                joins.append(f"LEFT JOIN {table} AS n{place} ON n{place}.written = {key}")
+                key = f'(coalesce(n{place}.shown, {key}) COLLATE "C")'
+            listed.append(f"{key} AS c{place}")
+            if kind is not None and kind.is_shown_otherwise:
+                listed.append(f"CASE WHEN {key} IS NOT NULL THEN {value} END AS v{place}")
+        return f"(SELECT {', '.join(listed)} FROM {self.relation} AS t {sampled} {' '.join(joins)}) AS rows"
+
+    def counted(self, places: Sequence[int]) -> str:
+        """Write the query that counts tuples of values as they are stored, and gives their texts t0, t1, ...
+
+        The server knows how values are distributed, and groups them faster than anything that is made of them. Where
+        several values mean a missing one, a tuple of texts comes more than once.
+        """
+        stored, texts = [], []
+        for i, place in enumerate(places):
+            kind, value = self.kinds[place], f"t.{quoted(self.stored[place])}"
+            assert kind is not None
+            plain = self.described[place].is_plain and not kind.is_shown_otherwise
+            stored.append(value if plain else self._present(kind, value))
+            key = self._present(kind, f"rows.r{i}") if plain else f"rows.r{i}"
+            texts.append(f"{kind.text_of(key)} AS t{i}")
+        listed = ", ".join(f"{value} AS r{i}" for i, value in enumerate(stored))
+        keys = ", ".join(str(i + 1) for i in range(len(places)))
+        inner = f"SELECT {listed}, count(*) AS n FROM {self.relation} AS t GROUP BY {keys}"
+        return f"SELECT {', '.join(texts)}, n FROM ({inner}) AS rows"
+
+    def _present(self, kind: ColumnKind, value: str) -> str:
+        """Write the key of a value; nothing where its text means that it is missing."""
+        key = kind.key_of(value)
+        texts = [text for text in self.missing if "\0" not in text and (text or kind is TEXTS)]
+        if not texts:
+            return key
+        if texts == [""]:
+            return f"nullif({key}, '')"
+        return f"CASE WHEN {kind.text_of(key)} IN ({', '.join(map(literal, texts))}) THEN NULL ELSE {key} END"
+
+
+def find_source(session: Session, address: Address, reading: Reading) -> ServerRelation:
+    """Find a table on the server, and its columns."""
+    found = session.query(relation_of(address.schema, address.table)).to_pylist()
+    if not found:
+        schema = "that the role sees" if address.schema is None else f"in the schema {address.schema!r}"
+        raise BadInputError(
+            f"{reading.origin}: there is no table or view {address.table!r} {schema}; names are taken as they stand, "
+            "capital letters too"
+        )
+    relation = f"{quoted(found[0]['schema'])}.{quoted(address.table)}"
+    table = session.query(columns_of(found[0]["oid"]))
+    described = [_described(row) for row in zip(*(column.to_pylist() for column in table.columns[1:]), strict=True)]
+    stored = tuple(table[0].to_pylist())
+    if not stored:
+        raise BadInputError(
+            f"{reading.origin}: the role may read no column of it; let its owner GRANT SELECT ON {address.table}"
+        )
+    if reading.columns and len(reading.columns) != len(stored):
+        raise BadInputError(
+            f"{reading.origin}: {len(reading.columns)} names are given (--columns) for {len(stored)} columns"
+        )
+    names = checked_header(reading.origin, tuple(reading.columns) or stored)
+    return ServerRelation(relation, found[0]["kind"], names, stored, tuple(described), reading.missing)
+
+
+def _described(row: Sequence[str | int | None]) -> CatalogueType:
+    """Read what the catalogue says of a column, and of what it holds if it is an array."""
+    name, typtype, category, modifier, plain, *held = row
+    element = None if held[0] is None else CatalogueType(str(held[0]), str(held[1]), str(held[2]), -1, True, None)
+    return CatalogueType(str(name), str(typtype), str(category), int(modifier or 0), bool(plain), element)
+
+
+NOWHERE = re.compile(r", row \d+ \(the header not counted\)")
+"""Rows of a server have no numbers."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """How texts of columns are read: by the number of a column the table of what is read otherwise than written."""
+
+    tables: Mapping[int, str] = field(default_factory=dict)
+    notations: Mapping[str, str] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
+
+
+def settled(session: Session, source: ServerRelation, reading: Reading) -> Read:
+    """Find out how the columns of texts are to be read."""
+    reading.check_columns(source.names)
+    names, texts, rows = source.names, source.texts, source.rows()
+    looked = [place for place in texts if names[place] not in reading.as_written]
+    asked = [names.index(name) for name in reading.decided]
+    places = sorted({*_measured(session, looked, rows), *asked})
+    if not places:
+        return Read()
+    with connect(reading) as local:
+        for number, place in enumerate(places):
+            statement = f"SELECT c{place} AS t, count(*) AS n FROM {rows} WHERE c{place} IS NOT NULL GROUP BY 1"
+            nothing = pa.table({"t": pa.nulls(0, pa.int64()), "n": pa.nulls(0, pa.int64())})
+            local.register(f"distinct{number}", session.query(statement) if place in texts else nothing)
+        numbers = range(len(places))
+        listed = [f"(SELECT t AS c{i} FROM distinct{i}, range(n) AS r(turn) ORDER BY turn, t)" for i in numbers]
+        local.execute(f"CREATE TABLE rows AS SELECT * FROM {' POSITIONAL JOIN '.join(listed)}")
+        try:
+            asking = replace(reading, as_written=())
+            found = settle(local, [names[place] for place in places], asking, trims=False, values={})
+        except BadInputError as error:
+            raise BadInputError(NOWHERE.sub("", str(error))) from None
+        tables = {}
+        for column, expression in found.expressions.items():
+            place = places[int(column[1:])]
+            tables[place] = f"notation{place}"
+            changed = f"SELECT DISTINCT {column} AS written, {expression} AS shown FROM rows WHERE shown <> {column}"
+            session.upload(tables[place], local.sql(changed).to_arrow_table())
+    return Read(tables, found.notations, found.notices)
+
+
+def _measured(session: Session, texts: Sequence[int], rows: str) -> list[int]:
+    """List the columns that may hold numbers or dates, by their first rows; ISO dates need no reading."""
+    if not texts:
+        return []
+    few = session.query(f"SELECT {', '.join(f'c{place}' for place in texts)} FROM {rows} LIMIT {LOOKED_AT}")
+    measured = []
+    for place, column in zip(texts, few.columns, strict=True):
+        seen = {text for text in column.unique().to_pylist() if text is not None}
+        if seen and sum(map(looks_measured, seen)) >= MEASURED * len(seen) and not is_iso(seen):
+            measured.append(place)
+    return measured

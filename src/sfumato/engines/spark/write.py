@@ -1,0 +1,344 @@
+"""Putting together what is published, in Spark, and writing it to a folder of part files.
+
+A release without neutral columns follows from cells and their counts, so no row is read for it. Otherwise every row
+finds by its codes, by joins that are broadcast, the number of what it shows beside its neutral columns. Where every
+published column follows from one column of the row (a global recoding), values are coded by what they are published as
+at once, and no row has to find its cell. Rows go to parts by a hash of that number and of their neutral columns, and
+are sorted by another there, so neither the number of a part nor a row's place in it tells where in the input a row
+stood. Texts are put beside the numbers in the parts: what is shuffled is a number and the neutral columns.
+
+The hash has 64 bits and is the only key of the sort, for which Spark has a sort of its own that takes half of the time:
+two rows that show different things and have the same hash, one pair in a million releases of ten million rows, stand in
+any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sfumato.engines.derived import number_column, numbers_in
+from sfumato.engines.duckdb.grouped import packing_of
+from sfumato.engines.duckdb.write import Shown, entries, parts_of, text_tables
+from sfumato.engines.protocol import Coding, Layout, Placement
+from sfumato.engines.spark.sources import collected, settings
+from sfumato.engines.spark.values import framed, has_text, text_of
+from sfumato.errors import BadInputError
+
+ROWS_OF_A_PART = 1_000_000
+"""About so many rows go to one file, whatever the cluster: the same release has the same files everywhere."""
+
+BROADCAST_BYTES = 192 << 20
+"""Up to this size a table of cells, groups or texts is sent to all executors; Spark decides beyond."""
+
+INSTANTS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+"""Instants are written as such; by default Spark writes them in a way that other programs take for a clock's time."""
+
+CSV = {
+    "header": True,
+    "sep": ",",
+    "quote": '"',
+    "escape": '"',
+    "nullValue": "",
+    "emptyValue": '""',
+    "lineSep": "\n",
+    "ignoreLeadingWhiteSpace": False,
+    "ignoreTrailingWhiteSpace": False,
+}
+NUMBERS_AT_ONCE = 10_000
+
+SPLIT = -1
+"""Instead of a number: not all rows of the cell show the same."""
+
+DONE = "_SUCCESS"
+"""Spark's own mark of a folder that is complete."""
+
+
+@dataclass(frozen=True)
+class LinkedCells:
+    """The packed codes of all cells by the names of their numbers, and the session in which rows are linked to them."""
+
+    session: Any
+    keys: Mapping[str, NDArray[np.int64]]
+    counts: NDArray[np.int64]
+    last: int
+    """How many codes the last column may have, the missing one among them: what the last number is divided by."""
+
+    def linked(self, coded: Any, cells: NDArray[np.int64] | None = None, **beside: NDArray[np.int64]) -> Any:
+        """Give the rows of these cells (or of all) of a frame with packed codes what stands beside their cell."""
+        keys = self.keys if cells is None else {name: numbers[cells] for name, numbers in self.keys.items()}
+        return coded.join(self.sent_numbers({**keys, **beside}), list(self.keys)).drop(*self.keys)
+
+    def numbered(self, coded: Any, group: NDArray[np.int64], number: NDArray[np.int64]) -> Any | None:
+        """Give rows the number of their cell by two small tables, where all cells are published and that can be.
+
+        The codes but the last say the group, mostly; group and last code say the number. A large table takes seconds
+        to be sent to the executors. None where one cell would get another number so.
+        """
+        [(name, keys), *others] = self.keys.items()
+        front, last = np.divmod(keys, self.last)
+        points, first = np.unique(front, return_index=True)
+        kind = group * self.last + last
+        kinds, place, of_cell = np.unique(kind, return_index=True, return_inverse=True)
+        of_point = np.repeat(group[first], np.diff(np.r_[first, len(front)]))  # cells are in the order of their codes
+        if others or not (of_point == group).all() or not (number[place][of_cell] == number).all():
+            return None
+        split = coded.selectExpr("*", f"{name} DIV {self.last} AS front", f"{name} % {self.last} AS last").drop(name)
+        grouped = split.join(self.sent_numbers({"front": points, "mine": group[first]}), "front")
+        kept = [column for column in coded.columns if column != name]
+        grouped = grouped.selectExpr(*kept, f"mine * {self.last} + last AS kind")
+        return grouped.join(self.sent_numbers({"kind": kinds, "grp": number[place]}), "kind").drop("kind")
+
+    def sent_numbers(self, columns: Mapping[str, NDArray[np.int64]]) -> Any:
+        """Bring columns of numbers to Spark, many to a row: to unpack them there is cheaper than rows are."""
+        size = len(next(iter(columns.values())))
+        ends = number_column(np.r_[0:size:NUMBERS_AT_ONCE, size].astype(np.int32))
+        table = pa.table({name: pa.ListArray.from_arrays(ends, number_column(v)) for name, v in columns.items()})
+        frame = self.session.createDataFrame(table).selectExpr(f"inline(arrays_zip({', '.join(columns)}))")
+        return frame.hint("broadcast") if _is_small(table) else frame
+
+    def sent(self, table: pa.Table) -> Any:
+        """Bring a small table to Spark, to all executors where it is not too large."""
+        frame = self.session.createDataFrame(table)
+        return frame.hint("broadcast") if _is_small(table) else frame
+
+
+def _is_small(table: pa.Table) -> bool:
+    return bool(table.nbytes <= BROADCAST_BYTES)
+
+
+@dataclass(frozen=True)
+class SourceRows:
+    """The rows of the source with their neutral columns: the codings of the cells, and how rows get codes by such."""
+
+    codings: Sequence[Coding]
+    coded: Callable[[Sequence[Coding]], Any]
+
+
+@dataclass(frozen=True)
+class PublishedRows:
+    """The rows of a release: columns o0, o1, ..., and `times` where a row stands for several that are equal.
+
+    Rows are put in order by `keys`. What stands in `beside`, a small table, belongs to their `number`.
+    """
+
+    frame: Any
+    outputs: tuple[str, ...]
+    rows: int
+    keys: tuple[str, ...]
+    beside: Any = None
+
+    def ordered(self, parts: int | None = None) -> Any:
+        """Deal the rows out to parts and sort them there, by nothing but what they show."""
+        parts = parts or max(1, ceil(self.rows / ROWS_OF_A_PART))
+        dealt = self.frame.repartition(parts, *self.keys)
+        dealt = dealt.selectExpr("*", f"xxhash64({', '.join(self.keys)}) AS place").sortWithinPartitions("place")
+        if "times" in dealt.columns:
+            dealt = dealt.selectExpr(*self.outputs, "explode(sequence(1L, times)) AS turn")
+        if self.beside is not None:  # Spark drops a sort below a join, unless what stands between may multiply rows
+            dealt = dealt.selectExpr("*", "explode(array(1)) AS turn").join(self.beside, "number")
+        return dealt.select(*self.outputs)
+
+
+def published(
+    cells: LinkedCells,
+    placement: Placement,
+    layout: Layout,
+    rows: SourceRows | None,
+    neutral: Mapping[str, tuple[str, str]],
+    as_texts: bool,
+) -> PublishedRows:
+    """Say what every published row shows; `rows` are those of the source, None where there are no neutral columns.
+
+    `neutral` has the column and the type of each, and with `as_texts` they are published as texts.
+    """
+    texts = [text_of(*neutral[name], name) for name in layout.neutral]
+    values = {name: column for name, (column, _) in neutral.items()}
+    if as_texts:
+        values |= {name: text_of(*given, name) for name, given in neutral.items() if has_text(given[1])}
+    if layout.permuted:
+        kinds = {name: kind for name, (_, kind) in neutral.items() if not as_texts}
+        return _permuted(_by_group(cells, placement, layout, rows, texts, values), placement, layout, kinds)
+    outputs = {name: f"o{i}" for i, name in enumerate(layout.order)}
+    every = entries(placement, layout)
+    shown, number = _numbered(every)
+    facts = tuple(outputs.values()), int(placement.count.sum()), ("number", *(outputs[name] for name in layout.neutral))
+    if rows is None:
+        table = _table(shown, outputs, np.arange(len(shown.counts))).append_column("times", [shown.counts])
+        return PublishedRows(cells.session.createDataFrame(table), *facts)
+    frame, names = _with_numbers(cells, placement, rows, every, number, texts)
+    table = _table(shown, outputs, names)
+    listed = [f"{value} AS {outputs[name]}" for name, value in values.items()]
+    frame = frame.selectExpr("grp AS number", *listed)
+    if _is_small(table):
+        return PublishedRows(frame, *facts, cells.sent(table))
+    return PublishedRows(frame.join(cells.sent(table), "number"), *facts)
+
+
+def _with_numbers(
+    cells: LinkedCells,
+    placement: Placement,
+    rows: SourceRows,
+    every: Shown,
+    number: NDArray[np.int64],
+    texts: Sequence[str],
+) -> tuple[Any, NDArray[np.int64]]:
+    """Give rows the number of what they show, called `grp`, in the cheapest way there is; and list these numbers."""
+    distinct = np.arange(int(number.max(initial=-1)) + 1)
+    if np.array_equal(placement.cell, np.arange(len(cells.counts))) and np.array_equal(placement.count, cells.counts):
+        if (recoded := _recoded_columns(cells, rows.codings, every)) is not None:
+            packing = packing_of(recoded.codings)
+            [names] = packing.packed(recoded.of_numbers(number, len(distinct)))
+            return rows.coded(recoded.codings).withColumnRenamed(*packing.names, "grp"), names
+        if (frame := cells.numbered(rows.coded(rows.codings), placement.group, number)) is not None:
+            return frame, distinct
+    return _placed(cells, placement, number, rows.coded(rows.codings), texts), distinct
+
+
+@dataclass(frozen=True)
+class RecodedColumns:
+    """Codings of values by what they are published as, and for every cell the codes it has so."""
+
+    codings: list[Coding]
+    codes: list[NDArray[np.int32]]
+
+    def of_numbers(self, number: NDArray[np.int64], distinct: int) -> list[NDArray[np.int32]]:
+        """Return the codes behind each of the distinct numbers of cells."""
+        a_cell = np.empty(distinct, np.int64)
+        a_cell[number] = np.arange(len(number))
+        return [codes[a_cell] for codes in self.codes]
+
+
+def _recoded_columns(cells: LinkedCells, codings: Sequence[Coding], every: Shown) -> RecodedColumns | None:
+    """Code values by the texts they are published as; None where a column's text depends on more than its value."""
+    if not {coding.column for coding in codings} >= every.columns.keys():
+        return None
+    recoded, shown, packing = [], [], packing_of(codings)
+    columns = np.ascontiguousarray(packing.unpacked([*cells.keys.values()]).T)
+    for coding, column, values in zip(codings, packing.columns, columns, strict=True):
+        texts, codes = every.columns.get(coding.column, (pa.array([""]), np.zeros(len(values), np.int32)))
+        published = (numbers_in(pc.rank(texts)) - 1).astype(np.int32)[codes]
+        of_value = np.zeros(column.size + 1, np.int32)
+        of_value[values] = published  # the code -1 is the last
+        if not (of_value[values] == published).all():
+            return None
+        recoded.append(replace(coding, codes={text: int(of_value[code]) for text, code in coding.codes.items()}))
+        shown.append(published)
+    return RecodedColumns(recoded, shown) if len(packing_of(recoded).parts) == 1 else None
+
+
+def _numbered(every: Shown) -> tuple[Shown, NDArray[np.int64]]:
+    """Number what is shown beside neutral columns by its texts, and say which of it every entry shows."""
+    shown, number = every.joined()
+    ranks = [numbers_in(pc.rank(texts))[codes] for texts, codes in shown.columns.values()]
+    order = np.lexsort((np.arange(len(shown.counts)), *reversed(ranks)))
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return shown.taken(order, shown.counts[order]), place[number]
+
+
+def _table(shown: Shown, outputs: Mapping[str, str], numbers: NDArray[np.int64]) -> pa.Table:
+    """List what is shown, with its numbers."""
+    texts = {outputs[name]: texts.take(number_column(codes)) for name, (texts, codes) in shown.columns.items()}
+    return pa.table({"number": numbers, **texts})
+
+
+def _by_group(
+    cells: LinkedCells,
+    placement: Placement,
+    layout: Layout,
+    rows: SourceRows | None,
+    texts: Sequence[str],
+    values: Mapping[str, str],
+) -> Any:
+    """Give rows what they show, as o0, o1, ..., and their group: values are dealt out anew within it."""
+    if rows is None:
+        table = pa.table({"cell": placement.cell, "grp": placement.group, "times": placement.count})
+        placed = cells.session.createDataFrame(table).selectExpr("*", "explode(sequence(1L, times)) AS turn")
+    else:
+        placed = _placed(cells, placement, placement.group, rows.coded(rows.codings), texts)
+    for table in text_tables(layout).values():
+        key, *names = table.column_names
+        placed = placed.join(cells.sent(table.rename_columns([key, *(f"{key}_{name}" for name in names)])), key)
+    shown = {column.name: f"grp_t{i}" for i, column in enumerate(layout.by_group)}
+    shown |= {column.name: f"cell_t{i}" for i, column in enumerate(layout.by_cell)}
+    shown |= values
+    if layout.group_column is not None:
+        shown[layout.group_column] = "grp_label"
+    return placed.selectExpr(*(f"{shown[name]} AS o{i}" for i, name in enumerate(layout.order)), "grp")
+
+
+def _placed(
+    cells: LinkedCells, placement: Placement, number: NDArray[np.int64], rows: Any, texts: Sequence[str]
+) -> Any:
+    """Give every row its cell, and the number of its entry, which is called `grp`.
+
+    Rows of a cell that is split are told apart by their neutral values only.
+    """
+    parts = parts_of(placement, number, cells.counts)
+    whole, split = parts["whole"], parts["split"]
+    apart = np.unique(split["cell"])
+    every = np.r_[whole["cell"], apart]
+    linked = cells.linked(rows, every, cell=every, grp=np.r_[whole["grp"], np.full(len(apart), SPLIT)])
+    if not len(apart):
+        return linked
+    by_neutral = ", ".join(f"{text} NULLS LAST" for text in texts)
+    turn = f"row_number() OVER (PARTITION BY cell ORDER BY {by_neutral}) - 1 AS turn"
+    numbered = linked.where(f"grp = {SPLIT}").drop("grp").selectExpr("*", turn)
+    dealt = numbered.join(cells.sent_numbers(split), "cell").where("turn >= first AND turn < last")
+    return linked.where("grp >= 0").unionByName(dealt.drop("turn", "first", "last"))
+
+
+def _permuted(placed: Any, placement: Placement, layout: Layout, kinds: Mapping[str, str]) -> PublishedRows:
+    """Deal the permuted columns out anew within each group: both sides sorted by what they themselves show."""
+    sides = []
+    for permuted in (False, True):
+        places = [i for i, name in enumerate(layout.order) if (name in layout.permuted) == permuted]
+        by_name = sorted(places, key=lambda i: layout.order[i])
+        texts = [text_of(f"o{i}", kinds.get(layout.order[i], "string")) for i in by_name]
+        shown = [f"{text} AS d{i}" for i, text in enumerate(texts)]
+        listed = [*(f"o{i}" for i in places), "grp"]
+        turn = f"row_number() OVER (PARTITION BY grp ORDER BY md5({framed([f'd{i}' for i in range(len(texts))])}))"
+        sides.append(placed.selectExpr(*listed, *shown).selectExpr(*listed, f"{turn} AS turn"))
+    outputs = tuple(f"o{i}" for i in range(len(layout.order)))
+    dealt = sides[0].join(sides[1], ["grp", "turn"]).drop("grp", "turn")
+    return PublishedRows(dealt, outputs, int(placement.count.sum()), outputs)
+
+
+# -- files -----------------------------------------------------------------------------------------------------
+
+
+def save(rows: PublishedRows, names: Sequence[str], folder: Path, format: str) -> int:
+    """Write rows to a folder of part files; return how many were written."""
+    session, ordered = rows.frame.sparkSession, rows.ordered()
+    if format == "csv" and len(names) == 1:  # a missing value alone would be an empty line, which readers skip
+        ordered = ordered.selectExpr("coalesce(o0, '') AS o0")
+    folder.unlink(missing_ok=True)
+    options = CSV if format == "csv" else {}
+    with settings(session, INSTANTS):
+        ordered.toDF(*names).write.format(format).options(**options).save(str(folder.absolute()))
+    if not (folder / DONE).exists():
+        raise BadInputError(
+            f"{folder.parent}: Spark wrote the release where this program cannot see it; give a folder that both see "
+            "(on Databricks one under /Volumes), or run sfumato where Spark runs"
+        )
+    _name_parts(folder, format)
+    parts = [str(part.absolute()) for part in sorted(folder.glob("part-*"))]
+    written = session.read.format(format).options(**options, multiLine=True).load(parts)
+    return int(collected(written.selectExpr("count(*) AS rows"))["rows"][0].as_py())
+
+
+def _name_parts(folder: Path, format: str) -> None:
+    """Name the files by their numbers alone: Spark's names are others every time, and tell a job's number."""
+    for check in folder.glob(".*.crc"):
+        check.unlink()
+    for number, part in enumerate(sorted(folder.glob("part-*"))):
+        part.rename(folder / f"part-{number:05d}.{format}")

@@ -1,0 +1,188 @@
+"""A table as the attackers of one kind of release see it: the columns that it shows, whom to attack, with what.
+
+What all releases share is worked out once here; `against` then attacks one release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.data.assignment import distinct_rows
+from sfumato.data.cells import Sensitive
+from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.measures.attacks.advantage import LEAST_TRIES, Advantage, AttackFindings, rate_entry
+from sfumato.measures.attacks.anonymeter import (
+    guessed_at_random,
+    inference,
+    linkability,
+    multivariate,
+    singling_out,
+    two_sources,
+    univariate,
+)
+from sfumato.measures.attacks.membership import Suspects, area, bounded, membership
+from sfumato.measures.attacks.record_linkage import (
+    alone,
+    exact_rows,
+    nearest_records,
+    placed,
+    repeated,
+    replicated_uniques,
+)
+from sfumato.release.content import NoisyRelease
+from sfumato.release.records import RecordRelease, read_as_records
+from sfumato.release.release import Published
+from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
+from sfumato.runtime.cancellation import look
+
+if TYPE_CHECKING:
+    from sfumato.measures.attacks.attacks import Attacks
+
+TARGETS, SUSPECTS, REFERENCE = range(1, 4)
+"""What is drawn at random, each from a seed of its own."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class View(Quiet):
+    """Records of the table and of the control by the columns that a release shows."""
+
+    options: Attacks
+    hierarchies: tuple[Hierarchy, ...]
+    lines: Sequence[Numbers]
+    """The line of every column, on which its leaves are put."""
+
+    sensitive: tuple[Sensitive, ...]
+    """The sensitive attributes that are shown: the last columns."""
+
+    training: Codes
+    """The records that the release was made from."""
+
+    control: Codes
+
+    def random(self, *what: int) -> np.random.Generator:
+        """Return a generator for one purpose."""
+        return np.random.default_rng([self.options.seed, *what])
+
+    def placed(self, codes: Codes) -> Numbers:
+        """Put records on the lines of the columns."""
+        return placed(self.lines, codes)
+
+    @cached_property
+    def distinct(self) -> tuple[Codes, Codes]:
+        """The distinct records of the table and of the control."""
+        return _distinct(self.training), _distinct(self.control)
+
+    @cached_property
+    def targets(self) -> tuple[Codes, int]:
+        """Whom to attack: records of the table, so many, and behind them records of the control."""
+        generator = self.random(TARGETS)
+        drawn = [
+            codes[generator.permutation(len(codes))[: self.options.number]] for codes in (self.training, self.control)
+        ]
+        return np.concatenate(drawn), len(drawn[0])
+
+    @cached_property
+    def sources(self) -> tuple[list[int], list[int]]:
+        """The columns that two sources know."""
+        return two_sources(self.training)
+
+    @cached_property
+    def suspects(self) -> Suspects:
+        """Who may have been in the table."""
+        return Suspects.drawn(self.training, self.control, 2 * self.options.number, self.random(SUSPECTS))
+
+    @cached_property
+    def to_reference(self) -> Numbers:
+        """How far each of them is from the attacker's reference."""
+        reference = self.placed(self.suspects.reference)
+        return nearest_records(self.placed(self.suspects.both), reference, 1, self.random(REFERENCE))[1][:, 0]
+
+    @cached_property
+    def uniques(self) -> tuple[Codes, Codes]:
+        """Records that one person of the table alone has; and of the control, where nobody of the table has them."""
+        ones = np.ones(len(self.training), np.int64), np.ones(len(self.control), np.int64)
+        others = alone(self.control, ones[1])
+        return alone(self.training, ones[0]), others[~repeated(others, self.training)]
+
+    def ready(self) -> View:
+        """Work out now what all releases share."""
+        for shared in (self.distinct, self.targets, self.sources, self.uniques, self.to_reference):
+            assert shared is not None
+        return self
+
+    def against(self, release: Published, generator: np.random.Generator) -> AttackFindings:
+        """Attack a release that was made from the training records."""
+        read = read_as_records(release, generator)
+        released = np.ascontiguousarray(read.codes[:, : len(self.hierarchies)])
+        if not len(released):
+            return AttackFindings()
+        points = self.placed(released)
+        advantages = list(self._singled_out(_distinct(released), generator))
+        look()
+        advantages += self._near(released, points, generator)
+        look()
+        members = len(self.suspects.members)
+        suspects = self.placed(self.suspects.both)
+        to_release = nearest_records(suspects, points, 1, generator)[1][:, 0]
+        guarantee = release.guarantee if isinstance(release, NoisyRelease | RecordRelease) else None
+        advantages.append(bounded(membership(to_release, self.to_reference, members), guarantee))
+        exact = exact_rows(release, len(self.hierarchies), generator)
+        beside = {
+            "closest_of_members": _median(to_release[:members]),
+            "closest_of_others": _median(to_release[members:]),
+            "replicated_of_table": rate_entry(replicated_uniques(self.uniques[0], exact)),
+            "replicated_of_control": rate_entry(replicated_uniques(self.uniques[1], exact)),
+        }
+        asked = min(members, len(suspects) - members)  # of nobody, .5 would look like a finding
+        described = {"membership_auc": area(to_release, self.to_reference, members)} if asked >= LEAST_TRIES else {}
+        return AttackFindings(tuple(advantages), described, beside)
+
+    def _singled_out(self, released: Codes, generator: np.random.Generator) -> list[Advantage]:
+        """Single out by predicates on one column, and on several."""
+        wanted, columns = self.options.number, min(self.options.columns, len(self.hierarchies))
+        training, control = self.distinct
+        several = multivariate(released, self.hierarchies, wanted, columns, generator)
+        one = univariate(released, self.hierarchies, wanted, generator)
+        return [
+            singling_out(
+                name,
+                predicates,
+                guessed_at_random(released, self.hierarchies, wanted, predicates.columns.shape[1], generator),
+                training,
+                control,
+            )
+            for name, predicates in (("singling_out", several), ("singling_out_univariate", one))
+        ]
+
+    def _near(self, released: Codes, points: Numbers, generator: np.random.Generator) -> list[Advantage]:
+        """Link what two sources know, and infer what is secret, by the nearest records."""
+        targets, members = self.targets
+        places = self.placed(targets)
+        advantages = []
+        if all(self.sources):
+            neighbours = min(self.options.neighbours, len(points))
+            advantages.append(
+                linkability(places[:members], places[members:], points, self.sources, neighbours, generator)
+            )
+        known = len(self.hierarchies) - len(self.sensitive)
+        if not self.sensitive:
+            return advantages
+        closest = nearest_records(places[:, :known], points[:, :known], 1, generator)[0][:, 0]
+        naive = generator.integers(len(released), size=members)
+        for s, attribute in enumerate(self.sensitive):
+            guesses, secrets = released[closest, known + s], targets[:, known + s]
+            advantages.append(inference(attribute, guesses, secrets, members, released[naive, known + s]))
+        return advantages
+
+
+def _distinct(codes: Codes) -> Codes:
+    return np.ascontiguousarray(codes[distinct_rows(codes)[0]])
+
+
+def _median(distances: Numbers | Counts) -> float | None:
+    return float(np.median(distances)) if len(distances) else None

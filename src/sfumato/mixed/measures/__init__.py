@@ -1,1 +1,0 @@
-"""What is said of a release of a table with items: both sides, and both together."""

@@ -1,1 +1,0 @@
-"""Publishing baskets: the file, its certificate, its audit."""

@@ -1,1 +1,0 @@
-"""Publishing what was made elsewhere: the file as it is, and a certificate of what could be confirmed."""

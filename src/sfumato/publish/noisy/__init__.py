@@ -1,1 +1,0 @@
-"""Publishing differentially private releases: drawn afresh, with their own certificate."""

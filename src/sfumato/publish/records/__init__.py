@@ -1,1 +1,0 @@
-"""Publishing records in place of records: perturbed or synthetic ones, of our own makers."""

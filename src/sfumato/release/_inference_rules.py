@@ -1,0 +1,226 @@
+"""Rules that tell too much: who knows what the left side stands for is too sure of the right side, or finds too few.
+
+Counted on rows of codes, whatever made them. All sets of so many codes that occur are walked depth first, as
+`itemset_counts` does; the rows of a set are listed, and their sensitive codes tallied. Rules that are listed
+(PS-rules) are counted one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import comb
+
+import numpy as np
+
+from sfumato.data.items import Baskets, rows_once
+from sfumato.errors import BadInputError
+from sfumato.release._itemsets import Walk, begin_walk, forget, go_down, holders, tally_behind, write_prefix
+from sfumato.release.items import SUPPRESSED
+from sfumato.requirements.inference import TOLERANCE, Coherence, InferenceRequirement, PSRules, RhoUncertainty, Rule
+from sfumato.runtime.arrays import Codes, Counts
+from sfumato.runtime.kernels import kernel
+
+NONE = -1
+LISTED = 1 << 20
+"""So many rules are listed at a time."""
+
+MOST_SETS = 20_000_000_000
+"""More sets than this are not walked: it would take hours."""
+
+
+@dataclass(frozen=True, eq=False)
+class CodedRows:
+    """Rows of codes, ascending, with how many records have each, and which codes are sensitive."""
+
+    starts: Counts
+    codes: Codes
+    weights: Counts
+    sensitive: Codes
+    """For every code 1 where it is sensitive, else 0."""
+
+    @cached_property
+    def supports(self) -> Counts:
+        """How many records have each code."""
+        counted = np.bincount(self.codes, np.repeat(self.weights, np.diff(self.starts)), len(self.sensitive))
+        return np.rint(counted).astype(np.int64)
+
+    def only(self, sensitive: bool) -> tuple[Counts, Codes]:
+        """Return what remains of the rows with the sensitive codes alone, or without them."""
+        row = np.repeat(np.arange(len(self.weights)), np.diff(self.starts))
+        kept = (self.sensitive[self.codes] == 1) == sensitive
+        return rows_once(row[kept], self.codes[kept], len(self.weights))
+
+    def records(self, codes: Sequence[int]) -> int:
+        """Count the records that have all of some codes."""
+        ends, rows, _ = self._holders
+        having = np.ones(len(self.weights), bool)
+        for code in codes:
+            one = np.zeros(len(self.weights), bool)
+            one[rows[ends[code] : ends[code + 1]]] = True
+            having &= one
+        return int(self.weights[having].sum())
+
+    @cached_property
+    def _holders(self) -> tuple[Counts, Codes, Codes]:
+        return holders(self.starts, self.codes, len(self.sensitive))
+
+
+@dataclass(frozen=True, eq=False)
+class BrokenRules:
+    """Rules that do not hold: known codes (rows of a table), the sensitive one (NONE where too few records fit)."""
+
+    known: Codes
+    concluded: Codes
+    records: Counts
+    """How many records fit what is known."""
+
+    showing: Counts
+    """How many of them show the sensitive code."""
+
+    def __len__(self) -> int:
+        return len(self.concluded)
+
+
+def known_sizes(requirement: InferenceRequirement) -> range:
+    """Say how many codes may be known."""
+    if isinstance(requirement, RhoUncertainty):
+        return range(requirement.m + 1)
+    assert isinstance(requirement, Coherence)
+    return range(requirement.p + 1)
+
+
+def broken_rules(rows: CodedRows, requirement: InferenceRequirement, size: int, most: int = LISTED) -> BrokenRules:
+    """List the broken rules with so many known codes, at most `most`, in a fixed order."""
+    k, share = requirement.k, requirement.share + TOLERANCE
+    if size == 0:
+        total = int(rows.weights.sum())
+        sure = np.flatnonzero((rows.sensitive == 1) & (rows.supports > share * total))[:most].astype(np.int32)
+        records = np.full(len(sure), total)
+        return BrokenRules(np.zeros((len(sure), 0), np.int32), sure, records, rows.supports[sure])
+    starts, codes = rows.only(False) if isinstance(requirement, Coherence) else (rows.starts, rows.codes)
+    _check_sets(np.diff(starts), size, requirement)
+    room = 1 << 12
+    while True:
+        walk = begin_walk(starts, codes, rows.weights, len(rows.sensitive), size)
+        known, concluded, records, showing, number = _broken(walk, *rows.only(True), size, k, share, room)
+        if number <= room or room >= most:
+            kept = min(number, most)
+            return BrokenRules(known[:kept], concluded[:kept], records[:kept], showing[:kept])
+        room = min(number, most)
+
+
+def _check_sets(lengths: Counts, size: int, requirement: InferenceRequirement) -> None:
+    """Refuse to walk more sets than can be walked."""
+    values, numbers = np.unique(lengths, return_counts=True)
+    sets = sum(comb(int(length), size) * int(number) for length, number in zip(values, numbers, strict=True))
+    if sets > MOST_SETS:
+        raise BadInputError(
+            f"{requirement}: the records have {sets:.1e} sets of {size} items, too many to look at; fewer must be known"
+        )
+
+
+@kernel
+def _broken(
+    walk: Walk, secret_starts: Counts, secret_codes: Codes, size: int, k: int, share: float, room: int
+) -> tuple[Codes, Codes, Counts, Counts, int]:
+    """Walk all sets of `size` codes that occur; list the first `room` broken rules and count all of them.
+
+    Where k is 1, prefixes whose rows show nothing sensitive are passed over.
+    """
+    known, concluded = np.empty((room, size), np.int32), np.empty(room, np.int32)
+    records, showing = np.empty(room, np.int64), np.empty(room, np.int64)
+    secrets, secret_tally = np.empty(len(walk.tally), np.int32), np.zeros(len(walk.tally), np.int64)
+    number = depth = 0
+    while depth >= 0:
+        if walk.turn[depth] == walk.branches[depth]:
+            depth -= 1
+            continue
+        branch = walk.turn[depth]
+        walk.turn[depth] += 1
+        total, different = _tally_secrets(walk, depth, branch, secret_starts, secret_codes, secrets, secret_tally)
+        for i in range(-1, different if depth == size - 1 else -1):  # -1: how many records fit, whatever they show
+            code = NONE if i < 0 else secrets[i]
+            if i < 0:
+                broken = 0 < total < k
+            else:
+                broken = total >= k and secret_tally[code] > share * total and not _in_prefix(walk, size, code)
+            if broken and number < room:
+                write_prefix(walk, size, known[number])
+                concluded[number], records[number] = code, total
+                showing[number] = 0 if i < 0 else secret_tally[code]
+            number += broken
+        for i in range(different):
+            secret_tally[secrets[i]] = 0
+        if depth < size - 1 and (k > 1 or different > 0):
+            following = tally_behind(walk, depth, branch)
+            go_down(walk, depth, branch, following)
+            forget(walk, following)
+            depth += 1
+    return known, concluded, records, showing, number
+
+
+@kernel
+def _tally_secrets(
+    walk: Walk,
+    depth: int,
+    branch: int,
+    secret_starts: Counts,
+    secret_codes: Codes,
+    secrets: Codes,
+    secret_tally: Counts,
+) -> tuple[int, int]:
+    """Count the records that hold a prefix, and tally their sensitive codes; return also how many these are."""
+    total, different = 0, 0
+    for at in range(walk.ends[depth, branch], walk.ends[depth, branch + 1]):
+        row = walk.rows[depth, at]
+        total += walk.weights[row]
+        for place in range(secret_starts[row], secret_starts[row + 1]):
+            code = secret_codes[place]
+            if secret_tally[code] == 0:
+                secrets[different] = code
+                different += 1
+            secret_tally[code] += walk.weights[row]
+    return total, different
+
+
+@kernel
+def _in_prefix(walk: Walk, size: int, code: int) -> bool:
+    """Say whether a code is among those that are known."""
+    known = False
+    for depth in range(size):
+        known = known or walk.last[depth, walk.turn[depth] - 1] == code
+    return known
+
+
+def broken_listed(
+    rows: CodedRows, requirement: PSRules, rules: Sequence[Rule], codes: Codes
+) -> list[tuple[Rule, int, int]]:
+    """List the given rules that are broken, in the codes that stand for their items; with the records of each.
+
+    `codes` has for every item what stands for it, SUPPRESSED where nothing does.
+    """
+    broken: list[tuple[Rule, int, int]] = []
+    for antecedent, consequent in rules:
+        known = sorted({int(codes[item]) for item in antecedent if codes[item] != SUPPRESSED})
+        records = rows.records(known)
+        if known and 0 < records < requirement.k:
+            broken.append(((tuple(known), ()), records, 0))
+            continue
+        if any(codes[item] == SUPPRESSED for item in consequent):
+            continue
+        concluded = tuple(int(codes[item]) for item in consequent)
+        showing = rows.records([*known, *concluded])
+        if showing > (requirement.share + TOLERANCE) * records:
+            broken.append(((tuple(known), concluded), records, showing))
+    return broken
+
+
+def coded_rows(baskets: Baskets, keys: Codes, sensitive: Sequence[int]) -> CodedRows:
+    """Take baskets with every item replaced by its key, an item's code (SUPPRESSED leaves it out)."""
+    row = np.repeat(np.arange(baskets.distinct), baskets.lengths)
+    starts, codes = rows_once(row, keys[baskets.codes], baskets.distinct)
+    flags = np.zeros(len(baskets.items), np.int32)
+    flags[list(sensitive)] = 1
+    return CodedRows(starts, codes, baskets.weights, flags)

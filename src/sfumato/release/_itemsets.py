@@ -1,0 +1,461 @@
+"""Walking all sets of codes that some row has, depth first.
+
+The rows that hold a prefix are listed together with the place of its last code, and what stands behind those places is
+tallied. So no set is hashed or stored, and the memory is the rows once per size.
+
+Counting sets of items in rows: which are in some rows but in fewer than k, and how many have which support.
+
+How many records have a set of items together: counted on rows of item codes, whatever made them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.assignment import weighted_counts
+from sfumato.data.items import Baskets, equal_rows, taken_rows
+from sfumato.release.items import BasketRelease
+from sfumato.runtime._kernel_helpers import has_number, members_by
+from sfumato.runtime.arrays import Codes, Counts, Numbers
+from sfumato.runtime.kernels import kernel
+
+
+def holders(starts: Counts, codes: Codes, items: int) -> tuple[Counts, Codes, Codes]:
+    """List for every code the rows that hold it, ascending, and where in these rows it stands."""
+    begins, entries = members_by(codes, items)
+    rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))[entries]
+    return begins, rows.astype(np.int32), (entries - starts[rows]).astype(np.int32)
+
+
+class Walk(NamedTuple):
+    """Where a walk is: depth d has the rows that hold a prefix of d + 1 codes."""
+
+    starts: Counts
+    codes: Codes
+    weights: Counts
+    """The rows that are walked, codes ascending, and how many records have each."""
+
+    rows: Codes
+    places: Codes
+    """By depth: the rows that hold a prefix, a stretch for each of its last codes, and where these stand in them."""
+
+    last: Codes
+    ends: Counts
+    """By depth: the last codes of the prefixes, and where the stretch of each begins and ends."""
+
+    branches: Counts
+    turn: Counts
+    """By depth: how many prefixes there are, and how many have been looked at."""
+
+    seen: Codes
+    slots: Counts
+    tally: Counts
+    """What stands behind a prefix: the codes; by code its rows, and its records. Zero where nothing is tallied."""
+
+
+def begin_walk(starts: Counts, codes: Codes, weights: Counts, items: int, depths: int) -> Walk:
+    """Begin with all single codes."""
+    begins, held, where = holders(starts, codes, items)
+    rows, places = np.empty((depths, len(held)), np.int32), np.empty((depths, len(held)), np.int32)
+    last, ends = np.empty((depths, items), np.int32), np.zeros((depths, items + 1), np.int64)
+    branches, turn = np.zeros(depths, np.int64), np.zeros(depths, np.int64)
+    rows[0], places[0], last[0], ends[0], branches[0] = held, where, np.arange(items), begins, items
+    seen, slots, tally = np.empty(items, np.int32), np.zeros(items, np.int64), np.zeros(items, np.int64)
+    return Walk(starts, codes, weights, rows, places, last, ends, branches, turn, seen, slots, tally)
+
+
+@kernel
+def tally_behind(walk: Walk, depth: int, branch: int) -> int:
+    """Tally what stands behind a prefix in the rows that hold it; return how many codes that are."""
+    following = 0
+    for at in range(walk.ends[depth, branch], walk.ends[depth, branch + 1]):
+        row = walk.rows[depth, at]
+        weight = walk.weights[row]
+        for place in range(walk.starts[row] + walk.places[depth, at] + 1, walk.starts[row + 1]):
+            code = walk.codes[place]
+            if walk.slots[code] == 0:
+                walk.seen[following] = code
+                following += 1
+            walk.slots[code] += 1
+            walk.tally[code] += weight
+    return following
+
+
+@kernel
+def go_down(walk: Walk, depth: int, branch: int, following: int) -> None:
+    """List, one depth below, the rows of a prefix with each of the codes that were tallied behind it."""
+    below, filled = depth + 1, 0
+    walk.branches[below], walk.turn[below] = following, 0
+    for i in range(following):
+        code = walk.seen[i]
+        walk.last[below, i], walk.ends[below, i] = code, filled
+        filled, walk.slots[code] = filled + walk.slots[code], filled
+    walk.ends[below, following] = filled
+    for at in range(walk.ends[depth, branch], walk.ends[depth, branch + 1]):
+        row = walk.rows[depth, at]
+        for place in range(walk.starts[row] + walk.places[depth, at] + 1, walk.starts[row + 1]):
+            code = walk.codes[place]
+            walk.rows[below, walk.slots[code]] = row
+            walk.places[below, walk.slots[code]] = place - walk.starts[row]
+            walk.slots[code] += 1
+
+
+@kernel
+def forget(walk: Walk, following: int) -> None:
+    """Clear what was tallied behind a prefix."""
+    for i in range(following):
+        walk.slots[walk.seen[i]], walk.tally[walk.seen[i]] = 0, 0
+
+
+@kernel
+def write_prefix(walk: Walk, length: int, target: Codes) -> None:
+    """Write the first codes of the prefix that is looked at."""
+    for depth in range(length):
+        target[depth] = walk.last[depth, walk.turn[depth] - 1]
+
+
+NO_HISTOGRAM = np.zeros(0, np.int64)
+"""In place of a histogram where none is counted."""
+
+
+def rare_itemsets(
+    starts: Counts, codes: Codes, weights: Counts, items: int, size: int, k: int, most: int = 1 << 24
+) -> tuple[Codes, Counts, int]:
+    """Find the sets of `size` items that some row has but fewer than k records have.
+
+    Returns at most `most` of them, in a fixed order, with their supports; and the least support of any set of this
+    size that occurs (0 if none does). Rows are ascending. Time: the number of such sets over all rows.
+    """
+    room = 1 << 18
+    while True:
+        walk = begin_walk(starts, codes, weights, items, max(size - 1, 1))
+        itemsets, supports, number, least = _rare(walk, size, k, min(room, max(most, 1)), NO_HISTOGRAM, 0)
+        if number <= room or room >= most:
+            kept = min(number, most)
+            return itemsets[:kept], supports[:kept], least
+        room = min(number, most)
+
+
+def support_histogram(starts: Counts, codes: Codes, weights: Counts, items: int, size: int) -> Counts:
+    """Count for every support how many sets of `size` items have it; place 0 is empty. No set is kept."""
+    histogram = np.zeros(int(weights.sum()) + 1, np.int64)
+    _rare(begin_walk(starts, codes, weights, items, max(size - 1, 1)), size, 0, 1, histogram, 0)
+    return histogram
+
+
+def least_support_of_sets(starts: Counts, codes: Codes, weights: Counts, items: int, size: int, floor: int = 1) -> int:
+    """Return the least support of any set of `size` items that occurs; 0 if none does.
+
+    The search ends with the first set of support `floor`, which must be a bound: no set that occurs has less than 1.
+    """
+    walk = begin_walk(starts, codes, weights, items, max(size - 1, 1))
+    return int(_rare(walk, size, 0, 1, NO_HISTOGRAM, floor)[3])
+
+
+@kernel
+def _rare(walk: Walk, size: int, k: int, room: int, histogram: Counts, floor: int) -> tuple[Codes, Counts, int, int]:
+    """Walk all sets of `size` items that occur; list the first `room` rare ones and count all of them.
+
+    Supports are counted in `histogram`, where it has places. Ends early once a support of `floor` was met.
+    """
+    itemsets, supports = np.empty((room, size), np.int32), np.empty(room, np.int64)
+    number, least, depth = 0, 0, 0
+    while depth >= 0 and not 0 < least <= floor:
+        if walk.turn[depth] == walk.branches[depth]:
+            depth -= 1
+            continue
+        branch = walk.turn[depth]
+        walk.turn[depth] += 1
+        following = _single(walk, branch) if size == 1 else tally_behind(walk, depth, branch)
+        if depth < size - 2:
+            go_down(walk, depth, branch, following)
+            forget(walk, following)
+            depth += 1
+            continue
+        for i in range(following):
+            support = walk.tally[walk.seen[i]]
+            if least == 0 or support < least:
+                least = support
+            if len(histogram) > 0:
+                histogram[support] += 1
+            if support < k:
+                if number < room:
+                    write_prefix(walk, size - 1, itemsets[number])
+                    itemsets[number, size - 1], supports[number] = walk.seen[i], support
+                number += 1
+        forget(walk, following)
+    return itemsets, supports, number, least
+
+
+@kernel
+def _single(walk: Walk, item: int) -> int:
+    """Tally an item alone, as if it stood behind an empty prefix; return 1, or 0 where no record has it."""
+    walk.seen[0] = item
+    for at in range(walk.ends[0, item], walk.ends[0, item + 1]):
+        walk.tally[item] += walk.weights[walk.rows[0, at]]
+    return 1 if walk.tally[item] > 0 else 0
+
+
+MOST_SETS = 1_000_000_000
+"""Of sizes with more sets (counted row by row) sets are drawn instead."""
+
+DRAWS = 20_000
+"""How many sets of a size are drawn."""
+
+RESAMPLES = 200
+"""Bootstrap samples for the intervals of what is drawn."""
+
+SHARES = {"itemset_risk_99": 0.99, "itemset_risk_95": 0.95}
+"""Measures of the risk that a share of the sets does not exceed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Distinct rows of codes, ascending within a row, with how many records have each; and which rows have a code."""
+
+    starts: Counts
+    codes: Codes
+    weights: Counts
+    size: int
+    """How many codes there are."""
+
+    @staticmethod
+    def of_baskets(baskets: Baskets) -> Rows:
+        """Take the original baskets."""
+        return Rows(baskets.starts, baskets.codes, baskets.weights, len(baskets.items))
+
+    @staticmethod
+    def of_release(release: BasketRelease) -> Rows:
+        """Take the published rows."""
+        recoded = release.recoded()
+        return Rows(recoded.starts, recoded.codes, recoded.weights, len(recoded.labels)).merged()
+
+    def merged(self) -> Rows:
+        """Take equal rows together."""
+        first, link = equal_rows(self.starts, self.codes)
+        starts, codes = taken_rows(self.starts, self.codes, first)
+        return Rows(starts, codes, weighted_counts(link, self.weights, len(first)), self.size)
+
+    @cached_property
+    def postings(self) -> tuple[Counts, Counts]:
+        """For every code the rows that have it, as a ragged array."""
+        ends, rows, _ = holders(self.starts, self.codes, self.size)
+        return ends, rows.astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnSets:
+    """Sets of one size, drawn from rows at random."""
+
+    supports: Counts
+    numbers: Numbers
+    """For how many sets each stands."""
+
+    least: int
+    """The least support of all sets of this size, drawn or not."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How many sets of items have which support; only sets that some record has."""
+
+    supports: NDArray[np.int64]
+    """Ascending, each once."""
+
+    numbers: NDArray[np.int64] | Numbers
+    """How many sets have it; estimated where sets were drawn."""
+
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Of the measures that are estimated, between which values they lie (95 %)."""
+
+    @staticmethod
+    def of(supports: NDArray[np.int64]) -> Spread:
+        """Count equal supports."""
+        values, numbers = np.unique(supports[supports > 0], return_counts=True)
+        return Spread(values, numbers)
+
+    def with_drawn(self, drawn: list[DrawnSets]) -> Spread:
+        """Add sizes of which sets were drawn; every set that was drawn stands for as many as it is likely to miss."""
+        whole = _joined(self, [(sets.supports, sets.numbers) for sets in drawn])
+        random = np.random.default_rng(0)
+        risks: dict[str, list[float]] = {name: [] for name in SHARES}
+        for _ in range(RESAMPLES):
+            again = []
+            for sets in drawn:
+                chosen = random.integers(len(sets.supports), size=len(sets.supports))
+                again.append((sets.supports[chosen], sets.numbers[chosen]))
+            resampled = _joined(self, again)
+            for name, share in SHARES.items():
+                risks[name].append(resampled.risk(share))
+        intervals = {
+            name: (float(np.quantile(values, 0.025)), float(np.quantile(values, 0.975)))
+            for name, values in risks.items()
+        }
+        rarest = min(sets.least for sets in drawn)
+        if not len(whole.supports) or rarest < whole.supports[0]:  # the rarest need not have been drawn
+            whole = Spread(np.append(rarest, whole.supports), np.append(0.0, whole.numbers))
+        return Spread(whole.supports, whole.numbers, intervals)
+
+    @property
+    def least(self) -> int:
+        """The support of the rarest set; 0 where there is none."""
+        return int(self.supports[0]) if len(self.supports) else 0
+
+    def measures(self) -> dict[str, float]:
+        """Return the risk of the rarest set, of 99 % and of 95 % of the sets, and how many records have the rarest."""
+        return {
+            "itemset_risk": 1 / self.least if self.least else 0.0,
+            **{name: self.risk(share) for name, share in SHARES.items()},
+            "least_support": float(self.least) if self.least else inf,
+        }
+
+    def risk(self, share: float = 1.0) -> float:
+        """Return the risk, 1 / support, that this share of the sets does not exceed; 0 where there is none."""
+        if not len(self.supports):
+            return 0.0
+        reached = np.cumsum(self.numbers[::-1]) >= share * self.numbers.sum() - 1e-9
+        return float(1 / self.supports[::-1][int(np.argmax(reached))])
+
+
+def itemset_spread(rows: Rows, most: int) -> Spread:
+    """Count the records of every set of up to `most` codes that some record has.
+
+    Sizes of which there may be more than `MOST_SETS` are drawn: then the least support is exact all the same, the
+    shares of sets are estimates, with intervals.
+    """
+    exact, drawn = np.zeros(int(rows.weights.sum()) + 1, np.int64), []
+    for size in range(1, most + 1):
+        if sets_in(rows, size).sum() > MOST_SETS:
+            drawn.append(drawn_sets(rows, size))
+        else:
+            exact += support_histogram(rows.starts, rows.codes, rows.weights, rows.size, size)
+    supports = np.flatnonzero(exact)
+    spread = Spread(supports, exact[supports])
+    return spread.with_drawn(drawn) if drawn else spread
+
+
+def _single_supports(rows: Rows) -> NDArray[np.int64]:
+    counted = np.bincount(rows.codes, np.repeat(rows.weights, np.diff(rows.starts)), rows.size)
+    return np.rint(counted).astype(np.int64)
+
+
+def sets_in(rows: Rows, size: int) -> Numbers:
+    """Return how many sets of so many codes every row has."""
+    lengths = np.diff(rows.starts).astype(np.float64)
+    numbers = np.ones(len(lengths))
+    for i in range(size):
+        numbers *= np.maximum(lengths - i, 0) / (i + 1)
+    return numbers
+
+
+def drawn_sets(rows: Rows, size: int, seed: int = 0) -> DrawnSets:
+    """Draw sets of one size: a row by how many it has, and codes of it; a set in several rows stands for fewer."""
+    random, numbers = np.random.default_rng(seed), sets_in(rows, size)
+    chosen = random.choice(len(numbers), DRAWS, p=numbers / numbers.sum())
+    drawn = np.empty((DRAWS, size), np.int32)
+    for place, row in enumerate(chosen.tolist()):
+        codes = rows.codes[rows.starts[row] : rows.starts[row + 1]]
+        drawn[place] = codes[np.sort(random.choice(len(codes), size, replace=False))]
+    supports, in_rows = _supports_of(drawn, rows.starts, rows.codes, rows.weights, *rows.postings)
+    least = least_support_of_sets(rows.starts, rows.codes, rows.weights, rows.size, size)
+    return DrawnSets(supports, numbers.sum() / DRAWS / in_rows, least)
+
+
+@kernel
+def _supports_of(
+    sets: Codes, starts: Counts, codes: Codes, weights: Counts, ends: Counts, rows: Counts
+) -> tuple[Counts, Counts]:
+    """Count for every set the records and the rows that have all of it, going through the rows of its rarest code."""
+    supports, numbers = np.zeros(len(sets), np.int64), np.zeros(len(sets), np.int64)
+    for s in range(len(sets)):
+        anchor = sets[s, 0]
+        for code in sets[s]:
+            if ends[code + 1] - ends[code] < ends[anchor + 1] - ends[anchor]:
+                anchor = code
+        for p in range(ends[anchor], ends[anchor + 1]):
+            row, every = rows[p], True
+            for code in sets[s]:
+                every = every and has_number(codes, starts[row], starts[row + 1], code)
+            if every:
+                supports[s] += weights[row]
+                numbers[s] += 1
+    return supports, numbers
+
+
+def _joined(spread: Spread, drawn: list[tuple[Counts, Numbers]]) -> Spread:
+    values, place = np.unique(np.concatenate([spread.supports, *(s for s, _ in drawn)]), return_inverse=True)
+    numbers = np.bincount(place.ravel(), np.concatenate([spread.numbers, *(n for _, n in drawn)]), len(values))
+    return Spread(values, numbers)
+
+
+def weakest(rows: Rows, most: int) -> list[tuple[int, tuple[int, ...]]]:
+    """List the rarest codes and pairs of codes with their supports, the rarest first, at most so many."""
+    singles = _single_supports(rows)
+    order = [int(i) for i in np.argsort(singles, kind="stable") if singles[i] > 0][:most]
+    rarest: list[tuple[int, tuple[int, ...]]] = [(int(singles[i]), (i,)) for i in order]
+    up_to = np.cumsum(support_histogram(rows.starts, rows.codes, rows.weights, rows.size, 2))
+    if up_to[-1]:
+        bound = int(np.searchsorted(up_to, min(most, int(up_to[-1]))))  # the support of the last that is listed
+        for low, high in ((1, bound - 1), (bound, bound)):
+            a, b, pair_supports = _pairs_between(rows, low, high, most)
+            rarest += [(int(pair_supports[i]), (int(a[i]), int(b[i]))) for i in range(len(a))]
+    return sorted(rarest, key=lambda entry: (entry[0], len(entry[1]), entry[1]))[:most]
+
+
+def frequent_pairs(rows: Rows, share: float) -> NDArray[np.int64]:
+    """List the most frequent pairs of codes, this share of all that occur (at least one), ties by code."""
+    histogram = support_histogram(rows.starts, rows.codes, rows.weights, rows.size, 2)
+    total = int(histogram.sum())
+    most = max(1, round(share * total))
+    if not total:
+        return np.zeros((0, 2), np.int64)
+    at_least = np.cumsum(histogram[::-1])[::-1]
+    bound = int(np.flatnonzero(at_least >= most)[-1])  # the support of the last that is listed
+    listed = [_pairs_between(rows, bound + 1, len(histogram), total), _pairs_between(rows, bound, bound, most)]
+    a, b, pair_supports = (np.concatenate(each) for each in zip(*listed, strict=True))
+    kept = np.lexsort((b, a, -pair_supports))[:most]
+    return np.stack([a[kept], b[kept]], axis=1)
+
+
+def _pairs_between(rows: Rows, least: int, most: int, limit: int) -> tuple[NDArray[np.int64], ...]:
+    """List the pairs of codes whose support lies between two bounds, by their codes, at most so many."""
+    return tuple(_pairs(rows.starts, rows.codes, rows.weights, *rows.postings, least, most, limit))
+
+
+@kernel
+def _pairs(
+    starts: Counts, codes: Codes, weights: Counts, ends: Counts, rows: Counts, least: int, most: int, limit: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """List the pairs of codes whose support lies between two bounds, with their supports, at most so many."""
+    size = len(ends) - 1
+    counted = np.zeros(size, np.int64)
+    pairs = np.empty((3, 1024), np.int64)
+    filled = 0
+    for first in range(size):
+        if filled >= limit:
+            break
+        for p in range(ends[first], ends[first + 1]):
+            row = rows[p]
+            for c in range(starts[row + 1] - 1, starts[row] - 1, -1):
+                if codes[c] <= first:
+                    break
+                counted[codes[c]] += weights[row]
+        if filled + size > pairs.shape[1]:
+            larger = np.empty((3, 2 * (filled + size)), np.int64)
+            larger[:, :filled] = pairs[:, :filled]
+            pairs = larger
+        for code in range(first + 1, size):
+            support = counted[code]
+            counted[code] = 0
+            if support > 0 and least <= support <= most:
+                pairs[0, filled], pairs[1, filled], pairs[2, filled] = first, code, support
+                filled += 1
+    filled = min(filled, limit)
+    return pairs[0, :filled], pairs[1, :filled], pairs[2, :filled]

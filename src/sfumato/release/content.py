@@ -1,0 +1,203 @@
+"""Releases that are written as records of their own: drawn from noisy counts, perturbed, synthetic.
+
+Their rows are not those of the table, so no engine recodes them; they are made as a small table of texts and written in
+the order that `write_table` gives them, which tells nothing of how they were made.
+
+A noisy release: boxes whose sensitive counts are random numbers, and the guarantee that this gives.
+
+No record is assigned to anything here, so nothing that counts records can read such a release by mistake: the only
+things it knows are its boxes, which came out of the mechanism, and their counts, which came out of it too.
+
+Noise makes counts negative. One draw can be read in two ways: `unbiased`, as it is, so that sums over many boxes are
+right on average; or `cut`, with negative counts made 0, as nobody can draw fewer records than none from a box.
+
+It is written as synthetic records, a table that looks like the original. Every box gives as many records with a
+sensitive value as its noisy count of it says, rounded, none where that is negative; a record lies anywhere in its box,
+leaves in proportion to their width. Nobody's record is among them but by chance. Drawing looks at nothing but what the
+release publishes, so the guarantee is that of the release.
+"""
+
+from __future__ import annotations
+
+import secrets
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.config.options import check_choice
+from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.data.reading import Table
+from sfumato.engines.formulas import escape_file
+from sfumato.errors import BadInputError
+from sfumato.release.frames import typed
+from sfumato.release.guarantee import Guarantee
+from sfumato.release.regions import uniform_leaves
+from sfumato.release.release import Boxes, Published
+from sfumato.release.writing import Format, format_of, inputs_of
+from sfumato.runtime.arrays import Counts, Numbers
+from sfumato.runtime.staging import check_targets, staged
+
+
+class WrittenRecords(Published):
+    """A release that is published as records of its own."""
+
+    @property
+    @abstractmethod
+    def rows_written(self) -> int:
+        """How many records are written."""
+
+    @abstractmethod
+    def record_table(self) -> pa.Table:
+        """Return its records as texts, columns in the order of the input; raise where it may not be published."""
+
+    def to_csv(self, path: str | Path, force: bool = False, escape_formulas: bool = False) -> list[Path]:
+        """Write its records as CSV, all or nothing; an existing file is kept unless `force`.
+
+        `escape_formulas` writes cells that a spreadsheet would run as formulas with `'` in front.
+        """
+        return self._write(Path(path), force, "csv", escape_formulas)
+
+    def to_parquet(self, path: str | Path, force: bool = False) -> list[Path]:
+        """Write its records as Parquet, all or nothing; likewise."""
+        return self._write(Path(path), force, "parquet")
+
+    def _write(self, path: Path, force: bool, format: Format, escape_formulas: bool = False) -> list[Path]:
+        if format_of(path) != format:
+            raise BadInputError(f"{path}: this name says {format_of(path)}, not {format}; choose another")
+        check_targets([path], force, inputs_of(self))
+        with staged([path]) as drafts:
+            self.write_draft(drafts[0], format, escape_formulas)
+        return [path]
+
+    def write_draft(self, draft: Path, format: Format, escape_formulas: bool = False) -> int:
+        """Write its records wherever they will be moved to; return how many."""
+        rows = self.table.engine.write_table(self.record_table(), draft, format)
+        if escape_formulas:
+            escape_file(draft)
+        return rows
+
+    def to_arrow(self) -> pa.Table:
+        """Return its records as an Arrow table, in an order that tells nothing."""
+        engine = self.table.engine
+        return typed(engine.shuffled_table(self.record_table()), engine.texts)
+
+
+MOST_ROWS = 100_000_000
+"""More rows are no table any more: then the noise has outgrown the records by far."""
+
+READINGS = ("cut", "unbiased")
+"""How negative counts may be read: made 0, or as they are."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NoisyRelease(WrittenRecords):
+    """Boxes with noisy sensitive counts; every box is a group of its own."""
+
+    table: Table
+    boxes: Boxes
+    drawn: Numbers
+    """The noisy counts of every box as they were drawn, negative ones too: boxes x all declared values of the
+    sensitive attribute, whether they occur or not."""
+
+    guarantee: Guarantee
+    details: Mapping[str, Any] = field(default_factory=dict)
+    publishable: bool = True
+    """Whether its noise is a secret. Noise from a seed is not: then the release serves tests and maps only."""
+
+    reading: str = "unbiased"
+    """How negative counts are read: one of READINGS."""
+
+    def __repr__(self) -> str:
+        return f"<NoisyRelease: {self.groups:,} boxes, epsilon {self.guarantee.epsilon:g}>"
+
+    @property
+    def groups(self) -> int:
+        """The number of boxes."""
+        return len(self.boxes.lo)
+
+    @cached_property
+    def counts(self) -> Numbers:
+        """The noisy counts as they are read; this is what is published, and either reading of it costs nothing."""
+        return np.maximum(self.drawn, 0.0) if self.reading == "cut" else self.drawn
+
+    def read(self, reading: str) -> NoisyRelease:
+        """Return the same draw with its negative counts read in this way; no noise is drawn again."""
+        check_choice("reading", reading, READINGS)
+        release = replace(self, reading=reading)
+        return replace(release, boxes=replace(self.boxes, mass=release.counts.sum(axis=1)))
+
+    @property
+    def content(self) -> Numbers:
+        """The noisy counts of the values that occur in the table, for the publisher's measures."""
+        return self.counts[:, self.cells.sensitive[0].leaves]
+
+    @property
+    def synthetic_counts(self) -> Counts:
+        """How many records are drawn of every box and value: the noisy counts, rounded, none below 0."""
+        return rounded(self.counts)
+
+    @property
+    def rows_written(self) -> int:
+        """How many records are drawn."""
+        return int(self.synthetic_counts.sum())
+
+    def record_table(self) -> pa.Table:
+        """Draw records, if the release may be published.
+
+        They are drawn from what is published anyway, so they cost no budget. Another call draws others.
+        """
+        if not self.publishable:
+            raise BadInputError(
+                "this release was drawn with noise from a seed, which whoever knows the seed can take away again; "
+                "draw it afresh to publish it"
+            )
+        return synthetic_table(self)
+
+
+def noisy_release(
+    table: Table,
+    lo: Any,
+    hi: Any,
+    counts: Numbers,
+    guarantee: Guarantee,
+    publishable: bool = True,
+) -> NoisyRelease:
+    """Make a noisy release of boxes and their drawn counts of all declared values of the one sensitive attribute."""
+    lo, hi = np.asarray(lo, np.int32), np.asarray(hi, np.int32)
+    boxes = Boxes(lo, hi, counts.sum(axis=1), np.arange(len(lo)))
+    return NoisyRelease(table, boxes, counts, guarantee, publishable=publishable)
+
+
+def synthetic_table(release: NoisyRelease) -> pa.Table:
+    """Draw records, as texts: quasi-identifiers and the sensitive attribute, columns in the order of the input."""
+    rows = release.synthetic_counts
+    if rows.sum() > MOST_ROWS:
+        raise BadInputError(
+            f"the noisy counts sum up to {rows.sum():,} records, nearly all of them noise; choose a larger epsilon or "
+            "a lower height"
+        )
+    generator = np.random.default_rng(secrets.randbits(256))
+    box, value = (np.repeat(index, rows.ravel()) for index in np.indices(rows.shape).reshape(2, -1))
+    columns = {}
+    for a, quasi in enumerate(release.cells.quasi):
+        lo, hi = release.boxes.lo[box, a], release.boxes.hi[box, a]
+        columns[quasi.name] = _texts(quasi.hierarchy, uniform_leaves(quasi.hierarchy, lo, hi, generator))
+    sensitive = release.cells.sensitive[0]
+    columns[sensitive.name] = _texts(sensitive.hierarchy, value)
+    return pa.table({name: columns[name] for name in release.table.published if name in columns})
+
+
+def rounded(counts: Numbers) -> Counts:
+    """Round counts to whole numbers of records, none below 0."""
+    return np.rint(np.maximum(counts, 0)).astype(np.int64)
+
+
+def _texts(hierarchy: Hierarchy, codes: NDArray[np.integer]) -> pa.Array:
+    return pa.array([label or None for label in hierarchy.leaves], pa.string()).take(pa.array(codes))

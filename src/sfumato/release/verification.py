@@ -1,0 +1,236 @@
+"""A counterexample to what was required of a release of baskets.
+
+Proof that nothing sensitive can be inferred from a release: counted on its published rows, piece by piece.
+
+Where pieces of the baskets have recodings of their own, every piece must satisfy the requirement by itself: the share
+of all records that fit is then a mean of shares that are small enough. An item whose label nobody shows counts as one
+that is not published; with one recoding for all records, which all makers of such releases have, there is none.
+
+Proof of a release of baskets: count the published rows from scratch and compare with what was required.
+
+Nothing here knows how a release was made. Rows are recoded anew from the baskets, pairs of parts are counted by a
+sparse matrix product, larger ones by enumeration, published baskets as they are. Where pieces of the baskets have
+recodings of their own, every piece must satisfy k^m-anonymity by itself: then whoever matches known items against
+all pieces finds, in each, none or at least k records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from sfumato.data.assignment import weighted_counts
+from sfumato.data.items import equal_rows, taken_rows
+from sfumato.release._inference_rules import CodedRows, broken_listed, broken_rules, known_sizes
+from sfumato.release._itemsets import rare_itemsets
+from sfumato.release.items import SUPPRESSED, BasketRelease, Recoded, rows_by_piece
+from sfumato.requirements.inference import InferenceRequirement, PSRules
+from sfumato.requirements.item_lists import Itemset
+from sfumato.requirements.items import BasketRequirement, CompleteKAnonymity, KMAnonymity, PrivacyConstraints
+from sfumato.runtime.arrays import Codes, Counts, Quiet
+
+
+@dataclass(frozen=True, repr=False)
+class Weak(Quiet):
+    """A published set of parts and how many records have it; of a rule also what is behind its arrow."""
+
+    support: int
+    parts: tuple[str, ...]
+
+
+def inference_violations(release: BasketRelease, requirement: InferenceRequirement, most: int) -> list[Weak]:
+    """List (at most `most`) sensitive items that are published with others, and rules that tell too much."""
+    return list(islice(_violations(release, requirement, max(most, 1)), max(most, 1)))
+
+
+def _violations(release: BasketRelease, requirement: InferenceRequirement, most: int) -> Iterator[Weak]:
+    sensitive = requirement.sensitive_items(release.baskets)
+    for recoding in release.recodings:
+        for item in sensitive:
+            part = recoding.parts[item]
+            if part != SUPPRESSED and recoding.leaves[part] != 1:
+                yield Weak(0, (f"{release.baskets.items[item]} published together with others",))
+    for piece in range(len(release.recodings)):
+        yield from _broken(release, requirement, sensitive, piece, most)
+
+
+def _broken(
+    release: BasketRelease, requirement: InferenceRequirement, sensitive: Sequence[int], piece: int, most: int
+) -> Iterator[Weak]:
+    recoded, labels = release.recoded(), release.labels
+    places, parts = np.flatnonzero(release.piece == piece), release.published_in(piece)
+    starts, codes = taken_rows(recoded.starts, recoded.codes, places)
+    flags = np.zeros(len(labels), np.int32)
+    flags[[parts[item] for item in sensitive if parts[item] != SUPPRESSED]] = 1
+    rows = CodedRows(starts, codes, recoded.weights[places], flags)
+    if isinstance(requirement, PSRules):
+        for (known, concluded), records, _ in broken_listed(
+            rows, requirement, requirement.rules(release.baskets), parts
+        ):
+            yield Weak(records, _rule(labels, known, concluded))
+        return
+    for size in known_sizes(requirement):
+        broken = broken_rules(rows, requirement, size, most)
+        for known, concluded, records in zip(broken.known, broken.concluded, broken.records, strict=True):
+            yield Weak(int(records), _rule(labels, known, [concluded] if concluded >= 0 else []))
+
+
+def _rule(labels: Sequence[str], known: Sequence[int], concluded: Sequence[int]) -> tuple[str, ...]:
+    return (*(labels[code] for code in known), *(f"-> {labels[code]}" for code in concluded))
+
+
+SHOWN = 3
+
+
+def verify(release: BasketRelease, requirement: BasketRequirement) -> None:
+    """Raise an AssertionError that names a counterexample unless the release satisfies the requirement."""
+    weak_sets = violations(release, requirement)
+    examples = "; ".join(f"{{{', '.join(weak.parts)}}} in {weak.support}" for weak in weak_sets)
+    assert not weak_sets, f"{release.maker or 'this release'} breaks {requirement}: {examples}"
+
+
+def violations(release: BasketRelease, requirement: BasketRequirement, most: int = SHOWN) -> list[Weak]:
+    """List published sets (at most `most`) that fewer than k records have although the requirement protects them."""
+    if isinstance(requirement, KMAnonymity):
+        return _km_violations(release, requirement, most)
+    if isinstance(requirement, CompleteKAnonymity):
+        return _complete_violations(release.recoded(), requirement.k, most)
+    if isinstance(requirement, InferenceRequirement):
+        return inference_violations(release, requirement, most)
+    assert isinstance(requirement, PrivacyConstraints), f"cannot verify {requirement}"
+    return _constraint_violations(release, requirement.itemsets(release.baskets), requirement.k, most)
+
+
+# -- k^m-anonymity -------------------------------------------------------------------------------------------
+
+
+def _km_violations(release: BasketRelease, requirement: KMAnonymity, most: int) -> list[Weak]:
+    weak_sets: list[Weak] = []
+    for rows in _rows_of_pieces(release):
+        for size in range(1, requirement.m + 1):
+            if len(weak_sets) < most:
+                parts, supports, _ = _rare(rows, size, requirement.k, most - len(weak_sets))
+                named = [tuple(rows.labels[part] for part in itemset) for itemset in parts]
+                weak_sets += [Weak(int(support), names) for support, names in zip(supports, named, strict=True)]
+    return weak_sets
+
+
+def _rows_of_pieces(release: BasketRelease) -> list[Recoded]:
+    rows = release.recoded()
+    if release.is_global:
+        return [rows]
+    pieces = []
+    for places in rows_by_piece(release.piece, len(release.recodings)):
+        starts, codes = taken_rows(rows.starts, rows.codes, places)
+        used, small = np.unique(codes, return_inverse=True)
+        labels = tuple(rows.labels[part] for part in used)
+        pieces.append(Recoded(starts, small.astype(np.int32), rows.weights[places], labels))
+    return pieces
+
+
+def _rare(rows: Recoded, size: int, k: int, most: int) -> tuple[Codes, Counts, int]:
+    """Find sets of so many parts that occur in fewer than k records, and the least support of any that occurs."""
+    if size == 1:
+        counts = weighted_counts(rows.codes, np.repeat(rows.weights, np.diff(rows.starts)), len(rows.labels))
+        rare = np.flatnonzero((counts > 0) & (counts < k))[:most]
+        return rare[:, None].astype(np.int32), counts[rare], _least(counts[counts > 0])
+    if size == 2:
+        return _rare_pairs(rows, k, most)
+    return rare_itemsets(rows.starts, rows.codes, rows.weights, len(rows.labels), size, k, most)
+
+
+def _least(supports: Counts) -> int:
+    return int(supports.min()) if len(supports) else 0
+
+
+def _rare_pairs(rows: Recoded, k: int, most: int) -> tuple[Codes, Counts, int]:
+    """Count all pairs by the product of the rows with themselves."""
+    from scipy.sparse import csr_array, triu
+
+    shape = (len(rows.starts) - 1, len(rows.labels))
+    weights = np.repeat(rows.weights, np.diff(rows.starts))
+    weighted = csr_array((weights, rows.codes, rows.starts), shape=shape)
+    plain = csr_array((np.ones_like(weights), rows.codes, rows.starts), shape=shape)
+    product = triu(plain.T @ weighted, k=1, format="coo")
+    rare = np.flatnonzero(product.data < k)[:most]
+    pairs = np.stack([product.row[rare], product.col[rare]], axis=1).astype(np.int32)
+    return pairs, product.data[rare].astype(np.int64), _least(product.data)
+
+
+def least_support(release: BasketRelease, m: int) -> int:
+    """Return the least support of any published set of up to m parts that occurs; 0 where nothing is published.
+
+    Its inverse is the risk of Loukides et al. (section 3.2) under k^m-anonymity.
+    """
+    supports = [_rare(rows, size, 1, 0)[2] for rows in _rows_of_pieces(release) for size in range(1, m + 1)]
+    return min((support for support in supports if support), default=0)
+
+
+# -- complete k-anonymity ------------------------------------------------------------------------------------
+
+
+def _complete_violations(rows: Recoded, k: int, most: int) -> list[Weak]:
+    first, link = equal_rows(rows.starts, rows.codes)
+    counts = weighted_counts(link, rows.weights, len(first))
+    few = np.flatnonzero(counts < k)[:most]
+    parts = [rows.codes[rows.starts[row] : rows.starts[row + 1]] for row in first[few]]
+    named = [tuple(rows.labels[part] for part in codes) for codes in parts]
+    return [Weak(int(support), names) for support, names in zip(counts[few], named, strict=True)]
+
+
+# -- privacy constraints -------------------------------------------------------------------------------------
+
+
+def _constraint_violations(release: BasketRelease, itemsets: list[Itemset], k: int, most: int) -> list[Weak]:
+    """Count the records that show the published form of each constraint; what their piece leaves out is dropped."""
+    rows, published = release.recoded(), release.published
+    showing = _records_showing(release)
+    left_out: dict[int, set[int]] = {}
+    for piece, items in published.withheld:
+        places = set(np.flatnonzero(release.piece == piece).tolist())
+        for item in items.tolist():
+            left_out.setdefault(item, set()).update(places)
+    records = len(rows.weights)
+
+    def fitting(itemset: Itemset) -> tuple[set[int], list[int]]:
+        asked = [item for item in itemset if len(left_out.get(item, ())) < records]
+        if not asked:
+            return set(), asked
+        shown = [showing.get(item, set()) | left_out[item] if item in left_out else showing[item] for item in asked]
+        together = set.intersection(*sorted(shown, key=len))
+        if all(item in left_out for item in asked):
+            together = {row for row in together if not all(row in left_out[item] for item in asked)}
+        return together, asked
+
+    weak_sets: list[Weak] = []
+    for itemset in itemsets:
+        together, asked = fitting(itemset)
+        number = int(rows.weights[list(together)].sum()) if together else 0
+        if 0 < number < k and len(weak_sets) < max(most, 1):
+            shown = {rows.labels[code] for row in together for code in _shown_for(release, row, asked)}
+            weak_sets.append(Weak(number, tuple(sorted(shown))))
+    return weak_sets
+
+
+def _records_showing(release: BasketRelease) -> dict[int, set[int]]:
+    """List for every item the rows that show something which stands for it."""
+    rows, published = release.recoded(), release.published
+    row = np.repeat(np.arange(len(rows.starts) - 1), np.diff(rows.starts))
+    by_label: dict[int, set[int]] = {}
+    for code, place in zip(rows.codes.tolist(), row.tolist(), strict=True):
+        by_label.setdefault(code, set()).add(place)
+    showing: dict[int, set[int]] = {}
+    for code, places in by_label.items():
+        for item in published.members(code).tolist():
+            showing[item] = showing[item] | places if item in showing else places
+    return showing
+
+
+def _shown_for(release: BasketRelease, row: int, itemset: list[int]) -> list[int]:
+    """Return what a row shows for a set of items."""
+    rows = release.recoded()
+    codes = rows.codes[rows.starts[row] : rows.starts[row + 1]].tolist()
+    return [code for code in codes if set(itemset) & set(release.published.members(code).tolist())]

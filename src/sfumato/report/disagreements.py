@@ -1,0 +1,103 @@
+"""Where the axes disagree, in words: one place for what the report, `explore` and `choose` say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from sfumato.measures.all_measures import MEASURES
+from sfumato.texts.format import counted, listed, number, percent
+from sfumato.tradeoff.disagreements import Disagreement, Disagreements, StandingByMeasure, attacked_column
+from sfumato.tradeoff.map import Point
+
+THIRDS = {
+    ("risk", "good"): "safer",
+    ("risk", "bad"): "riskier",
+    ("utility", "good"): "more useful",
+    ("utility", "bad"): "less useful",
+}
+VALUE = "the sensitive value"
+READ = ("u_loss", "u_loss_em", "definetti_accuracy", "definetti_gain")
+
+
+def sentence(disagreement: Disagreement) -> str:
+    """Say of a release that it looks good by one measure and bad by others."""
+    point, axis, others = disagreement.point, disagreement.axis, disagreement.others
+    kind = MEASURES[axis.measure].kind
+    first, second = (THIRDS[kind, side] for side in (axis.side, others[0].side))
+    beside = [f"{other.measure} ({_place(other)}{_beside(point, other.measure)})" for other in others]
+    return (
+        f"By {axis.measure} it is among the {first} third of the releases ({_place(axis)}), but among "
+        f"the {second} third by {listed(beside)}."
+    )
+
+
+def rule(disagreements: Disagreements) -> str:
+    """Say when a release looks good or bad, and by what."""
+    pairs = [f"{axis} with {listed(others)}" for axis, others in disagreements.compared.items()]
+    return (
+        f"Among {counted(len(disagreements.releases), 'release')}, one looks good by a measure when at most a third, "
+        "itself included, are as good or better, and bad when at most a third are as bad or worse; an attack counts "
+        f"against a release only where it beats its baseline. Compared were {listed(pairs)}."
+    )
+
+
+def tally(disagreements: Disagreements) -> str:
+    """Say how many releases of the frontier look good by one measure and bad by another."""
+    torn = len({each.point.id for each in disagreements.on_frontier})
+    many = counted(len(disagreements.frontier), "release")
+    if not torn:
+        return f"None of the {many} on the frontier looks good by one measure and bad by another of the same kind."
+    return (
+        f"{torn:,} of the {many} on the frontier {'looks' if torn == 1 else 'look'} good by one measure "
+        "and bad by another of the same kind."
+    )
+
+
+def readers(disagreements: Disagreements) -> str:
+    """Say what reading across groups gives the researcher and the adversary; nothing where it was not measured."""
+    known = [point for point in disagreements.releases if point.has(READ)]
+    if not known:
+        return ""
+    plain, clever = (number(median(point.measures[name] for point in known)) for name in ("u_loss", "u_loss_em"))
+    column, right, usual = _guessed_best(disagreements, known)
+    return (
+        f"Half of the releases cost a researcher who assumes uniformity a u_loss of at most {plain}, and one who "
+        f"learns across groups (u_loss_em) at most {clever}. The same inference serves an adversary who knows "
+        f"the group of every record: the deFinetti attack guesses {column} right for {percent(right)} of the records "
+        f"in the median release, the commonest value of each group for {percent(usual)}."
+    )
+
+
+def _guessed_best(disagreements: Disagreements, points: Sequence[Point]) -> tuple[str, float, float]:
+    """Return the column that the deFinetti attack gains most of, how often it is right, and how often a group's is."""
+    by_column = []
+    for name in disagreements.map_.about.get("sensitive") or [VALUE]:
+        known = [point.by_sensitive.get(name, point.measures) for point in points]
+        right = median(own["definetti_accuracy"] for own in known)
+        usual = median(own["definetti_accuracy"] - own["definetti_gain"] for own in known)
+        by_column.append((right - usual, right, name))
+    gain, right, name = max(by_column)
+    return name, right, right - gain
+
+
+def _place(standing: StandingByMeasure) -> str:
+    return f"{number(standing.value)}, rank {standing.rank:,} of {standing.of:,}"
+
+
+def _beside(point: Point, measure: str) -> str:
+    """Say what an attack's accuracy is to be held against."""
+    column, measures = attacked_column(point, measure)
+    if measure == "definetti_accuracy" and "definetti_gain" in measures:
+        usual = measures[measure] - measures["definetti_gain"]
+        return (
+            f": the deFinetti attack guesses {column or VALUE} right for {percent(measures[measure])} of the records, "
+            f"the commonest value of each group for {percent(usual)}"
+        )
+    if measure == "attack_accuracy" and measures.get("empirical_breach", -1.0) > -1:
+        usual = measures[measure] / (1 + measures["empirical_breach"])
+        return (
+            f": the attack guesses {column or VALUE} right for {percent(measures[measure])} of the records, the "
+            f"table's commonest value for {percent(usual)}"
+        )
+    return ""

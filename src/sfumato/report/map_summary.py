@@ -1,0 +1,262 @@
+"""A map in words: what became of the candidates, the frontier, whether the axes agree, whether it is worth it.
+
+The frontier of a search in words: how many points were found, and some of them, the most private first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from sfumato.report import disagreements as agreement
+from sfumato.report import verdicts as worth
+from sfumato.report.measure_sentences import Subject
+from sfumato.report.point_summary import (
+    PLAIN,
+    BestGuess,
+    best_guess,
+    foreign_lines,
+    plain_meaning,
+    plain_values,
+    whole_percent,
+)
+from sfumato.texts.format import counted, listed, wrapped
+from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.search._enumeration import Frontier
+from sfumato.tradeoff.search.problems import Problem
+
+WIDE = 8
+"""Letters of a column of the frontier that holds a headline."""
+
+ONE_COLUMN = len("100 %, worst 100 %")
+"""Letters of a column of the table of sensitive columns."""
+
+MOST_TOLD = 5
+"""Cases of disagreement that are told in the terminal; the report has all."""
+
+
+def map_lines(map_: Map, page: str | None) -> Iterator[str]:
+    """Write a map as lines for the terminal; `page` is where it can be looked at."""
+    states = ", ".join(f"{count} {state}" for state, count in _states(map_).items())
+    look = f"Open {page} to see the map." if page else ""
+    yield f"{counted(len(map_.points), 'candidate')}: {states}. {look}".rstrip()
+    yield from _reasons(map_)
+    yield from _budget(map_)
+    yield from _frontier(map_)
+    if foreign := list(foreign_lines(map_)):
+        yield from _section("Made elsewhere", foreign)
+    disagreements, verdicts = map_.disagreements, map_.verdicts
+    if disagreements is not None and disagreements.compared:
+        some, left = disagreements.on_frontier[:MOST_TOLD], len(disagreements.on_frontier) - MOST_TOLD
+        cases = [f"{each.point.id}: {agreement.sentence(each)}" for each in some]
+        more = f"The report tells {counted(left, 'more such case')}." if left > 0 else ""
+        sentences = [
+            agreement.readers(disagreements),
+            agreement.tally(disagreements),
+            *cases,
+            more,
+            agreement.rule(disagreements),
+        ]
+        yield from _section("Do the axes agree?", sentences)
+    if verdicts is not None:
+        sentences = [worth.reach(verdicts), worth.tally(verdicts), worth.best(verdicts)]
+        yield from _section("Is it worth it?", sentences)
+
+
+def map_values(map_: Map) -> dict[str, Any]:
+    """Return the same as plain values."""
+    disagreements = [] if map_.disagreements is None else map_.disagreements.on_frontier
+    return {
+        "points": len(map_.points),
+        "states": _states(map_),
+        "frontier": [point.id for point in map_.frontier()],
+        "verdicts": None if map_.verdicts is None else map_.verdicts.by_verdict,
+        "disagreements": [
+            {
+                "point": each.point.id,
+                "axis": each.axis.measure,
+                "looks": each.axis.side,
+                "others": [other.measure for other in each.others],
+                "said": agreement.sentence(each),
+            }
+            for each in disagreements
+        ],
+    }
+
+
+def leaving(files: Sequence[str], others: str) -> str:
+    """Say which files of a map may leave the house."""
+    return f"{listed(files)} may leave the house; every other file {others}"
+
+
+def _states(map_: Map) -> dict[str, int]:
+    return dict(Counter(point.status for point in map_.points))
+
+
+def _reasons(map_: Map) -> Iterator[str]:
+    """Say why candidates failed, each reason once; what was made elsewhere has a section of its own."""
+    makers: dict[str, list[str]] = {}
+    for point in map_.points:
+        if point.status == "failed" and not point.candidate.anonymizer.foreign:
+            makers.setdefault(str(point.reason), []).append(point.anonymizer)
+    for reason, names in list(makers.items())[:MOST_TOLD]:
+        yield wrapped(f"{listed(list(dict.fromkeys(names)))} failed: {reason}")
+    if (left := len(makers) - MOST_TOLD) > 0:
+        yield f"  The report tells {counted(left, 'more reason')}."
+
+
+def _budget(map_: Map) -> Iterator[str]:
+    """Say what a budget of time was not enough for."""
+    tuning = map_.about.get("tuning")
+    if tuning and tuning["unreached"]:
+        left = counted(tuning["unreached"], "candidate")
+        yield f"Time was up before {left} of the study; the same command with a larger --budget goes on."
+    elif tuning and tuning["exhausted"]:
+        yield "Nothing was left to try before time was up."
+
+
+def _frontier(map_: Map) -> Iterator[str]:
+    """List the points that no other point beats."""
+    axes, frontier = map_.study.axes, map_.frontier()
+    if not frontier:
+        every = "both" if len(axes) == 2 else "all of"
+        yield f'No point has {every} {listed(axes)}: choose other axes in the study, such as axes = ["k", "loss"].'
+        return
+    among = f"to the best {axes[1]}" if len(axes) == 2 else f"on, that of {listed(axes)}"
+    yield f"\nThe frontier, from the best {axes[0]} {among}:\n"
+    heads = _heads(map_, frontier)
+    titles = "".join(f"{PLAIN[name][2]:>{WIDE}} " for name in heads)
+    formulas = f"[{' '.join(f'{name:>10}' for name in axes)}]" if heads else " ".join(f"{name:>10}" for name in axes)
+    yield f"  {'point':10} {titles}{formulas}  release"
+    for alike in _alike(frontier, axes):
+        point = _told(alike)
+        places = plain_values(map_, point)
+        plain = "".join(f"{whole_percent(places[name]) if name in places else '-':>{WIDE}} " for name in heads)
+        values = " ".join(f"{point.measures[name]:>{max(10, len(name))}.4f}" for name in axes)
+        more = f" (and {len(alike) - 1} more at the same place)" if len(alike) > 1 else ""
+        yield f"  {point.id:10} {plain}{f'[{values}]' if heads else values}  {_typed(point)}{more}"
+    if heads:
+        column = Subject.of(map_).column
+        words = "; ".join(f"{PLAIN[name][2]}: {plain_meaning(map_, name, column)}" for name in heads)
+        yield f"\n{wrapped(f'{words}. In brackets the formulas of the study.')}"
+    yield from _of_columns(map_, [_told(alike) for alike in _alike(frontier, axes)])
+
+
+def _of_columns(map_: Map, frontier: Sequence[Point]) -> Iterator[str]:
+    """Tabulate the risk of each sensitive column, where there are several."""
+    subject = Subject.of(map_)
+    rows = {
+        point.id: {
+            about.column: guess
+            for about, own in subject.of_columns(point.measures, point.by_sensitive)
+            if (guess := best_guess(about, own)) is not None
+        }
+        for point in frontier
+        if point.by_sensitive
+    }
+    if not any(rows.values()):
+        return
+    wide = {name: max(len(name), ONE_COLUMN) for name in subject.sensitive}
+    yield "\nHow often a guess about each sensitive column is right, on average and in the worst group:\n"
+    yield f"  {'point':18} {'  '.join(f'{name:>{width}}' for name, width in wide.items())}"
+    without = {name: guess.without for row in rows.values() for name, guess in row.items() if guess.without is not None}
+    cells = [f"{whole_percent(without[name]) if name in without else '-':>{width}}" for name, width in wide.items()]
+    yield f"  {'without the data':18} {'  '.join(cells)}"
+    for id, row in rows.items():
+        cells = [f"{_both(row[name]) if name in row else '-':>{width}}" for name, width in wide.items()]
+        yield f"  {id:18} {'  '.join(cells)}"
+
+
+def _both(guess: BestGuess) -> str:
+    worst = whole_percent(guess.in_worst_group) if guess.in_worst_group else "-"
+    return f"{whole_percent(guess.share)}, worst {worst}"
+
+
+def _told(alike: Sequence[Point]) -> Point:
+    """Pick the point that stands for all at its place: the one whose settings are the shortest."""
+    return min(alike, key=lambda one: len(_typed(one)))
+
+
+def _alike(frontier: Sequence[Point], axes: Sequence[str]) -> Iterator[list[Point]]:
+    """Bring the points of a frontier together that lie at the same place; it has them side by side."""
+    for _, points in groupby(frontier, lambda point: [point.measures[name] for name in axes]):
+        yield list(points)
+
+
+def _heads(map_: Map, frontier: Sequence[Point]) -> list[str]:
+    """Name the headlines that some point of the frontier has."""
+    return [name for name in PLAIN if any(name in plain_values(map_, point) for point in frontier)]
+
+
+def _typed(point: Point) -> str:
+    """Write the settings of a point as one would type them."""
+    if point.candidate.anonymizer.foreign:
+        return point.words
+    is_alone = point.is_baseline or not point.is_grouped
+    maker = f"{point.anonymizer} (warm)" if getattr(point.candidate, "warm", ()) else point.anonymizer
+    parts = [maker] if is_alone else [maker, point.requirement, point.form]
+    more = {"items_with": "items with", "merging": "", "sets": "sets", "suppress": "suppress"}
+    given = {word: point.parameters.get(name) for name, word in more.items()}
+    return ", ".join([*parts, *(f"{word} {value}".strip() for word, value in given.items() if value)])
+
+
+def _section(title: str, sentences: Sequence[str]) -> Iterator[str]:
+    """Write a title with its sentences, wrapped."""
+    yield f"\n{title}\n"
+    yield from (wrapped(sentence) for sentence in sentences if sentence)
+
+
+EARLY = {"time": " (time was up)", "interrupted": " (interrupted)"}
+ROWS = 20
+"""Points that are listed, evenly."""
+
+
+def frontier_lines(frontier: Frontier) -> Iterator[str]:
+    """Write a frontier as lines for the terminal."""
+    points, looked = counted(len(frontier), "point"), counted(frontier.evaluations, "cut vector")
+    whole = ", which are all" if frontier.exact else EARLY.get(frontier.stopped, "")
+    yield f"{points} on the frontier of {frontier.problem}, {looked} looked at{whole}.\n"
+    if not len(frontier):
+        yield "No cuts satisfy what is required: allow more suppression, or require less."
+        return
+    names = list(frontier.points[0].values)
+    yield "  " + " ".join(f"{name.replace('generalization', 'general.'):>18}" for name in names)
+    for point in frontier.points[:: max(1, -(-len(frontier) // ROWS))]:
+        yield "  " + " ".join(f"{_number(point.values[name]):>18}" for name in names)
+
+
+def search_lines(frontier: Frontier) -> Iterator[str]:
+    """Write a frontier that stands on a map as lines for the terminal."""
+    yield from frontier_lines(frontier)
+    if frontier.stopped:
+        yield "\nThe search was stopped early; the same command goes on from there."
+    yield f"\n{drawn_on(frontier.problem)}"
+
+
+def frontier_values(frontier: Frontier) -> dict[str, Any]:
+    """Return a frontier as plain values."""
+    return {
+        "problem": str(frontier.problem),
+        "evaluations": frontier.evaluations,
+        "exact": frontier.exact,
+        "stopped": frontier.stopped,
+        "frontier": [{**point.values, "cuts": point.cuts} for point in frontier],
+    }
+
+
+def drawn_on(problem: Problem) -> str:
+    """Say on which measures the map of a frontier is drawn, and why points of it may look beaten there."""
+    sentence = f"The map is drawn on {' and '.join(problem.axes)}"
+    if problem.axes == problem.objectives:
+        return f"{sentence}."
+    return (
+        f"{sentence}; the frontier is that of {listed(problem.objectives)}, so a point may be beaten on these two and "
+        "still be worth its place."
+    )
+
+
+def _number(value: float) -> str:
+    """Write a number of a column: whole ones without a point, all others with as many digits behind it."""
+    return f"{value:,.0f}" if value >= 1 and value == int(value) else f"{value:,.4f}"

@@ -1,0 +1,583 @@
+"""Three headlines of a release, before all measures: who can be found, what can be learned, how useful it is.
+
+Each is a sentence with the names of the formulas in brackets behind it, and a share, so that a map can be drawn on it.
+
+What is said of a point, its measures and what was studied, to a person who knows no requirement by name.
+
+It is read from the candidate of a point alone, so that a map read back from a file speaks the same way.
+
+How to go on from a point: the command line that makes its release, to be pasted into a shell.
+
+It is derived from the fields of the data's declaration and of a candidate, so a new field is either an option of the
+same name or an error here, and never left out.
+
+What was done to each column, in one sentence: computed from the release, and said wherever a release is.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from sfumato.config.sections import changed, source_word
+from sfumato.measures.all_measures import MEASURES
+from sfumato.release.changes import UNCHANGED
+from sfumato.report.kinds import words_of
+from sfumato.report.measure_sentences import GUESSES, Subject, guess_share, guess_without, sentence
+from sfumato.texts.format import counted, ended, listed, number, percent, wrapped
+from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.public import PublicStudy
+from sfumato.tradeoff.question.places import COUNT_ERRORS, Place, place
+from sfumato.tradeoff.question.recipients import RECIPIENTS
+from sfumato.tradeoff.study.candidate import Candidate
+from sfumato.tradeoff.study.study import Study
+
+FOUND = (("prosecutor",), ("protected_risk", "itemset_risk"))
+"""How easily a person is found, by the columns and by the items: the first of each that is known, and of these the
+worse one is told."""
+
+IDENTITY = frozenset(
+    ("k", "smallest_group", "prosecutor", "marketer", "weighted_k", "protected_risk", "itemset_risk", "itemset_risk_99")
+)
+"""The risks that are about finding a person: a map on one of these opens on who can be found."""
+
+LINKED = "record_linkage"
+"""How often a person is found where values were changed: k then counts records that look alike, which says little."""
+
+CHANGED = (
+    "Values were changed, so how many records look alike says little of who can be found; no attack was tried that "
+    f"would tell ({LINKED})."
+)
+
+WORST_GROUP = "l_frequency"
+"""One over the share of the worst group that has the same sensitive value."""
+
+MOST_COLUMNS = 3
+"""Sensitive columns of which a headline speaks."""
+
+USEFUL = ("u_loss", "query_error", "bounded_utility", "loss", "ncp")
+"""What usefulness is read from where the study has no axis for it."""
+
+
+FINITE = {"query_utility": "bounded_utility"}
+"""A usefulness that is infinite for the original, and the same on a scale that has an end."""
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One of the three: what it is about, what is said, and where it lies as a share."""
+
+    about: str
+    said: str
+    measures: tuple[str, ...] = ()
+    """The formulas it rests on."""
+
+    share: float | None = None
+    """How often a person is found or a guess is right; which part of the usefulness is kept."""
+
+    def values(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {"about": self.about, "said": self.said, "measures": list(self.measures), "share": self.share}
+
+
+def headlines(map_: Map, point: Point) -> tuple[Headline, Headline, Headline]:
+    """Say the three headlines of a point."""
+    subject = Subject.of(map_)
+    return found(point, subject), learned(point, subject), useful(map_, point, subject)
+
+
+def found(point: Point, subject: Subject) -> Headline:
+    """Say how easily a person is found."""
+    about, measures = "Who can be found", point.measures
+    known = [next((name for name in names if point.has([name])), None) for names in FOUND]
+    risks = {name: measures[name] for name in known if name is not None}
+    if point.is_changed and point.has([LINKED]):
+        risks = {LINKED: measures[LINKED]}
+    elif point.is_changed and measures.get("k", 1) <= 1:
+        return Headline(about, CHANGED)
+    elif not risks and point.has(["k"]):
+        return Headline(
+            about,
+            sentence("k", measures["k"], subject),
+            ("k",),
+            None if subject.unit == "persons" else 1 / measures["k"],
+        )
+    if risks:
+        worst = max(risks, key=lambda name: risks[name])
+        return Headline(about, sentence(worst, risks[worst], subject), (worst,), risks[worst])
+    if not point.candidate.anonymizer.people and not point.is_noisy:
+        return Headline(about, "The records are synthetic: nobody is behind them, though one may be like somebody's.")
+    if point.is_noisy:
+        return Headline(
+            about,
+            f"No record of the table is in the file, only {point.candidate.anonymizer.shown_as}; differential privacy "
+            "bounds what any one person changes in them.",
+        )
+    return Headline(about, "Not measured.")
+
+
+def learned(point: Point, subject: Subject) -> Headline:
+    """Say of each sensitive column what its worst group tells, and how often the best guess of all is right.
+
+    The columns that tell most come first. The share is that of the column that is guessed right most often.
+    """
+    about, measures = "What can be learned", point.measures
+    if subject.unit == "persons" and subject.sensitive:
+        return Headline(about, "What is learned of sensitive values is not measured where persons are counted.")
+    columns = subject.of_columns(measures, point.by_sensitive)
+    guesses = [guess for about_column, own in columns if (guess := best_guess(about_column, own)) is not None]
+    if guesses:
+        guesses.sort(key=lambda guess: (-guess.in_worst_group, -guess.share))
+        names = dict.fromkeys(name for guess in guesses for name in guess.measures)
+        said = " ".join(guess.said for guess in guesses[:MOST_COLUMNS])
+        left = counted(len(guesses) - MOST_COLUMNS, "more column")
+        more = f" The report has {left}." if len(guesses) > MOST_COLUMNS else ""
+        return Headline(about, said + more, tuple(names), max(guess.share for guess in guesses))
+    for name in ("rho", "a_know"):
+        if point.has([name]):
+            return Headline(about, sentence(name, measures[name], subject), (name,), measures[name])
+    if subject.sensitive and not subject.are_bounds:
+        return Headline(about, f"No {subject.column} is published, so nothing of it can be learned here.")
+    kind = "item" if "itemset_risk" in measures else "column"
+    nothing = "Not measured." if subject.sensitive else f"No {kind} was declared sensitive, so this is not measured."
+    return Headline(about, nothing)
+
+
+@dataclass(frozen=True)
+class BestGuess:
+    """How often the best guess about one sensitive column is right: on average, and in the worst group."""
+
+    said: str
+    measures: tuple[str, ...]
+    share: float
+    """On average, and never below that of a guess without the file: what misleads an attacker is not safer than it."""
+
+    without: float | None
+    in_worst_group: float
+
+
+def best_guess(subject: Subject, measures: Mapping[str, float]) -> BestGuess | None:
+    """Return the best guess about a sensitive column of all that were tried; None where none is known."""
+    baselines = {name: guess_without(name, measures, subject) for name in GUESSES}
+    shares = {name: guess_share(name, measures[name], baselines[name]) for name in GUESSES if name in measures}
+    right = {name: share for name, share in shares.items() if share is not None}
+    if not right:
+        return None
+    best = max(right, key=lambda name: right[name])
+    known = [name for name in (WORST_GROUP, best) if name in measures]
+    said = " ".join(sentence(name, measures[name], subject, baselines.get(name)) for name in known)
+    worst = min(1 / measures[WORST_GROUP], 1.0) if WORST_GROUP in measures else 0.0
+    return BestGuess(said, tuple(known), max(right[best], baselines[best] or 0.0), baselines[best], worst)
+
+
+def useful(map_: Map, point: Point, subject: Subject) -> Headline:
+    """Say which part of the usefulness of the original is kept, by the study's own measure of it."""
+    about, name = "How useful it is", useful_measure(map_)
+    if name is None or not point.has([name]):
+        return Headline(about, "Not measured." if name is None else f"Not measured: {name} is not known of it.")
+    kept = Place(None) if subject.are_bounds else place(map_, name, point)
+    whose, _ = subject.worst_column(name, point.measures, point.by_sensitive)
+    words = sentence(name, point.measures[name], whose)
+    return Headline(about, f"{kept_words(kept)} {words}".lstrip(), (name,), kept.share)
+
+
+def useful_measure(map_: Map) -> str | None:
+    """Name the measure that usefulness is read from: the study's utility axis, else the first that is known."""
+    names = [FINITE.get(name, name) for name in (*map_.study.axes, *USEFUL)]
+    useful = (name for name in names if name in MEASURES and MEASURES[name].kind == "utility")
+    return next((name for name in useful if any(point.has([name]) for point in map_.points)), None)
+
+
+def kept_words(kept: Place) -> str:
+    """Say which part of the usefulness is kept; nothing where that is not known.
+
+    >>> kept_words(Place(0.8)), kept_words(Place(-0.1)), kept_words(Place(0.0))
+    ('80 % of the achievable usefulness is kept.', 'It is less useful than publishing nothing.', \
+'It is as useful as publishing nothing.')
+    """
+    if kept.share is None:
+        return ""
+    if abs(kept.share) < 1e-9:
+        return "It is as useful as publishing nothing."
+    if kept.share < 0:
+        return "It is less useful than publishing nothing."
+    return f"{whole_percent(kept.share)} of the achievable usefulness is kept."
+
+
+def whole_percent(share: float) -> str:
+    """Write a share in whole percent, with more digits only where it would read as none or all.
+
+    >>> whole_percent(0.797), whole_percent(0.9996), whole_percent(1), whole_percent(0.004), whole_percent(-0.412)
+    ('80 %', '99.96 %', '100 %', '0.4 %', '-41 %')
+    """
+    if share <= -1e-6:
+        return f"-{whole_percent(-share)}"
+    whole = round(round(100 * share, 9))  # one over 1 / 0.095 reads as 0.095 does
+    return f"{whole:,} %" if abs(share - whole / 100) < 1e-9 or 0 < whole < 100 or whole > 100 else percent(share)
+
+
+def headline_lines(map_: Map, point: Point) -> Iterator[str]:
+    """Write the three headlines for the terminal, with the formulas in brackets."""
+    for headline in headlines(map_, point):
+        formulas = ", ".join(f"{name} {number(point.measures[name])}" for name in headline.measures)
+        yield wrapped(f"{headline.about}: {headline.said}{f' [{formulas}]' if formulas else ''}")
+
+
+# -- axes --------------------------------------------------------------------------------------------------
+
+PLAIN = {
+    "found": ("risk", "lower", "found", "how often the record that is easiest to find is found, at most"),
+    "guessed": ("risk", "lower", "guessed", "how often a guess about a record's {} is right, on average"),
+    "sure": ("risk", "lower", "worst", "share of the worst group that has the same {}"),
+    "kept": ("utility", "higher", "useful", "part of the achievable usefulness that is kept"),
+    "attacked": (
+        "risk",
+        "lower",
+        "attacked",
+        "how much better the best attack that was tried does on records of the table than on others: 0 % is no "
+        "better, 100 % is certainty",
+    ),
+}
+"""The headlines as axes of a map, in shares: kind, direction, label, meaning; the last where attacks are on."""
+
+BY_PERSONS = "share of a group's records that one person has, at most"
+"""What is found where persons are counted."""
+
+WORST = "attack_worst"
+
+BY_LINKAGE = " (where values were changed: how often the published record most like a known one is made of it)"
+
+
+OF_EMPTY = " (0 %: as an empty file, which answers 0 to every question; below 0 %: worse)"
+OF_SEVERAL = " (of these columns the one that tells most)"
+AT_LEAST = " (who is misled by a file guesses without it: nothing is drawn below that)"
+UNTRIED = "; no attack was tried that would tell of whom changed or synthetic records are (attacks in [scales])"
+
+
+def plain_meaning(map_: Map, name: str, column: str) -> str:
+    """Say what a headline's share means on a map, and what it does not tell where records are changed or synthetic."""
+    linked = name == "found" and any(point.is_changed and point.has([LINKED]) for point in map_.points)
+    misled = name == "guessed" and any(point.measures.get("empirical_breach", 0.0) < 0 for point in map_.points)
+    several = name in ("guessed", "sure") and len(map_.about.get("sensitive", ())) > 1
+    more = f"{OF_SEVERAL if several else ''}{BY_LINKAGE if linked else AT_LEAST if misled else ''}"
+    if name == "kept" and useful_measure(map_) in COUNT_ERRORS:
+        more += OF_EMPTY
+    meaning = BY_PERSONS if name == "found" and map_.study.unit == "persons" else PLAIN[name][3].format(column)
+    untried = name in ("found", "guessed") and not _attacked(map_) and any(map(_are_records, map_.points))
+    return f"{meaning}{more}{UNTRIED if untried else ''}"
+
+
+def plain_names(map_: Map) -> list[str]:
+    """Name the headlines that the points of a map may lie on."""
+    return [name for name in PLAIN if name != "attacked" or _attacked(map_)]
+
+
+def _attacked(map_: Map) -> bool:
+    """Say whether releases of a map were attacked, so that they can be compared by that."""
+    return sum(point.has([WORST]) and not point.is_baseline for point in map_.points) > 1
+
+
+def _are_records(point: Point) -> bool:
+    """Say whether a release has records in place of records, without a proof."""
+    nobodys = not point.candidate.anonymizer.people
+    return point.status == "measured" and not point.is_noisy and (point.is_changed or nobodys)
+
+
+APART = 0.1
+"""Releases that lie no farther apart than this along an axis are a bare line on a map."""
+
+
+def plain_axes(map_: Map) -> tuple[str, str] | None:
+    """Name the two headlines that a map opens on; None where its points do not lie on two of them.
+
+    The risk is the one that the study looks at, unless its releases hardly differ in it and differ in the other. Where
+    releases were attacked it is the worst attack: what can be guessed of every record is told by what a file is useful
+    for, and looks least where values were changed, which does not hide who they are.
+    """
+    if _attacked(map_):
+        return _lying_apart(map_, ("attacked", "kept"))
+    risks = [name for name in map_.study.axes if MEASURES[name].kind == "risk"]
+    by_identity = not map_.about.get("sensitive") or bool(risks and risks[0] in IDENTITY)
+    first, second = ("found", "guessed") if by_identity else ("guessed", "found")
+    hardly = _apart(map_, first) < APART <= _apart(map_, second)
+    return _lying_apart(map_, (second if hardly else first, "kept"))
+
+
+def _lying_apart(map_: Map, names: tuple[str, str]) -> tuple[str, str] | None:
+    places = {values for point in map_.points if (values := _drawn(map_, point, names)) is not None}
+    return names if len(places) > 1 else None
+
+
+def _apart(map_: Map, name: str) -> float:
+    """Say how far the releases of a map lie apart in a headline; its two ends do not count."""
+    shares = [plain_values(map_, point).get(name) for point in map_.points if not point.is_baseline]
+    known = [share for share in shares if share is not None]
+    return max(known) - min(known) if known else 0.0
+
+
+def plain_values(map_: Map, point: Point) -> dict[str, float]:
+    """Return where a point lies on the headlines that have a share."""
+    if point.status != "measured":
+        return {}
+    three = (headline.share for headline in headlines(map_, point))
+    shares = dict(zip(("found", "guessed", "kept"), three, strict=True)) | {"attacked": point.measures.get(WORST)}
+    if point.has([WORST_GROUP]):
+        shares["sure"] = min(1 / point.measures[WORST_GROUP], 1.0)
+    return {name: share for name, share in shares.items() if share is not None and isfinite(share)}
+
+
+def plain_intervals(map_: Map, point: Point) -> dict[str, tuple[float, float]]:
+    """Return between which shares the headlines of a point lie, where its measures lie between two values."""
+    ends = [
+        plain_values(map_, replace(point, measures={**point.measures, **{n: e[i] for n, e in point.intervals.items()}}))
+        for i in (0, 1)
+    ]
+    shares = {name: sorted((share, ends[1][name])) for name, share in ends[0].items() if name in ends[1]}
+    return {name: (low, high) for name, (low, high) in shares.items() if low < high}
+
+
+def _drawn(map_: Map, point: Point, names: tuple[str, str]) -> tuple[float, float] | None:
+    values = plain_values(map_, point)
+    return (values[names[0]], values[names[1]]) if set(names) <= set(values) else None
+
+
+FORMS = {
+    "generalization": "published as ranges",
+    "bucketization": "published in buckets with exact quasi-identifiers",
+}
+ARROWS = "(^ higher is better, v lower is better)"
+EXACT_VALUES = (
+    "WARNING: the exact quasi-identifiers ARE in this file. It does not hide who is in the table; it only\n"
+    "loosens the link to the sensitive values."
+)
+
+
+CLAIMS = {
+    "holds": "it holds of the file",
+    "fails": "it does not hold of the file",
+    "unchecked": "it cannot be checked on the file",
+}
+"""What became of a claim."""
+
+RIVALS = 3
+"""How many releases that cannot be told apart are named."""
+
+
+def settings(point: Point) -> str:
+    """Say in a sentence how a release is made.
+
+    >>> from sfumato import anonymizer, requirement
+    >>> settings(Point("1", Candidate(anonymizer("mondrian"), requirement("k-anonymity k=10")), "measured"))
+    'Mondrian, every group at least 10 records, published as ranges'
+    """
+    if point.words:
+        return point.words
+    candidate = point.candidate
+    assert isinstance(candidate, Candidate)
+    maker = candidate.anonymizer
+    if maker.baseline:
+        return maker.baseline
+    if maker.shown_as:
+        promise = "differential privacy, " if maker.noisy else ""
+        return f"{maker.in_words()}: {promise}published as {maker.shown_as}"
+    group = "bucket" if point.form == "bucketization" else "group"
+    parts = [maker.in_words(), *(part.rule_in_words(group) for part in candidate.requirement.parts), FORMS[point.form]]
+    if candidate.suppress:
+        parts.append(f"at most {percent(candidate.suppress, 3)} of the records left out")
+    return ", ".join(parts)
+
+
+def claim_sentence(point: Point) -> str:
+    """Say what is claimed for a release, and what the file says to it; nothing where nothing is claimed.
+
+    >>> from sfumato import anonymizer, requirement
+    >>> candidate = Candidate(anonymizer("brought file=arx.csv"), requirement("k-anonymity k=1"))
+    >>> found = {"claim": "k-anonymity k=5", "verdict": "holds", "why": "Every group satisfies it."}
+    >>> claim_sentence(Point("1", candidate, "measured", brought=found))
+    'Claimed: k-anonymity k=5; it holds of the file. Every group satisfies it.'
+    """
+    findings = point.brought or {}
+    if "claim" not in findings:
+        return ""
+    return f"Claimed: {findings['claim']}; {CLAIMS[findings['verdict']]}. {findings['why']}"
+
+
+def found_sentences(point: Point) -> list[str]:
+    """Say everything that was found of a release that was made elsewhere, first why it may not be published."""
+    findings = point.brought
+    if findings is None:
+        return []
+    refused = f"It {point.refused}." if point.refused else ""
+    notices = [f"{notice[:1].upper()}{notice[1:]}." for notice in findings["notices"]]
+    return [sentence for sentence in (refused, claim_sentence(point), *findings["cautions"], *notices) if sentence]
+
+
+def foreign_lines(map_: Map) -> Iterator[str]:
+    """Say of every release of a map that was made elsewhere what became of it."""
+    for point in map_.points:
+        if point.candidate.anonymizer.foreign:
+            name = f"{point.id}, {point.words.partition(';')[0]}"
+            if point.status == "measured":
+                yield " ".join([f"{name}.", *found_sentences(point)])
+            else:
+                yield f"{name}: {point.status}, {point.reason}."
+
+
+def studied(map_: Map) -> str:
+    """Say what was studied, behind `N candidate releases of`; what is not known of it is not said."""
+    study, about = map_.study, map_.about
+    section, size = study.section, counted(int(about["records"]), "record") if "records" in about else ""
+    if isinstance(study, PublicStudy):
+        section, size = study.studied, study.size
+    origin = "" if about.get("origin") in (None, study.name) else f" ({about['origin']})"
+    size = f"{size}, " if size else ""
+    if section == "items":
+        return f"the table {study.name}{origin} with items were tried: {size}{_columns(about)}{_held(about)}"
+    tried = f"the {section} {study.name}{origin} were tried: {size}"
+    return tried + (_items(about) if section == "baskets" else _columns(about))
+
+
+def _columns(about: Mapping[str, Any]) -> str:
+    """Say what an outsider may know, and what nobody should learn."""
+    quasi, sensitive = about.get("quasi", ()), about.get("sensitive", ())
+    text = f"{counted(len(quasi), 'quasi-identifier')} an outsider may know ({listed(quasi)})"
+    return text + (f", and the sensitive {listed(sensitive)} nobody should learn. " if sensitive else ". ")
+
+
+def _held(about: Mapping[str, Any]) -> str:
+    """Say what every record has beside its columns."""
+    return f"Every record has {_items(about).removeprefix('each ')}" if "items" in about else ""
+
+
+def _items(about: Mapping[str, Any]) -> str:
+    items = f"some of {counted(int(about['items']), 'item')}" if "items" in about else "items"
+    return f"each a set of {items}" + (" that lie in a tree. " if about.get("tree") else ". ")
+
+
+def measure_lines(
+    measures: Mapping[str, float],
+    sentences: Mapping[str, str] | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> list[str]:
+    """Write measures in their usual order: name, value, which way is better, what it says, or else what it means.
+
+    `columns` names the column that a measure is about, in brackets.
+    """
+    meanings = {name: measure.meaning for name, measure in MEASURES.items()} | dict(sentences or {})
+    meanings |= {name: f"{meanings[name]} ({column})" for name, column in (columns or {}).items() if name in meanings}
+    return [
+        f"  {name:22} {number(measures[name]):>12} {'^' if measure.better == 'higher' else 'v'} {meanings[name]}"
+        for name, measure in MEASURES.items()
+        if name in measures
+    ]
+
+
+def not_told_apart(points: Iterable[Point], point: Point, axes: Sequence[str]) -> list[Point]:
+    """List the releases that are not shown to be worse than a point: on no axis, as far as intervals tell.
+
+    Workloads of queries and noise are drawn, so some measures have intervals; where these meet, who is ahead is chance.
+    On an axis a release is worse where its whole interval is on the worse side of the point's; a measure without an
+    interval is exact.
+    """
+    rivals = []
+    for rival in points:
+        if rival.id == point.id or rival.is_baseline or not rival.has(axes) or not point.has(axes):
+            continue
+        ahead = [_is_ahead(point, rival, name) for name in axes]
+        if not any(by == "surely" for by in ahead) and "by chance" in ahead:
+            rivals.append(rival)
+    return rivals
+
+
+def _is_ahead(point: Point, rival: Point, name: str) -> str:
+    """Say whether a point is ahead of another by a measure: surely, by chance (their intervals meet), or not at all."""
+    mine, theirs = ((each.intervals.get(name) or (each.measures[name],) * 2) for each in (point, rival))
+    higher = MEASURES[name].better == "higher"
+    if (mine[0] > theirs[1]) if higher else (mine[1] < theirs[0]):
+        return "surely"
+    by_value = point.measures[name] > rival.measures[name] if higher else point.measures[name] < rival.measures[name]
+    return "by chance" if by_value else "no"
+
+
+def alike_sentences(points: Iterable[Point], point: Point, axes: Sequence[str]) -> list[str]:
+    """Say which releases are behind a point by no more than the draw; nothing where there are none."""
+    rivals = not_told_apart(points, point, axes)
+    if not rivals:
+        return []
+    drawn = [name for name in axes if name in point.intervals]
+    named = listed([f"{rival.id} ({settings(rival)})" for rival in rivals[:RIVALS]])
+    more = f" and {len(rivals) - RIVALS:,} more" if len(rivals) > RIVALS else ""
+    by = f" of {listed(drawn)}" if drawn else ""
+    return [f"The intervals{by} do not tell it from {named}{more}: which of them is ahead hangs on what was drawn."]
+
+
+OPTIONS = {
+    "anonymizer": "--with",
+    "requirement": "--require",
+    "form": "--form",
+    "suppress": "--suppress",
+    "utility": "--utility",
+    "limit": "--limit",
+    "item_anonymizer": "--items-with",
+    "merging": "--merging",
+    "sets": "--sets",
+}
+"""The option for every field of a candidate."""
+
+
+def anonymize_command(study: Study, point: Point) -> str | None:
+    """Write the `sfumato anonymize` that makes a point's release; None for what is not a release to make alone."""
+    named = words_of(study).data_words(study, point)
+    if named is None:
+        return None
+    source, options = named
+    given = changed(point.candidate)
+    names = list(given) if point.is_grouped else ["anonymizer"]  # others satisfy no requirement
+    names.sort(key=list(OPTIONS).index)
+    settings = [word for name in names for word in (OPTIONS[name], str(given[name]))]
+    words = ["sfumato", "anonymize", source_word(source), *options, *settings]
+    return shlex.join([*words, "--to", f"release-{point.id}.csv"])
+
+
+def release_command(folder: Path, map_: Map, point: Point, recipient: str | None = None) -> str:
+    """Write the command that publishes a point of a map in a folder.
+
+    It names the recipient that the point was chosen for, unless weaker bounds than those of this one were given.
+    """
+    words = ["sfumato", "release", str(folder), "--point", point.id, "--to", f"release-{point.id}.csv"]
+    fits = recipient is not None and not RECIPIENTS[recipient].objections(map_, point, point.measures)
+    return shlex.join([*words, "--for", str(recipient)] if fits else words)
+
+
+def changes_sentence(changes: Mapping[str, str], suppressed: float = 0, records: int | None = None) -> str:
+    """Say what was done to each column, those that were changed first, and how many records were left out.
+
+    >>> changes_sentence({"ZIP": "to 2 digits", "sex": "unchanged", "birth": "by decade"}, 13, 1000)
+    'ZIP to 2 digits; birth by decade; sex unchanged; 1.3 % of the records left out.'
+    """
+    changed = [f"{column} {what}" for column, what in changes.items() if what != UNCHANGED]
+    same = [column for column, what in changes.items() if what == UNCHANGED]
+    parts = changed + ([f"{listed(same)} {UNCHANGED}"] if same else [])
+    if suppressed:
+        some = percent(suppressed / records) + " of the records" if records else counted(int(suppressed), "record")
+        parts.append(f"{some} left out")
+    return ended("; ".join(parts)) if parts else ""
+
+
+def done_sentence(map_: Map, point: Point) -> str:
+    """Say what was done to each column in the release of a point; nothing where the map does not know."""
+    if point.brought is not None:
+        changed = changes_sentence(point.changes, point.measures.get("suppressed", 0), map_.about.get("records"))
+        return " ".join([*found_sentences(point), *([changed] if changed else [])])
+    if point.is_noisy:
+        return "No record is published as it is or in part: records are drawn anew from noisy counts."
+    if point.refused:
+        return f"It {point.refused}."
+    if not point.is_grouped:
+        return "Records stand in place of records: what they say is not what was recorded."
+    changed = changes_sentence(point.changes, point.measures.get("suppressed", 0), map_.about.get("records"))
+    return " ".join([changed, *(f"WARNING: {found}." for found in point.details.get("ends", ()))])

@@ -1,0 +1,175 @@
+"""Policies made of the data: what an attacker may know, or what may be published together, as files for the makers.
+
+Loukides, Gkoulalas-Divanis & Malin (PNAS 2010) protect the codes of one visit of a patient; owners also think of rare
+codes, and of the codes of a chapter. What is made is a file of sets of items, one per line, for
+`privacy-constraints file=` or `utility-constraints file=`, to look at and to correct. It is about the data: internal.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.data.items import Baskets, items_in_words
+from sfumato.engines._text_files import existing_file, opened_text
+from sfumato.errors import BadInputError
+from sfumato.requirements.item_lists import COMMENT, Itemset, is_comment, under_node
+from sfumato.requirements.items import MOST_SUBSETS
+from sfumato.runtime.arrays import Quiet
+from sfumato.runtime.staging import check_targets, staged
+from sfumato.texts.format import counted
+
+VISIT_COLUMNS = ("id", "visit", "item")
+PRIVACY, UTILITY = "privacy-constraints", "utility-constraints"
+
+
+@dataclass(frozen=True, repr=False)
+class Policy(Quiet):
+    """Sets of items with what they are, ready to be written."""
+
+    kind: str
+    """What reads the file: privacy-constraints or utility-constraints."""
+
+    head: tuple[str, ...]
+    """What the sets are, for people."""
+
+    itemsets: tuple[tuple[str, ...], ...]
+
+    def text(self) -> str:
+        """Write the file: comments, then a set on every line."""
+        return "".join(f"{COMMENT}{line}\n" for line in self.head) + "".join(map(line_of, self.itemsets))
+
+    def write(self, to: Path, force: bool = False, inputs: Sequence[Path] = ()) -> None:
+        """Write the file, all or nothing."""
+        check_targets([to], force, inputs)
+        with staged([to]) as [draft]:
+            draft.write_text(self.text(), encoding="utf-8")
+
+    def values(self, to: Path) -> dict[str, Any]:
+        """Return what a program reads of it."""
+        longest = max(map(len, self.itemsets), default=0)
+        return {"kind": self.kind, "to": str(to), "sets": len(self.itemsets), "longest": longest}
+
+    def lines(self, to: Path) -> list[str]:
+        """Say what was written, and how it is used."""
+        sets, longest = counted(len(self.itemsets), "set"), max(map(len, self.itemsets), default=0)
+        asked = f"privacy-constraints k=5 file={to}" if self.kind == PRIVACY else f"utility-constraints file={to}"
+        if self.kind == PRIVACY and sum(2.0 ** len(itemset) for itemset in self.itemsets) > MOST_SUBSETS:
+            asked += " protect-subsets=no"
+        option = "--require" if self.kind == PRIVACY else "--utility"
+        return [
+            f"Wrote {to}: {sets} of up to {counted(longest, 'item')}. {' '.join(self.head[1:])}",
+            f'Look at it, correct it, then give it with {option} "{asked}". It shows what is in the data: keep it.',
+        ]
+
+
+def line_of(itemset: Sequence[str]) -> str:
+    """Write a set of items so that it is read back as such, whatever the items are called.
+
+    >>> line_of(["250.01", "a, b"]), line_of(["# 1", "x"])
+    ('250.01\\ta, b\\n', '"# 1"\\t"x"\\n')
+    """
+    if len(itemset) == 1:
+        return f"{itemset[0]}\n"  # a line that is the name of an item is that item
+    quoting: Any = csv.QUOTE_ALL if is_comment(itemset[0]) else csv.QUOTE_MINIMAL
+    written = io.StringIO()
+    csv.writer(written, delimiter="\t", quoting=quoting, lineterminator="\n").writerow(itemset)
+    return written.getvalue()
+
+
+def privacy_policy(
+    baskets: Baskets,
+    rare: int | None = None,
+    nodes: Sequence[str] = (),
+    visits: Path | None = None,
+    columns: Sequence[str] = VISIT_COLUMNS,
+) -> Policy:
+    """Gather what an attacker may know: items in fewer than `rare` records, items under nodes, the items of visits."""
+    head = [f"What an attacker may know, made by `sfumato policy` from {baskets.origin}."]
+    itemsets: dict[Itemset, None] = {}
+    if rare is not None:
+        few = np.flatnonzero(baskets.supports < rare).tolist()
+        itemsets |= dict.fromkeys((code,) for code in few)
+        head.append(f"Items that fewer than {counted(rare, 'record')} have: {len(few):,}.")
+    for node in nodes:
+        under = under_node(baskets, node)
+        if not under:
+            raise BadInputError(f"--chapter {node}: {_no_node(baskets)}")
+        itemsets |= dict.fromkeys((code,) for code in under)
+        head.append(f"Items under {node}: {len(under):,}.")
+    if visits is not None:
+        sets = visit_sets(baskets, visits, columns)
+        itemsets |= dict.fromkeys(sets)
+        head.append(f"Different sets of items of one visit ({visits}): {len(sets):,}.")
+    if len(head) == 1:
+        raise BadInputError("say what may be known: --rare 10, --chapter NODE or --visits FILE (or --groups LEVEL)")
+    if not itemsets:
+        raise BadInputError(f"there is nothing to protect: {' '.join(head[1:])}")
+    ordered = sorted(itemsets, key=lambda codes: (len(codes), codes))
+    return Policy(PRIVACY, tuple(head), tuple(tuple(baskets.items[code] for code in codes) for codes in ordered))
+
+
+def utility_policy(baskets: Baskets, level: int) -> Policy:
+    """Gather what may be published together: the items under every node of a level of the tree."""
+    if baskets.tree is None:
+        raise BadInputError(f"--groups {level}: {_no_node(baskets)}")
+    if not 1 <= level <= baskets.tree.height:
+        raise BadInputError(
+            f"--groups {level}: the tree of items has levels 1 (just above the items) to {baskets.tree.height} "
+            "(everything)"
+        )
+    above = baskets.tree.ancestors[level][baskets.leaf]
+    groups: dict[int, list[str]] = {}
+    for item, node in zip(baskets.items, above.tolist(), strict=True):
+        groups.setdefault(node, []).append(item)
+    head = (
+        f"What may be published together, made by `sfumato policy` from {baskets.origin}.",
+        f"The items under every node of level {level} of the tree: {len(groups):,} groups.",
+    )
+    return Policy(UTILITY, head, tuple(tuple(groups[node]) for node in sorted(groups)))
+
+
+def visit_sets(baskets: Baskets, file: Path, columns: Sequence[str]) -> list[Itemset]:
+    """Read rows of who, visit and item (CSV); return the different sets of items of one visit."""
+    if len(columns) != len(VISIT_COLUMNS):
+        raise BadInputError("--visit-columns are three: who, which visit, and the item, such as id,visit,item")
+    existing_file(file, "give a CSV file with a row for every item of a visit")
+    visits: dict[tuple[str, str], set[int]] = {}
+    with opened_text(file, None) as stream:
+        rows = csv.DictReader(stream)
+        lacking = [name for name in columns if name not in (rows.fieldnames or ())]
+        if lacking:
+            known = ", ".join(rows.fieldnames or ())
+            raise BadInputError(f"{file}: there is no column {lacking[0]!r}; there are {known} (--visit-columns)")
+        who, visit, item = columns
+        for row in rows:
+            label = (row[item] or "").strip()
+            if label and label not in baskets.places:
+                raise BadInputError(
+                    f"{file}, line {rows.line_num}: {items_in_words([label])} in no basket of {baskets.origin}; take "
+                    "it out, or give the baskets that have it"
+                )
+            if label:
+                visits.setdefault((row[who] or "", row[visit] or ""), set()).add(baskets.places[label])
+    return sorted({tuple(sorted(codes)) for codes in visits.values()})
+
+
+def _no_node(baskets: Baskets) -> str:
+    if baskets.tree is None:
+        return "there is no tree of items; give one (--tree FILE, or --tree icd-9-cm)"
+    return f"the tree has no such node with items of {baskets.origin}; `sfumato policy` takes the names of its nodes"
+
+
+def joined(values: Iterable[str]) -> list[str]:
+    """Split comma lists of columns.
+
+    >>> joined(["id,visit", "code"])
+    ['id', 'visit', 'code']
+    """
+    return [part.strip() for value in values for part in value.split(",") if part.strip()]

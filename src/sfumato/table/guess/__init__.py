@@ -1,1 +1,0 @@
-"""Guessing what the columns of a table are: by their names and by what their values look like."""

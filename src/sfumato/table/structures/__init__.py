@@ -1,1 +1,0 @@
-"""Values that the world has put in order already: diagnoses, countries, education; facts, and no prose of others."""

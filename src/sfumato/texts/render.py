@@ -1,0 +1,158 @@
+"""The one way to HTML: data are handed to a template, which escapes them all.
+
+How a page looks stands in `templates/`. Three things alone are not escaped, and each is checked here before: our own
+styles and scripts, JSON that a script reads, drawings by Vega.
+
+The one door to Vega, which draws our charts in V8.
+
+V8 uses little memory, but reserves addresses for 70 GB, and where a shell allows fewer (ulimit -v) it ends the process
+without a word. So room is looked for before anything is drawn, and whoever draws can go on without the picture.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from sfumato.config.documents import to_plain
+from sfumato.errors import BadInputError
+from sfumato.report.point_summary import settings
+from sfumato.report.verdicts import signed, unsigned
+from sfumato.runtime.memory import allowed_bytes
+from sfumato.texts.format import counted, percent
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+ENDS = re.compile(r"</?(script|style)|<!--", re.IGNORECASE)
+"""What a style or a script must not have in it: there it would end, or be read in another way."""
+
+ACTS = re.compile(r"<(?!/?(svg|g|defs|clipPath|rect|path|line|text)\b)|\s(on\w+|\S*href|style)\s*=", re.IGNORECASE)
+"""What a drawing must not have in it: anything but shapes and texts."""
+
+QUOTED = re.compile(r"`([^`\n]+)`")
+"""What our sentences quote, as a terminal shows it."""
+
+
+def render(template: str, **values: Any) -> str:
+    """Fill in a template; what it names and is not given is an error."""
+    return _environment().get_template(template).render(values)
+
+
+def source(text: str) -> Markup:
+    """Let a style or a script of ours into a page as it is."""
+    if ENDS.search(text):
+        raise ValueError("a style or a script may not have tags of styles and scripts in it")
+    return Markup(text)
+
+
+def file(name: str) -> Markup:
+    """Let a file beside the templates into a page: a style or a script."""
+    return source((files("sfumato.texts") / "templates" / name).read_text(encoding="utf-8"))
+
+
+def in_script(value: Any) -> Markup:
+    """Write JSON that can end no script and open no tag: pure ASCII without `<`, `>` and `&`."""
+    text = json.dumps(to_plain(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+def drawing(svg: str) -> Markup:
+    """Let a drawing by Vega into a page: shapes and texts, nothing that runs or is loaded."""
+    if ACTS.search(svg):
+        raise ValueError("a drawing may have nothing but shapes and texts in it")
+    return Markup(svg)
+
+
+def number(value: Any) -> str:
+    """Write a number as a person reads it.
+
+    >>> number(1234), number(0.123456), number("inf")
+    ('1,234', '0.1235', 'infinite')
+    """
+    if value in (float("inf"), "inf"):
+        return "infinite"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.4g}"
+
+
+def pieces(text: str) -> list[str]:
+    """Part a text where it quotes what one types: every second piece is to be shown as code.
+
+    >>> pieces("run `sfumato check`, then look")
+    ['run ', 'sfumato check', ', then look']
+    """
+    return QUOTED.split(text)
+
+
+def initial(text: str) -> str:
+    """Begin a text as a sentence begins."""
+    return text[:1].upper() + text[1:]
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # a tenth of a second, for who makes a page alone
+
+    environment = Environment(
+        loader=PackageLoader("sfumato.texts"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals["file"] = file
+    for written in (counted, initial, number, percent, pieces, settings, signed, unsigned):
+        environment.filters[written.__name__] = written
+    return environment
+
+
+RESERVED = 70_000_000_000
+"""Bytes of addresses that V8 reserves; 67.4 GB were seen (vl-convert 1, Linux)."""
+
+NO_ROOM = (
+    f"drawing reserves addresses for {RESERVED // 10**9} GB, though it uses little memory, and this shell allows fewer "
+    "(ulimit -v): raise that limit and give the same command again"
+)
+
+
+class NoRoomError(BadInputError):
+    """Nothing can be drawn, because the shell allows too few addresses."""
+
+
+def need_room() -> None:
+    """Refuse to draw where it would end the process."""
+    allowed = allowed_bytes()
+    if allowed is not None and allowed < RESERVED:
+        raise NoRoomError(NO_ROOM)
+
+
+def as_png(specification: str, scale: float) -> bytes:
+    """Draw a Vega-Lite specification as a PNG."""
+    need_room()
+    from vl_convert import vegalite_to_png
+
+    drawn: bytes = vegalite_to_png(specification, scale=scale)
+    return drawn
+
+
+def as_svg(specification: str) -> str:
+    """Draw a Vega-Lite specification as an SVG."""
+    need_room()
+    from vl_convert import vegalite_to_svg
+
+    drawn: str = vegalite_to_svg(specification)
+    return drawn
+
+
+def libraries(snippet: str) -> str:
+    """Return Vega, Vega-Lite and Vega-Embed as one script that ends in a snippet."""
+    need_room()
+    from vl_convert import javascript_bundle
+
+    bundled: str = javascript_bundle(snippet)
+    return bundled

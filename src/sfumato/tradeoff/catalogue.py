@@ -1,0 +1,251 @@
+"""Everything that can be chosen, as data: anonymizers, requirements, measures, scales, each with its options.
+
+What stands here is read off the declarations themselves (`configuration.Option`), so that the command line, the docs
+and forms say the same: `sfumato options`, the tables of options in `docs/`, and JSON Schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, dataclass
+from math import isfinite
+from typing import Any
+
+from sfumato.anonymizers import makers
+from sfumato.anonymizers.external.external import BroughtFile
+from sfumato.anonymizers.items import CANDIDATES
+from sfumato.anonymizers.items.items_of_groups import MERGING
+from sfumato.config.options import Configured, Described, described
+from sfumato.data.basket_declaration import BasketsDeclaration
+from sfumato.data.declaration import TableDeclaration
+from sfumato.data.mixed_declaration import ATTRIBUTES, BOTH, ITEMS, ItemsDeclaration, Part
+from sfumato.errors import BadInputError
+from sfumato.measures.all_measures import MEASURES
+from sfumato.measures.attacks.attacks import Attacks
+from sfumato.measures.attribute_attack import Attack
+from sfumato.measures.classification.classification import Classification
+from sfumato.measures.fidelity.fidelity import Fidelity
+from sfumato.measures.items.basket_scales import BasketScales
+from sfumato.measures.items.linking import Linking
+from sfumato.measures.items.losses import ItemLosses
+from sfumato.measures.items.mixed_scales import MixedScales
+from sfumato.measures.items.queries import ItemQueries, JointQueries
+from sfumato.measures.measure import Measure
+from sfumato.measures.queries import Queries
+from sfumato.measures.reconstruction import READERS
+from sfumato.measures.scales import Scales
+from sfumato.requirements import BASKET_REQUIREMENTS
+from sfumato.requirements.item_policy import SuppressionLimit, UtilityConstraints
+from sfumato.requirements.items import KKMAnonymity, MixedRequirement
+from sfumato.requirements.requirement import REQUIREMENTS
+from sfumato.tradeoff.search.pareto import NSGA2
+from sfumato.tradeoff.search.problems import PROBLEMS
+from sfumato.tradeoff.study.grids import Grid, block_options
+from sfumato.tradeoff.study.search_plan import SearchPlan
+
+REQUIREMENTS_WITH_ITEMS = "requirements of tables with items"
+"""The section whose entries are joined with requirements of tables."""
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Something that has options: a kind with a text form, or a section of a `study.toml`."""
+
+    name: str
+    kind: type
+    has: frozenset[Part] | None = None
+    """Of a block of candidates: what the data have."""
+
+    @property
+    def options(self) -> Iterable[Described]:
+        """Its options, in order."""
+        return (described(self.kind) if self.has is None else block_options(self.has)).values()
+
+    @property
+    def meaning(self) -> str:
+        """What it does: the first paragraph of its docstring, on one line."""
+        return " ".join((self.kind.__doc__ or "").split("\n\n")[0].split())
+
+    @property
+    def text(self) -> str:
+        """How it is typed: its example, or its name with the keys that must be given."""
+        if not issubclass(self.kind, Configured):
+            return self.name
+        keys = (f"{each.key}=..." for each in self.options if each.default is MISSING)
+        return self.kind.example or " ".join([self.name, *keys])
+
+    def schema(self) -> dict[str, Any]:
+        """Write it as JSON Schema: an object with a property for every option.
+
+        Beside the usual words stand `x-when` (the option and the values with which a property applies), `x-takes`
+        (what a text stands for, such as a sensitive column) and `x-text` (how the whole is written in one line).
+        """
+        return {
+            "$schema": DIALECT,
+            "title": self.name,
+            "description": self.meaning,
+            "type": "object",
+            "properties": {each.key: property_of(each) for each in self.options},
+            "required": [each.key for each in self.options if each.default is MISSING],
+            "additionalProperties": False,
+            "x-text": self.text,
+        }
+
+    def rows(self) -> Iterable[tuple[str, str, str, str]]:
+        """List its options in words: key, what it may be, default, meaning."""
+        for each in self.options:
+            on, *values = each.option.when or ("",)
+            when = f" Only with {on}={' or '.join(values)}." if on else ""
+            yield each.key, values_in_words(each), default_in_words(each), each.option.meaning + when
+
+    def markdown(self) -> str:
+        """Write it for the docs: how it is typed, what it does, and the table of its options."""
+        lines = [f"**`{self.text}`**: {self.meaning}"]
+        if self.options:
+            lines += ["", "| option | may be | default | meaning |", "| --- | --- | --- | --- |"]
+        for key, *words in self.rows():
+            lines.append(" | ".join([f"| `{key}`", *(text.replace("|", "\\|") for text in words)]) + " |")
+        return "\n".join(lines)
+
+
+def sections() -> Mapping[str, tuple[Entry, ...]]:
+    """Return all that has options by what it is for; within each in the order in which it is offered."""
+    kinds: Mapping[str, tuple[type[Configured], ...]] = {
+        "anonymizers": makers(),
+        "made elsewhere": (BroughtFile,),
+        "requirements": tuple(REQUIREMENTS),
+        "scales": (Queries, Attack, Classification, *READERS, Fidelity, Attacks),
+        "searches": (NSGA2, *PROBLEMS),
+        "anonymizers of baskets": CANDIDATES,
+        "requirements of baskets": (*BASKET_REQUIREMENTS, UtilityConstraints, SuppressionLimit),
+        "scales of baskets": (ItemQueries, Linking, ItemLosses),
+        REQUIREMENTS_WITH_ITEMS: (KKMAnonymity,),
+        "merging of groups": MERGING,
+        "scales of tables with items": (JointQueries,),
+    }
+    studies: dict[str, tuple[Entry, ...]] = {
+        "sections of a study": (
+            Entry("[table]", TableDeclaration),
+            Entry("[scales]", Scales),
+            Entry("[search]", SearchPlan),
+            Entry("[[candidates]]", Grid, ATTRIBUTES),
+        ),
+        "sections of a study of baskets": (
+            Entry("[baskets]", BasketsDeclaration),
+            Entry("[scales]", BasketScales),
+            Entry("[[candidates]]", Grid, ITEMS),
+        ),
+        "sections of a study of a table with items": (
+            Entry("[items]", ItemsDeclaration),
+            Entry("[scales]", MixedScales),
+            Entry("[[candidates]]", Grid, BOTH),
+        ),
+    }
+    entries = {section: tuple(Entry(kind.name, kind) for kind in members) for section, members in kinds.items()}
+    return entries | studies
+
+
+def find(name: str) -> list[tuple[str, Entry | Measure]]:
+    """Find what has a name, with its section; some names stand for a table's and for baskets' at once."""
+    entries: list[tuple[str, Entry | Measure]] = [
+        (section, entry) for section, members in sections().items() for entry in members if entry.name == name
+    ]
+    if name in MEASURES:
+        entries.append(("measures", MEASURES[name]))
+    if not entries:
+        known = [entry.name for members in sections().values() for entry in members]
+        raise BadInputError(f"nothing is called {name!r}; there are {', '.join(dict.fromkeys([*known, *MEASURES]))}")
+    return entries
+
+
+def property_of(each: Described) -> dict[str, Any]:
+    """Write one option as JSON Schema; a configuration is its text, hierarchies and weights are objects."""
+    option = each.option
+    types = {int: "integer", float: "number", bool: "boolean", str: "string"}
+    usual = "object" if each.option.takes in ("hierarchies", "weights", "values") else "string"
+    content: dict[str, Any] = {"type": types.get(each.type, usual)}
+    if each.choices:
+        content["enum"] = list(each.choices)
+    for word, bound in (("minimum", option.least), ("exclusiveMinimum", option.more_than), ("maximum", option.most)):
+        if bound is not None:
+            content[word] = bound
+    if each.several:
+        content = {"type": "array", "items": content}
+    content["description"] = option.meaning
+    if each.default is not MISSING and each.default is not None:
+        content["default"] = _plain(each.default)
+    if option.when:
+        content["x-when"] = {option.when[0]: list(option.when[1:])}
+    if option.takes:
+        content["x-takes"] = option.takes
+    return content
+
+
+def _plain(default: Any) -> Any:
+    """Write a default as it stands in a file."""
+    if isinstance(default, tuple):
+        return [_plain(each) for each in default if each is not None]
+    return str(default) if isinstance(default, Configured | MixedRequirement) else default
+
+
+def measure_values(measure: Measure) -> dict[str, Any]:
+    """Write a measure as plain values; an open end of its range is left out."""
+    ends = {"minimum": measure.least, "maximum": measure.most}
+    return {
+        "title": measure.name,
+        "description": measure.meaning,
+        "kind": measure.kind,
+        "better": measure.better,
+        **{word: value for word, value in ends.items() if isfinite(value)},
+        "reads_noisy": measure.reads_noisy,
+        "said_of": measure.said_of,
+    }
+
+
+def catalogue() -> dict[str, Any]:
+    """Return all there is by section and name, as plain values."""
+    content: dict[str, Any] = {
+        section: {entry.name: entry.schema() for entry in members} for section, members in sections().items()
+    }
+    return content | {"measures": {name: measure_values(measure) for name, measure in MEASURES.items()}}
+
+
+# -- for people --------------------------------------------------------------------------------------------
+
+
+def values_in_words(each: Described) -> str:
+    """Say what an option may be: choices, or a kind of number with its bounds; of several, that it is a list."""
+    option = each.option
+    if each.choices:
+        words = ", ".join(each.choices)
+    elif each.type in (str, object):
+        articles = {"": "text", "hierarchies": "a table of hierarchies", "weights": "a table of numbers"}
+        articles |= {
+            kind: f"a {kind}"
+            for kind in ("requirement", "file", "reader", "classification", "limit", "problem", "solver")
+        }
+        words = articles.get(option.takes, option.takes)
+    elif each.type is bool:
+        words = "true, false"
+    else:
+        parts = ["whole number" if each.type is int else "number"]
+        parts += [f"from {option.least:g}"] if option.least is not None else []
+        parts += [f"above {option.more_than:g}"] if option.more_than is not None else []
+        parts += [f"up to {option.most:g}"] if option.most is not None else []
+        words = " ".join(parts)
+    return f"list: {words}" if each.several else words
+
+
+def default_in_words(each: Described) -> str:
+    """Say what holds where an option is not given."""
+    if each.default is MISSING:
+        return "must be given"
+    if each.several:
+        return ", ".join(str(value) for value in _plain(each.default or ())) or "none"
+    if each.type is bool:
+        return str(each.default).lower()
+    return (
+        "none" if each.default in (None, "", {}) else f"{each.default:g}" if each.type is float else str(each.default)
+    )

@@ -1,0 +1,224 @@
+"""The one instrument: a study is explored, searched and asked in one way, whichever command or page wants it.
+
+Without a plan and a budget the study's own candidates are measured. With a budget a tuner goes on from there. A plan
+that is a problem over cuts and nothing else is searched to its end, or until time is up: what lies evenly along its
+frontier is put on the map, and what answers a question too, so that asking that map gives the same answer.
+
+Adding a release that was made elsewhere to a map: a file, a frame, a function, or the text of a maker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from sfumato.anonymizers import FOREIGN, anonymizer
+from sfumato.anonymizers.external.external import Brought, BroughtFile, BroughtFrame, BroughtFunction
+from sfumato.config.options import check_choice
+from sfumato.data.reading import Table
+from sfumato.engines.frames import Frame
+from sfumato.errors import BadInputError, StoppedError
+from sfumato.runtime.cancellation import ends_itself
+from sfumato.runtime.threads import Crew
+from sfumato.tradeoff.exploration.explore import Exploration, Progress, explore, measured_point, opened_again
+from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.question.answer import ask
+from sfumato.tradeoff.question.question import Question
+from sfumato.tradeoff.search._cut_families import required
+from sfumato.tradeoff.search._enumeration import Frontier
+from sfumato.tradeoff.search.pareto import search_of
+from sfumato.tradeoff.search.tuner import tune
+from sfumato.tradeoff.study.candidate import Candidate
+from sfumato.tradeoff.study.grids import NOTHING, Grid
+from sfumato.tradeoff.study.search_plan import POINTS, SearchPlan
+from sfumato.tradeoff.study.study import Study, of_table
+
+CHECKPOINT = "search.npz"
+"""Where a search over cuts that was stopped goes on from, beside the cache."""
+
+Shown = Callable[[str], AbstractContextManager[Progress]]
+"""Shows how far work of a name is."""
+
+
+def unseen(what: str) -> AbstractContextManager[Progress]:
+    """Show nothing."""
+    return nullcontext(lambda done, total, last: None)
+
+
+@dataclass(frozen=True)
+class ExplorationOutcome:
+    """What exploring a study led to."""
+
+    map_: Map | None
+    """None where a search over cuts was interrupted, found nothing or may not be published."""
+
+    frontier: Frontier | None = None
+    """That of the search over cuts, where the plan is nothing else."""
+
+
+def explored(
+    study: Study,
+    folder: Path | None = None,
+    seconds: float | None = None,
+    workers: int | None = None,
+    shown: Shown = unseen,
+    tell: Callable[[str], None] = lambda sentence: None,
+    question: Question | None = None,
+    earlier: Collection[Candidate] = (),
+) -> ExplorationOutcome:
+    """Explore a study as its plan says; a question says what further candidates are looked for.
+
+    `folder` keeps what was measured and searched; `seconds` come before the budget of the plan. Of `earlier`
+    candidates of a search over cuts those that still stand on its frontier stay on the map.
+    """
+    cache = None if folder is None else folder / "cache.jsonl"
+    plan = study.search
+    seconds = plan.seconds if seconds is None and plan is not None else seconds
+    if plan is not None and plan.only_cuts:
+        return _cuts_alone(of_table(study), plan, folder, seconds, workers, shown, tell, question, earlier)
+    with shown("releases" if seconds is None else "seconds") as report:
+        if seconds is None:
+            return ExplorationOutcome(explore(study, cache, workers, report))
+        best = () if question is None else _aims(study, question)
+        bounds = () if question is None else question.bounds
+        return ExplorationOutcome(tune(study, seconds, cache, workers, report, best=best, bounds=bounds))
+
+
+def _aims(study: Study, question: Question) -> tuple[str, ...]:
+    """Return what to look for: all that is asked; where that is one measure and nothing is bounded, the axes beside."""
+    alone = len(question.measures) == 1
+    return tuple(dict.fromkeys([*question.asked, *(study.axes if alone else ())]))
+
+
+def _cuts_alone(
+    study: Study,
+    plan: SearchPlan,
+    folder: Path | None,
+    seconds: float | None,
+    workers: int | None,
+    shown: Shown,
+    tell: Callable[[str], None],
+    question: Question | None,
+    earlier: Collection[Candidate],
+) -> ExplorationOutcome:
+    """Search the cuts of a table for the frontier of a problem, and put it on a map."""
+    table: Table = Crew(workers).do(study.table.open)
+    wanted = plan.wanted(study.scales)
+    assert wanted is not None
+    search = search_of(table, wanted, plan.space(table.cells), plan.nsga2, workers, plan.exact)
+    kept = None if folder is None else folder / CHECKPOINT
+    if kept is not None and (begun := search.resume(kept)):
+        tell(begun)
+    with ends_itself(), shown("search") as report:
+        frontier = search.run(seconds, report, checkpoint=kept)
+    if frontier.stopped and not len(frontier):
+        raise StoppedError("stopped before the first generation was done, so there is nothing to show or to go on from")
+    if frontier.stopped == "interrupted" or not wanted.publishable or not len(frontier):
+        return ExplorationOutcome(None, frontier)  # whoever presses Ctrl-C wants it to end
+    grown = with_frontier(study, plan, frontier, question, earlier)
+    cache = None if folder is None else folder / "cache.jsonl"
+    with shown("releases") as report:
+        exploration = Exploration(grown, cache, workers, table)
+        exploration.decide(search.decided)
+        return ExplorationOutcome(exploration.explored(report), frontier)
+
+
+def with_frontier(
+    study: Study, plan: SearchPlan, frontier: Frontier, question: Question | None, earlier: Collection[Candidate] = ()
+) -> Study:
+    """Add to a study what lies evenly along a frontier within the plan's bounds, what answers a question, and earlier.
+
+    What the plan requires in addition is required of each.
+    """
+    candidates = [required(point.candidate, plan) for point in frontier]
+    points = tuple(
+        Point(f"{i}", candidate, "measured", None, point.values)
+        for i, (candidate, point) in enumerate(zip(candidates, frontier, strict=True))
+    )
+    inside = [
+        i for i, point in enumerate(points) if all(b.admits(point) for b in plan.bounds if b.measure in point.measures)
+    ]
+    part = replace(frontier, points=tuple(frontier.points[i] for i in inside), vectors=frontier.vectors[inside])
+    chosen = {inside[i] for i in part.spread(plan.points or POINTS)} | _answering(study, points, question)
+    chosen |= {i for i in inside if candidates[i] in set(earlier)}
+    grids = [Grid.of([candidates[i]]) for i in sorted(chosen)]
+    return replace(study, grids=tuple(dict.fromkeys([*study.grids, *grids])))
+
+
+def _answering(study: Study, points: tuple[Point, ...], question: Question | None) -> set[int]:
+    """Say which points of a frontier answer a question, with their neighbours, as if all of them were on a map."""
+    if question is None or not all(point.has(question.measures) for point in points):
+        return set()
+    reply = ask(Map(study, points), question)
+    return {int(p.id) for p in (*reply.best, reply.cheaper, reply.dearer, *reply.bought) if p is not None}
+
+
+def check_searchable(study: Study, seconds: float | None) -> None:
+    """Raise where there is nothing to explore but the two ends of the map."""
+    plan: Any = getattr(study, "search", None)
+    if plan is None or seconds is not None or plan.seconds is not None or plan.only_cuts:
+        return
+    if all(one.anonymizer.baseline for one in of_table(study).candidates):
+        raise BadInputError(
+            f"the study {study.name!r} has no [[candidates]], so it needs to know how long to search: give budget in "
+            "[search], or --budget 60s"
+        )
+
+
+def added(map_: Map, given: Any, declared: Mapping[str, Any]) -> Map:
+    """Measure what was made elsewhere on the scales of a map, and put it there; what is there already is replaced."""
+    study = of_table(map_.study)
+    table = opened_again(map_)
+    maker = brought(given, declared).pinned
+    maker.check_readable(table)
+    candidate = Candidate(maker, NOTHING, maker.form)
+    grown = with_candidate(study, candidate.anonymizer)
+    point = measured_point(candidate, study.scales.prepare(table).ready())
+    kept = tuple(other for other in map_.points if other.id != point.id)
+    return Map(grown, (*kept, point), map_.about, map_.limit, map_.decided)
+
+
+def with_candidate(study: Study, maker: Any) -> Study:
+    """Return a study with what was made elsewhere beside its own candidates."""
+    known = {candidate.anonymizer for candidate in study.candidates}
+    bare = replace(maker, digest="")
+    return study if bare in known else study.grown([Candidate(bare, NOTHING, bare.form)])
+
+
+def brought(given: Any, declared: Mapping[str, Any]) -> Brought:
+    """Make a maker of what is given, with what is said of it; what is not said is as usual."""
+    words = {key: value for key, value in declared.items() if value is not None}
+    if words.get("records") is not None:
+        check_choice("records", words["records"], ("people", "synthetic"))
+    if isinstance(given, Brought):
+        return _with(given, words)
+    if isinstance(given, Path):
+        return _with(BroughtFile(file=str(given)), words)
+    if isinstance(given, str):
+        return _with(named(given), words)
+    if callable(given) and not hasattr(given, "columns"):
+        return _with(BroughtFunction(function=given), words)
+    return _with(BroughtFrame(frame=Frame.of(given)), words)
+
+
+def named(text: str) -> Brought:
+    """Read what was made elsewhere from the name of its file, or from the text of its maker."""
+    kinds = {kind.name for kind in FOREIGN}
+    if text.split(None, 1)[:1] and text.split(None, 1)[0] in kinds and not Path(text).exists():
+        maker = anonymizer(text)
+        assert isinstance(maker, Brought)
+        return maker
+    return BroughtFile(file=text)
+
+
+def _with(maker: Brought, words: Mapping[str, Any]) -> Brought:
+    """Say more of a maker; what it says of itself already is not said again."""
+    usual = {each.name: each.default for each in fields(maker)}
+    strange = [key for key in words if key not in usual]
+    if strange:
+        raise BadInputError(f"{strange[0]} cannot be said of {maker.made_of or maker.name}; leave it out")
+    changed = {key: value for key, value in words.items() if value != usual[key]}
+    return replace(maker, **changed)

@@ -1,0 +1,646 @@
+"""Choosing one point of a map: by the knee of the whole frontier, bounds, or the recipient; and saying why.
+
+Loukides et al. 2012 (knee, quadrant), Cormode et al. 2013 (ideal corner, recipients), Dewri et al. 2011 (flat and
+steep stretches). Only measured points count. The original is the end of many frontiers, so it helps to find the
+knee; it is never recommended.
+
+The reply of a map to a question: the best releases within the bounds, their neighbours, what more would buy.
+
+Every release on the map counts, whoever made it, if it has the measures that are asked about and may be published
+(`exposure`). Nothing is searched. A looser bound and a further point only add to what the best are taken of, so neither
+makes an answer worse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import reduce
+from math import inf, isfinite
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sfumato.config.options import check_choice
+from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.measures.all_measures import ATTACK_MEASURES, FIDELITY, MEASURES, READ_NOISY
+from sfumato.requirements.requirement import KAnonymity, LDiversity, Requirement
+from sfumato.runtime.arrays import Quiet
+from sfumato.texts.format import listed, number
+from sfumato.tradeoff.dominance import cost
+from sfumato.tradeoff.question import reasons
+from sfumato.tradeoff.question.best_possible import Optimum, impossible, optimum
+from sfumato.tradeoff.question.curve import Curve, CurveStretch, Step, rank
+from sfumato.tradeoff.question.knee import KeptShares, Scale
+from sfumato.tradeoff.question.question import (
+    SHARE,
+    Bound,
+    Question,
+    Relaxation,
+    check_measure,
+    given_bounds,
+    nearest_point,
+    read_question,
+    relaxation,
+)
+from sfumato.tradeoff.question.recipients import ABOUT_HIDING, RECIPIENTS, refusal, shows_exact, warnings
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff.map import Map, Point
+    from sfumato.tradeoff.study.study import Study
+
+BY = ("knee", "ideal", "best")
+
+
+@dataclass(frozen=True, repr=False)
+class Neighbour(Quiet):
+    """The next point of the frontier on one side of the chosen one, and what going there would change."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("side", "point")
+
+    side: str
+    """more private or less private."""
+
+    point: str
+    changes: Mapping[str, tuple[float, float]]
+    within_bounds: bool
+    is_release: bool
+    """Whether it could be published: the original could not."""
+
+    said: str
+
+
+@dataclass(frozen=True, repr=False)
+class Quadrant(Quiet):
+    """The points within the bounds on both axes; None where no bound was given."""
+
+    bounds: Mapping[str, float | None]
+    points: tuple[str, ...]
+    said: str
+
+
+@dataclass(frozen=True, repr=False)
+class Choice(Quiet):
+    """The recommended point of a map, why it is this one, and what its neighbours would give and cost."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("point", "by", "axes", "prefer", "recipient")
+
+    point: Point
+    by: str
+    axes: tuple[str, str]
+    prefer: str | None
+    recipient: str | None
+    bounds: tuple[Bound, ...]
+    why: tuple[str, ...]
+    warnings: tuple[str, ...]
+    neighbours: tuple[Neighbour, ...]
+    slope: tuple[Step, ...]
+    stretches: tuple[CurveStretch, ...]
+    quadrant: Quadrant
+    landmarks: Mapping[str, str | None]
+    """What each way of choosing that needs no preference would recommend within the bounds."""
+
+    kept: KeptShares | None
+    """What the point keeps of the original's risk and utility; None where the map has not both of its ends."""
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The measures that the choice is about: the axes, what is preferred, and those with a bound."""
+        return _compared(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        content = asdict(self)
+        point = {name: getattr(self.point, name) for name in ("id", "anonymizer", "form", "requirement", "measures")}
+        stretches = [asdict(stretch) | {"said": reasons.stretch(stretch, self.axes)} for stretch in self.stretches]
+        return content | {"point": point, "stretches": stretches}
+
+
+class NothingFitsError(InfeasibleError):
+    """No point satisfies the bounds: knows what would have to be relaxed."""
+
+    def __init__(
+        self,
+        message: str,
+        relax: Sequence[Relaxation] = (),
+        nearest: Point | None = None,
+        impossible: Sequence[str] = (),
+    ) -> None:
+        super().__init__(message)
+        self.relax, self.nearest, self.impossible = tuple(relax), nearest, tuple(impossible)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        relax = [
+            asdict(each.bound)
+            | {"fits_at": each.value, "point": each.point, "option": each.relaxed and each.relaxed.option}
+            for each in self.relax
+        ]
+        nearest = None if self.nearest is None else {"id": self.nearest.id, "measures": dict(self.nearest.measures)}
+        return {
+            "point": None,
+            "why": [line.strip() for line in str(self).splitlines()],
+            "impossible": list(self.impossible),
+            "relax": relax,
+            "nearest": nearest,
+        }
+
+
+def choose(
+    map_: Map,
+    largest: Mapping[str, float] | None = None,
+    least: Mapping[str, float] | None = None,
+    prefer: str | None = None,
+    by: str | None = None,
+    recipient: str | None = None,
+    axes: Sequence[str] | None = None,
+) -> Choice:
+    """Recommend one point: the knee, or where bounds, a recipient or a preference are given, the best within."""
+    question = _question(map_, given_bounds(largest, least), prefer, by, recipient, axes)
+    return _Answer(map_, question).choice()
+
+
+@dataclass(frozen=True, repr=False)
+class _Question(Quiet):
+    """What was asked for, checked, with everything filled in."""
+
+    axes: tuple[str, str]
+    bounds: tuple[Bound, ...]
+    by: str
+    prefer: str | None
+    recipient: str | None
+    exact_allowed: bool
+    """Whether releases with exact quasi-identifiers may be chosen."""
+
+    notes: tuple[str, ...]
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The measures that a point must have to be compared."""
+        return self.axes if self.prefer is None else (self.prefer,)
+
+    @property
+    def other_bounds(self) -> tuple[Bound, ...]:
+        """The bounds that are not on the axes."""
+        return tuple(bound for bound in self.bounds if bound.measure not in self.axes)
+
+
+def _question(
+    map_: Map,
+    given: list[Bound],
+    prefer: str | None,
+    by: str | None,
+    recipient: str | None,
+    axes: Sequence[str] | None,
+) -> _Question:
+    known = [name for name in MEASURES if any(point.has([name]) for point in map_.points)]
+    first, second = _axes(axes or map_.study.axes[:2])
+    method = by or ("best" if given or prefer or recipient else "knee")
+    check_choice("by", method, BY)
+    if prefer is not None and method != "best":
+        raise BadInputError(f"a preferred measure ({prefer}) belongs to the way 'best'; {method} weighs both axes")
+    wanted = (prefer or second) if method == "best" else None
+    bounds, notes, exact_allowed = list(given), [reasons.unusual(b) for b in given if not b.is_natural], True
+    if recipient is not None:
+        check_choice("recipient", recipient, RECIPIENTS)
+        preset, asked_already = RECIPIENTS[recipient], {(bound.measure, bound.side): bound for bound in given}
+        if why := preset.why_unknown(map_):
+            raise NothingFitsError(why)
+        study = map_.study
+        asked_of = [each for each in preset.bounds_of(study.unit) if MEASURES[each.measure].is_said_of(study.section)]
+        kept = [bound for bound in asked_of if (bound.measure, bound.side) not in asked_already]
+        bounds += [bound for bound in kept if bound.measure in known]
+        exact_allowed = preset.admits_exact(given) or all(bound.measure != "k" for bound in asked_of)
+        notes += [reasons.replaced(b, recipient, exact_allowed) for b in asked_of if b not in kept]
+        notes += [reasons.unknown(bound, recipient) for bound in kept if bound.measure not in known]
+    asked = [*dict.fromkeys([*(bound.measure for bound in bounds), *((first, second) if not wanted else (wanted,))])]
+    noisy = [point for point in map_.points if not point.candidate.anonymizer.people and point.status == "measured"]
+    notes += [reasons.not_of_noisy(name, len(noisy)) for name in asked if noisy and name not in READ_NOISY]
+    if map_.points and known:
+        for name in [bound.measure for bound in bounds] + ([first, second] if wanted is None else [wanted]):
+            _check_known(name, known, asked=name in (*(axes or ()), prefer, *(bound.measure for bound in bounds)))
+    return _Question((first, second), tuple(bounds), method, wanted, recipient, exact_allowed, tuple(notes))
+
+
+def _axes(names: Sequence[str]) -> tuple[str, str]:
+    """Check the two axes, and put the risk first: privacy is bought with utility."""
+    if len(names) != 2 or names[0] == names[1]:
+        raise BadInputError(f"axes must be two different measures, not {', '.join(names)!r}")
+    for name in names:
+        check_measure(name)
+    first, second = names
+    turned = MEASURES[first].kind == "utility" and MEASURES[second].kind == "risk"
+    return (second, first) if turned else (first, second)
+
+
+def _check_known(name: str, known: Sequence[str], asked: bool) -> None:
+    """Raise unless some point has the measure; one that nobody asked for is an axis of the study."""
+    check_measure(name)
+    if name not in known:
+        remedy = "" if asked else "; give other axes (--axes), or a measure to prefer (--prefer)"
+        raise BadInputError(f"no point of this map has the measure {name!r}; it has {', '.join(known)}{remedy}")
+
+
+@dataclass(frozen=True, repr=False)
+class _Answer(Quiet):
+    """A question put to a map."""
+
+    map_: Map
+    question: _Question
+
+    def choice(self) -> Choice:
+        """Find the point and say why."""
+        asked = self.question
+        inside = self._inside()
+        if not inside:
+            raise self._nothing_fits()
+        curve = self._curve()
+        scale = Scale.of(self.map_.points, curve)
+        ways = self._ways(curve, scale, inside)
+        point, why = self._best(inside) if asked.by == "best" else self._on(curve, scale, inside, ways)
+        why += [] if asked.by == "best" else reasons.other_ways(ways, asked.by, point, asked.axes)
+        if asked.recipient:
+            left_out = [] if asked.exact_allowed else [reasons.left_out(asked.recipient)]
+            why = [reasons.recipient(asked.recipient, asked.bounds), *why, *left_out]
+        why += self._place(curve, point)
+        return Choice(
+            point=point,
+            by=asked.by,
+            axes=asked.axes,
+            prefer=asked.prefer,
+            recipient=asked.recipient,
+            bounds=asked.bounds,
+            why=(*why, *asked.notes),
+            warnings=(*self._exposure(scale, point, inside), *reasons.warnings(point)),
+            neighbours=tuple(self._neighbours(curve, point)),
+            slope=tuple(curve.steps()),
+            stretches=tuple(curve.stretches()),
+            quadrant=self._quadrant(inside),
+            landmarks={by: points[0].id if points else None for by, points in ways.items()},
+            kept=self._kept(scale, point),
+        )
+
+    # -- which points count
+
+    def _releases(self, exact_allowed: bool) -> list[Point]:
+        """List the points that are releases at all, can be compared, and may be had by this recipient."""
+        return [
+            point
+            for point in self.map_.points
+            if point.has(self.question.needed) and not refusal(point) and (exact_allowed or not shows_exact(point))
+        ]
+
+    def _within(self, point: Point) -> bool:
+        return all(bound.admits(point) for bound in self.question.bounds)
+
+    def _inside(self) -> list[Point]:
+        return [point for point in self._releases(self.question.exact_allowed) if self._within(point)]
+
+    def _curve(self) -> Curve:
+        """Draw the frontier through all that satisfies the bounds beside the axes, so that bounds do not bend it.
+
+        The original is the end of it (publishing the table as it is, Loukides, section 5), unless it beats a release;
+        what else may not be published has no place on it.
+        """
+        asked = self.question
+        kept = [p for p in self._releases(asked.exact_allowed) if all(b.admits(p) for b in asked.other_bounds)]
+        originals = [p for p in self.map_.points if not p.candidate.anonymizer.is_release and p.status == "measured"]
+        alone = Curve.through(kept, asked.axes)
+        ended = Curve.through(
+            [*alone.points, *(p for p in originals if all(b.admits(p) for b in asked.other_bounds))], asked.axes
+        )
+        return ended if set(alone.ids) <= set(ended.ids) else alone
+
+    # -- ways of choosing
+
+    def _best(self, inside: list[Point]) -> tuple[Point, list[str]]:
+        """Take the best point by the preferred measure; among equals the best on the axes."""
+        asked = self.question
+        assert asked.prefer is not None
+        order = sorted(inside, key=lambda p: (*_costs(p, (asked.prefer or "", *asked.axes)), rank(p)))
+        others = reasons.best_of_others(order, asked.prefer)
+        return order[0], [reasons.best(order, asked.prefer, asked.bounds), *([others] if others else [])]
+
+    def _on(
+        self, curve: Curve, scale: Scale | None, inside: list[Point], ways: Mapping[str, list[Point]]
+    ) -> tuple[Point, list[str]]:
+        """Take the knee, or where there is none, the point closest to the ideal corner."""
+        point = (ways[self.question.by] or ways["ideal"])[0]
+        if self.question.by == "ideal":
+            return point, [reasons.ideal(curve, point)]
+        every = scale.knees(curve) if scale else []
+        if scale is None or not ways["knee"]:
+            return point, [reasons.no_knee(curve, bool(every)), reasons.ideal(curve, point)]
+        strongest = point is every[0]
+        reason = reasons.knee(curve, scale, point, [p for p in inside if p in curve.finite], strongest)
+        outside = [] if strongest else [reasons.knee_outside(every[0], self.question.bounds)]
+        return point, [reason, *outside]
+
+    def _ways(self, curve: Curve, scale: Scale | None, inside: list[Point]) -> dict[str, list[Point]]:
+        """List what each way of choosing finds within the bounds, the best first."""
+        ids = {point.id for point in inside}
+        placed = [point for point in curve.points if point.id in ids]
+        placed = placed or list(Curve.through(inside, self.question.axes).points)
+        knees = [point for point in (scale.knees(curve) if scale else []) if point.id in ids]
+        return {"knee": knees, "ideal": sorted(placed, key=lambda point: round(curve.distance(point), 9))}
+
+    # -- around the chosen point
+
+    def _kept(self, scale: Scale | None, point: Point) -> KeptShares | None:
+        """Say what a point keeps of the original, where the map has both ends of that scale and a place for it."""
+        placed = point.has(self.question.axes) and all(isfinite(point.measures[axis]) for axis in self.question.axes)
+        return scale.kept(point) if scale is not None and scale.is_absolute and placed else None
+
+    def _exposure(self, scale: Scale | None, point: Point, inside: list[Point]) -> list[str]:
+        """Say first where a point is no better than publishing nothing or no safer than the original."""
+        kept, cautions = self._kept(scale, point), warnings(point)
+        if kept is None or not kept.is_trivial:
+            return cautions
+        places = {other.id: self._kept(scale, other) for other in inside}
+        better = {id: place for id, place in places.items() if place and not place.is_trivial}
+        hardly = reasons.trivial(kept, self.question.axes, len(inside), better)
+        return [*cautions, hardly] if point.is_baseline else [hardly, *cautions]
+
+    def _place(self, curve: Curve, point: Point) -> list[str]:
+        """Say so where the chosen point is not on the frontier of the axes."""
+        if not point.has(self.question.axes):
+            return [reasons.no_place(point, self.question.axes)]
+        costs = _costs(point, self.question.axes)
+        better = [other for other in curve.points if _beats(_costs(other, self.question.axes), costs)]
+        return [reasons.beaten(point, better[0], self.question.axes)] if better else []
+
+    def _neighbours(self, curve: Curve, point: Point) -> list[Neighbour]:
+        """Find the next points of the frontier that are better on one axis and worse on the other."""
+        if not point.has(self.question.axes):
+            return []
+        x, y = _costs(point, self.question.axes)
+        placed = [(other, _costs(other, self.question.axes)) for other in curve.points]
+        more = [other for other, (u, v) in placed if u < x and v > y]
+        less = [other for other, (u, v) in placed if u > x and v < y]
+        sides = (("more private", more[-1:]), ("less private", less[:1]))
+        return [self._neighbour(side, point, other) for side, others in sides for other in others]
+
+    def _neighbour(self, side: str, point: Point, other: Point) -> Neighbour:
+        asked = self.question
+        changes = {
+            name: (point.measures[name], other.measures[name])
+            for name in _compared(asked)
+            if point.has([name]) and other.has([name]) and point.measures[name] != other.measures[name]
+        }
+        broken = [bound for bound in asked.bounds if not bound.admits(other)]
+        sentence = reasons.neighbour(other, changes, broken)
+        return Neighbour(side, other.id, changes, not broken, other.candidate.anonymizer.is_release, sentence)
+
+    def _quadrant(self, inside: list[Point]) -> Quadrant:
+        asked = self.question
+        by_axis = {axis: [bound for bound in asked.bounds if bound.measure == axis] for axis in asked.axes}
+        points = tuple(point.id for point in inside if point.has(asked.axes))
+        limits = {axis: bounds[0].value if bounds else None for axis, bounds in by_axis.items()}
+        return Quadrant(limits, points, reasons.quadrant(by_axis, len(points), len(asked.other_bounds)))
+
+    # -- nothing fits
+
+    def _nothing_fits(self) -> NothingFitsError:
+        asked = self.question
+        releases = self._releases(asked.exact_allowed)
+        if not asked.bounds or not self._releases(exact_allowed=True):
+            return NothingFitsError(reasons.no_release(self.map_.points, asked.needed, asked.exact_allowed))
+        relax = []
+        for bound in asked.bounds:
+            others = [other for other in asked.bounds if other is not bound]
+            relax.append(relaxation(self._fits_at(bound, releases), bound, others))
+        nearest = nearest_point(releases, asked.bounds)
+        never = [sentence for bound in asked.bounds if (sentence := impossible(self.map_, bound))]
+        reason = reasons.nothing_fits(asked.bounds, relax, nearest, asked.recipient, asked.exact_allowed, never)
+        return NothingFitsError(reason, relax, nearest, never)
+
+    def _fits_at(self, bound: Bound, releases: list[Point]) -> list[tuple[float, Point]]:
+        """List at which value a bound admits each release; exact ones only at a k below the recipient's."""
+        asked, name = self.question, bound.measure
+        fits = [(point.measures[name], point) for point in releases if point.has([name])]
+        if asked.recipient and not asked.exact_allowed and (name, bound.side) == ("k", "min"):
+            most = RECIPIENTS[asked.recipient].least_k - 1
+            exact = [p for p in self._releases(exact_allowed=True) if p not in releases and p.has([name])]
+            fits += [(min(point.measures[name], most), point) for point in exact]
+        return fits
+
+
+def _compared(asked: Choice | _Question) -> tuple[str, ...]:
+    preferred = [asked.prefer] if asked.prefer else []
+    return tuple(dict.fromkeys([*asked.axes, *preferred, *(bound.measure for bound in asked.bounds)]))
+
+
+def _costs(point: Point, names: Sequence[str]) -> tuple[float, ...]:
+    """Turn measures so that lower is better; what is unknown comes last."""
+    return tuple(cost(name, point.measures[name]) if point.has([name]) else inf for name in names)
+
+
+def _beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return one != other and all(a <= b for a, b in zip(one, other, strict=True))
+
+
+SHARES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+"""The shares of suppressed records by which a reply says how much suppression helps."""
+
+SUBJECTS = {"table": "a table", "baskets": "baskets", "items": "a table with items"}
+"""What maps are of, by the section of their study."""
+
+
+@dataclass(frozen=True, repr=False)
+class Reply(Quiet):
+    """What a map says to a question."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("question",)
+
+    question: Question
+    best: tuple[Point, ...]
+    """The releases within the bounds that none other there equals or beats in what is asked; none if nothing fits."""
+
+    cheaper: Point | None
+    """The next step down the frontier: the best with less of what the first bound is on."""
+
+    dearer: Point | None
+    """The next step up: what is better than the best, or all that fits, at the least cost beyond the first bound."""
+
+    bought: tuple[Point, ...]
+    """What the relaxed bounds offer and the bounds do not."""
+
+    by_maker: tuple[tuple[str, Point | None], ...]
+    """The best release of every maker, the best first; None where nothing of it fits."""
+
+    by_suppression: tuple[tuple[float, Point | None], ...]
+    """By the largest share of suppressed records, where it makes a difference, the best release."""
+
+    bound: Optimum | None
+    """How far from the best possible the answer can be, where that is known."""
+
+    refused: tuple[Point, ...]
+    """What would fit but may not be published."""
+
+    passed_over: tuple[Point, ...]
+    """What would fit, but shows exact quasi-identifiers, and the question is how well these are hidden."""
+
+    relax: tuple[Relaxation, ...]
+    """Where nothing fits: what each bound would have to be, the others kept."""
+
+    nearest: Point | None
+
+    @property
+    def answer(self) -> Point | None:
+        """The first of the best; None where nothing fits."""
+        return self.best[0] if self.best else None
+
+    def __str__(self) -> str:
+        lines = [f"  {point.id}: {in_numbers(point, self.question)}" for point in self.best]
+        return "\n".join([str(self.question), *(lines or ["  nothing on this map fits"])])
+
+
+def ask(map_: Map, question: Question | str) -> Reply:
+    """Answer a question such as `k within loss 0.25` over all releases of a map: `docs/choosing.md` has the grammar."""
+    asked = read_question(question) if isinstance(question, str) else question
+    return _Asked(map_, asked).reply()
+
+
+def check_subject(question: Question, study: Study) -> None:
+    """Raise where a question is about a measure of baskets and the study about a table, or the other way round."""
+    for name in question.measures:
+        if not MEASURES[name].is_said_of(study.section):
+            raise BadInputError(
+                f"{name} is said of {SUBJECTS[MEASURES[name].said_of]}, and this study is of {SUBJECTS[study.section]}"
+            )
+
+
+def required(map_: Map) -> tuple[str, ...]:
+    """Name the privacies that all measured releases in ranges require, k first; k where there is none."""
+    releases = [
+        p for p in map_.points if p.status == "measured" and p.is_grouped and not (p.is_baseline or shows_exact(p))
+    ]
+    names = []
+    for point in releases:
+        wanted = point.candidate.requirement
+        parts = wanted.parts if isinstance(wanted, Requirement) else ()
+        l_names = {f"l_{part.variant}" for part in parts if isinstance(part, LDiversity)}
+        names.append({"k" for part in parts if isinstance(part, KAnonymity)} | (l_names & set(MEASURES)))
+    common = reduce(set.__and__, names) if names else set()
+    return tuple(sorted(common)) or ("k",)
+
+
+def in_numbers(point: Point, question: Question) -> str:
+    """Write what a question is about of a point: the measures asked for, at those that are bounded."""
+    texts = {name: f"{name} {number(point.measures[name])}" for name in question.measures if point.has([name])}
+    paid = [texts[name] for name in question.measures if name in texts and name not in question.asked]
+    return listed(texts[name] for name in question.asked if name in texts) + (f" at {listed(paid)}" if paid else "")
+
+
+@dataclass(frozen=True, repr=False)
+class _Asked(Quiet):
+    """A question put to a map."""
+
+    map_: Map
+    question: Question
+
+    def reply(self) -> Reply:
+        question = self.question
+        self._check_known()
+        known = [point for point in self.map_.points if point.has(question.measures)]
+        hiding = bool(ABOUT_HIDING & set(question.measures))
+        may = [point for point in known if not refusal(point)]
+        counted = [point for point in may if not (hiding and shows_exact(point))]
+        best = self._best(counted, question.bounds)
+        more = self._best(counted, question.loosened) if question.relaxed else ()
+        cheaper, dearer = self._neighbours(counted, best)
+        return Reply(
+            question,
+            best,
+            cheaper,
+            dearer,
+            tuple(point for point in more if not self._offered(point, best)),
+            self._by_maker(counted) if "maker" in question.by else (),
+            self._by_suppression(counted) if "suppression" in question.by else (),
+            optimum(self.map_, question, best[0]) if best else None,
+            tuple(point for point in within(known, question.bounds) if refusal(point)),
+            tuple(point for point in within(may, question.bounds) if hiding and shows_exact(point)),
+            () if best else self._relaxations(counted),
+            None if best else nearest_point(counted, question.bounds),
+        )
+
+    def _check_known(self) -> None:
+        """Raise where a measure is on no point."""
+        check_subject(self.question, self.map_.study)
+        known = [name for name in MEASURES if any(point.has([name]) for point in self.map_.points)]
+        needed = [*self.question.measures, *([SHARE] if "suppression" in self.question.by else [])]
+        for name in needed:
+            if known and name not in known:
+                raise BadInputError(f"no point of this map has the measure {name!r}{self._remedy(name, known)}")
+
+    def _remedy(self, name: str, known: Sequence[str]) -> str:
+        """Say where a measure that a map lacks is to be had; where it is not, what the map has."""
+        if name == "epsilon":
+            return ": only differentially private releases have one; --search 60s looks for some"
+        if name in (*FIDELITY, *ATTACK_MEASURES):
+            return ": it is measured where it is asked for; ask the study itself instead of its map"
+        return f"; it has {', '.join(known)}"
+
+    def _order(self, point: Point) -> tuple[object, ...]:
+        """Order points by what is asked, then by what it costs; ties are decided."""
+        return (*(cost(name, point.measures[name]) for name in self.question.measures), rank(point))
+
+    def _best(self, points: Iterable[Point], bounds: Sequence[Bound]) -> tuple[Point, ...]:
+        """Return the points within bounds that none other there equals or beats in what is asked, the first first."""
+        kept: list[Point] = []
+        for point in sorted(within(points, bounds), key=self._order):
+            if not self._offered(point, kept):
+                kept.append(point)
+        return tuple(kept)
+
+    def _offered(self, point: Point, others: Iterable[Point]) -> bool:
+        return any(
+            all(cost(name, other.measures[name]) <= cost(name, point.measures[name]) for name in self.question.asked)
+            for other in others
+        )
+
+    def _neighbours(self, counted: Sequence[Point], best: Sequence[Point]) -> tuple[Point | None, Point | None]:
+        """Find the next steps on the frontier of what is asked and the first bound, the other bounds kept."""
+        if not self.question.bounds:
+            return None, None
+        first, *others = self.question.bounds
+
+        def paid(point: Point) -> float:
+            value = point.measures[first.measure]
+            return value if first.side == "max" else -value
+
+        pool = within(counted, others)
+        below = [point for point in pool if best and paid(point) < paid(best[0])]
+        beyond = [point for point in pool if not first.admits(point) and not self._offered(point, best)]
+        cheaper = min(below, key=self._order, default=None)
+        dearer = min(beyond, key=lambda point: (paid(point), self._order(point)), default=None)
+        return cheaper, dearer
+
+    def _by_maker(self, counted: Sequence[Point]) -> tuple[tuple[str, Point | None], ...]:
+        names = dict.fromkeys(point.candidate.anonymizer.name for point in counted)
+        first: dict[str, Point | None] = {}
+        for name in names:
+            best = self._best([p for p in counted if p.candidate.anonymizer.name == name], self.question.bounds)
+            first[name] = best[0] if best else None
+        some = sorted(((name, p) for name, p in first.items() if p), key=lambda entry: self._order(entry[1]))
+        return (*some, *((name, None) for name, point in first.items() if point is None))
+
+    def _by_suppression(self, counted: Sequence[Point]) -> tuple[tuple[float, Point | None], ...]:
+        others = [bound for bound in self.question.bounds if bound.measure != SHARE]
+        rows: list[tuple[float, Point | None]] = []
+        for share in SHARES:
+            best = self._best(counted, [*others, Bound(SHARE, "max", share)])
+            point = best[0] if best else None
+            if not rows or point is not rows[-1][1]:
+                rows.append((share, point))
+        return tuple(rows)
+
+    def _relaxations(self, counted: Sequence[Point]) -> tuple[Relaxation, ...]:
+        bounds = self.question.bounds
+        return tuple(
+            relaxation([(p.measures[b.measure], p) for p in counted], b, [other for other in bounds if other is not b])
+            for b in bounds
+        )
+
+
+def within(points: Iterable[Point], bounds: Sequence[Bound]) -> list[Point]:
+    """List the points that all bounds admit."""
+    return [point for point in points if all(bound.admits(point) for bound in bounds)]

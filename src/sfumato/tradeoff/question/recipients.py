@@ -1,0 +1,288 @@
+"""Which points of a map are releases that a person may publish: decided by what they show, not by who made them.
+
+The unchanged table can come out under any maker's name, and so can a release in which somebody is alone: neither is an
+answer. Buckets and the trivial release without sensitive values show exact quasi-identifiers on purpose: they may be
+had, with their warning, where the question is not how well quasi-identifiers are hidden.
+
+For whom a release is made, as presets of bounds.
+
+Cormode et al. 2013 conclude that the trust in the recipient decides: the strongest protection for third parties, while
+l-diversity suffices within an organization. Their numbers are those of thresholds in use (`docs/choosing.md`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sfumato.data.reading import Unit
+from sfumato.errors import BadInputError
+from sfumato.measures.group_risk import standing
+from sfumato.release.records import RecordRelease
+from sfumato.release.release import Release
+from sfumato.texts.format import counted, listed, number
+from sfumato.tradeoff.question.question import Bound
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff.map import Map, Point
+
+ABOUT_HIDING = frozenset(
+    (
+        "k",
+        "smallest_group",
+        "prosecutor",
+        "marketer",
+        "weighted_k",
+        "average_group",
+        "discernibility",
+        "loss",
+        "generalization_loss",
+    )
+)
+"""Measures of how well quasi-identifiers are hidden, and at what loss: they say nothing of who does not hide them."""
+
+
+IN_BUCKETS = (
+    "It does not hide who is in the table: the exact quasi-identifiers are published, and only the link to the "
+    "sensitive values is loosened."
+)
+
+
+def shows_exact(point: Point) -> bool:
+    """Say whether a release shows exact quasi-identifiers on purpose."""
+    return point.form == "bucketization" or point.candidate.anonymizer.shows_exact
+
+
+def refusal(point: Point) -> str:
+    """Say why a measured point is no release to publish, behind its name; nothing where it may be."""
+    if not point.candidate.anonymizer.is_release:
+        what = point.candidate.anonymizer.in_words()
+        return f"is the {what}, the other end of the map: not a release to publish"
+    if point.brought is not None and (why := foreign_refusal(point.brought)):
+        return why
+    if point.refused or point.brought is not None:
+        return point.refused
+    if point.is_noisy or shows_exact(point):
+        return ""
+    measures = point.measures
+    if min(measures.get("k", 2), measures.get("smallest_group", 2)) <= 1:
+        exposure = "shows the table as it is" if is_unchanged(point) else "shows a group of one"
+        return f"{exposure}: behind some combination is one record, or one person (k is 1): not a release to publish"
+    return shown_baskets(measures, point.candidate.requirement) if is_unchanged(point) else ""
+
+
+def shown_baskets(measures: Mapping[str, float], wanted: Any) -> str:
+    """Say why baskets that are shown as they are are no release to publish; nothing where they may be."""
+    changed = any(measures.get(name, 0) for name in ("ncp", "items_suppressed", "occurrences_suppressed"))
+    if changed or measures.get("itemset_risk", 0) < 1 or getattr(wanted, "k", 1) >= 2:
+        return ""
+    return "shows the baskets as they are, and somebody is alone with items of theirs: not a release to publish"
+
+
+def foreign_refusal(brought: Mapping[str, Any]) -> str:
+    """Say why what was made elsewhere is no release to publish: it shows people truthfully, and somebody alone."""
+    if brought.get("verdict") == "fails":
+        return (
+            f"is claimed to be {brought['claim']}, and is not: {brought['why']} Bring it with another claim, or with "
+            "none"
+        )
+    if brought["truthful"] and brought["alone"]:
+        alone = counted(brought["alone"], "row")
+        if "buckets" in brought:
+            return (
+                f"has {alone} alone in a bucket, so that what is sensitive stands beside exact quasi-identifiers: it "
+                "is not a release to publish"
+            )
+        return (
+            f"shows people as they are, and {alone} of {brought['rows']:,} look like no other (k is 1), so it is not "
+            "a release to publish"
+        )
+    return ""
+
+
+def check_published(point: Point) -> None:
+    """Raise unless a point is a release that was made and measured, and may be published."""
+    if point.status != "measured":
+        raise BadInputError(f"point {point.id} was not made ({point.status}: {point.reason}); choose another")
+    if why := refusal(point):
+        raise BadInputError(f"point {point.id} {why}")
+
+
+def check_shown(release: Release, id: str) -> None:
+    """Raise where somebody is alone in a release: decided by the release itself, whatever is said of its point.
+
+    Buckets, and what shows no sensitive value, publish exact quasi-identifiers on purpose, and say so.
+    """
+    without_sensitive = release.histograms is None and bool(release.table.roles.sensitive)
+    persons = release.group_persons
+    sizes, unit = (release.sizes, "record") if persons is None else (persons.persons, "person")
+    if release.form == "generalization" and not without_sensitive and (alone := int((sizes == 1).sum())):
+        what = "shows the table as it is" if release.is_exact else f"shows a {unit} alone"
+        raise BadInputError(
+            f"point {id} {what}: {counted(alone, 'group')} of {release.groups:,} would hold one {unit} (k is 1), so it "
+            "is not a release to publish; choose another, such as with `sfumato ask`"
+        )
+
+
+def hardly_changed(release: RecordRelease) -> str:
+    """Say why records in place of records are no release to publish: they are the table's own, but for a few.
+
+    Nothing where they are others, or nobody among them is alone.
+    """
+    kept = standing(release)
+    if not kept.hardly_changed:
+        return ""
+    alone = f"{kept.bare:,} of the {counted(kept.alone, 'record')} that are like no other among them"
+    same = "as it is" if kept.standing == kept.of else "nearly as it is"
+    if kept.standing == kept.of and release.people:
+        records = f"not one of {counted(kept.of, 'record')} is changed"
+    elif release.people:
+        records = f"{kept.standing:,} of {counted(kept.of, 'record')} stand in it just as they were recorded"
+    else:
+        distinct = counted(kept.of, "distinct record")
+        records = f"{kept.standing:,} of {distinct} stand in it just as often as in the table"
+    return f"shows the table {same}: {records}, {alone}, so it is not a release to publish; take one that changes more"
+
+
+def check_changed(release: RecordRelease, called: str) -> None:
+    """Raise where records are those of the table, but for a few, and somebody is alone."""
+    if why := hardly_changed(release):
+        raise BadInputError(f"{called} {why}")
+
+
+def is_unchanged(point: Point) -> bool:
+    """Say whether a release shows every record as it is."""
+    names = ("loss",) if "loss" in point.measures else ("ncp", "items_suppressed", "occurrences_suppressed")
+    return (
+        not point.is_noisy
+        and not shows_exact(point)
+        and point.has(names)
+        and all(point.measures[name] == 0 for name in names)
+    )
+
+
+def warnings(point: Point) -> list[str]:
+    """Say what a person has to know of what a release shows, before anything else."""
+    if point.brought is not None:
+        buckets = [IN_BUCKETS] if point.form == "bucketization" else []
+        return [*buckets, point.candidate.anonymizer.caution, *point.brought["cautions"]]
+    if point.form == "bucketization":
+        return [IN_BUCKETS]
+    if point.candidate.anonymizer.caution:
+        return [point.candidate.anonymizer.caution]
+    if is_unchanged(point):
+        return ["It shows every record as it is: what is required holds of the data themselves, so nothing is changed."]
+    return []
+
+
+GROUP_SIZES = ("k", "smallest_group")
+"""The measures by which a recipient bounds the size of groups."""
+
+
+@dataclass(frozen=True)
+class Recipient:
+    """For whom a release is made: how far it is trusted, in bounds."""
+
+    name: str
+    meaning: str
+    bounds: tuple[Bound, ...]
+    hides_identity: bool
+    """Whether releases with exact quasi-identifiers are left out, unless a weaker bound on k was given."""
+
+    @property
+    def least_k(self) -> float:
+        """The least k that is asked for; 1 where there is no such bound."""
+        return next((bound.value for bound in self.bounds if (bound.measure, bound.side) == ("k", "min")), 1)
+
+    def bounds_of(self, unit: Unit) -> tuple[Bound, ...]:
+        """Return the bounds on groups of records, or of persons: as many of these, none with more than their part."""
+        if unit != "persons":
+            return self.bounds
+        size = next(bound for bound in self.bounds if bound.measure in GROUP_SIZES)
+        least = f"{size.value:g} persons behind every combination, as many as records elsewhere"
+        part = f"no person has more than 1/{size.value:g} of a group's records"
+        others = (bound for bound in self.bounds if bound is not size)
+        return (Bound("k", "min", size.value, least), Bound("prosecutor", "max", 1 / size.value, part), *others)
+
+    def why_unknown(self, map_: Map) -> str:
+        """Say why no release of a map is known to be fit; nothing where the bounds can be checked."""
+        sensitive = map_.about.get("sensitive", ())
+        if map_.study.unit != "persons" or not sensitive:
+            return ""
+        return (
+            f"no release of this map is known to be fit for {self.name!r}: what is learned of {listed(sensitive)} is "
+            "not measured where persons are counted; leave out --for, or the sensitive columns"
+        )
+
+    def admits_exact(self, given: Sequence[Bound]) -> bool:
+        """Say whether exact quasi-identifiers may be had: identity need not be hidden, or was waived by a weaker k."""
+        least = [bound.value for bound in given if (bound.measure, bound.side) == ("k", "min")]
+        return not self.hides_identity or any(value < self.least_k for value in least)
+
+    def objections(self, map_: Map, point: Point, measures: Mapping[str, float]) -> list[str]:
+        """Say what speaks against giving a release to it: bounds on what was measured of it, and identity that shows.
+
+        A bound on what is not measured of such a release says nothing of it.
+        """
+        exact = "it shows exact quasi-identifiers, which do not hide who is in the table"
+        against = [*filter(None, [self.why_unknown(map_)]), *[exact] * (self.hides_identity and shows_exact(point))]
+        return against + [
+            f"{bound} is asked for ({bound.reason}), and it has {number(measures[bound.measure])}"
+            for bound in self.bounds_of(map_.study.unit)
+            if bound.measure in measures and bound.outside(measures[bound.measure])
+        ]
+
+
+RECIPIENTS: dict[str, Recipient] = {
+    recipient.name: recipient
+    for recipient in (
+        Recipient(
+            "public",
+            "anybody who may join the file with anything",
+            (
+                Bound(
+                    "k",
+                    "min",
+                    11,
+                    "a risk of at most 1/11 = .09 for each record, as EMA policy 0070 and Health Canada have it",
+                ),
+                Bound(
+                    "l_frequency",
+                    "min",
+                    2,
+                    "no value holds for more than half of a group, so no guess is more often right than wrong",
+                ),
+                Bound(
+                    "itemset_risk",
+                    "max",
+                    1 / 11,
+                    "at least 11 records fit what an attacker may know of a person, 1/11 = .09 as for tables",
+                ),
+            ),
+            True,
+        ),
+        Recipient(
+            "partner",
+            "an outside party bound by a contract",
+            (
+                Bound("k", "min", 5, "a risk of at most 1/5 = .2, usual where biomedical data are shared"),
+                Bound("itemset_risk", "max", 1 / 5, "a risk of at most .2, usual where biomedical data are shared"),
+                Bound("l_distinct", "min", 2, "no group whose records all have the same sensitive value"),
+            ),
+            False,
+        ),
+        Recipient(
+            "internal",
+            "another department of the same organization",
+            (
+                Bound(
+                    "smallest_group", "min", 3, "no group of fewer than 3 records, .33, the weakest threshold in use"
+                ),
+                Bound("itemset_risk", "max", 1 / 3, "a risk of at most .33, the weakest threshold in use"),
+                Bound("l_distinct", "min", 2, "no group whose records all have the same sensitive value"),
+            ),
+            False,
+        ),
+    )
+}

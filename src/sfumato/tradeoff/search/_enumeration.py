@@ -1,0 +1,402 @@
+"""All non-dominated points that a search has seen, and the frontier it hands back.
+
+Looking at all cut vectors of a small space: the frontier that comes out is exact, and says what none of them beats.
+
+    front = Enumeration(table, Problem2(eta=0.1, minimize="loss"), space).run()   # front.exact
+
+What was decided so (`decided`) is kept with a map: a question that its best release answers is then answered with how
+far from the best of all these cuts that is.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice, product
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.cut_vector._evaluation import SUPPRESSED
+from sfumato.anonymizers.cut_vector.cut_vector import Bits, CutSpace, CutVector, cut_space
+from sfumato.config.options import check_choice, check_number
+from sfumato.data.reading import Table
+from sfumato.errors import BadInputError, StoppedError
+from sfumato.measures.all_measures import ATTACK_MEASURES, MEASURES
+from sfumato.runtime.arrays import Quiet
+from sfumato.runtime.cancellation import look
+from sfumato.runtime.kernels import kernel
+from sfumato.tradeoff.question.best_possible import Decided
+from sfumato.tradeoff.search.checkpoint import (
+    BETWEEN,
+    NOT_EVOLVED,
+    ONLY_STAGE,
+    Snapshot,
+    kept_snapshot,
+    key_of,
+    write_checkpoint,
+)
+from sfumato.tradeoff.search.problems import Evaluator, KernelProblem, Problem, Problem4, problem
+from sfumato.tradeoff.study.candidate import Candidate
+from sfumato.tradeoff.study.grids import Grid
+
+
+@dataclass(frozen=True, repr=False)
+class FrontierPoint(Quiet):
+    """One release of a frontier: its cuts, and what is known of it."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("publishable",)
+
+    cuts: str
+    values: Mapping[str, float]
+    publishable: Candidate | None
+    """The candidate that makes this release; None where what is said of it need not hold."""
+
+    @property
+    def candidate(self) -> Candidate:
+        """The candidate that makes this release, for a map or to publish."""
+        if self.publishable is None:
+            raise BadInputError("this point belongs to an unsound problem (order=paper), so it cannot be published")
+        return self.publishable
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """The releases that no other that was looked at beats, by the first objective, the better end first."""
+
+    problem: Problem
+    points: tuple[FrontierPoint, ...]
+    vectors: Bits = field(repr=False, compare=False)
+    """The cut vectors of the points: seeds for another search."""
+
+    evaluations: int
+    """Cut vectors that were worked out, each once."""
+
+    exact: bool = False
+    """Whether the whole space was looked at."""
+
+    stopped: str = ""
+    """Why the search ended early, if it did: time, or interrupted."""
+
+    def __iter__(self) -> Iterator[FrontierPoint]:
+        return iter(self.points)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @property
+    def costs(self) -> Numbers:
+        """The objectives, turned so that lower is better: points x objectives."""
+        down = [name for name in self.problem.objectives if is_gain(name)]
+        rows = [[p.values[n] * (-1 if n in down else 1) for n in self.problem.objectives] for p in self.points]
+        return np.array(rows, np.float64).reshape(len(self.points), len(self.problem.objectives))
+
+    def spread(self, number: int) -> list[int]:
+        """Choose points that lie evenly along the frontier: each the farthest from those before, gains as logarithms.
+
+        Distances are shares of what all points span in each objective. The points in their order, the ends among them.
+        """
+        places = self.costs
+        for column, name in enumerate(self.problem.objectives):
+            if is_gain(name) and (places[:, column] < 0).all():
+                places[:, column] = -np.log(-places[:, column])
+        spans = np.ptp(places, axis=0) if len(places) else np.ones(places.shape[1])
+        places = places / np.where(spans > 0, spans, 1)
+        apart, chosen = np.full(len(places), np.inf), [0, len(places) - 1][: min(number, len(places))]
+        while len(chosen) < min(number, len(places)):
+            for one in chosen[-2:]:
+                apart = np.minimum(apart, np.linalg.norm(places - places[one], axis=1))
+            apart[chosen] = -1.0
+            chosen.append(int(apart.argmax()))
+        return sorted(chosen)
+
+    @property
+    def grids(self) -> tuple[Grid, ...]:
+        """The points as candidates of a study: `Study(name, table, frontier.grids)` puts them on a map."""
+        return tuple(Grid.of([point.candidate]) for point in self.points)
+
+
+def is_gain(name: str) -> bool:
+    """Say whether more of an objective is better."""
+    from sfumato.measures.all_measures import MEASURES
+
+    return name.startswith("weighted_") or (name in MEASURES and MEASURES[name].better == "higher")
+
+
+class Archive:
+    """Keeps the non-dominated rows; of equal ones the first. A search adds everything it works out."""
+
+    def __init__(self, problem: Problem, space: CutSpace) -> None:
+        self.problem, self.space = problem, space
+        self.costs: Numbers = np.zeros((0, len(problem.objectives)))
+        self.vectors: Bits = np.zeros((0, space.bits), np.uint8)
+        self.facts: Numbers | None = None
+
+    def add(self, vectors: Bits, facts: Sequence[Numbers]) -> bool:
+        """Add all rows of some vectors; say whether the archive has changed."""
+        flat = np.concatenate(facts)
+        columns = flat.shape[1]
+        costs = self.problem.costs(flat)
+        fine = np.isfinite(costs).all(axis=1)
+        flat = flat[fine]
+        kept = np.zeros((0, columns)) if self.facts is None else self.facts
+        all_costs = np.concatenate([self.costs, costs[fine]])
+        all_facts = np.concatenate([kept, flat])
+        owners = np.repeat(np.arange(len(vectors)), [len(rows) for rows in facts])[fine]
+        before = len(self.costs)
+        chosen = undominated(all_costs)
+        old, new = chosen[chosen < before], chosen[chosen >= before]  # in this order, because chosen is sorted
+        self.vectors = np.concatenate([self.vectors[old], vectors[owners[new - before]]])
+        self.costs, self.facts = all_costs[chosen], all_facts[chosen]
+        return len(new) > 0
+
+    @property
+    def rows(self) -> Numbers:
+        """The facts; none where nothing was added."""
+        return np.zeros((0, 0)) if self.facts is None else self.facts
+
+    @property
+    def frontier_facts(self) -> Numbers:
+        """The facts in the order of the frontier: by the first objective, the better end first."""
+        return self.rows[np.lexsort(self.costs.T[::-1])]
+
+    def take(self, vectors: Bits, facts: Numbers) -> None:
+        """Take over the rows of another archive."""
+        if len(facts):
+            self.vectors, self.facts, self.costs = vectors, facts, self.problem.costs(facts)
+
+    def frontier(self, evaluations: int, exact: bool = False, stopped: str = "") -> Frontier:
+        """Hand back what was found."""
+        points, order = [], np.lexsort(self.costs.T[::-1])
+        for i in order:
+            assert self.facts is not None
+            cuts, facts = self.space.text(self.vectors[i]), self.facts[i]
+            candidate = self.problem.candidate(CutVector(cuts), facts) if self.problem.publishable else None
+            points.append(FrontierPoint(cuts, self.problem.values(facts), candidate))
+        return Frontier(self.problem, tuple(points), self.vectors[order], evaluations, exact, stopped)
+
+
+def undominated(costs: Numbers) -> NDArray[np.int64]:
+    """Find the rows that no other dominates or equals before them, in order of their numbers."""
+    order = np.lexsort(costs.T[::-1]) if len(costs) else np.zeros(0, np.int64)
+    return np.sort(order[_first_of_front(np.ascontiguousarray(costs[order]))])
+
+
+@kernel
+def _first_of_front(costs: Numbers) -> NDArray[np.bool_]:
+    """Mark the rows, sorted, that no row before is at most as large as everywhere."""
+    rows, columns = costs.shape
+    good = np.zeros(rows, np.bool_)
+    front = np.empty(rows, np.int64)
+    size = 0
+    for i in range(rows):
+        beaten = False
+        for f in range(size - 1, -1, -1):
+            below = True
+            for c in range(columns):
+                if costs[front[f], c] > costs[i, c]:
+                    below = False
+                    break
+            if below:
+                beaten = True
+                break
+        if not beaten:
+            good[i] = True
+            front[size] = i
+            size += 1
+    return good
+
+
+Numbers = NDArray[np.float64]
+Progress = Callable[[int, int, str], None]
+MOST_VECTORS = 5_000_000
+"""No larger space is looked at as a whole."""
+
+CHUNK = 2_000
+"""Vectors that are looked at between two looks at the clock, where all are."""
+
+KNOWN = frozenset(MEASURES) - frozenset(ATTACK_MEASURES)
+"""The measures that every release has: an attack on too few records finds nothing."""
+
+NEARLY = 1 - 3e-9
+"""So near does a share of counts come to a whole number from below, and no bound takes it for that number."""
+
+NOTHING_REQUIRED = "k-anonymity k=1"
+"""What a measured problem requires where nothing is said."""
+
+
+class Enumeration:
+    """Looks at all cut vectors, or at all that are one level for every attribute; it can be stopped and continued."""
+
+    def __init__(
+        self,
+        table: Table,
+        wanted: Problem | str,
+        space: CutSpace | None = None,
+        workers: int | None = None,
+        within: str = "cuts",
+    ) -> None:
+        check_choice("within", within, ("cuts", "levels"))
+        self.problem = problem(wanted) if isinstance(wanted, str) else wanted
+        self.table, self.within = table, within
+        self.space = space if space is not None else cut_space(table.cells)
+        self.size = self.space.count if within == "cuts" else self.space.level_count
+        if self.size > MOST_VECTORS:
+            raise BadInputError(
+                f"the space has {how_many(self.size)} cut vectors, too many to look at all (at most {MOST_VECTORS:,}); "
+                "search it (pareto, no --exact), look within levels only, or make it smaller by coarser levels "
+                "(--level)"
+            )
+        self.solver, self.start = f"exact within {within}", None
+        self.evaluator = Evaluator(table, self.problem, self.space, workers)
+        self.archive = Archive(self.problem, self.space)
+        self.unsuppressed = Archive(self.problem, self.space)
+        """What of all is best if nobody is left out, where every threshold of suppression is looked at."""
+
+        self.chunk = 0
+        """How many chunks were looked at."""
+
+    def run(
+        self, seconds: float | None = None, progress: Progress | None = None, checkpoint: Path | None = None
+    ) -> Frontier:
+        """Look at all vectors unless time is up or Ctrl-C is pressed; called again, it goes on."""
+        if seconds is not None:
+            check_number("seconds", seconds, least=0, strict=True)
+        ends = None if seconds is None else time.monotonic() + seconds
+        written, stopped = time.monotonic(), ""
+        try:
+            for vectors in islice(_chunks(self.space, self.within), self.chunk, None):
+                look()
+                if ends is not None and time.monotonic() >= ends:
+                    stopped = "time"
+                    break
+                facts = self.evaluator.worked_out(vectors)
+                self.archive.add(vectors, facts)
+                if self.keeps_unsuppressed:
+                    self.unsuppressed.add(vectors, [rows[rows[:, SUPPRESSED] == 0.0] for rows in facts])
+                self.chunk += 1
+                if checkpoint is not None and time.monotonic() - written >= BETWEEN:
+                    self._keep(checkpoint)
+                    written = time.monotonic()
+                if progress is not None:
+                    progress(min(self.chunk * CHUNK, self.size), self.size, f"{len(self.archive.costs)} points")
+        except (KeyboardInterrupt, StoppedError):
+            stopped = "interrupted"
+        if checkpoint is not None and self.chunk:
+            self._keep(checkpoint)
+        frontier = self.archive.frontier(min(self.chunk * CHUNK, self.size), stopped=stopped)
+        return replace(frontier, exact=self.within == "cuts" and not stopped)
+
+    @property
+    def keeps_unsuppressed(self) -> bool:
+        """Whether releases without suppression are looked at beside those with it."""
+        return isinstance(self.problem, KernelProblem) and self.problem.every and self.problem.share > 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all cuts were looked at."""
+        return self.within == "cuts" and self.chunk * CHUNK >= self.size
+
+    @property
+    def decided(self) -> tuple[Decided, ...]:
+        """What is known now of all cuts of the space; nothing before all were looked at.
+
+        Where suppression can narrow what is shown (`_may_narrow`), it is known only of those without suppression.
+        """
+        names = self.problem.objectives
+        if not self.is_whole or not self.problem.publishable or self.table.shared or not set(names) <= KNOWN:
+            return ()
+        known = [] if self._may_narrow() else [(self.archive, self.problem.share)]
+        known += [(self.unsuppressed, 0.0)] if self.keeps_unsuppressed else []
+        required = getattr(self.problem, "require", "")
+        return tuple(
+            Decided(
+                names,
+                tuple(self._row(facts) for facts in archive.frontier_facts),
+                share,
+                self.size,
+                in_words(self.space),
+                "" if required == NOTHING_REQUIRED else required,
+            )
+            for archive, share in known
+        )
+
+    def _may_narrow(self) -> bool:
+        """Whether a release with suppression may have less loss than was counted.
+
+        Where the domain was observed, a part whose end only suppressed records have is shown narrower
+        (`release.shown_ends`). Where that part could have been cut there too, so that the same records fall short, it
+        makes no difference: anywhere, or between leaves that have nothing but the root above them.
+        """
+        if not self.problem.share or not isinstance(self.problem, KernelProblem):
+            return False  # nobody is left out, or releases were made and measured
+        free = self.problem.every or self.problem.privacy == "k"
+        return not free or any(
+            attribute.level > 0 or attribute.between_bands or (attribute.constrained and attribute.hierarchy.height > 1)
+            for attribute in self.space.attributes
+            if attribute.hierarchy.observed or attribute.name in self.table.grown
+        )
+
+    def _row(self, facts: Numbers) -> tuple[float, ...]:
+        """Return what a row of a frontier has; a diversity that counts as a whole number reaches nearly to the next."""
+        values = self.problem.values(facts)
+        whole = isinstance(self.problem, Problem4) and self.problem.variant == "frequency"
+        return tuple(
+            (values[name] + 1) * NEARLY if whole and name == "l_frequency" else values[name]
+            for name in self.problem.objectives
+        )
+
+    def resume(self, checkpoint: Path) -> str:
+        """Take it up from its checkpoint, if there is one; say in a sentence what became of it."""
+        kept, sentence = kept_snapshot(checkpoint, key_of(self))
+        if kept is None:
+            return sentence
+        self.chunk = kept.generation
+        self.archive.take(kept.vectors, kept.facts)
+        self.unsuppressed.take(kept.stage.vectors, kept.stage.facts)
+        if kept.polished:
+            return f"this search is finished: its frontier is taken from {checkpoint}"
+        return f"going on after {self.chunk * CHUNK:,} of {self.size:,} cut vectors, from {checkpoint}"
+
+    def _keep(self, checkpoint: Path) -> None:
+        finished = self.chunk * CHUNK >= self.size
+        front = replace(ONLY_STAGE, vectors=self.unsuppressed.vectors, facts=self.unsuppressed.rows)
+        kept = Snapshot(self.chunk, NOT_EVOLVED, 0, self.archive.vectors, self.archive.rows, 0, 0, finished, front)
+        write_checkpoint(checkpoint, key_of(self), kept, (), ())
+
+
+def how_many(number: int) -> str:
+    """Write a number of vectors, however many digits it has."""
+    return f"{number:,}" if number < 10**15 else f"more than 10^{math.floor(math.log10(number))}"
+
+
+def in_words(space: CutSpace) -> str:
+    """Say where each column may be cut."""
+    ways = []
+    for attribute in space.attributes:
+        where = "between bands" if attribute.between_bands else "anywhere"
+        where = "along its hierarchy" if attribute.constrained else where
+        ways.append(f"{attribute.name} {where}" + (f" from level {attribute.level}" if attribute.level else ""))
+    return ", ".join(ways)
+
+
+def exact(
+    table: Table,
+    wanted: Problem | str,
+    space: CutSpace | None = None,
+    within: str = "cuts",
+    workers: int | None = None,
+) -> Frontier:
+    """Look at all cut vectors, or at all that are one level for every attribute (`within="levels"`)."""
+    return Enumeration(table, wanted, space, workers, within).run()
+
+
+def _chunks(space: CutSpace, within: str) -> Iterator[Bits]:
+    sets = [attribute.every() if within == "cuts" else attribute.partitions for attribute in space.attributes]
+    combined = product(*sets)
+    while chunk := list(islice(combined, CHUNK)):
+        yield np.array([np.concatenate(parts) for parts in chunk], np.uint8).reshape(len(chunk), space.bits)

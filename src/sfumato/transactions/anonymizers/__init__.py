@@ -1,1 +1,0 @@
-"""Who makes releases of baskets: one file per algorithm."""

@@ -1,1 +1,0 @@
-"""Makers of releases from which no sensitive item can be inferred: suppression, and generalization with suppression."""

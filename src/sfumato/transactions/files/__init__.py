@@ -1,1 +1,0 @@
-"""Baskets from files and into files: lines, rows, lists, trees of items, and the bundled ones."""

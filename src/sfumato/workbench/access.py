@@ -1,0 +1,176 @@
+"""Who may come in, and what a browser may do with what it gets.
+
+The workbench is for one person on one machine: it listens on loopback, and its address holds a secret that works once:
+the first visit turns it into a cookie. A page of somebody else that is open in the same browser must not be able to
+read or change anything: the Host must be ours (no rebinding of names), every change must come from our own pages
+(Origin) with a secret that only they know, and the policy of every answer lets nothing run or load that is not ours.
+"""
+
+from __future__ import annotations
+
+import hmac
+import threading
+from dataclasses import dataclass, field
+from hashlib import sha256
+from secrets import token_urlsafe
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sfumato.errors import SfumatoError
+from sfumato.texts.catalogue import t
+from sfumato.workbench.errors import RefusedError, status_of
+from sfumato.workbench.views.page import error_page
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "font-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+HEADERS: dict[str, str] = {
+    "content-security-policy": POLICY,
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "same-origin",  # without any, a browser would not say where a form was sent from
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "cache-control": "no-store",
+}
+"""What every answer says to the browser."""
+
+STATIC: dict[str, str] = {"cache-control": "no-cache"}
+"""Of our own scripts and styles, which hold nothing of anybody: kept, and asked for whether they have changed."""
+
+SAFE = ("GET", "HEAD")
+"""What changes nothing."""
+
+CSRF = "x-sfumato"
+"""The header in which our pages send along what only they know."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The secrets of one run of the workbench, and the names under which it can be reached."""
+
+    hosts: frozenset[str]
+    """With port: `127.0.0.1:8765`."""
+
+    token: str = field(default_factory=lambda: token_urlsafe(32), repr=False)
+    """The secret of the address; it lets one browser in, once."""
+
+    session: str = field(default_factory=lambda: token_urlsafe(32), repr=False)
+    """What the cookie of that browser holds."""
+
+    used: threading.Event = field(default_factory=threading.Event, repr=False)
+    """Set when the address has let somebody in."""
+
+    secret: bytes = field(default_factory=lambda: token_urlsafe(32).encode(), repr=False)
+
+    @property
+    def cookie(self) -> str:
+        """The cookie's name; ports share cookies, so it has ours in it."""
+        return f"sfumato-{min(self.hosts).rpartition(':')[2]}"
+
+    def csrf(self) -> str:
+        """What our own pages send along when they change something."""
+        return hmac.new(self.secret, self.session.encode(), sha256).hexdigest()
+
+    def is_known(self, request: Request) -> bool:
+        """Say whether a browser has our cookie."""
+        return hmac.compare_digest(request.cookies.get(self.cookie, "").encode(), self.session.encode())
+
+    @property
+    def origins(self) -> frozenset[str]:
+        """Where our own pages come from."""
+        return frozenset(f"http://{host}" for host in self.hosts)
+
+    def check_cookie(self, request: Request) -> None:
+        """Raise unless the browser is the one that was let in."""
+        if not self.is_known(request):
+            raise RefusedError(
+                t("gate.used" if "token" in request.query_params and self.used.is_set() else "error.secret")
+            )
+
+    def entered(self, request: Request) -> Response | None:
+        """Turn the secret of the address into a cookie, where it is given; the address is then without it."""
+        given = request.query_params.get("token", "")
+        if request.method != "GET" or not hmac.compare_digest(given.encode(), self.token.encode()):
+            return None
+        if self.used.is_set() and not self.is_known(request):
+            return None
+        self.used.set()
+        response = RedirectResponse("/" + request.url.path.lstrip("/"), 303)
+        response.set_cookie(self.cookie, self.session, httponly=True, samesite="strict")
+        return response
+
+    def check_name(self, request: Request) -> None:
+        """Raise unless we are called by a name of ours: another may have been made to lead here."""
+        if request.headers.get("host", "") not in self.hosts:
+            raise RefusedError(t("gate.name"))
+
+    def check_change(self, request: Request) -> None:
+        """Raise unless what is changed, or asked by a script, is so by a page of ours."""
+        if request.method in SAFE:
+            site = request.headers.get("sec-fetch-site", "same-origin")
+            if request.url.path.startswith("/api/") and site not in ("same-origin", "none"):
+                raise RefusedError(t("gate.asked"))
+            return
+        if request.headers.get("origin", "") not in self.origins:
+            raise RefusedError(t("gate.change"))
+        if not hmac.compare_digest(request.headers.get(CSRF, "").encode(), self.csrf().encode()):
+            raise RefusedError(t("gate.earlier"))
+
+
+class Guarded:
+    """The application behind its gate, as ASGI has it: streams pass through piece by piece."""
+
+    def __init__(self, app: ASGIApp, gate: Gate) -> None:
+        self.app, self.gate = app, gate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or say why not; every answer has the headers of ours."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # we speak nothing else
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        static = scope["path"].startswith("/static/")
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in (HEADERS | (STATIC if static else {})).items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        request = Request(scope, receive)
+        try:
+            answer = self._outside(request, static)
+        except SfumatoError as refused:
+            answer = self._refused(request, refused)
+        if answer is not None:
+            await answer(scope, receive, with_headers)
+            return
+        try:
+            await self.app(scope, receive, with_headers)
+        except Exception:  # it was answered, and told of, inside (`app`); a traceback might show data
+            return
+
+    def _outside(self, request: Request, static: bool) -> Response | None:
+        """Answer what needs no application; raise where a request may not be answered."""
+        self.gate.check_name(request)
+        if static and request.method in SAFE:
+            return None
+        if (entering := self.gate.entered(request)) is not None:
+            return entering
+        self.gate.check_cookie(request)
+        self.gate.check_change(request)
+        request.scope["csrf"] = self.gate.csrf()
+        return None
+
+    def _refused(self, request: Request, refused: SfumatoError) -> Response:
+        if request.url.path.startswith("/api/"):
+            return JSONResponse({"error": str(refused)}, status_of(refused))
+        return error_page(str(refused), status_of(refused), inside=False)

@@ -1,0 +1,412 @@
+"""Hierarchies of categories as nested groups, changed by hand: renamed, moved, put together, taken apart.
+
+A group is named by its path: at which place below the root, at which below that, and so on.
+
+What is shown of a column's hierarchy: its tree or its intervals with counts, and what each level would do to k.
+
+Hierarchies of numbers and days, changed by their cuts: where the stretches of a level begin.
+
+Levels stay nested: a cut that a level gets, all finer ones get too; a cut that it loses, all coarser ones lose too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from sfumato.data.hierarchies.hierarchy import MISSING, ROOT, Hierarchy, Level, read_date, read_number
+from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import t
+from sfumato.tradeoff.hierarchy_levels import SMALL, ColumnHierarchy
+from sfumato.workbench.opened_data import in_forms
+
+Path = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A group with what is in it; a value has nothing in it."""
+
+    label: str
+    children: tuple[Branch, ...] = ()
+
+    def nested(self) -> object:
+        """Write it as a study does: a value as its text, a group as a list that begins with its label."""
+        return [self.label, *(child.nested() for child in self.children)] if self.children else self.label
+
+    def at(self, path: Path) -> Branch:
+        """Return what is at a path."""
+        here = self
+        for place in path:
+            if not 0 <= place < len(here.children):
+                raise BadInputError(t("hierarchies.no_group"))
+            here = here.children[place]
+        return here
+
+    def replaced(self, path: Path, by: Sequence[Branch]) -> Branch:
+        """Return the same with others in place of what is at a path; a group that becomes empty goes too."""
+        if not path:
+            raise BadInputError(t("hierarchies.everything"))
+        place, *rest = path
+        here = self.at((place,))
+        below = tuple(by) if not rest else _whole(here.replaced(tuple(rest), by))
+        return replace(self, children=(*self.children[:place], *below, *self.children[place + 1 :]))
+
+
+def _whole(branch: Branch) -> tuple[Branch, ...]:
+    return (branch,) if branch.children else ()
+
+
+def branches_of(tree: Hierarchy) -> Branch:
+    """Read a hierarchy as nested groups; a node that is only repeated on the next level stands once."""
+    return Branch("*", _below(tree, tree.height, 0, tree.domain_size))
+
+
+def _below(tree: Hierarchy, level: int, start: int, end: int) -> tuple[Branch, ...]:
+    """Read what a node of a level consists of."""
+    if level == 0:
+        return ()
+    finer = tree.levels[level - 1]
+    bounds = [*finer.starts, tree.size]
+    branches = []
+    for place, label in enumerate(finer.labels):
+        first, beyond = bounds[place], min(bounds[place + 1], tree.domain_size)
+        if not start <= first < end:
+            continue
+        children = _below(tree, level - 1, first, beyond)
+        if len(children) == 1 and children[0].label == label:
+            children = children[0].children
+        branches.append(Branch(label, children))
+    return tuple(branches)
+
+
+def renamed(root: Branch, path: Path, label: str) -> Branch:
+    """Call a group otherwise."""
+    here = root.at(path)
+    if not here.children:
+        raise BadInputError(t("hierarchies.keeps_name", label=here.label))
+    return root.replaced(path, [replace(here, label=label)])
+
+
+def dissolved(root: Branch, path: Path) -> Branch:
+    """Take a group apart: what is in it stands in its place."""
+    here = root.at(path)
+    if not here.children:
+        raise BadInputError(t("hierarchies.single", label=here.label))
+    return root.replaced(path, here.children)
+
+
+def moved(root: Branch, paths: Sequence[Path], to: Path) -> Branch:
+    """Move groups or values into a group, to its end."""
+    if any(to[: len(path)] == path for path in paths):
+        raise BadInputError(t("hierarchies.into_itself"))
+    target = root.at(to)
+    if to and not target.children:
+        raise BadInputError(t("hierarchies.holds_nothing", label=target.label))
+    chosen = [root.at(path) for path in _outermost(paths)]
+    mark = Branch("", ())
+    marked = _with_children(root, to, (*target.children, mark))
+    for path in sorted(_outermost(paths), reverse=True):
+        marked = marked.replaced(path, [])
+    return _in_place_of(marked, mark, chosen)
+
+
+def merged(root: Branch, paths: Sequence[Path], label: str) -> Branch:
+    """Put groups and values together as one group, where the first of them was."""
+    places = _outermost(paths)
+    if not places:
+        raise BadInputError(t("hierarchies.choose_more"))
+    members: list[Branch] = []
+    for path in places:
+        here = root.at(path)
+        members += here.children or (here,)
+    mark = Branch("", ())
+    marked = root.replaced(places[0], [mark])
+    for path in sorted(places[1:], reverse=True):
+        marked = marked.replaced(path, [])
+    return _in_place_of(marked, mark, [Branch(label, tuple(members))])
+
+
+def _outermost(paths: Sequence[Path]) -> list[Path]:
+    """Sort paths, without those that are inside others."""
+    chosen: list[Path] = []
+    for path in sorted(set(paths)):
+        if not any(path[: len(other)] == other for other in chosen):
+            chosen.append(path)
+    return chosen
+
+
+def _with_children(root: Branch, path: Path, children: tuple[Branch, ...]) -> Branch:
+    if not path:
+        return replace(root, children=children)
+    return root.replaced(path, [replace(root.at(path), children=children)])
+
+
+def _in_place_of(root: Branch, mark: Branch, by: Sequence[Branch]) -> Branch:
+    """Put branches where a mark stands."""
+    children: list[Branch] = []
+    for child in root.children:
+        if child is mark:
+            children += by
+        else:
+            children.append(_in_place_of(child, mark, by) if child.children else child)
+    return replace(root, children=tuple(children))
+
+
+BINS = 90
+"""Bars of a histogram, at most."""
+
+CANDIDATES = 1_500
+"""Places that are offered for cuts, at most; others can be typed."""
+
+MOST_BRANCHES = 1_500
+"""Groups and values that a tree shows, at most."""
+
+MOST_NODES = 400
+"""Intervals of one level that are drawn, at most."""
+
+
+def shown(view: ColumnHierarchy) -> dict[str, Any]:
+    """Say everything that the page shows of a hierarchy."""
+    tree = view.hierarchy
+    numbers = tree.scale != "category" and tree.domain_size > 1
+    return {
+        "scale": tree.scale,
+        "records": view.records,
+        "values": tree.domain_size,
+        "observed": tree.observed,
+        "others": list(view.others),
+        "levels": _levels(view),
+        "tree": None if numbers else _tree(view),
+        "intervals": _intervals(view) if numbers else None,
+        "notices": list(map(in_forms, view.notices)),
+    }
+
+
+def _levels(view: ColumnHierarchy) -> list[dict[str, Any]]:
+    """Say what publishing the column on each level would do."""
+    levels = []
+    for risk in view.levels:
+        counts = {"alone": risk.alone, "together": risk.together}
+        levels.append(
+            {
+                "level": risk.level,
+                "nodes": len(view.hierarchy.levels[risk.level].labels)
+                - int(view.hierarchy.missing and risk.level < view.hierarchy.height),
+                "example": risk.example,
+                "inner": 0 < risk.level < view.hierarchy.height,
+                **{
+                    name: None
+                    if each is None
+                    else {
+                        "small": each.below[SMALL],
+                        "unique": each.uniques,
+                        "k": each.smallest,
+                        "share": each.above(SMALL),
+                    }
+                    for name, each in counts.items()
+                },
+            }
+        )
+    return levels
+
+
+# -- trees -----------------------------------------------------------------------------------------------------------
+
+
+def _tree(view: ColumnHierarchy) -> dict[str, Any]:
+    """Write the groups with their records; of very many values the first ones."""
+    counts = dict(zip(view.hierarchy.leaves, view.counts.tolist(), strict=True))
+    return branch_values(branches_of(view.hierarchy), counts)
+
+
+def branch_values(root: Branch, counts: dict[str, int]) -> dict[str, Any]:
+    """Write groups with the counts of the values in them, as far as there is room."""
+    return _branch(root, (), counts, [MOST_BRANCHES])
+
+
+def _branch(branch: Branch, path: tuple[int, ...], counts: dict[str, int], left: list[int]) -> dict[str, Any]:
+    left[0] -= 1
+    children, records = [], 0 if branch.children else counts.get(branch.label, 0)
+    hidden = 0
+    for place, child in enumerate(branch.children):
+        if left[0] > 0:
+            children.append(_branch(child, (*path, place), counts, left))
+            records += children[-1]["records"]
+        else:
+            hidden += 1
+            records += _records(child, counts)
+    return {
+        "label": branch.label,
+        "path": list(path),
+        "records": records,
+        "group": bool(branch.children),
+        "children": children,
+        "hidden": hidden,
+    }
+
+
+def _records(branch: Branch, counts: dict[str, int]) -> int:
+    return sum(_records(child, counts) for child in branch.children) if branch.children else counts.get(branch.label, 0)
+
+
+# -- intervals -------------------------------------------------------------------------------------------------------
+
+
+def _intervals(view: ColumnHierarchy) -> dict[str, Any]:
+    """Write the levels as stretches of a line, with a histogram of the column below them."""
+    tree, size = view.hierarchy, view.hierarchy.domain_size
+    ends = tree.cumulative[: size + 1]
+    line = ends / ends[-1]
+    inner = [(place, level) for place, level in enumerate(tree.levels) if 0 < place < tree.height]
+    places = _offered(tree, {start for _, level in inner for start in level.starts if 0 < start < size})
+    return {
+        "bars": _bars(view, line),
+        "missing": int(view.counts[size:].sum()),
+        "places": [{"at": float(line[leaf]), "text": begin(tree, leaf)} for leaf in places],
+        "first": tree.write_value(tree.firsts[0]) if np.isfinite(tree.firsts[0]) else f"<{begin(tree, 1)}",
+        "last": tree.write_value(tree.lasts[-1]) if np.isfinite(tree.lasts[-1]) else f"{begin(tree, size - 1)}+",
+        "levels": [
+            {"level": place, "nodes": _nodes(view, place, line), "too_many": len(level.starts) > MOST_NODES}
+            for place, level in inner
+        ],
+    }
+
+
+def begin(tree: Hierarchy, leaf: int) -> str:
+    """Write the value at which a leaf begins."""
+    return tree.write_value(tree.firsts[leaf])
+
+
+def _offered(tree: Hierarchy, used: set[int]) -> list[int]:
+    """Choose leaves at which cuts may be: all, or evenly some, and those that have one."""
+    step = max(1, -(-tree.domain_size // CANDIDATES))
+    return sorted({*range(1, tree.domain_size, step), *used})
+
+
+def _nodes(view: ColumnHierarchy, place: int, line: Any) -> list[dict[str, Any]]:
+    tree, level = view.hierarchy, view.hierarchy.levels[place]
+    starts = [start for start in level.starts if start < tree.domain_size]
+    if len(starts) > MOST_NODES:
+        return []
+    return [
+        {
+            "label": level.labels[i],
+            "from": float(line[a]),
+            "to": float(line[b]),
+            "begins": begin(tree, a) if a else None,
+            "records": int(view.counts[a:b].sum()),
+        }
+        for i, (a, b) in enumerate(pairwise([*starts, tree.domain_size]))
+    ]
+
+
+def _bars(view: ColumnHierarchy, line: Any) -> list[dict[str, float]]:
+    """Count the records of stretches of equal width; those of a leaf in several stretches are spread over them."""
+    size = view.hierarchy.domain_size
+    bins = min(BINS, size)
+    below = np.concatenate([[0], np.cumsum(view.counts[:size])])
+    counts = np.diff(np.interp(np.linspace(0, 1, bins + 1), line, below))
+    return [{"from": i / bins, "to": (i + 1) / bins, "records": float(n)} for i, n in enumerate(counts.tolist())]
+
+
+JOINED = 2
+"""Neighbours that one node of a new level joins."""
+
+
+def leaf_at(tree: Hierarchy, text: str) -> int:
+    """Find the leaf that begins at a value; raise where none does."""
+    number = read_date(text) if tree.scale == "date" else read_number(text)
+    leaf = next((leaf for leaf, first in enumerate(tree.firsts) if first == number), None)
+    if not leaf:
+        raise BadInputError(t("hierarchies.no_start", text=text, domain=tree.domain_in_words()))
+    return leaf
+
+
+def with_cut(tree: Hierarchy, level: int, leaf: int) -> Hierarchy:
+    """Cut a level at a leaf, and all finer ones."""
+    levels = [sorted({*cuts, leaf}) if place <= level else cuts for place, cuts in _inner(tree)]
+    return _of(tree, levels)
+
+
+def without_cut(tree: Hierarchy, level: int, leaf: int) -> Hierarchy:
+    """Join what a cut parts on a level, and on all coarser ones."""
+    levels = [[cut for cut in cuts if cut != leaf] if place >= level else cuts for place, cuts in _inner(tree)]
+    return _of(tree, levels)
+
+
+def moved_cut(tree: Hierarchy, level: int, leaf: int, to: int) -> Hierarchy:
+    """Move a cut of a level, and of all coarser ones that have it; finer ones are cut at the new place as well."""
+    levels = []
+    for place, cuts in _inner(tree):
+        moved = sorted({to if cut == leaf else cut for cut in cuts}) if place >= level else sorted({*cuts, to})
+        levels.append(moved)
+    return _of(tree, levels)
+
+
+def with_level(tree: Hierarchy, level: int) -> Hierarchy:
+    """Put a level above another: its nodes join neighbours two by two."""
+    if not 0 <= level < tree.height:
+        raise BadInputError(t("hierarchies.no_level", level=level))
+    cuts = list(tree.levels[level].starts[1:])
+    cuts = [cut for cut in cuts if cut < tree.domain_size]
+    joined = cuts[JOINED - 1 :: JOINED]
+    above = {cut for place, cuts_above in _inner(tree) if place > level for cut in cuts_above}
+    joined = sorted({*joined, *above})
+    if not joined or len(joined) >= len(cuts):
+        raise BadInputError(t("hierarchies.no_room"))
+    levels = [cuts_of for _, cuts_of in _inner(tree)]
+    return _of(tree, [*levels[:level], joined, *levels[level:]])
+
+
+def without_level(tree: Hierarchy, level: int) -> Hierarchy:
+    """Take a level out, whatever the hierarchy is of."""
+    if not 0 < level < tree.height:
+        raise BadInputError(t("hierarchies.ends_stay"))
+    return replace(tree, levels=(*tree.levels[:level], *tree.levels[level + 1 :]))
+
+
+def called(tree: Hierarchy, level: int, node: int, label: str) -> Hierarchy:
+    """Call a stretch of a level otherwise, and the same stretch on other levels."""
+    if not 0 < level < tree.height or not 0 <= node < len(tree.levels[level].labels):
+        raise BadInputError(t("hierarchies.ends_keep_names"))
+    before = tree.levels[level].labels[node]
+    inner = (
+        Level(each.starts, tuple(label if name == before else name for name in each.labels))
+        for each in tree.levels[1:-1]
+    )
+    return replace(tree, levels=(tree.levels[0], *inner, tree.levels[-1]))
+
+
+def _inner(tree: Hierarchy) -> list[tuple[int, list[int]]]:
+    """List the cuts of every level between leaves and root, with its number."""
+    return [
+        (place, [start for start in level.starts[1:] if start < tree.domain_size])
+        for place, level in enumerate(tree.levels[1:-1], start=1)
+    ]
+
+
+def _of(tree: Hierarchy, cuts: Sequence[Sequence[int]]) -> Hierarchy:
+    """Build the same domain with other levels; a level that says nothing more than its neighbour is left out.
+
+    What a stretch was called it is still called where it is the same.
+    """
+    names = {interval: label for interval, label in tree.nodes.items() if label != ROOT}
+    leaves, plain = tree.levels[0], tree.without_nodes()
+    levels, finer = [leaves], tree.size
+    for each in cuts:
+        starts = [0, *each]
+        if not 1 < len(starts) < finer:
+            continue
+        finer = len(starts)
+        ends = [*starts[1:], tree.domain_size]
+        texts = plain.stretch_texts(starts, ends)
+        labels = [names.get((a, b - 1), text) for a, b, text in zip(starts, ends, texts, strict=True)]
+        if tree.missing:
+            starts, labels = [*starts, tree.domain_size], [*labels, MISSING]
+        levels.append(Level(tuple(starts), tuple(labels)))
+    return replace(tree, levels=(*levels, tree.levels[-1]))

@@ -1,0 +1,380 @@
+"""Presets: what somebody wants in plain words, as candidates, axes and scales of a study.
+
+For whom the release is made decides how large groups must be (the bounds of `RECIPIENTS`), what may be learned decides
+what more is required of them, what the data are for decides who makes releases and on what they are compared.
+
+The page of what matters, and how wishes are written into the study.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
+from typing import Annotated, Any, Literal
+
+import tomlkit
+from starlette.responses import Response
+
+from sfumato.config.options import Option
+from sfumato.data.declaration import TableDeclaration
+from sfumato.data.guessing import Guess
+from sfumato.data.items import Baskets
+from sfumato.data.mixed_declaration import DataDeclaration
+from sfumato.data.reading import Table
+from sfumato.errors import BadInputError, SfumatoError
+from sfumato.measures.all_measures import MEASURES
+from sfumato.measures.classification.classification import Classification
+from sfumato.requirements.requirement import KAnonymity, requirement
+from sfumato.texts.catalogue import t
+from sfumato.tradeoff._check_items import check_items
+from sfumato.tradeoff.catalogue import measure_values
+from sfumato.tradeoff.check import problems
+from sfumato.tradeoff.exploration.effort import effort_of
+from sfumato.tradeoff.question.recipients import RECIPIENTS
+from sfumato.tradeoff.search.tuner import read_budget
+from sfumato.tradeoff.study.draft import ENOUGH_FOR_POPULATIONS
+from sfumato.tradeoff.study.presets import (
+    CLOSE,
+    DIVERSE,
+    ENDS,
+    Requirements,
+    first_baskets,
+    first_with_items,
+    full_domain,
+    with_preset,
+)
+from sfumato.tradeoff.study.study import Study
+from sfumato.workbench.endpoints import Call, Endpoint
+from sfumato.workbench.errors import FieldError
+from sfumato.workbench.opened_data import all_in_forms, in_forms, of_data, of_table
+from sfumato.workbench.projects import Project
+from sfumato.workbench.views.edits import VERSION, changed, data_page
+from sfumato.workbench.views.options import check_study, put_parts
+
+SIZES = {"public": (11, 20, 50, 100), "partner": (5, 10, 20, 50), "internal": (3, 5, 10, 20)}
+"""By recipient, the sizes of groups that are tried, from the least that is asked for there."""
+
+LEARNED = ("identity", "value", "close", "all")
+"""What nobody shall be able to do: find a person, be certain of a value, learn more than the whole table tells."""
+
+PURPOSES = ("counts", "learning", "records", "everything")
+"""What the data are for: counts and tables, predicting a column, records that stay true, all makers compared."""
+
+BASKET_SIZES = {"public": (11, 25, 50), "partner": (5, 10, 25), "internal": (3, 5, 10)}
+MOST_KNOWN = 4
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What somebody wants."""
+
+    recipient: str
+    learned: str
+    purpose: str
+    target: str = ""
+    known: int = 2
+
+
+BY_PERSONS = ("k", "loss")
+"""The axes of a study that counts persons."""
+
+
+def parts_for(study: Study, table: Table, wishes: Wishes) -> dict[str, Any]:
+    """Return the parts of a study that the wishes make: axes, scales and candidates, as they stand in a file."""
+    if table.cells.persons is not None:  # by persons only sizes are required and measured
+        sizes = Requirements(table.cells.persons.number, ()).all(SIZES[wishes.recipient])
+        blocks = [_block(("mondrian", _full_domain(table)), sizes, (0.0, 0.05)), {"anonymizers": list(ENDS)}]
+        return {"axes": list(BY_PERSONS), "scales": {}, "candidates": blocks}
+    if wishes.purpose == "everything":
+        content = tomlkit.parse(with_preset(study, "everything").to_toml()).unwrap()
+        return {"axes": content["axes"], "scales": {}, "candidates": content["candidates"]}
+    wanted = requirements(table, wishes)
+    sensitive = bool(table.roles.sensitive)
+    lossless = table.cells.records >= ENOUGH_FOR_POPULATIONS
+    risk = "p_loss" if sensitive else "k"
+    makers: Sequence[str] = ("mondrian", _full_domain(table))
+    axes, scales, more = [risk, "u_loss" if sensitive and lossless else "loss"], {}, []
+    if wishes.purpose == "learning":
+        axes, scales = [risk, "workload_accuracy"], {"classification": str(Classification(_target(table, wishes)))}
+    if wishes.purpose == "records":
+        makers, axes = (*makers, "local-recoding"), [risk, "loss"]
+        sizes = [text for text in wanted if "&" not in text]
+        more = [_block(("local-suppression",), sizes, (0.0,))]
+    blocks = [_block(makers, wanted, (0.0, 0.05)), *more, {"anonymizers": list(ENDS)}]
+    return {"axes": axes, "scales": scales, "candidates": blocks}
+
+
+def requirements(table: Table, wishes: Wishes) -> list[str]:
+    """List what is required, as far as the table could satisfy it."""
+    usual = Requirements(table.cells.records, tuple(_as_guessed(table)))
+    diverse = DIVERSE if wishes.learned in ("value", "all") else ()
+    close = CLOSE if wishes.learned in ("close", "all") else ()
+    texts = usual.all(SIZES[wishes.recipient], diverse, close)
+    joined = [text for text in texts if "&" in text]
+    return joined if joined and wishes.learned in ("value", "close") else texts
+
+
+def _as_guessed(table: Table) -> list[Guess]:
+    """Say of the sensitive columns what requirements depend on."""
+    cells = table.cells
+    guesses = []
+    for place, attribute in enumerate(cells.sensitive):
+        counts = cells.baseline.counts[0][cells.spans[place] : cells.spans[place + 1]]
+        kind = {"type": "numeric" if attribute.hierarchy.scale == "number" else "flat"}
+        share = float(counts.max() / counts.sum())
+        guesses.append(Guess(attribute.name, "sensitive", "", "", kind, distinct=len(counts), commonest=share))
+    return guesses
+
+
+def _full_domain(table: Table) -> str:
+    """Let full-domain search to the end where its lattice is small."""
+    quasi = [
+        Guess(each.name, "quasi", "", "", {"type": "tree", "levels": [0] * (each.hierarchy.height - 1)})
+        for each in table.cells.quasi
+    ]
+    return full_domain(quasi)
+
+
+def _target(table: Table, wishes: Wishes) -> str:
+    learnable = (*table.roles.sensitive, *table.roles.neutral)
+    if wishes.target not in learnable:
+        raise FieldError("target", t("wishes.no_target"))
+    return wishes.target
+
+
+def _block(makers: Sequence[str], wanted: Sequence[str], suppress: Sequence[float]) -> dict[str, Any]:
+    return {
+        "anonymizers": list(makers),
+        "requirements": list(wanted),
+        "forms": ["generalization"],
+        "suppress": list(suppress),
+    }
+
+
+def basket_parts_for(study: Study, baskets: Baskets, wishes: Wishes) -> dict[str, Any]:
+    """Return the same for baskets: as many records as the recipient needs must fit what an attacker knows."""
+    sizes = [k for k in BASKET_SIZES[wishes.recipient] if k <= baskets.filled] or [1]
+    usual = first_baskets(study.name, study.data.sets, baskets, sizes, wishes.known)
+    content = tomlkit.parse(replace(usual, scales=replace(study.scales, known=wishes.known)).to_toml()).unwrap()
+    return {"axes": list(study.axes), "scales": {"known": wishes.known}, "candidates": content["candidates"]}
+
+
+def mixed_parts_for(study: Study, table: Table, wishes: Wishes) -> dict[str, Any]:
+    """Return the same for a table with items: groups as large as of a table, within which known items fit as many."""
+    asked = [_beside_items(text, table, wishes.known) for text in requirements(table, wishes)]
+    sizes = [k for k in SIZES[wishes.recipient] if k <= table.cells.records] or [1]
+    content = tomlkit.parse(first_with_items(study.name, study.data, sizes, wishes.known).to_toml()).unwrap()
+    of_groups, common, alone, *ends = content["candidates"]  # sets of a group's items, of one tree; items alone
+    return {
+        "axes": list(study.axes),
+        "scales": {"known": wishes.known},
+        "candidates": [*({**made, "requirements": asked} for made in (of_groups, common, alone)), *ends],
+    }
+
+
+def _beside_items(text: str, table: Table, known: int) -> str:
+    """Write a requirement of a table as one of a table with items; its other parts name their column."""
+    size, *others = requirement(text).parts
+    assert isinstance(size, KAnonymity)
+    others = [part if part.on else replace(part, on=table.roles.sensitive[0]) for part in others]  # type: ignore[type-var]
+    named = list(map(str, others))
+    return " & ".join([f"k-km-anonymity k={size.k} m={known}", *named])
+
+
+def recipients(baskets: bool) -> list[dict[str, Any]]:
+    """List the recipients with their plain reasons."""
+    return [
+        {
+            "name": each.name,
+            "meaning": each.meaning,
+            "reasons": [bound.reason for bound in each.bounds if (bound.measure == "itemset_risk") == baskets],
+        }
+        for each in RECIPIENTS.values()
+    ]
+
+
+# -- candidates that nobody has touched -------------------------------------------------------------------------------
+
+
+USUAL = Wishes("partner", "all", "counts")
+"""What is taken where nobody has said what matters."""
+
+MOST_MADE = 20
+
+
+def mark_made(project: Project) -> None:
+    """Remember that the axes and candidates of a study were made here, so that they may follow its columns."""
+    content = tomlkit.parse(project.file.read_text(encoding="utf-8"))
+    project.note(made=[*project.notes().get("made", []), _digest(content)][-MOST_MADE:])
+
+
+def remade(project: Project, table: TableDeclaration) -> dict[str, Any] | None:
+    """Return axes and candidates that fit other columns; None where somebody has put them together himself."""
+    document = tomlkit.parse(project.file.read_text(encoding="utf-8"))
+    if _digest(document) not in project.notes().get("made", []):
+        return None
+    chosen = {name: value for name, value in (project.notes().get("wishes") or {}).items() if name != "budget"}
+    wishes = Wishes(**chosen) if chosen else USUAL
+    study = project.study
+    try:
+        parts: dict[str, Any] = of_table(table, f"wishes {wishes}", lambda opened: _parts(study, table, opened, wishes))
+    except SfumatoError:  # it cannot be opened like that, which the next pages say
+        return None
+    return parts
+
+
+def _parts(study: Study, declared: TableDeclaration, table: Table, wishes: Wishes) -> dict[str, Any]:
+    """Return the parts that wishes make of a study whose columns are those of this table."""
+    if study.data.items is not None:
+        return mixed_parts_for(study, table, wishes)
+    axes = study.axes if declared.person is None else BY_PERSONS
+    return parts_for(replace(study, data=DataDeclaration(declared), axes=axes), table, wishes)
+
+
+def _digest(document: Any) -> str:
+    content = document.unwrap()
+    parts = {name: content.get(name) for name in ("axes", "candidates")}
+    return sha256(json.dumps(parts, default=str).encode()).hexdigest()[:16]
+
+
+BUDGETS = ("", "60s", "5m", "30m")
+"""Times to search on that are offered; any other can be typed."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What matters, in plain choices."""
+
+    recipient: Annotated[Literal["public", "partner", "internal"], Option("For whom the release is made.")]
+    learned: Annotated[
+        Literal["identity", "value", "close", "all"], Option("What nobody shall be able to learn. Of tables.")
+    ] = "identity"
+    purpose: Annotated[
+        Literal["counts", "learning", "records", "everything"], Option("What the data are for. Of tables.")
+    ] = "counts"
+    target: Annotated[str, Option("Of purpose=learning: the column that shall be predicted.", takes="column")] = ""
+    known: Annotated[int, Option("Of baskets: how many items of a person may be known.", least=1, most=MOST_KNOWN)] = 2
+    budget: Annotated[str, Option("How long to search on afterwards, such as 60s or 5m; empty: not at all.")] = ""
+    version: Annotated[str | None, VERSION] = None
+
+
+def wishes(call: Call) -> Response:
+    """Show what can be wished for."""
+    return data_page("wishes.html", call, "wishes", _content)
+
+
+def _content(project: Project) -> dict[str, Any]:
+    return {"wishes": shown_wishes(project), "data": {"version": project.version}}
+
+
+def shown_wishes(project: Project) -> dict[str, Any]:
+    """Say what can be chosen, what was, and what the study says now."""
+    study: Any = project.study
+    table, items = study.data.table, study.data.items is not None
+    roles = None if table is None else table.roles
+    sensitive = [] if roles is None else list(roles.sensitive)
+    plan = study.search
+    return {
+        "kind": study.section,
+        "recipients": recipients(items),
+        "learned": list(LEARNED) if sensitive else ["identity"],
+        "purposes": [] if items else list(PURPOSES),
+        "targets": [] if roles is None else [*roles.sensitive, *roles.neutral],
+        "columns": [] if roles is None else [*roles.quasi, *roles.sensitive, *roles.neutral],
+        "sensitive": sensitive,
+        "quasi": [] if roles is None else list(roles.quasi),
+        "budgets": list(BUDGETS),
+        "budget": (plan.budget or "") if plan is not None else "",
+        "known": study.scales.known if items else None,
+        "most_known": MOST_KNOWN,
+        "chosen": project.notes().get("wishes"),
+        "study": parts_of(project),
+        "candidates": len(study.candidates),
+        "axes": [measure_values(MEASURES[name]) for name in study.axes],
+    }
+
+
+def parts_of(project: Project) -> dict[str, Any]:
+    """Return the parts of the study that wishes are written to, as they stand in its file."""
+    content = tomlkit.parse(project.file.read_text(encoding="utf-8")).unwrap()
+    return {
+        "axes": content.get("axes", list(project.study.axes)),
+        "scales": content.get("scales", {}),
+        "search": content.get("search", {}),
+        "candidates": content.get("candidates", []),
+    }
+
+
+def wishes_values(call: Call) -> dict[str, Any]:
+    """Say the same as plain values."""
+    return {**shown_wishes(call.project), "version": call.project.version}
+
+
+def wish(call: Call) -> dict[str, Any]:
+    """Write wishes into the study: its candidates, axes and scales."""
+    project, wanted = call.project, call.body
+    _check_budget(wanted.budget)
+    chosen = Wishes(wanted.recipient, wanted.learned, wanted.purpose, wanted.target, wanted.known)
+    parts = _wishes_parts(project, chosen)
+    if project.study.data.items is None:
+        parts["search"] = {"budget": wanted.budget} if wanted.budget else {}
+
+    def edit(document: tomlkit.TOMLDocument) -> None:
+        if chosen.purpose != "learning":
+            document.get("scales", {}).pop("classification", None)
+        put_parts(document, parts, whole_scales=False)
+        check_study(project, document)
+
+    answer = changed(project, wanted.version, t("wishes.did"), edit)
+    project.note(wishes={**asdict(chosen), "budget": wanted.budget})
+    mark_made(project)
+    return answer
+
+
+def _wishes_parts(project: Project, chosen: Wishes) -> dict[str, Any]:
+    study = project.study
+    what = f"wishes {chosen}"
+    if study.data.table is None:
+        return dict(of_data(study.data, what, lambda baskets: basket_parts_for(study, baskets, chosen)))
+    make = parts_for if study.data.items is None else mixed_parts_for
+    return dict(of_table(study.data.rows, what, lambda table: make(study, table, chosen)))
+
+
+def _check_budget(text: str) -> None:
+    try:
+        _ = read_budget(text) if text else None
+    except BadInputError as error:
+        raise FieldError("budget", str(error)) from None
+
+
+def estimate(call: Call) -> dict[str, Any]:
+    """Say how long exploring the study takes, and which candidates cannot be made."""
+    project = call.project
+    study = project.study
+    if study.data.items is not None:
+        found = of_data(study.data, f"problems {project.version}", lambda data: check_items(data, study))
+        return _estimated(len(study.candidates), None, [vars(each) for each in found.problems])
+    return dict(of_data(study.data, f"estimate {project.version}", lambda table: _estimate(study, table)))
+
+
+def _estimate(study: Study, table: Table) -> Mapping[str, Any]:
+    try:
+        lacking = [vars(each) for each in problems(study, table)]
+        return _estimated(len(study.candidates_of(table)), effort_of(study, table).in_words, lacking)
+    except SfumatoError as error:
+        return {"sentence": None, "candidates": len(study.candidates), "problems": [], "wrong": in_forms(str(error))}
+
+
+def _estimated(candidates: int, effort: str | None, lacking: list[dict[str, Any]]) -> dict[str, Any]:
+    sentence = None if effort is None else t("wishes.takes", effort=effort)
+    return {"sentence": sentence, "candidates": candidates, "problems": all_in_forms(lacking), "wrong": None}
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/projects/{project}/wishes", "Shows what can be wished for.", wishes),
+    Endpoint("GET", "/api/projects/{project}/wishes", "Says what can be wished for, and what was.", wishes_values),
+    Endpoint("POST", "/api/projects/{project}/wishes", "Writes wishes into the study.", wish, Wanted),
+    Endpoint("GET", "/api/projects/{project}/estimate", "Says what exploring the study takes.", estimate),
+)

@@ -1,0 +1,332 @@
+"""The editor of hierarchies: one page for all quasi-identifiers, one call for every way to change one.
+
+A change is built and held against the table before anything is written: what is wrong is a sentence beside the
+hierarchy, and the study stays as it was.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+import tomlkit
+from starlette.responses import Response
+
+from sfumato.config.documents import parse_toml, to_plain
+from sfumato.config.options import Option
+from sfumato.data.declaration import TableDeclaration
+from sfumato.data.hierarchies.declared import Filed
+from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.data.hierarchies.written import entry_of
+from sfumato.errors import BadInputError, SfumatoError
+from sfumato.texts.catalogue import t
+from sfumato.tradeoff.hierarchy_levels import ColumnHierarchy, hierarchy
+from sfumato.workbench.endpoints import Call, Endpoint
+from sfumato.workbench.errors import FieldError, MissingError
+from sfumato.workbench.opened_data import in_forms, of_table, rows_of
+from sfumato.workbench.projects import Project
+from sfumato.workbench.views import _hierarchy_edits as intervals
+from sfumato.workbench.views._hierarchy_edits import Branch, branches_of, dissolved, merged, moved, renamed, shown
+from sfumato.workbench.views.columns import columns_by_role, declared
+from sfumato.workbench.views.edits import VERSION, changed, state
+from sfumato.workbench.views.items import items_or_columns, shown_items
+
+Do = Literal[
+    "rename",
+    "move",
+    "merge",
+    "split",
+    "add-cut",
+    "move-cut",
+    "remove-cut",
+    "add-level",
+    "remove-level",
+    "propose",
+    "text",
+]
+Proposal = Literal["guess", "automatic", "similar"]
+LISTS = ("values", "children", "rows", "groups")
+"""Keys of an entry whose lists stand on lines of their own."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change of a hierarchy; which of its parts it reads depends on what it does."""
+
+    column: Annotated[str, Option("The column whose hierarchy it is.", takes="column")]
+    do: Annotated[Do, Option("What is done.")]
+    paths: Annotated[
+        tuple[str, ...], Option("The groups or values: of each its places from the root down, such as 0,2,1. Of trees.")
+    ] = ()
+    into: Annotated[str | None, Option("The group to move to, as a path; empty: no group.")] = None
+    to: Annotated[str | None, Option("The value at which a cut shall be.")] = None
+    level: Annotated[int | None, Option("The level, counted from the values (0). Of cuts and levels.", least=0)] = None
+    node: Annotated[int | None, Option("Which interval of the level, counted from 0.", least=0)] = None
+    value: Annotated[str | None, Option("The value at which a cut is.")] = None
+    label: Annotated[str | None, Option("What the group or interval shall be called.")] = None
+    proposal: Annotated[
+        Proposal | None, Option("Which proposal is taken: the first guess, an automatic one, one by similarity.")
+    ] = None
+    text: Annotated[str | None, Option("The hierarchy as the TOML of a study.")] = None
+    version: Annotated[str | None, VERSION] = None
+
+
+# -- the page --------------------------------------------------------------------------------------------------------
+
+
+def hierarchies(call: Call) -> Response:
+    """Show the hierarchy of a quasi-identifier, to be edited."""
+    return items_or_columns(
+        "hierarchies.html", call, "hierarchies", lambda project: _content(project, call.query.get("column"))
+    )
+
+
+def _content(project: Project, column: str | None) -> dict[str, Any]:
+    quasi = columns_by_role(declared(project))["quasi"]
+    items = project.study.data.beside.name if project.study.section == "items" else None
+    about = {"quasi": quasi, "items": items, "item_tree": None}
+    if items is not None and column == items:
+        tree = shown_items(project)["tree"]
+        return {**about, "column": items, "item_tree": tree, "content": None, "data": {"column": items}}
+    chosen = column if column in quasi else next(iter(quasi), None)
+    content = None if chosen is None else column_values(project, chosen)
+    data = {"column": chosen, "content": content, "version": project.version}
+    return {**about, "column": chosen, "content": content, "data": data}
+
+
+def column_values(project: Project, column: str) -> dict[str, Any]:
+    """Say what is shown of a column's hierarchy; where it is wrong, the sentence and its text alone."""
+    table = declared(project)
+    if column not in table.roles.quasi:
+        raise MissingError(t("hierarchies.not_quasi", column=column))
+    with rows_of(table) as rows:
+        if column not in rows.columns:
+            raise MissingError(t("columns.no_column", column=column))
+    try:
+        view = looked_at(table, column)
+    except BadInputError as error:
+        proposals = _proposals(project, table, column)
+        return {
+            "wrong": in_forms(project.locally(str(error))),
+            "text": _text(_entry_in(table, column)),
+            "proposals": proposals,
+        }
+    proposals = _proposals(project, table, column, view.hierarchy.scale)
+    return {"wrong": None, **shown(view), "text": _text(_entry(table, column, view)), "proposals": proposals}
+
+
+def looked_at(table: TableDeclaration, column: str) -> ColumnHierarchy:
+    """Look at the hierarchy of a column as the study has it."""
+    view: ColumnHierarchy = of_table(table, f"hierarchy {column}", lambda opened: hierarchy(opened, column))
+    return view
+
+
+def hierarchy_values(call: Call) -> dict[str, Any]:
+    """Say the same as plain values."""
+    values = column_values(call.project, call.query.get("column", ""))
+    return {**values, **state(call.project)}
+
+
+def _proposals(project: Project, table: TableDeclaration, column: str, scale: str | None = None) -> list[str]:
+    """List the ways to have a hierarchy proposed."""
+    guesses = {guess["column"]: guess for guess in project.notes().get("guesses", [])}
+    guessed = guesses.get(column, {}).get("hierarchy") is not None and not table.is_bundled
+    similar = len(table.roles.quasi) > 1 and scale in (None, "category")
+    return [*(["guess"] if guessed else []), "automatic", *(["similar"] if similar else [])]
+
+
+def _entry_in(table: TableDeclaration, column: str) -> Any:
+    """Return what the study declares for a column."""
+    given = table.hierarchy.get(column)
+    return given.content if isinstance(given, Filed) else given
+
+
+def _entry(table: TableDeclaration, column: str, view: ColumnHierarchy) -> Any:
+    """Return what declares the hierarchy: the study's own entry, or one that says the same."""
+    given = _entry_in(table, column)
+    if given is not None:
+        return given
+    try:
+        return view.entry()
+    except BadInputError:
+        return None
+
+
+def _text(entry: Any) -> str:
+    """Write an entry as TOML; nested lists as the children of a tree."""
+    if entry is None or isinstance(entry, str):
+        return ""
+    return tomlkit.dumps(_item(entry)).strip() + "\n"
+
+
+def _item(entry: Any) -> Any:
+    """Write an entry as a table of a TOML file, long lists on lines of their own."""
+    table = tomlkit.table()
+    content = entry if isinstance(entry, Mapping) else {"type": "tree", "children": list(entry)}
+    for key, value in content.items():
+        item = tomlkit.item(to_plain(value))
+        table.add(key, item.multiline(True) if key in LISTS else item)
+    return table
+
+
+# -- changes ---------------------------------------------------------------------------------------------------------
+
+
+def change(call: Call) -> dict[str, Any]:
+    """Change a hierarchy: build it, hold it against the table, and only then write it into the study."""
+    project, wanted = call.project, call.body
+    table = declared(project)
+    if wanted.column not in table.roles.quasi:
+        raise FieldError("column", t("hierarchies.not_quasi_change", column=wanted.column))
+    entry = _new_entry(project, table, wanted)
+    _hold_against(table, wanted.column, entry)
+    why = t("hierarchies.did_" + wanted.do.replace("-", "_"), column=wanted.column)
+    answer = changed(project, wanted.version, why, lambda document: put_entry(document, wanted.column, entry))
+    return {**answer, **column_values(project, wanted.column)}
+
+
+def _new_entry(project: Project, table: TableDeclaration, wanted: Change) -> Any:
+    """Return the entry that the change makes; None: the one that the column has by itself."""
+    if wanted.do == "propose":
+        return _proposed(project, table, wanted)
+    if wanted.do == "text":
+        return _read(wanted.text or "")
+    view = looked_at(table, wanted.column)
+    tree = view.hierarchy.without_missing() if view.grown else view.hierarchy
+    if wanted.do in TREES and (tree.scale == "category" or wanted.paths):
+        root = TREES[wanted.do](branches_of(tree), wanted)
+        marks = {name: True for name in ("observed", "missing") if getattr(tree, name)}
+        return {"type": "tree", "children": [child.nested() for child in root.children], **marks}
+    if wanted.do not in LINES:
+        raise FieldError("do", t("hierarchies.for_categories", do=wanted.do, column=wanted.column))
+    if tree.scale == "category" and wanted.do != "remove-level":
+        raise FieldError("do", t("hierarchies.for_numbers", do=wanted.do, column=wanted.column))
+    return entry_of(LINES[wanted.do](tree, wanted))
+
+
+def _proposed(project: Project, table: TableDeclaration, wanted: Change) -> Any:
+    if wanted.proposal == "guess":
+        guesses = {guess["column"]: guess for guess in project.notes().get("guesses", [])}
+        entry = guesses.get(wanted.column, {}).get("hierarchy")
+        if not isinstance(entry, Mapping):  # a guess is never a file
+            raise FieldError("proposal", t("hierarchies.no_guess"))
+        return entry
+    if wanted.proposal == "similar":
+        return of_table(
+            table, f"similar {wanted.column}", lambda opened: hierarchy(opened, wanted.column, similar=True)
+        ).entry()
+    return None
+
+
+def _read(text: str) -> Any:
+    """Read an entry that somebody wrote."""
+    entry = parse_toml(text, t("hierarchies.written"))
+    if not entry:
+        raise FieldError("text", t("hierarchies.no_text"))
+    if any(isinstance(value, str) and key not in ("type", "first", "last") for key, value in entry.items()):
+        raise FieldError("text", t("hierarchies.no_files"))
+    return entry
+
+
+def _hold_against(table: TableDeclaration, column: str, entry: Any) -> None:
+    """Raise unless the table can be opened with this hierarchy."""
+    others = {name: given for name, given in table.hierarchy.items() if name != column}
+    tried = replace(table, hierarchy=others if entry is None else {**others, column: entry})
+    try:
+        of_table(tried, "opened", lambda opened: None)
+    except SfumatoError as error:
+        raise FieldError("hierarchy", str(error)) from None
+
+
+def put_entry(document: tomlkit.TOMLDocument, column: str, entry: Any) -> None:
+    """Write the entry of a column into a study, or take it out."""
+    section: Any = document["table"]
+    if "hierarchy" not in section:
+        if entry is None:
+            return
+        section.add("hierarchy", tomlkit.table(is_super_table=True))
+    if entry is not None:
+        section["hierarchy"][column] = _item(entry)
+    elif column in section["hierarchy"]:
+        del section["hierarchy"][column]
+        if not len(section["hierarchy"]):
+            del section["hierarchy"]
+
+
+def _paths(wanted: Change) -> list[tuple[int, ...]]:
+    """Read the paths of groups."""
+    paths = [_path("paths", path) for path in wanted.paths]
+    if not paths:
+        raise FieldError("paths", t("hierarchies.choose"))
+    return paths
+
+
+def _path(field: str, text: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"(\d{1,6}(,\d{1,6})*)?", text, re.ASCII):
+        raise FieldError(field, t("hierarchies.bad_path", text=text))
+    return tuple(map(int, text.split(","))) if text else ()
+
+
+def _label(wanted: Change) -> str:
+    if not wanted.label or not wanted.label.strip():
+        raise FieldError("label", t("hierarchies.no_label"))
+    return wanted.label.strip()
+
+
+def _level(wanted: Change) -> int:
+    if wanted.level is None:
+        raise FieldError("level", t("hierarchies.no_level_given"))
+    return wanted.level
+
+
+def _inner_level(tree: Hierarchy, wanted: Change) -> int:
+    level = _level(wanted)
+    if not 0 < level < tree.height:
+        raise FieldError("level", t("hierarchies.no_cuts"))
+    return level
+
+
+def _cut(tree: Hierarchy, text: Any, field: str) -> int:
+    try:
+        return intervals.leaf_at(tree, str(text))
+    except BadInputError as error:
+        raise FieldError(field, str(error)) from None
+
+
+TREES: Mapping[str, Callable[[Branch, Change], Branch]] = {
+    "rename": lambda root, wanted: renamed(root, _paths(wanted)[0], _label(wanted)),
+    "move": lambda root, wanted: moved(root, _paths(wanted), _path("into", wanted.into or "")),
+    "merge": lambda root, wanted: merged(root, _paths(wanted), _label(wanted)),
+    "split": lambda root, wanted: dissolved(root, _paths(wanted)[0]),
+}
+"""What can be done to groups of categories."""
+
+LINES: Mapping[str, Callable[[Hierarchy, Change], Hierarchy]] = {
+    "rename": lambda tree, wanted: intervals.called(tree, _level(wanted), wanted.node or 0, _label(wanted)),
+    "add-cut": lambda tree, wanted: intervals.with_cut(tree, _inner_level(tree, wanted), _cut(tree, wanted.to, "to")),
+    "move-cut": lambda tree, wanted: intervals.moved_cut(
+        tree, _inner_level(tree, wanted), _cut(tree, wanted.value, "value"), _cut(tree, wanted.to, "to")
+    ),
+    "remove-cut": lambda tree, wanted: intervals.without_cut(
+        tree, _inner_level(tree, wanted), _cut(tree, wanted.value, "value")
+    ),
+    "add-level": lambda tree, wanted: intervals.with_level(tree, _level(wanted)),
+    "remove-level": lambda tree, wanted: intervals.without_level(tree, _level(wanted)),
+}
+"""What can be done to stretches of numbers and days; a level can be taken out of any hierarchy."""
+
+ENDPOINTS = (
+    Endpoint(
+        "GET", "/projects/{project}/hierarchies", "Shows the hierarchy of a column.", hierarchies, query=("column",)
+    ),
+    Endpoint(
+        "GET",
+        "/api/projects/{project}/hierarchies",
+        "Says what a column's hierarchy is.",
+        hierarchy_values,
+        query=("column",),
+    ),
+    Endpoint("POST", "/api/projects/{project}/hierarchies", "Changes the hierarchy of a column.", change, Change),
+)

@@ -1,0 +1,223 @@
+"""Any option: everything that a study can say of makers, requirements, scales and searches, by forms.
+
+Forms are made of JSON Schema (`catalogue`); what they hold becomes the text that a study has, and back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Annotated, Any
+
+import tomlkit
+
+from sfumato.config.documents import to_plain
+from sfumato.config.options import Configured, Option, described, parse
+from sfumato.errors import BadInputError, SfumatoError
+from sfumato.measures.all_measures import MEASURES
+from sfumato.measures.items.basket_scales import BasketScales
+from sfumato.measures.items.mixed_scales import MixedScales
+from sfumato.measures.scales import Scales
+from sfumato.requirements.items import mixed_requirement
+from sfumato.requirements.requirement import requirement
+from sfumato.texts.catalogue import t
+from sfumato.tradeoff.catalogue import REQUIREMENTS_WITH_ITEMS, catalogue, sections
+from sfumato.tradeoff.study.search_plan import SearchPlan
+from sfumato.tradeoff.study.study import study_from_toml
+from sfumato.workbench.endpoints import Call, Endpoint
+from sfumato.workbench.errors import FieldError
+from sfumato.workbench.projects import Project
+from sfumato.workbench.views.edits import VERSION, changed
+
+PARTS = ("axes", "scales", "search", "candidates")
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A form that was filled in."""
+
+    section: Annotated[str, Option("Of the catalogue: anonymizers, requirements, scales, ...")]
+    name: Annotated[str, Option("What is configured, such as k-anonymity.")]
+    values: Annotated[Mapping[str, Any], Option("The options by their keys.", takes="values")] = field(
+        default_factory=dict
+    )
+
+
+@dataclass(frozen=True)
+class StudyText:
+    """A text as it stands in a study."""
+
+    section: Annotated[str, Option("Of the catalogue: anonymizers, requirements, scales, ...")]
+    text: Annotated[str, Option("The text, such as k-anonymity k=10.")]
+
+
+@dataclass(frozen=True)
+class StudyParts:
+    """Parts of a study; what is left out stays as it is."""
+
+    axes: Annotated[tuple[str, ...] | None, Option("The measures that releases are compared on.")] = None
+    scales: Annotated[Mapping[str, Any] | None, Option("How releases are measured.", takes="values")] = None
+    search: Annotated[Mapping[str, Any] | None, Option("How time is spent on further candidates.", takes="values")] = (
+        None
+    )
+    candidates: Annotated[
+        tuple[Any, ...] | None, Option("Blocks of candidates, each with makers and requirements.", takes="values")
+    ] = None
+    version: Annotated[str | None, VERSION] = None
+
+
+# -- forms -----------------------------------------------------------------------------------------------------------
+
+
+def options(call: Call) -> dict[str, Any]:
+    """Return everything that can be chosen, as JSON Schema."""
+    return catalogue()
+
+
+def text_of(call: Call) -> dict[str, Any]:
+    """Write what a form holds as the text of a study."""
+    wanted: Filled = call.body
+    kind = _kind(wanted.section, wanted.name)
+    known = {each.key: each for each in described(kind).values()}
+    values = {}
+    for key, value in wanted.values.items():
+        if key not in known:
+            raise FieldError(key, t("options.no_option", name=wanted.name, key=key, known=", ".join(known) or "none"))
+        if value not in (None, "", []):
+            values[known[key].name] = tuple(value) if isinstance(value, list) else value
+    for each in known.values():
+        if each.default is MISSING and each.name not in values:
+            raise FieldError(each.key, t("options.needed", meaning=each.option.meaning))
+    try:
+        configured = kind(**values)
+    except BadInputError as error:
+        raise FieldError(_field_in(str(error), known), str(error)) from None
+    return {"text": str(configured), "words": configured.in_words()}
+
+
+def values_of(call: Call) -> dict[str, Any]:
+    """Read a text of a study as what forms hold: one for every part that is joined by &."""
+    wanted: StudyText = call.body
+    kinds = [entry.kind for entry in _section(wanted.section)]
+    if wanted.section == "requirements":
+        parts: Iterable[Any] = requirement(wanted.text).parts
+    elif wanted.section == REQUIREMENTS_WITH_ITEMS:
+        parts = mixed_requirement(wanted.text).parts
+    else:
+        parts = (parse(wanted.text, kinds, wanted.section),)
+    return {"parts": [{"name": part.name, "values": _values(part)} for part in parts]}
+
+
+def _values(part: Any) -> dict[str, Any]:
+    """List what is given of a configuration, by key."""
+    usual = {each.name: each.default for each in fields(part)}
+    known = described(type(part))
+    given = {each.key: getattr(part, name) for name, each in known.items() if getattr(part, name) != usual[name]}
+    return {key: to_plain(value) for key, value in given.items()}
+
+
+def _section(name: str) -> Any:
+    found = sections().get(name)
+    if found is None or name == "made elsewhere":
+        raise FieldError("section", t("options.no_section", name=name))
+    return (*found, *sections()["requirements"]) if name == REQUIREMENTS_WITH_ITEMS else found
+
+
+def _kind(section: str, name: str) -> type[Configured]:
+    kind: Any = next((entry.kind for entry in _section(section) if entry.name == name), None)
+    if kind is None or not issubclass(kind, Configured):
+        raise FieldError("name", t("options.no_name", name=name, section=section))
+    return kind  # type: ignore[no-any-return]
+
+
+def _field_in(sentence: str, keys: Iterable[str]) -> str:
+    """Say which field a sentence is about: the first that it names as a word."""
+    places = {key: re.search(rf"(?<![\w-]){re.escape(key)}(?![\w-])", sentence) for key in keys}
+    found = [(match.start(), key) for key, match in places.items() if match is not None]
+    return min(found)[1] if found else ""
+
+
+# -- parts of a study ------------------------------------------------------------------------------------------------
+
+
+def put_study(call: Call) -> dict[str, Any]:
+    """Write parts of a study as they were put together by forms."""
+    project, wanted = call.project, call.body
+    parts = {name: to_plain(getattr(wanted, name)) for name in PARTS if getattr(wanted, name) is not None}
+    for axis in parts.get("axes", ()):
+        if axis not in MEASURES:
+            raise FieldError("axes", t("options.no_measure", axis=axis))
+
+    def edit(document: tomlkit.TOMLDocument) -> None:
+        put_parts(document, parts, whole_scales=True)
+        check_study(project, document)
+
+    return changed(project, wanted.version, t("wishes.did_options"), edit)
+
+
+def put_parts(document: Any, parts: Mapping[str, Any], whole_scales: bool) -> None:
+    """Write parts into the text of a study; of scales those that are given, or all of them."""
+    if "axes" in parts and document.get("axes") != list(parts["axes"]):
+        document["axes"] = list(parts["axes"])
+    scales = parts.get("scales")
+    if scales is not None:
+        if "scales" not in document:
+            document["scales"] = tomlkit.table()
+        for name in [name for name in document["scales"] if whole_scales and name not in scales]:
+            del document["scales"][name]
+        for name, value in scales.items():
+            if document["scales"].get(name) != value:
+                document["scales"][name] = value
+    search = parts.get("search")
+    if search is not None:
+        kept = {name: value for name, value in search.items() if value not in (None, "", [])}
+        if kept:
+            document["search"] = kept
+        elif "search" in document:
+            del document["search"]
+    if "candidates" in parts and document.get("candidates") != list(parts["candidates"]):
+        _put_candidates(document, parts["candidates"])
+
+
+def _put_candidates(document: Any, blocks: Iterable[Any]) -> None:
+    written = tomlkit.aot()
+    for block in blocks:
+        if not isinstance(block, Mapping):
+            raise FieldError("candidates", t("options.no_block"))
+        table = tomlkit.table()
+        for key, value in block.items():
+            item = tomlkit.item(value)
+            table.add(key, item.multiline(True) if isinstance(value, list) and len(value) > 2 else item)  # type: ignore[attr-defined]
+        written.append(table)
+    if "candidates" in document:
+        del document["candidates"]
+    document.add("candidates", written)
+
+
+def check_study(project: Project, document: tomlkit.TOMLDocument) -> None:
+    """Raise where a changed study is none any more, by the part that is to blame."""
+    try:
+        study_from_toml(tomlkit.dumps(document), str(project.file))
+    except SfumatoError as error:
+        sentence = str(error).removeprefix(f"{project.file}: ")
+        raise FieldError(_part_in(sentence), sentence) from None
+
+
+def _part_in(sentence: str) -> str:
+    """Say which part of a study a sentence is about: one that it names, or that has an option which it names."""
+    words = set(re.findall(r"[\w-]+", sentence))
+    known = {
+        "scales": {*described(Scales), *described(BasketScales), *described(MixedScales)},
+        "search": set(described(SearchPlan)),
+    }
+    named = [name for name in PARTS if name in words]
+    return next(iter([*named, *(part for part, keys in known.items() if keys & words)]), "candidates")
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/api/options", "Returns everything that can be chosen, as JSON Schema.", options),
+    Endpoint("POST", "/api/options/text", "Writes what a form holds as the text of a study.", text_of, Filled),
+    Endpoint("POST", "/api/options/values", "Reads a text of a study as what forms hold.", values_of, StudyText),
+    Endpoint("PUT", "/api/projects/{project}/study", "Writes parts of a study.", put_study, StudyParts),
+)
