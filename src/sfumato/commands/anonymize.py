@@ -222,7 +222,7 @@ def _baskets(
     """Make a release of baskets."""
     from sfumato.publish.single import Clock, basket_layout, single_baskets
     from sfumato.tradeoff.study.explorable import files_of
-    from sfumato.transactions.anonymizers.registry import basket_anonymizer, usual_maker
+    from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER, TREE_MAKER, basket_anonymizer, usual_maker
     from sfumato.transactions.policy import basket_requirement, utility_constraints
 
     clock = Clock()
@@ -234,6 +234,9 @@ def _baskets(
         raise BadInputError('baskets need one requirement: --require "km-anonymity k=5 m=2", for example')
     wanted = basket_requirement(recipe.require[0])
     maker = basket_anonymizer(usual_maker(wanted, declared.tree is not None) if recipe.maker is None else recipe.maker)
+    if recipe.maker is None and str(maker) == TREE_MAKER:
+        kept = "sets of items keep to the branches of the tree, so that counts of pairs are less exact than without it"
+        tell([f'{kept}; --with "{DEFAULT_MAKER}" takes no notice of the tree'])
     utility = None if recipe.utility is None else utility_constraints(recipe.utility)
     target.check([*declared.files, *map(Path, files_of(maker, wanted, utility))])
     announce_first_run()
