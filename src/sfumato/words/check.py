@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 from sfumato.measures.disclosure.group_risk import THRESHOLDS
 from sfumato.measures.disclosure.superpopulation import SMALL_FRACTION
-from sfumato.mixed.check import MixedCheck
 from sfumato.phrases import counted, ended, listed, percent
+from sfumato.tradeoff._check_items import BasketCheck, ItemsCheck, MixedCheck
 from sfumato.tradeoff.check import Check, RepeatedPersons
-from sfumato.transactions.check import BasketCheck
 from sfumato.transactions.policy import known_in_words
 from sfumato.words.kinds.items_check import items_lines, lengths_in_words, mixed_check_parts, study_lines
 
@@ -27,12 +26,12 @@ MISSING = {
 }
 
 
-def check_in_words(check: Check | BasketCheck | MixedCheck) -> str:
+def check_in_words(check: Check | ItemsCheck) -> str:
     """Write a check as paragraphs."""
     return "\n\n".join("\n".join(lines) for lines in check_parts(check).values())
 
 
-def check_parts(check: Check | BasketCheck | MixedCheck) -> dict[str, list[str]]:
+def check_parts(check: Check | ItemsCheck) -> dict[str, list[str]]:
     """Write the paragraphs of a check by what they are about, those left out that have nothing to say."""
     parts: dict[str, Iterator[str]]
     if isinstance(check, MixedCheck):
@@ -46,6 +45,7 @@ def check_parts(check: Check | BasketCheck | MixedCheck) -> dict[str, list[str]]
             "rarest": _rarest(check),
         }
     else:
+        assert isinstance(check, Check)
         persons = {f"persons {each.identifier}": _persons(check, each) for each in check.persons}
         parts = {
             "study": _study(check),

@@ -10,9 +10,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from sfumato.tradeoff.study.explorable import Explorable
+from sfumato.tradeoff.study.study import Study
 
 
-def words_of(study: Explorable) -> Any:
+def words_of(study: Study) -> Any:
     """Return the module that speaks of a kind of data."""
     return import_module(f"{__name__}.{study.section}")

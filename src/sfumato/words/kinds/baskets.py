@@ -5,17 +5,16 @@ from __future__ import annotations
 from sfumato.measures.of_baskets import ESTIMATORS
 from sfumato.phrases import counted, listed, percent
 from sfumato.tradeoff import Map, Point
+from sfumato.tradeoff.study.study import Study
 from sfumato.transactions.measures.itemsets import DRAWS, MOST_SETS
 from sfumato.transactions.measures.queries import MOST_PAIRS, ItemQueries
 from sfumato.transactions.measures.scales import BasketScales
 from sfumato.transactions.policy import known_in_words
-from sfumato.transactions.study import BasketCandidate, BasketStudy
 from sfumato.words.sentences import Subject
 
 
 def _scales(map_: Map) -> BasketScales:
-    assert isinstance(map_.study, BasketStudy)
-    return map_.study.scales
+    return map_.study.scales  # type: ignore[no-any-return]
 
 
 def meanings(map_: Map) -> list[tuple[str, str]]:
@@ -31,15 +30,15 @@ def subject(map_: Map) -> Subject:
     return Subject(scales.sensitive, records=records, known=f"{known} of", below=scales.linking.below)
 
 
-def data_words(study: BasketStudy, point: Point) -> tuple[str, list[str]] | None:
+def data_words(study: Study, point: Point) -> tuple[str, list[str]] | None:
     """Name the baskets as a command line does, if a point's release is one that a command makes of them."""
     candidate = point.candidate
-    if point.is_baseline or (isinstance(candidate, BasketCandidate) and candidate.warm):
+    if point.is_baseline or candidate.warm or study.data.items is None:
         return None
-    return study.baskets.source, study.baskets.options()
+    return study.data.source, study.data.items.options()
 
 
-def declares_hierarchies(study: BasketStudy) -> bool:
+def declares_hierarchies(study: Study) -> bool:
     """Say whether a study declares hierarchies itself, which have to be in a file before that command runs."""
     return False  # a tree of items is a file
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from sfumato.mixed.measures.scales import MixedScales
-from sfumato.mixed.study import MixedStudy
 from sfumato.phrases import counted, percent
 from sfumato.tradeoff import Map, Point
+from sfumato.tradeoff.study.study import Study
 from sfumato.transactions.policy import known_in_words
 from sfumato.words.kinds.table import table_words
 from sfumato.words.sentences import Subject
 
 
 def _scales(map_: Map) -> MixedScales:
-    assert isinstance(map_.study, MixedStudy)
-    return map_.study.scales
+    return map_.study.scales  # type: ignore[no-any-return]
 
 
 def meanings(map_: Map) -> list[tuple[str, str]]:
@@ -29,15 +28,15 @@ def subject(map_: Map) -> Subject:
     return Subject(sensitive, records=about.get("records"), known=known, below=scales.linking.below)
 
 
-def data_words(study: MixedStudy, point: Point) -> tuple[str, list[str]] | None:
+def data_words(study: Study, point: Point) -> tuple[str, list[str]] | None:
     """Name table and items as a command line does, if a point's release is one that a command makes of them."""
-    named = table_words(study.data.table, point)
-    return None if named is None else (named[0], [*named[1], *study.data.items.options()])
+    named, items = table_words(study.table, point), study.data.items
+    return None if named is None or items is None else (named[0], [*named[1], *items.options()])
 
 
-def declares_hierarchies(study: MixedStudy) -> bool:
+def declares_hierarchies(study: Study) -> bool:
     """Say whether a study declares hierarchies itself, which have to be in a file before that command runs."""
-    return bool(study.data.table.hierarchy)
+    return bool(study.table.hierarchy)
 
 
 def mixed_meanings(scales: MixedScales) -> list[tuple[str, str]]:

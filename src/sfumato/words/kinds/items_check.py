@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sfumato.mixed.check import MixedCheck
 from sfumato.phrases import counted, listed, percent
-from sfumato.transactions.check import ItemsCheck
+from sfumato.tradeoff._check_items import ItemsCheck, MixedCheck
 from sfumato.transactions.policy import known_in_words
 
 

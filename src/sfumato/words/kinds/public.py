@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.public import PublicStudy
-from sfumato.tradeoff.study.explorable import Explorable
+from sfumato.tradeoff.study.study import Study
 from sfumato.words.kinds.table import UNITS
 from sfumato.words.sentences import Subject
 
@@ -51,10 +51,10 @@ def subject(map_: Map) -> Subject:
     return Subject(tuple(map_.about.get("sensitive", ())), are_bounds=True, unit=unit)
 
 
-def data_words(study: Explorable, point: Point) -> None:
+def data_words(study: Study, point: Point) -> None:
     """Name nothing: where the data are is nobody's business outside."""
 
 
-def declares_hierarchies(study: Explorable) -> bool:
+def declares_hierarchies(study: Study) -> bool:
     """Say whether a study declares hierarchies itself, which have to be in a file before that command runs."""
     return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from sfumato.config.sections import option_words
 from sfumato.configuration import quoted_name
 from sfumato.engines import Frame
 from sfumato.engines.places import shown_place
@@ -14,7 +15,6 @@ from sfumato.table import TableDeclaration
 from sfumato.table.table import Unit
 from sfumato.table.weights import weights_in_words
 from sfumato.tradeoff import Map, Point, Study, of_table
-from sfumato.tradeoff.study.texts import option_words
 from sfumato.words.sentences import Subject
 
 DECLARED = "hierarchies.toml"
