@@ -27,7 +27,7 @@ from sfumato.report.page import page
 from sfumato.rooms import up_to
 from sfumato.tradeoff.exploration.exploration import TableWork
 from sfumato.transactions.study import BasketWork
-from sfumato.words.kinds.table import DECLARED
+from sfumato.words.data_summary import DECLARED
 
 pytestmark = pytest.mark.quick
 

@@ -10,7 +10,7 @@ from string import Formatter
 
 import pytest
 
-from sfumato.pages.texts import texts
+from sfumato.texts.catalogue import texts
 from sfumato.workbench.data.sentences import OPTION, STARTING, all_in_forms, in_forms
 
 SRC = Path(__file__).resolve().parents[1] / "src" / "sfumato"

@@ -15,6 +15,7 @@ ROOMS = {
     "vocabulary": "options that studies and the command line share, each said once",
     "documents": "the border for our own JSON and TOML files",
     "phrases": "numbers, counts and lists as people write them",
+    "texts": "one catalogue of everything that is said to people",
     "vega": "the one door to what draws charts",
     "quiet": "values that show no record when they are printed",
     "workers": "threads of ours: how many there are, and who may stop them",

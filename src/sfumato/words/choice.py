@@ -12,9 +12,9 @@ from sfumato.tradeoff.choice.curve import Step
 from sfumato.tradeoff.choice.exposure import is_unchanged
 from sfumato.tradeoff.choice.reasons import stretch
 from sfumato.words.columns import done_sentence
+from sfumato.words.data_summary import weights_sentences
 from sfumato.words.disagreements import sentence
 from sfumato.words.headlines import headline_lines, headlines
-from sfumato.words.kinds.table import weights_sentences
 from sfumato.words.points import alike_sentences, not_told_apart, settings
 from sfumato.words.verdicts import advice
 

@@ -15,8 +15,8 @@ from sfumato.tradeoff.choice.reasons import both
 from sfumato.tradeoff.choice.reply import in_numbers, within
 from sfumato.words.columns import done_sentence
 from sfumato.words.command import release_command
+from sfumato.words.data_summary import weights_sentences
 from sfumato.words.headlines import headline_lines, headlines
-from sfumato.words.kinds.table import weights_sentences
 from sfumato.words.points import alike_sentences, not_told_apart, settings
 
 

@@ -39,7 +39,7 @@ from sfumato.table import Table
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.choice.exposure import check_shown
 from sfumato.transactions.files.legend import Names
-from sfumato.words.kinds.items import mixed_meanings
+from sfumato.words.data_summary import mixed_meanings
 
 
 def leaving_mixed(

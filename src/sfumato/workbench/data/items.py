@@ -10,8 +10,8 @@ from sfumato.engines import Engine
 from sfumato.mixed.declaration import ItemsDeclaration, MixedDeclaration
 from sfumato.mixed.reading import UNLISTED
 from sfumato.mixed.study import USUAL_KS, MixedStudy, usual_study
-from sfumato.pages.texts import t
 from sfumato.table import TableDeclaration
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff import draft
 from sfumato.tradeoff.study.draft import Draft
 from sfumato.workbench.data.opened import of_mixed, of_rows, rows_of

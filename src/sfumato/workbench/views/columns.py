@@ -14,10 +14,10 @@ from sfumato.engines import Engine
 from sfumato.errors import BadInputError
 from sfumato.mixed.declaration import MixedDeclaration
 from sfumato.mixed.study import MixedStudy
-from sfumato.pages.texts import t
 from sfumato.table import TableDeclaration
 from sfumato.table.declaration import READING
 from sfumato.table.table import check_columns
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff import of_table
 from sfumato.workbench.data.masking import shown
 from sfumato.workbench.data.opened import of_mixed, of_rows, rows_of

@@ -20,7 +20,7 @@ from sfumato.catalogue import Entry
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError, SfumatoError
 from sfumato.mixed.study import MixedStudy
-from sfumato.pages.texts import t
+from sfumato.texts.catalogue import t
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.files.trees import is_classification

@@ -18,9 +18,9 @@ from sfumato.errors import SfumatoError
 from sfumato.measures import Classification
 from sfumato.mixed.study import MixedStudy
 from sfumato.mixed.study import usual_study as usual_mixed
-from sfumato.pages.texts import t
 from sfumato.requirements import KAnonymity, requirement
 from sfumato.table import Guess, Table, TableDeclaration
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff import of_table as of_table_study
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
 from sfumato.tradeoff.study.draft import ENOUGH_FOR_POPULATIONS

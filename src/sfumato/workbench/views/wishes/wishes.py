@@ -15,8 +15,8 @@ from sfumato.errors import BadInputError, SfumatoError
 from sfumato.measures import MEASURES
 from sfumato.mixed.check import check_mixed
 from sfumato.mixed.study import MixedStudy
-from sfumato.pages.texts import t
 from sfumato.table import Table
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff.exploration.effort import effort_of
 from sfumato.tradeoff.search.tuner import read_budget
 from sfumato.tradeoff.study.study import Study
