@@ -1,7 +1,7 @@
 """Every text for people by its id, so that it can be rewritten and translated: `en/*.toml`.
 
-Code computes values and names a text: `t("runs.done", done=3, total=20)`. Templates do the same, scripts read
-`texts["columns.title"]`, those that draw releases `w("frontier")` for `drawing.frontier`. A place is one of
+Code computes values and names a text: `t("run.of", done=3, total=20, unit="releases")`. Templates do the same, scripts
+read `texts["columns.title"]`, those that draw releases `w("frontier")` for `drawing.frontier`. A place is one of
 `str.format`, whose format may also be a name of `FORMATS` (`{share:percent}`) or a form for one and one for many
 (`{count:is/are}`).
 """
