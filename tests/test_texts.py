@@ -176,7 +176,7 @@ def test_places_of_texts_are_names() -> None:
     """A place is a name, or an attribute of one; its format is Python's, one of ours, or forms for one and many."""
     for name, text in texts().items():
         for _, place, form, _ in Formatter().parse(text):
-            assert place is None or all(part.isidentifier() for part in place.split(".")), name
+            assert place is None or re.fullmatch(r"[^\W\d]\w*(\.\w+|\[\w+\])*", place), name
             assert not form or form in {*FORMATS, "g"} or "/" in form or not form.isidentifier(), (name, form)
 
 
