@@ -26,7 +26,7 @@ SHARES = (0.25, 0.5, 0.75)
 def spent(source: str) -> dict[str, list[float]]:
     """Return the processor seconds of further releases by maker."""
     study = studies.of_table(studies.read_study(source))
-    study = replace(study, grids=(studies.baselines(),))
+    study = replace(study, grids=studies.ends())
     table = study.table.open()
     offered = {anonymizer(maker).name for maker, _ in OFFERED}
     families = [one for one in families_of(study, table) if not one.example.suppress]

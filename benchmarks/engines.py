@@ -169,7 +169,7 @@ def explore(path: Path, memory: str | None, folder: Path) -> dict[str, Any]:
     from sfumato.table import TableDeclaration
     from sfumato.tradeoff import Study
     from sfumato.tradeoff.exploration.exploration import explore as run
-    from sfumato.tradeoff.study.study import Grid
+    from sfumato.tradeoff.study.grids import Grid
 
     copies = copies_in(path)
     wanted = tuple(requirement(f"k-anonymity k={copies * k}") for k in SIZES[: most_sizes()])

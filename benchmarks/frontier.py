@@ -35,7 +35,7 @@ from sfumato.release.regions import are_points, estimated_histograms, overlap_es
 from sfumato.requirements import requirement
 from sfumato.table import Cells, Table
 from sfumato.tradeoff import Grid, bundled_study, explore
-from sfumato.tradeoff.study.study import LI_LI_2009
+from sfumato.tradeoff.study.presets import LI_LI_2009
 
 TARGET_RATIO = 10
 TARGET_SECONDS = 6.0

@@ -45,7 +45,7 @@ except ImportError:
 from dataclasses import replace
 from sfumato.tradeoff.study import study as studies
 given = studies.of_table(studies.read_study(source))
-given = replace(given, grids=(studies.baselines(),), axes=(first, second)).with_seed(int(seed))
+given = replace(given, grids=studies.ends(), axes=(first, second)).with_seed(int(seed))
 if maker:
     from sfumato.tradeoff.study.plan import SearchPlan
     given = replace(given, search=SearchPlan(makers=(maker,)))

@@ -21,7 +21,7 @@ from sfumato.measures import Prepared, Scales
 from sfumato.requirements.nearest_js import nearest_js
 from sfumato.tradeoff.limit.limit import Limit, limit
 from sfumato.tradeoff.limit.score import ScoreBox
-from sfumato.tradeoff.study.study import LI_LI_2009
+from sfumato.tradeoff.study.presets import LI_LI_2009
 
 Numbers = NDArray[np.float64]
 RADIUS = 0.02

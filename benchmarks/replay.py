@@ -47,7 +47,7 @@ class Replay:
         key = "source, seed, candidate"
         self.rows.execute(f"CREATE TABLE IF NOT EXISTS kept ({key}, seconds, point, PRIMARY KEY ({key}))")
         study = studies.of_table(studies.read_study(source))
-        self.study = replace(study, grids=(studies.baselines(),)).with_seed(seed)
+        self.study = replace(study, grids=studies.ends()).with_seed(seed)
         self.table, self.other = self.study.table.open(), self.study.table.open()
         self.measure, self.warm_up = (self._measuring(table) for table in (self.table, self.other))
         self.known_kinds: set[object] = set()

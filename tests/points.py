@@ -12,7 +12,6 @@ from sfumato.report.page import page
 from sfumato.tradeoff.map import Map, Point
 from sfumato.transactions.anonymizers.registry import candidate_maker
 from sfumato.transactions.policy import basket_requirement
-from sfumato.transactions.study import BasketCandidate
 
 
 def point_of(
@@ -22,7 +21,7 @@ def point_of(
     if maker == "one-item":
         return Point(
             id,
-            BasketCandidate(candidate_maker(maker), basket_requirement("km-anonymity k=1 m=1")),
+            Candidate(candidate_maker(maker), basket_requirement("km-anonymity k=1 m=1")),
             status,
             *rest,
             **more,

@@ -26,7 +26,8 @@ from sfumato.measures.attack import drawn_points, naive_bayes, spread_over_leave
 from sfumato.measures.groups import COLUMNS
 from sfumato.release import Budget, Guarantee, Release, Spent, noisy_release
 from sfumato.tradeoff.map import Map
-from sfumato.tradeoff.study.study import Grid, Study
+from sfumato.tradeoff.study.grids import Grid
+from sfumato.tradeoff.study.study import Study
 from sfumato.words.data_summary import meanings
 from strategies import tries
 

@@ -9,10 +9,10 @@ import command_line
 from sfumato.errors import BadInputError
 from sfumato.report import save_map
 from sfumato.tradeoff import explore, read_map
+from sfumato.tradeoff.search.families import basket_proposals
+from sfumato.tradeoff.study.candidate import WARM
 from sfumato.tradeoff.study.study import study_from_toml
 from sfumato.transactions import sweep
-from sfumato.transactions.families import basket_proposals
-from sfumato.transactions.study import WARM
 
 ROWS = ["a b s", "a c", "b c s", "a b c", "c d", "d e", "a e s", "e", "b d", "a d e", "c e", "a b d"] * 2
 
@@ -51,7 +51,7 @@ def test_every_promise_has_its_numbers_for_dials(study, tmp_path):
         anonymizers = "coat"
         requirements = 'privacy-constraints k=2 file="{tmp_path / "known.txt"}"'
     """)
-    families = basket_proposals(own, own.baskets.open()).families
+    families = basket_proposals(own, own.data.sets.open()).families
     dials = {(family.example.requirement.name, family.dial.field) for family in families}
     assert dials == {
         ("rho-uncertainty", "rho"),
@@ -100,7 +100,7 @@ WARM_GRID = """
 
 def test_warm_candidates_are_the_releases_of_a_warm_sweep(study):
     own = study(WARM_GRID)
-    baskets = own.baskets.open()
+    baskets = own.data.sets.open()
     chains = {(one.anonymizer.name, one.requirement.k): one.warm for one in own.candidates}
     assert chains["coat", 6] == (2, 4, 6) and chains["coat", 3] == (3,) and chains["pcta", 2] == (2,)
     for maker in ("coat", "pcta"):
@@ -151,5 +151,5 @@ def test_what_cannot_be_warm_says_so(study, block, message):
 
 def test_a_budget_turns_k_of_cold_releases(study):
     own = study(WARM_GRID)
-    families = basket_proposals(own, own.baskets.open()).families
+    families = basket_proposals(own, own.data.sets.open()).families
     assert families and not any(family.example.warm for family in families)

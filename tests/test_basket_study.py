@@ -25,7 +25,10 @@ from sfumato.publish.baskets.published import read_published
 from sfumato.report import save_map
 from sfumato.tradeoff import Bound, explore, read_map, read_study, tune
 from sfumato.tradeoff.exploration.folder import point_values
-from sfumato.tradeoff.study.study import study_from_toml
+from sfumato.tradeoff.study.candidate import Candidate
+from sfumato.tradeoff.study.grids import Grid
+from sfumato.tradeoff.study.presets import usual_baskets
+from sfumato.tradeoff.study.study import Study, study_from_toml
 from sfumato.transactions import baskets_of
 from sfumato.transactions.anonymizers.registry import candidate_maker
 from sfumato.transactions.files.declaration import BasketsDeclaration
@@ -34,7 +37,6 @@ from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.queries import ItemQueries
 from sfumato.transactions.measures.scales import BasketScales
 from sfumato.transactions.policy import SuppressionLimit, UtilityConstraints, basket_requirement
-from sfumato.transactions.study import BasketCandidate, BasketGrid, BasketStudy, bundled_study, usual_study
 
 ITEMS = ["bread", "milk", "eggs", "tea", "coffee", "beer", "wine", "soap", "rice", "salt", "plums", "leeks"]
 CALM = ItemQueries(number=60, workloads=2)
@@ -54,11 +56,11 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with baskets, a study of them, and its map."""
     folder = tmp_path_factory.mktemp("shop")
     (folder / "shop.txt").write_text("\n".join(", ".join(own) for own in records()) + "\n")
-    study = usual_study("shop", BasketsDeclaration(str(folder / "shop.txt")), (2, 5, 10))
+    study = usual_baskets("shop", BasketsDeclaration(str(folder / "shop.txt")), (2, 5, 10))
     local = [("lra pieces=3", "km-anonymity k=5 m=2"), ("partition", "k-anonymity k=5")]
-    more = [BasketGrid((candidate_maker(own),), (basket_requirement(wanted),)) for own, wanted in local]
+    more = [Grid((candidate_maker(own),), (basket_requirement(wanted),)) for own, wanted in local]
     scales = BasketScales(sensitive=("beer",), queries=CALM)
-    study = BasketStudy(study.name, study.baskets, (*study.grids, *more), scales)
+    study = Study(study.name, study.data.sets, (*study.grids, *more), scales)
     shown = explore(study, folder / "cache.jsonl", workers=2)
     (folder / "map").mkdir()
     save_map(shown, folder / "map")
@@ -76,17 +78,17 @@ def run(*words: str, code: int = 0) -> str:
 # -- studies -------------------------------------------------------------------------------------------------
 
 
-def studies() -> st.SearchStrategy[BasketStudy]:
+def studies() -> st.SearchStrategy[Study]:
     makers = st.sampled_from(["aa", "coat", "pcta order=ascending", "one-item", "original"]).map(candidate_maker)
     wanted = st.sampled_from(["km-anonymity k=3 m=2", "k-anonymity k=4", "privacy-constraints k=2 file=x.txt"])
     utility = st.sampled_from([None, UtilityConstraints(level=1), UtilityConstraints(file="groups.txt")])
     limits = st.builds(SuppressionLimit, st.floats(0, 1), st.sampled_from(["items", "occurrences"]))
     grids = st.builds(
-        BasketGrid,
+        Grid,
         st.lists(makers, min_size=1, max_size=3).map(tuple),
         st.lists(wanted.map(basket_requirement), min_size=1, max_size=2).map(tuple),
-        st.lists(utility, min_size=1, max_size=2).map(tuple),
-        st.lists(limits, min_size=1, max_size=2).map(tuple),
+        utility=st.lists(utility, min_size=1, max_size=2).map(tuple),
+        limits=st.lists(limits, min_size=1, max_size=2).map(tuple),
     )
     queries = st.builds(
         ItemQueries,
@@ -111,24 +113,24 @@ def studies() -> st.SearchStrategy[BasketStudy]:
         st.builds(ItemLosses, st.sampled_from(["yes", "no"]), st.sampled_from(["yes", "no"])),
     )
     files = st.builds(BasketsDeclaration, texts, st.none() | texts, st.none() | texts, tree=st.none() | texts)
-    return st.builds(BasketStudy, texts, files, st.lists(grids, min_size=1, max_size=2).map(tuple), scales)
+    return st.builds(Study, texts, files, st.lists(grids, min_size=1, max_size=2).map(tuple), scales)
 
 
 @settings(max_examples=60, deadline=None)
 @given(studies())
-def test_a_study_is_read_back_as_it_was_written(study: BasketStudy) -> None:
+def test_a_study_is_read_back_as_it_was_written(study: Study) -> None:
     again = study_from_toml(study.to_toml(), "nowhere/study.toml")
     assert again == study and again.to_toml() == study.to_toml()
 
 
 def test_points_know_their_candidates() -> None:
-    own = BasketCandidate(
+    own = Candidate(
         candidate_maker("coat visit=once"),
         basket_requirement("km-anonymity k=3 m=2"),
-        UtilityConstraints(level=2),
-        SuppressionLimit(0.1),
+        utility=UtilityConstraints(level=2),
+        limit=SuppressionLimit(0.1),
     )
-    study = usual_study("shop", BasketsDeclaration("shop.txt"), (5,))
+    study = usual_baskets("shop", BasketsDeclaration("shop.txt"), (5,))
     assert study.candidate_of(point_values(own.point())) == own
     assert own.point().words == (
         "COAT (visit=once): someone who knows any two items of a person (or fewer) finds at least 3 records that fit, "
@@ -156,7 +158,7 @@ def test_bad_studies_say_what_is_wrong(text: str, said: str) -> None:
 
 def test_the_bundled_study_is_the_papers() -> None:
     study = read_study("online-retail")
-    assert isinstance(study, BasketStudy) and study == bundled_study("online-retail")
+    assert study == usual_baskets("online-retail", BasketsDeclaration("online-retail"))
     makers = {own.anonymizer.name for own in study.candidates}
     assert makers == {"aa", "coat", "pcta", "one-item", "original"} and len(study.candidates) == 32
     with pytest.raises(BadInputError, match="adult-all, online-retail"):
@@ -184,7 +186,7 @@ def test_the_map_does_not_depend_on_workers_and_resumes(shop: Path, tmp_path: Pa
 
 def test_a_budget_searches_baskets_as_it_searches_tables(shop: Path, tmp_path: Path) -> None:
     given = read_map(shop / "map").study
-    assert isinstance(given, BasketStudy)
+    assert isinstance(given, Study)
     axes = ("itemset_risk", "query_utility", "ncp")
     study = replace(given, grids=given.grids[:1], axes=axes)
     cache = tmp_path / "cache.jsonl"
@@ -402,8 +404,8 @@ def test_too_few_records_with_items_are_no_internal_error_whatever_may_be_left_o
 
 def test_baskets_made_in_python_are_explored(tmp_path: Path) -> None:
     own = baskets_of(records(60))
-    study = usual_study("mine", BasketsDeclaration("nowhere"), (2,))
-    study = BasketStudy("mine", study.baskets, study.grids, BasketScales(queries=CALM))
+    study = usual_baskets("mine", BasketsDeclaration("nowhere"), (2,))
+    study = Study("mine", study.data.sets, study.grids, BasketScales(queries=CALM))
     shown = explore(study, table=own)
     assert shown.about["records"] == 60 and len(shown.frontier()) >= 2
 
@@ -442,7 +444,7 @@ def test_init_writes_a_study_that_runs(shop: Path, tmp_path: Path, monkeypatch: 
     told = run("init", "few.txt", "--baskets")
     assert "30 records" in told and "sfumato explore study.toml" in told
     study = read_study("study.toml")
-    assert isinstance(study, BasketStudy) and study.baskets.source == "few.txt"
+    assert isinstance(study, Study) and study.data.sets.source == "few.txt"
     filled = sum(1 for own in records(30) if own)
     assert max(own.requirement.k for own in study.candidates) <= filled
     assert "can be explored" in run("check", "study.toml")
@@ -480,8 +482,8 @@ def test_explore_reports_its_progress_where_stderr_is_no_terminal(tmp_path: Path
 
 def test_a_certificate_speaks_of_as_many_known_items_as_its_promise(shop: Path, tmp_path: Path) -> None:
     """The map takes two items for known; a promise about one item is measured for one."""
-    study = usual_study("one", BasketsDeclaration(str(shop / "shop.txt")), (4,), m=1)
-    study = BasketStudy("one", study.baskets, study.grids, BasketScales(known=2, queries=CALM))
+    study = usual_baskets("one", BasketsDeclaration(str(shop / "shop.txt")), (4,), m=1)
+    study = Study("one", study.data.sets, study.grids, BasketScales(known=2, queries=CALM))
     (tmp_path / "map").mkdir()
     shown = explore(study)
     save_map(shown, tmp_path / "map")

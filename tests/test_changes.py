@@ -14,8 +14,8 @@ from sfumato import anonymizer, requirement
 from sfumato.release import generalization
 from sfumato.release.changes import column_changes, shown_in_file
 from sfumato.table import dates, flat, numeric, prefixes, read, tree
+from sfumato.tradeoff.exploration._item_details import item_changes
 from sfumato.transactions import baskets_of
-from sfumato.transactions.details import item_changes
 from sfumato.transactions.recoding import BasketRelease, global_release, set_recoding
 from sfumato.words.columns import changes_sentence
 from small_tables import small_table

@@ -21,7 +21,7 @@ import sfumato
 from sfumato.cli import app
 from sfumato.publish import certificate_files, publish_point
 from sfumato.tradeoff import read_study
-from sfumato.transactions.study import BasketStudy
+from sfumato.tradeoff.study.study import Study
 
 PRINTED = re.compile("<pre>(.*?)</pre>", re.DOTALL)
 
@@ -41,8 +41,8 @@ def mapped(folder: Path) -> list[str]:
     study = read_study(str(folder / "study.toml"))
     (folder / "map").mkdir()
     (folder / "map" / "study.toml").write_text(study.to_toml(folder / "map"), encoding="utf-8")
-    if isinstance(study, BasketStudy):
-        about = {"digest": study.baskets.open().digest}
+    if isinstance(study, Study):
+        about = {"digest": study.data.sets.open().digest}
         points = [own.point() for own in study.candidates]
         entries = [
             {"id": own.id, "anonymizer": own.anonymizer, "form": own.form, "requirement": own.requirement}

@@ -18,9 +18,9 @@ from sfumato.measures import MEASURES
 from sfumato.plain import json_text
 from sfumato.tradeoff import RECIPIENTS, Grid, Map, NothingFitsError, Point, Study
 from sfumato.tradeoff.choice.bounds import Bound, read_bounds
+from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.transactions.anonymizers.registry import candidate_maker
 from sfumato.transactions.policy import basket_requirement
-from sfumato.transactions.study import BasketCandidate
 from strategies import tries
 
 ANY = Study(
@@ -532,9 +532,7 @@ def test_the_ends_of_a_map_of_baskets_are_called_what_they_are():
     asked = basket_requirement("km-anonymity k=1 m=1")
     ends = {"one-item": (0.0, 0.05), "original": (0.6, 0.0)}
     points = [
-        Point(
-            name, BasketCandidate(candidate_maker(name), asked), "measured", measures={"p_loss": risk, "u_loss": loss}
-        )
+        Point(name, Candidate(candidate_maker(name), asked), "measured", measures={"p_loss": risk, "u_loss": loss})
         for name, (risk, loss) in ends.items()
     ]
     choice = make_map(*points).choose(max={"p_loss": 0.1})

@@ -13,10 +13,11 @@ import pytest
 import tomlkit
 
 from sfumato import cli
+from sfumato.mixed.declaration import ATTRIBUTES, ITEMS
 from sfumato.table import TableDeclaration
-from sfumato.tradeoff import Candidate, read_map
+from sfumato.tradeoff import read_map
+from sfumato.tradeoff.study.grids import lists_of
 from sfumato.transactions.files.declaration import BasketsDeclaration
-from sfumato.transactions.study import BasketCandidate
 from sfumato.words.command import anonymize_command
 
 ROWS = [
@@ -168,9 +169,9 @@ def check_all(monkeypatch):
 
 def test_every_field_has_an_example():
     assert set(DECLARATIONS) == {own.name for own in fields(TableDeclaration)}
-    assert set(CANDIDATES) == {own.name for own in fields(Candidate)}
+    assert set(CANDIDATES) == set(lists_of(ATTRIBUTES))
     assert set(BASKETS) == {own.name for own in fields(BasketsDeclaration)}
-    assert {*BASKET_CANDIDATES, "warm"} == {own.name for own in fields(BasketCandidate)}
+    assert set(BASKET_CANDIDATES) == set(lists_of(ITEMS))
 
 
 @pytest.mark.parametrize("field", [own.name for own in fields(TableDeclaration)])
@@ -183,7 +184,7 @@ def test_the_command_of_a_point_says_everything_of_the_table(here, monkeypatch, 
     check_all(monkeypatch)
 
 
-@pytest.mark.parametrize("field", [own.name for own in fields(Candidate)])
+@pytest.mark.parametrize("field", list(lists_of(ATTRIBUTES)))
 def test_the_command_of_a_point_says_everything_of_the_candidate(here, monkeypatch, field):
     makers, wanted, form, suppress = CANDIDATES[field]
     block = f'[[candidates]]\nanonymizers = [{makers}]\nrequirements = ["{wanted}"]\nforms = ["{form}"]\n'

@@ -34,7 +34,7 @@ from sfumato.engines.postgresql import PostgreSQLEngine
 from sfumato.engines.spark import SparkEngine, sources
 from sfumato.errors import BadInputError
 from sfumato.mixed.anonymizers.recipe import anonymize_mixed
-from sfumato.mixed.declaration import ItemsDeclaration, MixedDeclaration
+from sfumato.mixed.declaration import DataDeclaration, ItemsDeclaration
 from sfumato.mixed.writing import write_mixed
 from sfumato.publish import publish_point
 from sfumato.report.folder import save_map
@@ -281,7 +281,7 @@ def patients(text=True):
 def published_patients(rows, items, path):
     """Open patients in an engine, publish them, and say what was counted and written."""
     table = TableDeclaration("rows", quasi=("age", "sex"), sensitive=("ill",))
-    data = MixedDeclaration(table, items).open(rows)
+    data = DataDeclaration(table, items).open(rows)
     asked = "k-km-anonymity k=4 m=2 & l-diversity l=2 variant=distinct on=ill"
     write_mixed(anonymize_mixed(data, asked, limit="suppression share=1 of=occurrences"), path, force=True)
     return data.digest, path.read_bytes()

@@ -15,7 +15,11 @@ from hypothesis import strategies as st
 import plain_basket_measures as plain
 from sfumato.errors import BadInputError
 from sfumato.measures.of_baskets import ESTIMATORS
+from sfumato.mixed.declaration import ITEMS
 from sfumato.tradeoff import explore
+from sfumato.tradeoff.study.grids import Grid, ends
+from sfumato.tradeoff.study.presets import usual_baskets
+from sfumato.tradeoff.study.study import Study
 from sfumato.transactions import anonymize_baskets, basket_requirement, baskets_of
 from sfumato.transactions.anonymizers.registry import candidate_maker
 from sfumato.transactions.files.declaration import BasketsDeclaration
@@ -23,7 +27,6 @@ from sfumato.transactions.measures import queries as of_queries
 from sfumato.transactions.measures.expectation import weighted_median
 from sfumato.transactions.measures.queries import ItemQueries
 from sfumato.transactions.measures.scales import BasketScales, measure_baskets
-from sfumato.transactions.study import ENDS, BasketGrid, BasketStudy, usual_study
 from sfumato.words.choice import choice_lines, choice_values
 from sfumato.words.points import not_told_apart
 from sfumato.words.question import reply_lines, reply_values
@@ -139,7 +142,7 @@ def test_when_it_is_exact_and_when_drawn(monkeypatch) -> None:
     monkeypatch.setattr(of_queries, "MOST_PAIRS", 3)
     assert ItemQueries().expectation(baskets) is None  # too many pairs: drawn, unless it is asked for
     assert ItemQueries(workload="exact").expectation(baskets) is not None
-    study = usual_study("s", BasketsDeclaration("online-retail"), (2,))
+    study = usual_baskets("s", BasketsDeclaration("online-retail"), (2,))
     assert study.with_seed(5) == study and study.scales.queries.is_exact
 
 
@@ -161,9 +164,9 @@ def test_choose_says_what_a_draw_cannot_tell_apart() -> None:
     random = np.random.default_rng(3)
     baskets = baskets_of([{f"i{i}" for i in random.zipf(1.6, 5).clip(1, 20)} for _ in range(100)])
     makers = tuple(candidate_maker(text) for text in ("coat", "coat loss=size", "pcta"))
-    grids = (BasketGrid(makers, (basket_requirement("km-anonymity k=4 m=2"),)), ENDS)
+    grids = (Grid(makers, (basket_requirement("km-anonymity k=4 m=2"),)), *ends(ITEMS))
     declared = BasketsDeclaration("nowhere")
-    drawn = BasketStudy("s", declared, grids, BasketScales(queries=ItemQueries(number=20, workloads=3)))
+    drawn = Study("s", declared, grids, BasketScales(queries=ItemQueries(number=20, workloads=3)))
     map_ = explore(drawn, table=baskets, workers=1)
     choice = map_.choose(max={"itemset_risk": 0.25}, by="best")
     rivals = not_told_apart(map_.points, choice.point, choice.axes)
@@ -185,7 +188,7 @@ def test_choose_says_what_a_draw_cannot_tell_apart() -> None:
     values = reply_values(reply, map_, Path("folder"))
     assert values["answer"]["id"] == choice.point.id and values["not_told_apart"] == [rival.id for rival in by_hand]
     assert "What it cannot be told from" in "\n".join(reply_lines(reply, map_, Path("folder")))
-    exact = explore(BasketStudy("s", declared, grids), table=baskets, workers=1)
+    exact = explore(Study("s", declared, grids), table=baskets, workers=1)
     assert reply_values(exact.ask(reply.question), exact, Path("folder"))["not_told_apart"] == []
     chosen = exact.choose(max={"itemset_risk": 0.25}, by="best")
     assert "What it cannot be told from" not in "\n".join(choice_lines(chosen, exact, "command"))

@@ -28,7 +28,8 @@ from sfumato.requirements import KAnonymity
 from sfumato.table import Quasi, flat, numeric, read
 from sfumato.table.cells import sorted_cells
 from sfumato.tradeoff.study.plan import SearchPlan
-from sfumato.tradeoff.study.study import Study, bundled_study, study_from_toml
+from sfumato.tradeoff.study.presets import bundled_study
+from sfumato.tradeoff.study.study import Study, study_from_toml
 from small_tables import small_table
 from strategies import hierarchies, table_of, tries
 

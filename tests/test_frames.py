@@ -210,7 +210,7 @@ def test_a_draft_of_a_frame_says_what_that_of_its_file_says(drafted, tmp_path):
     ]
     assert drafted.guesses == by_file.guesses
     study, other = drafted.study, by_file.study
-    assert study.name == "pandas DataFrame" and replace(study, name=other.name, table=other.table) == other
+    assert study.name == "pandas DataFrame" and replace(study, name=other.name, data=other.data) == other
     assert study.table.source.content is not None
     assert replace(study.table, source=str(path)) == replace(other.table, source=str(path))
     assert "pandas DataFrame" in drafted.to_toml() and "write it to a file" in drafted.to_toml()

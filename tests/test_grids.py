@@ -12,15 +12,15 @@ from sfumato.anonymizers import anonymizer, makers
 from sfumato.configuration import described
 from sfumato.errors import BadInputError
 from sfumato.mixed.anonymizers.merging import merging
+from sfumato.mixed.declaration import ATTRIBUTES, BOTH, ITEMS
 from sfumato.mixed.policy import KKMAnonymity, mixed_requirement
-from sfumato.mixed.study import MixedGrid
 from sfumato.requirements import REQUIREMENTS
 from sfumato.tradeoff.exploration.folder import point_values
-from sfumato.tradeoff.study.explorable import files_of
-from sfumato.tradeoff.study.study import Grid, study_from_toml
+from sfumato.tradeoff.study.candidate import Candidate, files_of
+from sfumato.tradeoff.study.grids import Grid, block_options, lists_of
+from sfumato.tradeoff.study.study import study_from_toml
 from sfumato.transactions.anonymizers.registry import CANDIDATES, candidate_maker
 from sfumato.transactions.policy import BASKET_REQUIREMENTS, suppression_limit, utility_constraints
-from sfumato.transactions.study import BasketGrid
 
 pytestmark = pytest.mark.quick
 
@@ -28,24 +28,24 @@ PATIENTS = '[table]\nsource = "p.csv"\nquasi = ["age"]\n[items]\ncolumn = "codes
 BASKETS = '[baskets]\nsource = "b.txt"\n'
 
 
-@pytest.mark.parametrize("kind", [Grid, BasketGrid, MixedGrid])
-def test_a_candidate_takes_a_value_of_every_list(kind):
-    lists = {each.name for each in described(kind).values() if each.several}
-    assert {each.name for each in kind.lists().values()} == lists and {"anonymizers", "requirements"} <= lists
-    assert set(kind.lists()) <= {each.name for each in fields(kind.candidate)}
+@pytest.mark.parametrize("has", [ATTRIBUTES, ITEMS, BOTH])
+def test_a_candidate_takes_a_value_of_every_list(has):
+    lists = {each.name for each in block_options(has).values() if each.several}
+    assert {each.name for each in lists_of(has).values()} == lists and {"anonymizers", "requirements"} <= lists
+    assert set(lists_of(has)) <= {each.name for each in fields(Candidate)}
 
 
 OFFERED = {
-    Grid: (*makers(), *REQUIREMENTS),
-    BasketGrid: (*CANDIDATES, *BASKET_REQUIREMENTS),
-    MixedGrid: (*makers(), KKMAnonymity, *REQUIREMENTS),
+    ATTRIBUTES: (*makers(), *REQUIREMENTS),
+    ITEMS: (*CANDIDATES, *BASKET_REQUIREMENTS),
+    BOTH: (*makers(), KKMAnonymity, *REQUIREMENTS),
 }
 
 
-@pytest.mark.parametrize("kind", OFFERED)
-def test_no_option_is_taken_for_a_setting_of_the_candidate(kind):
-    settings = {each.name for each in fields(kind.candidate)} | {"items_with"}
-    options = {name for each in OFFERED[kind] for name in described(each)}
+@pytest.mark.parametrize("has", OFFERED)
+def test_no_option_is_taken_for_a_setting_of_the_candidate(has):
+    settings = {*lists_of(has), "warm", "items_with"}
+    options = {name for each in OFFERED[has] for name in described(each)}
     assert options and not options & settings  # both stand among the parameters of a point
 
 
@@ -60,37 +60,37 @@ def read_none(text):
 @settings(max_examples=40, deadline=None)
 @given(
     st.builds(
-        MixedGrid,
+        Grid,
         some(["mondrian", "full-domain", "without-quasi"], anonymizer),
-        some(["coat", "aa", "coat weights=w.txt"], candidate_maker),
-        some(["none", "rt-merge bound=0.3"], merging),
-        some(["k-km-anonymity k=2 m=1", "k-km-anonymity k=3 m=0 & k-anonymity k=4"], mixed_requirement),
-        some([0.0, 0.25], float),
-        some(["none", "utility-constraints level=1"], read_none),
-        some(["suppression", "suppression share=0.1 of=occurrences"], suppression_limit),
-        some(["group", "common"], str),
+        item_anonymizers=some(["coat", "aa", "coat weights=w.txt"], candidate_maker),
+        merging=some(["none", "rt-merge bound=0.3"], merging),
+        requirements=some(["k-km-anonymity k=2 m=1", "k-km-anonymity k=3 m=0 & k-anonymity k=4"], mixed_requirement),
+        suppress=some([0.0, 0.25], float),
+        utility=some(["none", "utility-constraints level=1"], read_none),
+        limits=some(["suppression", "suppression share=0.1 of=occurrences"], suppression_limit),
+        sets=some(["group", "common"], str),
     )
 )
 def test_a_block_of_patients_reads_back_as_it_was_written(grid):
     [block] = grid.blocks(None)
     again = tomlkit.parse(tomlkit.dumps({"candidates": [block]})).unwrap()["candidates"]
-    assert MixedGrid.read(again[0], Path()) == grid
+    assert Grid.read(again[0], Path(), BOTH) == grid
     size = 1
-    for each in fields(grid):
+    for each in lists_of(BOTH).values():
         size *= len(getattr(grid, each.name))
     assert len(set(grid.candidates)) == size
-    assert set(MixedGrid.of(grid.candidates).candidates) == set(grid.candidates)
+    assert set(Grid.of(grid.candidates).candidates) == set(grid.candidates)
 
 
 def test_what_is_rare_is_written_where_it_is_not_as_usual():
-    assert list(MixedGrid().blocks(None)[0]) == [
+    assert list(Grid.read({}, Path(), BOTH).blocks(None)[0]) == [
         "anonymizers", "item_anonymizers", "merging", "requirements", "suppress",
     ]  # fmt: skip
-    assert "utility" not in BasketGrid().blocks(None)[0] and "lattice" not in Grid().blocks(None)[0]
-    assert BasketGrid(utility=(None, utility_constraints("utility-constraints level=1"))).blocks(None)[0][
-        "utility"
-    ] == ["none", "utility-constraints level=1"]
-    assert BasketGrid(warm=True, requirements=BasketGrid().requirements).blocks(None)[0]["warm"] is True
+    usual = Grid.read({}, Path(), ITEMS)
+    assert "utility" not in usual.blocks(None)[0] and "lattice" not in Grid().blocks(None)[0]
+    within = replace(usual, utility=(None, utility_constraints("utility-constraints level=1")))
+    assert within.blocks(None)[0]["utility"] == ["none", "utility-constraints level=1"]
+    assert replace(usual, warm=True).blocks(None)[0]["warm"] is True
 
 
 @pytest.mark.parametrize(

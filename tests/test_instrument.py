@@ -18,8 +18,8 @@ from sfumato.table import TableDeclaration
 from sfumato.tradeoff import NSGA2, Bound, Grid, Problem2, Problem4, Search, Study, exact, pareto, tune
 from sfumato.tradeoff.exploration.instrument import explored
 from sfumato.tradeoff.search.aims import Aim
+from sfumato.tradeoff.study.grids import ends
 from sfumato.tradeoff.study.plan import SearchPlan
-from sfumato.tradeoff.study.study import baselines
 from strategies import cells_of_tables, table_of, tries
 
 AXES = ("k", "loss")
@@ -37,7 +37,7 @@ def rows(tmp_path_factory):
 
 def study_of(rows, axes=AXES, grids=(), levels=("a=0",), **plan):
     """A study of the table; `a=0` lets it be cut anywhere, not only between bands."""
-    return Study("small", rows, (baselines(), *grids), axes=axes, search=SearchPlan(levels=levels, **plan))
+    return Study("small", rows, (*ends(), *grids), axes=axes, search=SearchPlan(levels=levels, **plan))
 
 
 def proposed(map_, study):
@@ -52,7 +52,7 @@ def test_the_section_is_read_written_and_may_stand_for_candidates():
     text = '[table]\nsource = "adult"\n[search]\nbudget = "60s"\nconstrained = []\nexact = true\nmakers = ["hilbert"]\n'
     study = Study.from_toml(text)
     assert study.search == SearchPlan("60s", exact=True, constrained=(), makers=("hilbert",))
-    assert study.grids == (baselines(),) and Study.from_toml(study.to_toml()) == study
+    assert study.grids == (*ends(),) and Study.from_toml(study.to_toml()) == study
     with pytest.raises(BadInputError, match=r"\[\[candidates\]\] or \[search\]"):
         Study.from_toml('[table]\nsource = "adult"\n')
 

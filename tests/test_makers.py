@@ -29,7 +29,7 @@ from sfumato.requirements import BetaLikeness, KAnonymity, LDiversity, TClosenes
 from sfumato.requirements.predicates import BETA, EQUAL, HIERARCHICAL, JS
 from sfumato.requirements.requirement import sensitive_levels
 from sfumato.tradeoff.exploration.exploration import repeatable
-from sfumato.tradeoff.study.study import Candidate
+from sfumato.tradeoff.study.candidate import Candidate
 from strategies import cells_of_tables, flat_sensitive, one_histogram, requirements_for, sensitives, table_of, tries
 from test_proof import check_file, interesting, one_group_fails, rows
 from test_proof import table_of as read_table

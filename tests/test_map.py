@@ -238,10 +238,10 @@ def test_a_folder_with_the_name_of_a_bundled_table_does_not_hide_it(tmp_path, mo
 
 def test_a_study_made_in_python_is_written_or_refused_with_the_column(tmp_path):
     table = TableDeclaration("adult", hierarchy={"age": Path("levels.csv")})
-    assert Study.from_toml(replace(ANY, table=table).to_toml()).table.hierarchy == {"age": "levels.csv"}
+    assert Study.from_toml(replace(ANY, data=table).to_toml()).table.hierarchy == {"age": "levels.csv"}
     table = TableDeclaration("adult", hierarchy={"age": sfumato.numeric(0, 99)})
     with pytest.raises(BadInputError, match="age"):
-        replace(ANY, table=table).to_toml()
+        replace(ANY, data=table).to_toml()
 
 
 GOOD = '[table]\nsource = "adult"\n[[candidates]]\nrequirements = ["k-anonymity k=5"]\n'

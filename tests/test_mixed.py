@@ -15,7 +15,7 @@ from sfumato.anonymizers import anonymizer
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.mixed.anonymizers.merging import merging
 from sfumato.mixed.anonymizers.recipe import MixedRecipe
-from sfumato.mixed.declaration import ItemsDeclaration, MixedDeclaration
+from sfumato.mixed.declaration import DataDeclaration, ItemsDeclaration
 from sfumato.mixed.measures.listed_items import listed_items
 from sfumato.mixed.policy import mixed_requirement
 from sfumato.mixed.writing import write_mixed
@@ -33,7 +33,7 @@ def opened(people, **items):
             "codes": pa.array([list(codes) for _, _, codes in people], pa.list_(pa.string())),
         }
     )
-    return MixedDeclaration(
+    return DataDeclaration(
         TableDeclaration(frame, quasi=("age", "sex")), ItemsDeclaration(column="codes", **items)
     ).open()
 
@@ -154,14 +154,14 @@ def test_items_come_from_a_column_a_list_or_a_second_file_alike(tmp_path):
     seen = {}
     for name, items in sources.items():
         file = tmp_path / ("people.csv" if name == "second" else name)
-        data = MixedDeclaration(TableDeclaration(str(file), quasi=("age",)), items).open()
+        data = DataDeclaration(TableDeclaration(str(file), quasi=("age",)), items).open()
         baskets = [data.baskets.basket(basket) for basket in data.pairs.basket.tolist()]
         seen[name] = (baskets, data.cells.codes[data.pairs.cell].tolist())
         assert any("1 record" in notice and "without items" in notice for notice in data.notices)
     assert seen["people.csv"][0] == [("250", "a;b"), ("250",), (), ("250", "401.9")]
     assert len({repr(each) for each in seen.values()}) == 1
     assert any(
-        "'id'" in notice for notice in MixedDeclaration(TableDeclaration(table, quasi=("age",)), column).open().notices
+        "'id'" in notice for notice in DataDeclaration(TableDeclaration(table, quasi=("age",)), column).open().notices
     )
 
 
@@ -171,26 +171,26 @@ def test_what_is_not_right_with_the_items_is_a_sentence(tmp_path):
     table = TableDeclaration(str(tmp_path / "people.csv"), quasi=("age",))
     second = {"source": str(tmp_path / "codes.csv"), "id": "id", "item": "code"}
     with pytest.raises(BadInputError, match="repeat a value of 'id'"):
-        MixedDeclaration(table, ItemsDeclaration(**second)).open()
+        DataDeclaration(table, ItemsDeclaration(**second)).open()
     with pytest.raises(BadInputError, match=r"no column 'illness' \(--items\)"):
-        MixedDeclaration(table, ItemsDeclaration(column="illness")).open()
+        DataDeclaration(table, ItemsDeclaration(column="illness")).open()
     with pytest.raises(BadInputError, match="name one of the two"):
         ItemsDeclaration()
     with pytest.raises(BadInputError, match="--sensitive-items"):
-        MixedDeclaration(TableDeclaration(table.source, quasi=("codes",)), ItemsDeclaration(column="codes"))
+        DataDeclaration(TableDeclaration(table.source, quasi=("codes",)), ItemsDeclaration(column="codes"))
     with pytest.raises(BadInputError, match="neutral"):
-        MixedDeclaration(
+        DataDeclaration(
             TableDeclaration(table.source, quasi=("age",), neutral=("id",)), ItemsDeclaration(column="codes")
         )
     (tmp_path / "people.csv").write_text("id,age,codes\n1,*,*;a\n2,x,b\n")
     with pytest.raises(BadInputError, match=r"people.csv: column 'age': the label '\*' names two different nodes"):
-        MixedDeclaration(table, ItemsDeclaration(column="codes")).open()
+        DataDeclaration(table, ItemsDeclaration(column="codes")).open()
     of_items = TableDeclaration(table.source, quasi=("id",))
     with pytest.raises(BadInputError, match=r"sensitive items of column 'codes': the label '\*' names two"):
-        MixedDeclaration(of_items, ItemsDeclaration(column="codes", sensitive=("*",))).open()
+        DataDeclaration(of_items, ItemsDeclaration(column="codes", sensitive=("*",))).open()
     (tmp_path / "people.csv").write_text("id,age\n1,30\n2,31\n")
     with pytest.raises(BadInputError, match="both files must name a person alike"):
-        MixedDeclaration(table, ItemsDeclaration(**second)).open()
+        DataDeclaration(table, ItemsDeclaration(**second)).open()
 
 
 def test_a_requirement_on_the_sensitive_items_is_about_the_items_records_have(tmp_path):

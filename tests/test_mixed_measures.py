@@ -182,8 +182,8 @@ def test_a_study_reads_back_as_it_was_written(study):
 
 def test_frames_with_a_list_column_are_patients_too():
     frame = pa.table({"age": ["1", "2"], "codes": pa.array([["a"], ["a", "b"]], pa.list_(pa.string()))})
-    from sfumato.mixed.declaration import ItemsDeclaration, MixedDeclaration
+    from sfumato.mixed.declaration import DataDeclaration, ItemsDeclaration
     from sfumato.table import TableDeclaration
 
-    data = MixedDeclaration(TableDeclaration(frame, quasi=("age",)), ItemsDeclaration(column="codes")).open()
+    data = DataDeclaration(TableDeclaration(frame, quasi=("age",)), ItemsDeclaration(column="codes")).open()
     assert data.baskets.items == ("a", "b") and data.records == 2

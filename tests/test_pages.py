@@ -15,7 +15,6 @@ from jinja2 import UndefinedError
 from markupsafe import Markup
 
 import sfumato
-from sfumato.mixed.study import MixedWork
 from sfumato.pages import drawing, render, source
 from sfumato.publish import publish_point
 from sfumato.publish.board import Decision, board_file, board_page
@@ -25,8 +24,7 @@ from sfumato.publish.plain_words import table_in_plain_words
 from sfumato.report import save_map
 from sfumato.report.page import page
 from sfumato.rooms import up_to
-from sfumato.tradeoff.exploration.exploration import TableWork
-from sfumato.transactions.study import BasketWork
+from sfumato.tradeoff.exploration.exploration import SOURCES as KEYED_BY
 from sfumato.words.data_summary import DECLARED
 
 pytestmark = pytest.mark.quick
@@ -211,6 +209,7 @@ def test_the_page_for_the_board_is_printed_on_one_sheet(
     content["for_your_eyes"]["input"]["table"] = "folder/" * 60
     crowded = tmp_path / "crowded.html"
     crowded.write_text(board_page(content, Decision(map_, point), tmp_path / f"{'long' * 50}.csv"), encoding="utf-8")
+    assert "right at most 1 time in" in crowded.read_text("utf-8"), "the bound is cut off by the names of columns"
     page = browser.new_page()
     for path in (crowded, *(files[4] for files in certificates.values())):
         page.goto(path.as_uri())
@@ -283,7 +282,7 @@ def test_editing_a_page_drops_nothing_that_is_kept() -> None:
     ]
     assert len(parts) == 2 and all(part.startswith('*up_to("measures")') for part in parts)
     assert not {"pages", "publish", "report"} & set(up_to("measures")) and "pages" not in "".join(parts)
-    keyed_by = {part for work in (TableWork, BasketWork, MixedWork) for part in work.sources}
+    keyed_by = set(KEYED_BY)
     assert keyed_by == {"tradeoff/exploration", "transactions", "mixed"}
 
 

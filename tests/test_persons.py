@@ -421,6 +421,8 @@ def test_certificates_say_that_persons_were_counted_and_the_file_alone_confirms_
     said = " ".join(public["in_plain_words"]["protects"])
     assert "at least 5 different persons" in said and "1 time in 5" not in said
     assert "Persons were counted" in (folder / "r.csv.certificate-public.html").read_text()
+    board = texts_of(folder)["r.csv.board.html"]
+    assert "at least 5 different persons" in board and "right at most 50 % of the time" in board
     inside = json.loads((folder / "r.csv.certificate.json").read_text())
     assert inside["verify"][inside["verify"].index("--person") + 1] == "nr"
     assert "nr" not in read_rows(folder / "r.csv")[0]

@@ -11,6 +11,7 @@ import pytest
 import sfumato
 from sfumato.errors import BadInputError
 from sfumato.measures import READ_NOISY
+from sfumato.mixed.declaration import DataDeclaration
 from sfumato.tradeoff.study.presets import left_out, with_preset
 
 TWO = """
@@ -48,11 +49,11 @@ def test_everything_has_every_family_of_makers_on_axes_that_all_have() -> None:
 
 def test_what_is_about_sensitive_values_is_asked_of_each_or_left_out() -> None:
     study, columns = adult(), adult().table.roles.quasi
-    several = replace(study, table=replace(study.table, quasi=columns[1:], sensitive=("occupation", columns[0])))
+    several = study.with_table(quasi=columns[1:], sensitive=("occupation", columns[0]))
     wanted = {str(one.requirement) for one in with_preset(several, "everything").candidates}
     assert any("on=occupation" in text and f"on={columns[0]}" in text for text in wanted)
     file = replace(study.table, source="people.csv", quasi=columns, sensitive=())
-    nothing = with_preset(replace(study, table=file), "everything")
+    nothing = with_preset(replace(study, data=DataDeclaration(file)), "everything")
     assert not any(one.requirement.about_sensitive or one.form != "generalization" for one in nothing.candidates)
 
 

@@ -27,12 +27,14 @@ from sfumato.report import PUBLIC_FILES, save_map
 from sfumato.report.page import page
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff import Grid, Map, Point, Study, explore
+from sfumato.tradeoff.exploration.exploration import promised_risk
 from sfumato.tradeoff.public import ALLOWED, LARGEST_STEP, WORTH, public_map, public_steps, rounded
+from sfumato.tradeoff.study.candidate import Candidate
+from sfumato.tradeoff.study.presets import usual_baskets
 from sfumato.transactions.anonymizers.registry import candidate_maker
 from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.measures.scales import BasketScales
 from sfumato.transactions.policy import basket_requirement
-from sfumato.transactions.study import BasketCandidate, promised_risk, usual_study
 
 MARKER = "MARKER"
 SEED = 471113
@@ -168,7 +170,7 @@ def test_published_risks_are_never_below_the_true_ones(seed: int, tmp_path: Path
 def test_baskets_promise_a_risk_where_the_scales_ask_for_no_more_than_is_required() -> None:
     scales = BasketScales(known=2)
     for text, risk in (("km-anonymity k=4 m=2", 0.25), ("km-anonymity k=4 m=1", None), ("k-anonymity k=5", 0.2)):
-        candidate = BasketCandidate(candidate_maker("aa"), basket_requirement(text))
+        candidate = Candidate(candidate_maker("aa"), basket_requirement(text))
         assert promised_risk(candidate, scales).get("itemset_risk") == risk
 
 
@@ -192,7 +194,7 @@ def test_rounding_is_coarse_and_to_the_worse_side(name: str, value: float, least
 def test_more_releases_and_fewer_records_mean_coarser_steps(records: int, releases: int) -> None:
     def steps(records: int, releases: int) -> dict[str, float]:
         return public_steps(
-            Map(usual_study("s", BasketsDeclaration("s.txt"), (5,)), (), {"records": records}), releases
+            Map(usual_baskets("s", BasketsDeclaration("s.txt"), (5,)), (), {"records": records}), releases
         )
 
     here, more, tenfold = steps(records, releases), steps(records, 2 * releases), steps(10 * records, releases)
@@ -306,8 +308,8 @@ def test_of_few_records_only_words_are_public(tmp_path: Path, browser: Any) -> N
 
 def test_public_settings_of_baskets_name_no_file() -> None:
     asked = basket_requirement("privacy-constraints k=5 file=secret/known.txt")
-    point = BasketCandidate(candidate_maker("coat"), asked).point()
-    study = usual_study("shop", BasketsDeclaration("secret/shop.txt"), (5,))
+    point = Candidate(candidate_maker("coat"), asked).point()
+    study = usual_baskets("shop", BasketsDeclaration("secret/shop.txt"), (5,))
     public = public_map(Map(study, (point,), {"records": 5000, "items": 123, "origin": "secret/shop.txt"}))
     text = page(public, True, date(2026, 5, 1))
     assert "secret" not in text.replace("no secret", "") and "123 item" not in text and "thousands of records" in text

@@ -13,8 +13,7 @@ import sfumato
 from command_line import run
 from sfumato.anonymizers import anonymizer
 from sfumato.mixed import mixed_requirement
-from sfumato.mixed.declaration import ItemsDeclaration, MixedDeclaration
-from sfumato.mixed.study import MixedCandidate
+from sfumato.mixed.declaration import DataDeclaration, ItemsDeclaration
 from sfumato.mixed.writing import mixed_names, write_mixed
 from sfumato.plain import json_text
 from sfumato.publish import audit_mixed, ledger, mapping_of
@@ -23,6 +22,7 @@ from sfumato.publish.certificate import DROPPED
 from sfumato.publish.mixed.certificate import mixed_in_plain_words, public_mixed_certificate
 from sfumato.publish.mixed.mapping import mixed_mapping
 from sfumato.table import TableDeclaration
+from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.transactions import anonymize_baskets, basket_requirement, baskets_of
 from sfumato.transactions.anonymizers.registry import candidate_maker
 from test_check_command import basket_study, mapped
@@ -202,10 +202,10 @@ def test_the_public_certificate_of_patients_tells_no_found_cuts_and_that_records
     people = [*PEOPLE, *[("", "m", "a")] * 3]
     Path("in.csv").write_text("age,sex,codes\n" + "".join(f"{a},{s},{';'.join(c)}\n" for a, s, c in people))
     declared = TableDeclaration("in.csv", quasi=("age", "sex"), missing="drop")
-    data = MixedDeclaration(declared, ItemsDeclaration(column="codes")).open()
+    data = DataDeclaration(declared, ItemsDeclaration(column="codes")).open()
     release = made(data, "k-km-anonymity k=3 m=2")
     cuts = anonymizer('cut-vector cuts="age=25"')
-    candidate = MixedCandidate(cuts, mixed_requirement("k-km-anonymity k=3 m=2"), candidate_maker("coat"))
+    candidate = Candidate(cuts, mixed_requirement("k-km-anonymity k=3 m=2"), item_anonymizer=candidate_maker("coat"))
     [path] = write_mixed(release, tmp_path / "out.csv")
     alone = audit_mixed(path, ["age", "sex"], "codes", "k-km-anonymity k=3 m=2")
     outside = public_mixed_certificate(candidate, release, {"out.csv": path}, 0, alone, [], [])
@@ -219,7 +219,7 @@ def test_new_patients_are_read_back_with_what_separates_items_by_the_mapping(tmp
     people = [(20 + i % 2 * 5, "mf"[i % 2], ["a;1", "b;2"][i % 3 == 0 :]) for i in range(24)]
     Path("new.csv").write_text("age,sex,codes\n" + "".join(f"{a},{s},{'|'.join(c)}\n" for a, s, c in people))
     declared = ItemsDeclaration(column="codes", separator="|")
-    data = MixedDeclaration(TableDeclaration("new.csv", quasi=("age", "sex")), declared).open()
+    data = DataDeclaration(TableDeclaration("new.csv", quasi=("age", "sex")), declared).open()
     release = made(data, "k-km-anonymity k=3 m=2")
     text = mixed_mapping(release, mixed_requirement("k-km-anonymity k=3 m=2"), declared, mixed_names(release))
     Path("m.json").write_text(text)

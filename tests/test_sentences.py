@@ -20,8 +20,8 @@ from sfumato.measures import MEASURES, measure
 from sfumato.table import flat, read
 from sfumato.texts.catalogue import texts
 from sfumato.tradeoff import Grid, Map, Study
+from sfumato.tradeoff import read_study as bundled_baskets
 from sfumato.tradeoff.choice.places import place
-from sfumato.transactions.study import bundled_study as bundled_baskets
 from sfumato.words.chances import at_most, beside, one_in, times
 from sfumato.words.choice import choice_lines
 from sfumato.words.headlines import (

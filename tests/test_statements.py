@@ -384,9 +384,9 @@ def test_ranges_below_zero_are_no_formulas_and_open_ranges_no_labels(tmp_path):
 def test_an_empty_file_of_baskets_is_of_no_use(tmp_path):
     """Of an error of 1 nothing is kept, of less the rest; beyond it a release is worse than an empty file."""
     from points import point_of
+    from sfumato.tradeoff import read_study as bundled_baskets
     from sfumato.tradeoff.choice.places import place
     from sfumato.tradeoff.map import Map
-    from sfumato.transactions.study import bundled_study as bundled_baskets
 
     study = bundled_baskets("online-retail")
     shares = []

@@ -30,8 +30,8 @@ from sfumato.tradeoff.search.cuts import CountedCuts, SteppedCuts, cuts_of
 from sfumato.tradeoff.search.enumeration import exact
 from sfumato.tradeoff.search.families import Dial, Family, dial_of, families_of
 from sfumato.tradeoff.search.tuner import Tuner, read_budget
+from sfumato.tradeoff.study.grids import ends
 from sfumato.tradeoff.study.plan import SearchPlan
-from sfumato.tradeoff.study.study import baselines
 from strategies import tries
 from test_explore import STUDY, folder, sfumato  # noqa: F401  (folder is a fixture)
 
@@ -340,7 +340,7 @@ def test_a_question_hopes_only_where_the_bound_lies_between():
 
 def small_study(folder, axes):  # noqa: F811
     study = Study.from_toml((folder / "study.toml").read_text(), str(folder / "study.toml"))
-    return replace(study, table=replace(study.table, source=str(folder / "people.csv")), axes=axes)
+    return replace(study.with_table(source=str(folder / "people.csv")), axes=axes)
 
 
 def test_counted_cuts_reach_the_exact_frontier_of_a_small_space(tmp_path):
@@ -348,7 +348,7 @@ def test_counted_cuts_reach_the_exact_frontier_of_a_small_space(tmp_path):
     lines = [f"{generator.randint(1, 6)},{generator.choice('abcd')},{generator.choice('pq')}" for _ in range(80)]
     (tmp_path / "t.csv").write_text("\n".join(["a,b,s", *lines]))
     declared = TableDeclaration(str(tmp_path / "t.csv"), ("a", "b"), ("s",))
-    study = Study("small", declared, (Grid(suppress=(0.1,)), baselines()), axes=("k", "loss"))
+    study = Study("small", declared, (Grid(suppress=(0.1,)), *ends()), axes=("k", "loss"))
     cuts = cuts_of(study, declared.open(), study.axes, 1)
     assert isinstance(cuts, CountedCuts)
     whole = exact(declared.open(), cuts.search.problem, cuts.search.space)
@@ -416,7 +416,7 @@ def people_of(tmp_path, seed):
     draw = random.Random(seed)
     rows = [f"{int(draw.expovariate(0.1))},{draw.choice('abcdefg')},{draw.choice('pqqqr')}" for _ in range(60)]
     (tmp_path / "t.csv").write_text("\n".join(["a,b,s", *rows]))
-    return Study("m", TableDeclaration(str(tmp_path / "t.csv"), ("a", "b"), ("s",)), (baselines(),), axes=("k", "loss"))
+    return Study("m", TableDeclaration(str(tmp_path / "t.csv"), ("a", "b"), ("s",)), (*ends(),), axes=("k", "loss"))
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -490,7 +490,7 @@ def test_bad_budgets(text):
 
 def test_a_larger_budget_goes_on_and_its_study_can_be_explored_again(folder):  # noqa: F811
     study = Study.from_toml((folder / "study.toml").read_text(), str(folder / "study.toml"))
-    study = replace(study, table=replace(study.table, source=str(folder / "people.csv")))
+    study = study.with_table(source=str(folder / "people.csv"))
     cache = folder / "cache.jsonl"
     first = tune(study, cache=cache, workers=1, tries=6)
     more = tune(study, cache=cache, workers=2, tries=13)
@@ -530,7 +530,7 @@ def test_the_ends_of_the_map_are_there_however_little_time_there_is(folder):  # 
 
 def test_the_report_draws_the_score_over_time(folder):  # noqa: F811
     study = Study.from_toml((folder / "study.toml").read_text(), str(folder / "study.toml"))
-    shown = tune(replace(study, table=replace(study.table, source=str(folder / "people.csv"))), tries=8)
+    shown = tune(study.with_table(source=str(folder / "people.csv")), tries=8)
     steps = score_over_time(shown)
     assert [score for _, score in steps] == sorted((score for _, score in steps), reverse=True)
     assert steps[-1][1] == shown.score() and len(steps) == len(shown.points)

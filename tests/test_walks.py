@@ -107,6 +107,7 @@ def test_invoices(tmp_path, monkeypatch, wide):
     assert len(shown) == 600 and f"600 records with {len(published)} published items" in said
     board = page(tmp_path / "o.csv.board.html")
     assert f"at least {fewest} records" in board or f"at least {fewest} rows" in board
+    assert "are off by" in board and "does not state" not in board and "...." not in board
 
 
 def confirm_table(folder, name, original, quasi, sensitive, said, audited, neutral=()):

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from sfumato.phrases import counted, listed, number, percent, wrapped
 from sfumato.report.page import page
 from sfumato.tradeoff import Bound, Map, Point
+from sfumato.tradeoff import read_study as bundled_baskets
 from sfumato.tradeoff.disagreements import Disagreements
-from sfumato.tradeoff.study.study import bundled_study as bundled_table
+from sfumato.tradeoff.study.presets import bundled_study as bundled_table
 from sfumato.tradeoff.verdicts import Verdicts
-from sfumato.transactions.study import bundled_study as bundled_baskets
 from sfumato.words.command import anonymize_command
 from sfumato.words.data_summary import meanings
 from sfumato.words.map import map_lines

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from starlette.testclient import TestClient
 
-from sfumato.mixed.study import MixedStudy
 from sfumato.tradeoff import read_map, read_study
+from sfumato.tradeoff.study.study import Study
 from sfumato.workbench.app import House
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.runs import Runs
@@ -67,9 +67,9 @@ def clinic(desk: Desk) -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def study_in(folder: Path) -> MixedStudy:
+def study_in(folder: Path) -> Study:
     study = read_study(str(folder / "study.toml"))
-    assert isinstance(study, MixedStudy)
+    assert isinstance(study, Study)
     return study
 
 

@@ -432,7 +432,7 @@ def test_a_column_of_too_many_classes_is_refused():
 
 
 def test_a_study_with_a_column_to_learn_is_written_and_read_back():
-    from sfumato.tradeoff.study.study import bundled_study
+    from sfumato.tradeoff.study.presets import bundled_study
 
     wanted = bundled_study("adult").with_target(Classification("hours-per-week", "naive-bayes", test="original"))
     assert wanted.table.neutral == ("hours-per-week",)

@@ -27,7 +27,6 @@ _ROOMS = (
     "measures",
     "tradeoff",
     "transactions",
-    "transactions.study",
     "transactions.measures.scales",
     "transactions.measures.queries",
     "mixed.declaration",
@@ -36,7 +35,6 @@ _ROOMS = (
     "mixed.mixed_table",
     "mixed.policy",
     "mixed.release",
-    "mixed.study",
     "mixed.writing",
     "publish",
 )
@@ -51,10 +49,8 @@ __all__ = [
     "Anonymizer",
     "Audit",
     "BadInputError",
-    "BasketGrid",
     "BasketRelease",
     "BasketScales",
-    "BasketStudy",
     "Baskets",
     "BetaLikeness",
     "Burel",
@@ -72,6 +68,7 @@ __all__ = [
     "DPKdTree",
     "DPPrivTree",
     "DPQuadtree",
+    "DataDeclaration",
     "DecidedLattice",
     "DeltaDisclosure",
     "Draft",
@@ -97,12 +94,9 @@ __all__ = [
     "MeasuredProblem",
     "Mechanism",
     "Microaggregation",
-    "MixedDeclaration",
-    "MixedGrid",
     "MixedRelease",
     "MixedRequirement",
     "MixedScales",
-    "MixedStudy",
     "MixedTable",
     "Mondrian",
     "NoisyRelease",
@@ -219,12 +213,11 @@ if TYPE_CHECKING:
     from sfumato.errors import BadInputError, InfeasibleError, SfumatoError, StoppedError
     from sfumato.measures import MEASURES, Measure, Measured, Queries, Scales, measure
     from sfumato.mixed.anonymizers.recipe import anonymize_mixed
-    from sfumato.mixed.declaration import ItemsDeclaration, MixedDeclaration, read_mixed
+    from sfumato.mixed.declaration import DataDeclaration, ItemsDeclaration, read_mixed
     from sfumato.mixed.measures.scales import MixedScales
     from sfumato.mixed.mixed_table import MixedTable
     from sfumato.mixed.policy import KKMAnonymity, MixedRequirement, mixed_requirement
     from sfumato.mixed.release import MixedRelease
-    from sfumato.mixed.study import MixedGrid, MixedStudy
     from sfumato.mixed.writing import write_mixed
     from sfumato.process.interrupts import Cancel
     from sfumato.publish import Audit, audit, audit_baskets, audit_mixed
@@ -294,7 +287,6 @@ if TYPE_CHECKING:
     from sfumato.transactions import BasketRelease, Baskets, anonymize_baskets, load_baskets, read_baskets
     from sfumato.transactions.measures.queries import ItemQueries
     from sfumato.transactions.measures.scales import BasketScales, measure_baskets
-    from sfumato.transactions.study import BasketGrid, BasketStudy
 
 
 def __getattr__(name: str) -> object:

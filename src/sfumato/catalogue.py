@@ -16,17 +16,16 @@ from sfumato.configuration import Configured, Described, described
 from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES, READERS, Attack, Attacks, Classification, Fidelity, Measure, Queries, Scales
 from sfumato.mixed.anonymizers.merging import MERGING
-from sfumato.mixed.declaration import ItemsDeclaration
+from sfumato.mixed.declaration import ATTRIBUTES, BOTH, ITEMS, ItemsDeclaration, Part
 from sfumato.mixed.measures.queries import JointQueries
 from sfumato.mixed.measures.scales import MixedScales
 from sfumato.mixed.policy import KKMAnonymity, MixedRequirement
-from sfumato.mixed.study import MixedGrid
 from sfumato.requirements import REQUIREMENTS
 from sfumato.table import TableDeclaration
 from sfumato.tradeoff.search.measured_problem import PROBLEMS
 from sfumato.tradeoff.search.pareto import NSGA2
+from sfumato.tradeoff.study.grids import Grid, block_options
 from sfumato.tradeoff.study.plan import SearchPlan
-from sfumato.tradeoff.study.study import Grid
 from sfumato.transactions.anonymizers.registry import CANDIDATES
 from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.measures.attacks import Linking
@@ -34,7 +33,6 @@ from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.queries import ItemQueries
 from sfumato.transactions.measures.scales import BasketScales
 from sfumato.transactions.policy import BASKET_REQUIREMENTS, SuppressionLimit, UtilityConstraints
-from sfumato.transactions.study import BasketGrid
 
 REQUIREMENTS_WITH_ITEMS = "requirements of tables with items"
 """The section whose entries are joined with requirements of tables."""
@@ -48,11 +46,13 @@ class Entry:
 
     name: str
     kind: type
+    has: frozenset[Part] | None = None
+    """Of a block of candidates: what the data have."""
 
     @property
     def options(self) -> Iterable[Described]:
         """Its options, in order."""
-        return described(self.kind).values()
+        return (described(self.kind) if self.has is None else block_options(self.has)).values()
 
     @property
     def meaning(self) -> str:
@@ -116,26 +116,26 @@ def sections() -> Mapping[str, tuple[Entry, ...]]:
         "merging of groups": MERGING,
         "scales of tables with items": (JointQueries,),
     }
-    studies = {
-        "sections of a study": {
-            "[table]": TableDeclaration,
-            "[scales]": Scales,
-            "[search]": SearchPlan,
-            "[[candidates]]": Grid,
-        },
-        "sections of a study of baskets": {
-            "[baskets]": BasketsDeclaration,
-            "[scales]": BasketScales,
-            "[[candidates]]": BasketGrid,
-        },
-        "sections of a study of a table with items": {
-            "[items]": ItemsDeclaration,
-            "[scales]": MixedScales,
-            "[[candidates]]": MixedGrid,
-        },
+    studies: dict[str, tuple[Entry, ...]] = {
+        "sections of a study": (
+            Entry("[table]", TableDeclaration),
+            Entry("[scales]", Scales),
+            Entry("[search]", SearchPlan),
+            Entry("[[candidates]]", Grid, ATTRIBUTES),
+        ),
+        "sections of a study of baskets": (
+            Entry("[baskets]", BasketsDeclaration),
+            Entry("[scales]", BasketScales),
+            Entry("[[candidates]]", Grid, ITEMS),
+        ),
+        "sections of a study of a table with items": (
+            Entry("[items]", ItemsDeclaration),
+            Entry("[scales]", MixedScales),
+            Entry("[[candidates]]", Grid, BOTH),
+        ),
     }
     entries = {section: tuple(Entry(kind.name, kind) for kind in members) for section, members in kinds.items()}
-    return entries | {section: tuple(map(Entry, named, named.values())) for section, named in studies.items()}
+    return entries | studies
 
 
 def find(name: str) -> list[tuple[str, Entry | Measure]]:

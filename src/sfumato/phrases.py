@@ -71,11 +71,13 @@ def percent(share: float, digits: int | None = None) -> str:
 
     Of what was measured a small share is told from none, and a large one from all, by as many more as it takes.
 
-    >>> percent(0.05, 3), percent(0.82363), percent(0.0001), percent(0.9996), percent(0)
-    ('5 %', '82.4 %', '0.01 %', '99.96 %', '0.0 %')
+    >>> percent(0.05, 3), percent(0.82363), percent(0.0001), percent(0.9996), percent(0), percent(-0.25)
+    ('5 %', '82.4 %', '0.01 %', '99.96 %', '0.0 %', '-25.0 %')
     """
     if digits is not None:
         return f"{100 * share:.{digits}g} %"
+    if share <= -1e-6:
+        return f"-{percent(-share)}"
     for places in (1, 2, 3, 4):
         rounded = round(100 * share, places)
         if round(share, 12) in (0, 1) or 0 < rounded < 100:

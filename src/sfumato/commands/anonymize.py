@@ -180,7 +180,7 @@ def _mixed(
     from sfumato.mixed.policy import mixed_requirement
     from sfumato.publish.mixed.single import single_mixed
     from sfumato.publish.single import Clock
-    from sfumato.tradeoff.study.explorable import files_of
+    from sfumato.tradeoff.study.candidate import files_of
     from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER, TREE_MAKER, basket_anonymizer
     from sfumato.transactions.policy import SuppressionLimit, suppression_limit, utility_constraints
 
@@ -221,7 +221,7 @@ def _baskets(
 ) -> Single:
     """Make a release of baskets."""
     from sfumato.publish.single import Clock, basket_layout, single_baskets
-    from sfumato.tradeoff.study.explorable import files_of
+    from sfumato.tradeoff.study.candidate import files_of
     from sfumato.transactions.anonymizers.registry import basket_anonymizer, usual_maker
     from sfumato.transactions.policy import basket_requirement, utility_constraints
 

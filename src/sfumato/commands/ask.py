@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,7 +14,7 @@ from sfumato.errors import BadInputError, InfeasibleError
 
 if TYPE_CHECKING:
     from sfumato.tradeoff import Map, Question, Reply
-    from sfumato.tradeoff.study.explorable import Explorable
+    from sfumato.tradeoff.study.study import Study
 
 
 def ask(
@@ -111,9 +111,7 @@ def tell_reply(reply: Reply, map_: Map, folder: Path, as_json: bool) -> None:
         typer.echo("\n".join(reply_lines(reply, map_, folder)))
 
 
-def _asked_of(
-    study: Explorable, folder: Path, question: Question | None, seconds: float | None, workers: int | None
-) -> Map:
+def _asked_of(study: Study, folder: Path, question: Question | None, seconds: float | None, workers: int | None) -> Map:
     """Explore a study into a folder, with what answers the question best."""
     outcome, _ = explored_into(folder, study, seconds, workers, question)
     if outcome.map_ is None:
@@ -121,20 +119,20 @@ def _asked_of(
     return outcome.map_
 
 
-def _grown(given: Explorable, folder: Path, question: Question | None) -> Explorable:
+def _grown(given: Study, folder: Path, question: Question | None) -> Study:
     """Return a study with what earlier searches have added to its map in this folder, so that nothing gets lost.
 
     What the question is about is measured, and so is what earlier ones were about; where those have added noisy
     releases, the map stays on axes that these have too.
     """
-    from sfumato.tradeoff import Study, read_study
+    from sfumato.tradeoff import read_study
 
-    kept, study = folder / "study.toml", cast(Any, given)
-    before: Any = read_study(str(kept)) if kept.is_file() else None
+    kept, study = folder / "study.toml", given
+    before = read_study(str(kept)) if kept.is_file() else None
     if before is not None and before.section != study.section:
         before = None
     scales = study.scales
-    if isinstance(given, Study):
+    if given.data.items is None:
         earlier = before.scales if before is not None else scales
         scales = replace(
             scales, fidelity=scales.fidelity or earlier.fidelity, attacks=scales.attacks or earlier.attacks
@@ -142,6 +140,6 @@ def _grown(given: Explorable, folder: Path, question: Question | None) -> Explor
     if before is not None and before.scales == scales and before.grids[: len(study.grids)] == study.grids:
         peopled = all(one.anonymizer.people for one in before.candidates)
         study = replace(study, grids=before.grids, scales=scales, axes=study.axes if peopled else before.axes)
-    if isinstance(study, Study) and question is not None:
+    if study.data.items is None and question is not None:
         study = replace(study, scales=study.scales.having(question.measures))
-    return cast("Explorable", study)
+    return study

@@ -25,10 +25,9 @@ from sfumato.errors import BadInputError
 from sfumato.vocabulary import HIERARCHIES, KNOWN
 
 if TYPE_CHECKING:
-    from sfumato.mixed.check import MixedCheck
     from sfumato.table import Table
     from sfumato.tradeoff import Check, Study
-    from sfumato.transactions.check import BasketCheck
+    from sfumato.tradeoff._check_items import ItemsCheck
 
 
 @dataclass(frozen=True)
@@ -64,10 +63,7 @@ def check(
     from sfumato.words.check import check_in_words
 
     started = time.perf_counter()
-    done: Check | BasketCheck | MixedCheck | None = _mixed(study, roles, reading, baskets, items, hierarchies, missing)
-    if done is None:
-        items.refuse_alone()
-        done = _baskets(study, baskets, reading, known)
+    done: Check | ItemsCheck | None = _items(study, roles, reading, baskets, items, hierarchies, missing, known)
     if done is None:
         baskets.refuse_for_table()
         done = _table(study, roles, sampled, reading, hierarchies, missing)
@@ -77,7 +73,7 @@ def check(
         raise typer.Exit(1)
 
 
-def _mixed(
+def _items(
     name: str,
     roles: Named,
     reading: TableReading,
@@ -85,41 +81,29 @@ def _mixed(
     items: OfItems,
     hierarchies: Path | None,
     missing: str | None,
-) -> MixedCheck | None:
-    """Check a table with items, or a study of one, where that is what the name stands for."""
-    from sfumato.mixed.check import check_mixed
-    from sfumato.mixed.study import MixedStudy
+    known: int,
+) -> ItemsCheck | None:
+    """Check records with items, or a study of some, where that is what the name stands for."""
     from sfumato.tradeoff import read_study
+    from sfumato.tradeoff._check_items import check_items
 
     if items.are_meant:
         about = OfTable([] if hierarchies is None else [hierarchies], missing="drop" if missing == "drop" else "value")
         declared = items.declaration(about.declaration(name, RoleOptions(), reading), baskets)
         rows = declared.open_rows()
         announce_first_run()
-        return check_mixed(declared.with_table(**roles.of_rows(rows)).open(rows))
-    if name.lower().endswith(".toml"):
-        study = read_study(name)
-        if isinstance(study, MixedStudy):
-            announce_first_run()
-            return check_mixed(study.data.open(), study)
-    return None
-
-
-def _baskets(name: str, baskets: OfBaskets, reading: TableReading, known: int) -> BasketCheck | None:
-    """Check baskets, or a study of them, where that is what the name stands for."""
-    from sfumato.tradeoff import read_study
-    from sfumato.transactions.check import check_baskets
-    from sfumato.transactions.study import BasketStudy
-
+        return check_items(declared.with_table(**roles.of_rows(rows)).open(rows))
     if baskets.baskets:
+        items.refuse_alone()
         announce_first_run()
-        return check_baskets(baskets.declaration(name, reading).open(), known)
-    if baskets.are_meant(name) or name.lower().endswith(".toml"):
-        study = read_study(name)
-        if isinstance(study, BasketStudy):
-            announce_first_run()
-            return check_baskets(study.baskets.open(), study.scales.known, study)
-    return None
+        return check_items(baskets.declaration(name, reading).open(), known=known)
+    study = read_study(name) if baskets.are_meant(name) or name.lower().endswith(".toml") else None
+    if study is None or study.section != "items":
+        items.refuse_alone()
+    if study is None or study.data.items is None:
+        return None
+    announce_first_run()
+    return check_items(study.data.open(), study)
 
 
 def _table(

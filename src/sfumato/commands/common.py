@@ -19,7 +19,7 @@ from sfumato.vega import NO_ROOM
 if TYPE_CHECKING:
     from sfumato.tradeoff import Candidate, Question
     from sfumato.tradeoff.exploration.instrument import ExplorationOutcome
-    from sfumato.tradeoff.study.explorable import Explorable
+    from sfumato.tradeoff.study.study import Study
 
 GOES_ON = "stopped; what was found is kept, the same command goes on from there"
 
@@ -80,7 +80,7 @@ def not_left_empty(folder: Path) -> Iterator[None]:
 
 def explored_into(
     folder: Path,
-    study: Explorable,
+    study: Study,
     seconds: float | None,
     workers: int | None,
     question: Question | None = None,

@@ -14,7 +14,6 @@ from sfumato.errors import BadInputError, InfeasibleError
 
 if TYPE_CHECKING:
     from sfumato.tradeoff import Candidate, Study
-    from sfumato.tradeoff.study.explorable import Explorable
 
 
 def explore(
@@ -126,7 +125,7 @@ def explore(
     typer.echo("report.html and cache.jsonl show records, rare ones too: their owner alone can read them.")
 
 
-def _folder(name: str, study: Explorable) -> Path:
+def _folder(name: str, study: Study) -> Path:
     """Name the folder of a study's map: where its search goes on, if its file lies in a map's folder."""
     beside = Path(name).parent
     if Path(name).is_file() and getattr(study, "search", None) is not None and (beside / "points.json").is_file():

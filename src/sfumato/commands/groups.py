@@ -57,7 +57,7 @@ from sfumato.vocabulary import (
 
 if TYPE_CHECKING:
     from sfumato.engines import Engine
-    from sfumato.mixed.declaration import MixedDeclaration
+    from sfumato.mixed.declaration import DataDeclaration
     from sfumato.table import TableDeclaration
     from sfumato.transactions.files.declaration import BasketsDeclaration
 
@@ -275,7 +275,6 @@ class OfBaskets(OptionGroup):
         from sfumato.publish.audit.question import study_file
         from sfumato.tradeoff import read_study
         from sfumato.transactions.files.declaration import BasketsDeclaration
-        from sfumato.transactions.study import BasketStudy
 
         path = study_file(name)
         if path is None:
@@ -284,9 +283,10 @@ class OfBaskets(OptionGroup):
         if separator is not None:
             raise BadInputError(f"--original-separator: {path} says how its baskets are read; leave the option out")
         study = read_study(str(path))
-        if not isinstance(study, BasketStudy):
+        declared = study.data.items
+        if not isinstance(declared, BasketsDeclaration):
             raise BadInputError(f"{name}: this study is about a table, not about baskets")
-        return study.baskets if self.tree is None else replace(study.baskets, tree=self.tree)
+        return declared if self.tree is None else replace(declared, tree=self.tree)
 
     def refuse_for_table(self, **more: object) -> None:
         """Raise where something was given that is about sets of items only."""
@@ -374,14 +374,14 @@ class OfItems(OptionGroup):
         """Whether the table has a set of items for every record."""
         return self.items is not None or self.items_file is not None
 
-    def declaration(self, table: TableDeclaration, sets: OfBaskets) -> MixedDeclaration:
+    def declaration(self, table: TableDeclaration, sets: OfBaskets) -> DataDeclaration:
         """Say where the table and the items of its records are."""
-        from sfumato.mixed.declaration import ItemsDeclaration, MixedDeclaration
+        from sfumato.mixed.declaration import DataDeclaration, ItemsDeclaration
 
         refuse({"--baskets": sets.baskets, "--column": sets.column}, "is about sets without a table; leave it out")
         named = columns(self.sensitive_items, ())
         at = self.items, self.items_file, sets.id, sets.item, sets.separator, sets.tree
-        return MixedDeclaration(table, ItemsDeclaration(*at, named))
+        return DataDeclaration(table, ItemsDeclaration(*at, named))
 
     def refuse_alone(self) -> None:
         """Raise where something was given that is about items, and nobody says where they are."""

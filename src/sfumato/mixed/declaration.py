@@ -6,18 +6,18 @@ row per item and a column that says whose it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
-from sfumato.configuration import Option, check_options
+from sfumato.configuration import check_options
 from sfumato.engines import Engine
 from sfumato.errors import BadInputError
 from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.reading import items_of_column, items_of_file, tied
 from sfumato.table import TableDeclaration
-from sfumato.transactions.files.declaration import ItemFiles
+from sfumato.transactions.files.declaration import BasketsDeclaration, ItemFiles
 from sfumato.vocabulary import ITEM_COLUMN, ITEM_OF, ITEM_OWNER, ITEM_SEPARATOR, ITEM_TREE, ITEMS_FILE, SENSITIVE_ITEMS
 
 
@@ -60,6 +60,16 @@ class ItemsDeclaration(ItemFiles):
         """What the column of items is called in the published file."""
         return self.column or self.item or "items"
 
+    @property
+    def named(self) -> str:
+        """The column of the table that holds the items, or names whose they are."""
+        return self.column or self.id or ""
+
+    @property
+    def option(self) -> str:
+        """The option that names that column."""
+        return "--items" if self.column else "--id"
+
     def options(self) -> list[str]:
         """Write what the command line needs to open the same items."""
         names = {"column": "--items", "source": "--items-file", "sensitive": "--sensitive-items"}
@@ -71,64 +81,105 @@ class ItemsDeclaration(ItemFiles):
         return words
 
 
-@dataclass(frozen=True)
-class MixedDeclaration:
-    """A table, and where the items of its records are."""
+Part = Literal["attributes", "items", "person"]
+"""What a data set may have."""
 
-    table: Annotated[TableDeclaration, Option("The table.", takes="table")]
-    items: Annotated[ItemsDeclaration, Option("The items of its records.", takes="items")]
+ATTRIBUTES: frozenset[Part] = frozenset({"attributes"})
+ITEMS: frozenset[Part] = frozenset({"items"})
+BOTH = ATTRIBUTES | ITEMS
+
+
+@dataclass(frozen=True)
+class DataDeclaration:
+    """Where a data set is: rows with attributes, or sets of items, or rows whose records have items."""
+
+    table: TableDeclaration | None = None
+    items: ItemsDeclaration | BasketsDeclaration | None = None
 
     def __post_init__(self) -> None:
-        roles, name = self.table, self.items.name
-        if roles.neutral:
-            raise BadInputError(
-                f"the column {roles.neutral[0]!r} is to be published as it is (--neutral); beside a column of items "
-                "nothing is: it would tell records of a group apart. Make it quasi or sensitive, or leave it out"
-            )
-        if roles.household is not None:
-            raise BadInputError("a household column (--household) is not known beside a column of items; leave it out")
-        if roles.person is not None:
-            raise BadInputError("persons (--person) are not counted beside a column of items; leave the option out")
-        said = {"quasi": roles.quasi, "sensitive": roles.sensitive, "identifier": roles.identifier}
-        for role, columns in said.items():
-            if name in columns:
-                raise BadInputError(
-                    f"the column {name!r} holds the items (--items), so it has no role of its own; do not name it as "
-                    f"--{role}. Sensitive items are named one by one (--sensitive-items)"
-                )
-            if self.items.id in columns and role != "identifier":
-                raise BadInputError(f"the column {self.items.id!r} names persons (--id); do not name it as --{role}")
+        if self.table is None and not isinstance(self.items, BasketsDeclaration):
+            raise BadInputError("a study with [items] needs [table], too: the rows whose items these are")
+        if self.table is not None and isinstance(self.items, ItemsDeclaration):
+            _check_beside_items(self.table, self.items)
+
+    @staticmethod
+    def of(content: Mapping[str, Any], folder: Path) -> DataDeclaration:
+        """Read the sections of a study that say where its data are."""
+        if "items" not in content and "baskets" in content:
+            return DataDeclaration(items=BasketsDeclaration.of(content["baskets"], folder))
+        table = TableDeclaration.of(content["table"], folder) if isinstance(content.get("table"), dict) else None
+        items = ItemsDeclaration.of(content["items"], folder) if "items" in content else None
+        return DataDeclaration(table, items)
+
+    @property
+    def declared(self) -> tuple[TableDeclaration | ItemsDeclaration | BasketsDeclaration, ...]:
+        """What is declared, in order."""
+        return tuple(each for each in (self.table, self.items) if each is not None)
+
+    @property
+    def sets(self) -> BasketsDeclaration:
+        """The sets of items of which there is nothing else."""
+        assert isinstance(self.items, BasketsDeclaration)
+        return self.items
+
+    @property
+    def beside(self) -> ItemsDeclaration:
+        """The items beside attributes."""
+        assert isinstance(self.items, ItemsDeclaration)
+        return self.items
+
+    @property
+    def has(self) -> frozenset[Part]:
+        """What the data set has."""
+        person: frozenset[Part] = frozenset({"person"}) if self.table is not None and self.table.person else frozenset()
+        return person | (ATTRIBUTES if self.table is not None else set()) | (ITEMS if self.items is not None else set())
+
+    @property
+    def section(self) -> str:
+        """The section of `study.toml` and of `points.json` that tells the data from those of other studies."""
+        return self.declared[-1].section
+
+    @property
+    def source(self) -> str:
+        """The file, or bundled data, that has the records."""
+        return str(self.declared[0].source)
 
     @property
     def files(self) -> list[Path]:
         """The files that opening it reads."""
-        return [*self.table.files, *self.items.files]
+        return [file for each in self.declared for file in each.files]
+
+    def entries(self, folder: Path | None) -> dict[str, Any]:
+        """Write the sections of a study; files named as seen from a folder, if one is given."""
+        return {each.section: each.entries(folder) for each in self.declared}
 
     @property
-    def table_as_read(self) -> TableDeclaration:
-        """The table, where what names items or persons is read as it is written."""
-        named = self.items.column or self.items.id or ""
-        return replace(self.table, as_written=tuple(dict.fromkeys((*self.table.as_written, named))))
+    def rows(self) -> TableDeclaration:
+        """The table, where what names items or persons is read as it is written; raise where there are items alone."""
+        if self.table is None:
+            raise BadInputError(f"{self.source}: these are sets of items, and this is about the columns of a table")
+        if not isinstance(self.items, ItemsDeclaration):
+            return self.table
+        return replace(self.table, as_written=tuple(dict.fromkeys((*self.table.as_written, self.items.named))))
 
     def open_rows(self) -> Engine:
         """Open the rows of the table; what names items or persons is read as it is written."""
-        named = self.items.column or self.items.id or ""
         try:
-            return self.table_as_read.open_rows()
+            return self.rows.open_rows()
         except BadInputError as error:
-            option = "--items" if self.items.column else "--id"
-            if f"{named!r} (--as-written)" not in str(error):
+            if not isinstance(self.items, ItemsDeclaration) or f"{self.items.named!r} (--as-written)" not in str(error):
                 raise
-            raise BadInputError(str(error).replace("--as-written", option)) from None
+            raise BadInputError(str(error).replace("--as-written", self.items.option)) from None
 
-    def open(self, rows: Engine | None = None) -> MixedTable:
-        """Open the table and the items of its records."""
+    def open(self, rows: Engine | None = None) -> Any:
+        """Open the data: a table, sets of items, or a table with these."""
+        if self.table is None or self.items is None:
+            return self.declared[0].open() if rows is None else self.rows.open(rows)  # type: ignore[union-attr]
         rows, items = rows or self.open_rows(), self.items
-        named = items.column or items.id or ""
-        if named not in rows.columns:
-            option = "--items" if items.column else "--id"
+        assert isinstance(items, ItemsDeclaration)
+        if items.named not in rows.columns:
             raise BadInputError(
-                f"{rows.origin}: there is no column {named!r} ({option}); the columns are "
+                f"{rows.origin}: there is no column {items.named!r} ({items.option}); the columns are "
                 f"{', '.join(map(repr, rows.columns[:30]))}"
             )
         table = self.table.open(rows)
@@ -137,11 +188,34 @@ class MixedDeclaration:
         else:
             assert items.source is not None and items.id is not None and items.item is not None
             held = items_of_file(table, items.source, items.id, items.item)
-        return tied(table, held, items.name, named, items.tree, items.sensitive)
+        return tied(table, held, items.name, items.named, items.tree, items.sensitive)
 
-    def with_table(self, **changes: Any) -> MixedDeclaration:
+    def with_table(self, **changes: Any) -> DataDeclaration:
         """Return the same with something else said of the table."""
+        assert self.table is not None, "there is no table"
         return replace(self, table=replace(self.table, **changes))
+
+
+def _check_beside_items(roles: TableDeclaration, items: ItemsDeclaration) -> None:
+    """Refuse roles that are not known beside a column of items."""
+    if roles.neutral:
+        raise BadInputError(
+            f"the column {roles.neutral[0]!r} is to be published as it is (--neutral); beside a column of items "
+            "nothing is: it would tell records of a group apart. Make it quasi or sensitive, or leave it out"
+        )
+    if roles.household is not None:
+        raise BadInputError("a household column (--household) is not known beside a column of items; leave it out")
+    if roles.person is not None:
+        raise BadInputError("persons (--person) are not counted beside a column of items; leave the option out")
+    said = {"quasi": roles.quasi, "sensitive": roles.sensitive, "identifier": roles.identifier}
+    for role, columns in said.items():
+        if items.name in columns:
+            raise BadInputError(
+                f"the column {items.name!r} holds the items (--items), so it has no role of its own; do not name it as "
+                f"--{role}. Sensitive items are named one by one (--sensitive-items)"
+            )
+        if items.id in columns and role != "identifier":
+            raise BadInputError(f"the column {items.id!r} names persons (--id); do not name it as --{role}")
 
 
 def read_mixed(
@@ -176,4 +250,4 @@ def read_mixed(
         None if tree is None else str(tree),
         tuple(sensitive_items),
     )
-    return MixedDeclaration(TableDeclaration(source, tuple(quasi), **given), held).open()
+    return DataDeclaration(TableDeclaration(source, tuple(quasi), **given), held).open()  # type: ignore[no-any-return]

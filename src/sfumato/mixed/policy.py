@@ -19,9 +19,9 @@ would promise less than a reader expects of a file with exact codes, so there is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from sfumato.configuration import Configured, Option, parse, split_outside_quotes
 from sfumato.errors import BadInputError
@@ -101,6 +101,10 @@ class MixedRequirement:
     def parts(self) -> tuple[Part, ...]:
         """The requirements this one is joined of."""
         return (self.linking, *self.further)
+
+    def of_parts(self, parts: Sequence[Any]) -> MixedRequirement:
+        """Return the requirement that is joined of others in place of its parts."""
+        return MixedRequirement(parts[0], tuple(parts[1:]))
 
     @property
     def of_groups(self) -> Requirement:

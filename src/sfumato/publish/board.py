@@ -27,7 +27,7 @@ from sfumato.words.sentences import Subject, sentences
 
 MOST_WARNINGS = 4
 MOST_USES = 4
-LONG, WARNING, FOUND = 220, 165, 80
+LONG, WARNING, FOUND = 220, 165, 100
 """Letters after which a text, a warning, and what was found is cut short, so that everything stays on one page."""
 
 FOR_RESEARCHERS = ("kl", "discernibility")

@@ -30,10 +30,7 @@ PROTECTED = 2
 MOST_SENSITIVE = 2
 """Sentences about sensitive columns, those first of which the file tells most; the exact part speaks of all."""
 
-NOT_STATED = (
-    "This page does not state how far counts of items are from the truth: where sets are large, an answer of 0 may be "
-    "nearer."
-)
+FAR_COUNTS = "Counts of items may be far from the truth: where sets are large, an answer of 0 may be nearer."
 """For everybody: the error of counts depends on the original."""
 
 PlainWords = dict[str, list[str]]
@@ -145,8 +142,8 @@ def _hidden(certificate: Mapping[str, Any]) -> list[str]:
         return []
     alone = ", where the person has one row" if _unit(certificate) == "records" else ""
     return [
-        f"Whoever knows {quasi} of a person finds at least {k:,} rows that fit, or none, and cannot tell by these "
-        f"which one it is: a guess is right at most 1 time in {k:,}{alone}."
+        f"Whoever knows {quasi} of a person finds at least {k:,} rows that fit, or none.",
+        f"By these columns alone, a guess which row is the person's is right at most 1 time in {k:,}{alone}.",
     ]
 
 
@@ -157,9 +154,9 @@ def _hidden_persons(promise: Mapping[str, Any], quasi: str) -> list[str]:
         return []
     right = f"1 time in {rule.k:,}" if rule.share * rule.k <= 1 else f"{percent(rule.share, 3)} of the time"
     return [
-        f"Whoever knows {quasi} of a person finds rows of at least {rule.k:,} different persons that fit, or none; no "
-        f"person has more than {percent(rule.share, 3)} of them. A guess which row is this person's is right at most "
-        f"{right}."
+        f"Whoever knows {quasi} of a person finds rows of at least {rule.k:,} different persons that fit, or none.",
+        f"No person has more than {percent(rule.share, 3)} of these rows: a guess which one is a person's is right at "
+        f"most {right}.",
     ]
 
 
@@ -309,7 +306,7 @@ def baskets_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
             "It promises nothing against somebody who knows more of a person than that, or items that the person does "
             "not have.",
             "All records that fit may have further items in common: these are then known of the person too.",
-            NOT_STATED,
+            FAR_COUNTS,
             "It does not hide whether somebody is in it at all, nor what another file about the same people adds.",
         ],
     }

@@ -18,7 +18,6 @@ from sfumato.configuration import check_choice
 from sfumato.engines.formulas import check_escaping
 from sfumato.errors import BadInputError
 from sfumato.measures import measure
-from sfumato.mixed.study import MixedStudy
 from sfumato.phrases import counted
 from sfumato.process.steps import step
 from sfumato.publish.audit.audit import Audit
@@ -53,10 +52,9 @@ from sfumato.tradeoff import Candidate, Map, read_map
 from sfumato.tradeoff.choice.exposure import check_published
 from sfumato.tradeoff.exploration.folder import map_files
 from sfumato.tradeoff.exploration.remade import made
-from sfumato.tradeoff.study.explorable import files_of
+from sfumato.tradeoff.study.candidate import files_of
 from sfumato.tradeoff.study.study import of_table
 from sfumato.transactions.files.legend import MODES
-from sfumato.transactions.study import BasketStudy
 from sfumato.words.data_summary import meanings as meanings_of
 
 EXACT_RECORDS = (
@@ -94,13 +92,13 @@ def publish_point(
     others = [board_file(path), *([] if mapping is None else [Path(mapping)])]
     step("read")
     check_choice("legend", legend, MODES)
-    inputs = [*_declared_files(map_.study), *map(Path, files_of(point.candidate)), *map_files(folder)]
+    inputs = [*map_.study.data.files, *map(Path, files_of(point.candidate)), *map_files(folder)]
     check_targets([path, *certificate_files(path), *others], force, inputs)
-    if isinstance(map_.study, BasketStudy | MixedStudy):
+    if map_.study.data.items is not None:
         from_map = (map_, point, folder, path, origin, layout, escape_formulas, legend)
         items: Leaving = (
             leaving_baskets(map_.study, *from_map)
-            if isinstance(map_.study, BasketStudy)
+            if map_.study.data.table is None
             else leaving_mixed(map_.study, *from_map)
         )
         return publish(items, force, mapping, decision)
@@ -132,13 +130,6 @@ def publish_point(
         meanings = meanings_of(Map(map_.study, (point,), map_.about))
         leaving = LeavingTable(release, candidate, path, origin, meanings, layout, escape_formulas)
     return publish(leaving, force, mapping, decision)
-
-
-def _declared_files(study: Any) -> list[Path]:
-    """Name the files of the data that a study is about."""
-    if isinstance(study, BasketStudy):
-        return study.baskets.files
-    return study.data.files if isinstance(study, MixedStudy) else of_table(study).table.files
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,9 @@ from sfumato.release.written_records import WrittenRecords
 from sfumato.requirements import KAnonymity, Requirement
 from sfumato.table import Table
 from sfumato.tradeoff.choice.exposure import check_changed
+from sfumato.tradeoff.exploration._item_details import item_changes
 from sfumato.transactions import anonymize_baskets
 from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer
-from sfumato.transactions.details import item_changes
 from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.files.legend import MODES, release_names
 from sfumato.transactions.files.writing import files_of, laid_out, published_rows, write_baskets

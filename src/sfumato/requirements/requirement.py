@@ -81,6 +81,10 @@ class Requirement(Configured, ABC):
         """The requirements this one is joined of."""
         return (self,)
 
+    def of_parts(self, parts: Sequence[Requirement]) -> Requirement:
+        """Return the requirement that is joined of others in place of its parts."""
+        return parts[0] if len(parts) == 1 else All(tuple(parts))
+
     @abstractmethod
     def rules(self) -> Sequence[Rule]:
         """List the predicates this requirement is made of."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, ClassVar, Self
 
-from sfumato.configuration import check_options, described
+from sfumato.config.sections import known_keys
+from sfumato.configuration import check_options, described, shortened
 from sfumato.engines import Engine, Frame, Reading, frame_kind
 from sfumato.engines.notations import DayOrder
-from sfumato.engines.places import check_secrets, input_files
+from sfumato.engines.places import beside, check_secrets, input_files, seen_from
 from sfumato.errors import BadInputError
 from sfumato.process.memory import read_size
 from sfumato.table import bundled
@@ -107,6 +108,8 @@ class TableDeclaration:
     most_cells: Annotated[int | None, MOST_CELLS] = None
     ranges: Annotated[AllowedRanges | None, RANGES] = None
 
+    section: ClassVar[str] = "table"
+
     def __post_init__(self) -> None:
         if not isinstance(self.source, str | Frame):
             source = str(self.source) if isinstance(self.source, Path) else Frame.of(self.source)
@@ -174,3 +177,58 @@ class TableDeclaration:
             self.person,
             self.one_record_per_person,
         )
+
+    @classmethod
+    def of(cls, entries: Mapping[str, Any], folder: Path) -> Self:
+        """Read the section of a study; files are named from its folder."""
+        known_keys("[table]", entries, described(cls))
+        if "source" not in entries:
+            raise BadInputError("[table] needs source: a file, or the name of a bundled table")
+        if not isinstance(entries["source"], str):
+            raise BadInputError(f"source must be a text, not {shortened(entries['source'])}")
+        values: dict[str, Any] = {k: tuple(value) if isinstance(value, list) else value for k, value in entries.items()}
+        for key in ("source", "hierarchies", "spill"):
+            bundle = key == "source" and values[key] in bundled.DATASETS and not (folder / values[key]).is_file()
+            if isinstance(values.get(key), str) and not bundle:
+                values[key] = beside(folder, values[key])
+        if isinstance(values.get("hierarchy"), dict):
+            values["hierarchy"] = _with_files(values["hierarchy"], lambda file: beside(folder, file))
+        return cls(**values)
+
+    def entries(self, folder: Path | None) -> dict[str, Any]:
+        """Write the section of a study; files named as seen from a folder, if one is given."""
+        if isinstance(self.source, Frame):
+            raise BadInputError(
+                f"this study is about a {self.source.origin} in memory, which no file can name; write the frame to a "
+                "file and give the study that: study.with_table(source='table.parquet')"
+            )
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        entries: dict[str, Any] = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in given.items()
+            if value is not None and value != {}
+        }
+        if "hierarchy" in entries:
+            entries["hierarchy"] = {name: _hierarchy_entry(name, one) for name, one in self.hierarchy.items()}
+        if folder is not None:
+            named = [*([] if self.is_bundled else ["source"]), "hierarchies", "spill"]
+            entries |= {key: seen_from(folder, entries[key]) for key in named if key in entries}
+            if "hierarchy" in entries:
+                entries["hierarchy"] = _with_files(entries["hierarchy"], lambda file: seen_from(folder, file))
+        return entries
+
+
+def _with_files(hierarchies: Mapping[str, Any], place: Callable[[str], str]) -> dict[str, Any]:
+    """Name the files of hierarchies as seen from somewhere else."""
+    return {column: place(one) if isinstance(one, str) else one for column, one in hierarchies.items()}
+
+
+def _hierarchy_entry(column: str, given: Any) -> Any:
+    if isinstance(given, Hierarchy):
+        raise BadInputError(
+            f"the hierarchy of column {column!r} was made in Python and cannot be written to a study; "
+            "declare it as a table of its type, as nested lists or as a file"
+        )
+    if isinstance(given, Filed):
+        return given.content
+    return str(given) if isinstance(given, Path) else given

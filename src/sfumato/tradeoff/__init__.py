@@ -19,5 +19,8 @@ from sfumato.tradeoff.search.measured_problem import MeasuredProblem, problem
 from sfumato.tradeoff.search.pareto import NSGA2, Search, pareto
 from sfumato.tradeoff.search.problems import Problem, Problem1, Problem2, Problem3, Problem4
 from sfumato.tradeoff.search.tuner import tune
+from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.draft import Draft, draft
-from sfumato.tradeoff.study.study import Candidate, Grid, Study, bundled_study, of_table, read_study
+from sfumato.tradeoff.study.grids import Grid
+from sfumato.tradeoff.study.presets import bundled_study
+from sfumato.tradeoff.study.study import Study, of_table, read_study

@@ -24,7 +24,8 @@ from sfumato.tradeoff.verdicts import Verdicts
 if TYPE_CHECKING:
     from sfumato.release import NoisyRelease, RecordRelease, Release
     from sfumato.tradeoff.picture import Picture
-    from sfumato.tradeoff.study.explorable import Explorable, Settings
+    from sfumato.tradeoff.study.candidate import Candidate
+    from sfumato.tradeoff.study.study import Study
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,7 +33,7 @@ class Point:
     """One candidate on the map, what became of it, and its measures. Its texts are printed from the candidate."""
 
     id: str
-    candidate: Settings
+    candidate: Candidate
     status: str
     """measured, infeasible or failed."""
 
@@ -130,7 +131,7 @@ class Point:
 class Map:
     """The points of a study. A notebook shows of it what everybody may see: `public`, `chart`, `details`."""
 
-    study: Explorable
+    study: Study
     points: tuple[Point, ...]
     about: Mapping[str, Any] = field(default_factory=dict)
     """What is said of the data themselves: records, digest, notices."""

@@ -31,7 +31,7 @@ from sfumato.errors import BadInputError
 from sfumato.measures import MEASURES, Classification
 from sfumato.table.table import Unit
 from sfumato.tradeoff.map import Map, Point
-from sfumato.tradeoff.study.explorable import Explorable
+from sfumato.tradeoff.study.study import Study
 
 PROMISED = ("k", "itemset_risk", "protected_risk")
 """What settings promise: it stands in them anyway, and is rounded to two digits only."""
@@ -137,7 +137,7 @@ def public_map(map_: Map) -> Map:
         for (point, id), numbers in zip(exact, given, strict=True)
     )
     about = {name: list(map_.about.get(name, ())) for name in ("quasi", "sensitive")}
-    public = PublicStudy(study.name, axes or USUAL, study.forms, study.section, _size_in_words(map_), study.unit)
+    public: Any = PublicStudy(study.name, axes or USUAL, study.forms, study.section, _size_in_words(map_), study.unit)
     return Map(public, points, about | {"note": ROUNDED if known else WORDS_ONLY})
 
 
@@ -243,7 +243,7 @@ USUAL = ("a_know", "u_loss")
 """The axes of a public map without numbers."""
 
 
-def _public_axes(study: Explorable, known: Sequence[str]) -> tuple[str, str] | None:
+def _public_axes(study: Study, known: Sequence[str]) -> tuple[str, str] | None:
     """Take the study's first two axes where they may be shown, otherwise the first of their kind, if there is one."""
     x, y = study.axes[:2]
     if x in known and y in known:

@@ -7,11 +7,10 @@ from typing import Any
 
 from sfumato.measures.disclosure.group_risk import THRESHOLDS
 from sfumato.measures.disclosure.superpopulation import SMALL_FRACTION
-from sfumato.mixed.check import MixedCheck
 from sfumato.phrases import counted, ended, percent
 from sfumato.texts.catalogue import t
+from sfumato.tradeoff._check_items import BasketCheck, ItemsCheck, MixedCheck
 from sfumato.tradeoff.check import Check, RepeatedPersons
-from sfumato.transactions.check import BasketCheck, ItemsCheck
 from sfumato.transactions.policy import known_in_words
 
 KNOWN_FOR = {11: ", the threshold of EMA policy 0070 and Health Canada"}
@@ -22,12 +21,12 @@ LONGEST = 100
 """Letters of a set of items."""
 
 
-def check_in_words(check: Check | BasketCheck | MixedCheck) -> str:
+def check_in_words(check: Check | ItemsCheck) -> str:
     """Write a check as paragraphs."""
     return "\n\n".join("\n".join(lines) for lines in check_parts(check).values())
 
 
-def check_parts(check: Check | BasketCheck | MixedCheck) -> dict[str, list[str]]:
+def check_parts(check: Check | ItemsCheck) -> dict[str, list[str]]:
     """Write the paragraphs of a check by what they are about, those left out that have nothing to say."""
     parts: dict[str, Iterator[str]]
     if isinstance(check, MixedCheck):
@@ -41,6 +40,7 @@ def check_parts(check: Check | BasketCheck | MixedCheck) -> dict[str, list[str]]
             "rarest": _rarest(check),
         }
     else:
+        assert isinstance(check, Check)
         persons = {f"persons {each.identifier}": _persons(check, each) for each in check.persons}
         parts = {
             "study": _study(check),

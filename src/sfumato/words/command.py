@@ -9,10 +9,10 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+from sfumato.config.sections import changed, source_word
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
-from sfumato.tradeoff.study.explorable import Explorable
-from sfumato.tradeoff.study.texts import changed, source_word
+from sfumato.tradeoff.study.study import Study
 from sfumato.words.data_summary import data_words
 
 OPTIONS = {
@@ -29,7 +29,7 @@ OPTIONS = {
 """The option for every field of a candidate."""
 
 
-def anonymize_command(study: Explorable, point: Point) -> str | None:
+def anonymize_command(study: Study, point: Point) -> str | None:
     """Write the `sfumato anonymize` that makes a point's release; None for what is not a release to make alone."""
     named = data_words(study, point)
     if named is None:
@@ -37,6 +37,7 @@ def anonymize_command(study: Explorable, point: Point) -> str | None:
     source, options = named
     given = changed(point.candidate)
     names = list(given) if point.is_grouped else ["anonymizer"]  # others satisfy no requirement
+    names.sort(key=list(OPTIONS).index)
     settings = [word for name in names for word in (OPTIONS[name], str(given[name]))]
     words = ["sfumato", "anonymize", source_word(source), *options, *settings]
     return shlex.join([*words, "--to", f"release-{point.id}.csv"])

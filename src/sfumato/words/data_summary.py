@@ -10,20 +10,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, TypeGuard
 
+from sfumato.config.sections import option_words
 from sfumato.configuration import quoted_name
 from sfumato.engines import Frame
 from sfumato.engines.places import shown_place
 from sfumato.measures import EmReader, Queries, Reader
 from sfumato.measures.of_baskets import ESTIMATORS
 from sfumato.phrases import listed, percent
-from sfumato.table import TableDeclaration
 from sfumato.table.table import Unit
 from sfumato.table.weights import weights_in_words
 from sfumato.texts.catalogue import t
-from sfumato.tradeoff import Map, Point, of_table
+from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.public import PublicStudy
-from sfumato.tradeoff.study.explorable import Explorable
-from sfumato.tradeoff.study.texts import option_words
+from sfumato.tradeoff.study.study import Study
 from sfumato.words.sentences import Subject
 
 DECLARED = "hierarchies.toml"
@@ -33,16 +32,9 @@ Meaning = tuple[str, str]
 """A short name, and one or two sentences."""
 
 
-def is_public(study: Explorable) -> TypeGuard[PublicStudy]:
+def is_public(study: Any) -> TypeGuard[PublicStudy]:
     """Say whether a study is what may be known of one outside."""
     return isinstance(study, PublicStudy)
-
-
-def declared_table(study: Any) -> TableDeclaration | None:
-    """Return the declaration of the table of a study that has one."""
-    if is_public(study) or study.section == "baskets":
-        return None
-    return of_table(study).table if study.section == "table" else study.data.table
 
 
 def known_items(m: int) -> str:
@@ -58,41 +50,39 @@ def subject_of(map_: Map) -> Subject:
     sensitive, records = tuple(about.get("sensitive", ())), about.get("records")
     if is_public(study):
         return Subject(sensitive, are_bounds=True, unit=study.unit)
-    scales: Any = getattr(study, "scales", None)
+    scales = study.scales
     if study.section == "baskets":
         known = t("data.known_line") if scales.constraints else t("data.known_items", items=known_items(scales.known))
         return Subject(scales.sensitive, records=records, known=known, below=scales.linking.below)
     if study.section == "items":
         known = t("data.known_both", items=known_items(scales.known)) if scales.known else t("data.known_row")
         return Subject(sensitive, records=records, known=known, below=scales.linking.below)
-    learned = of_table(study).learned
-    target = Subject.target if learned is None else learned.target
+    target = Subject.target if study.learned is None else study.learned.target
     return Subject(sensitive, target, records, scales.min_support, surest=scales.attack.top, unit=study.unit)
 
 
 # -- command lines -----------------------------------------------------------------------------------------
 
 
-def data_words(study: Any, point: Point) -> tuple[str, list[str]] | None:
+def data_words(study: Study, point: Point) -> tuple[str, list[str]] | None:
     """Name the data as a command line does, if a point's release is one that a command makes of them."""
     if is_public(study):
         return None  # where the data are is nobody's business outside
-    if study.section == "baskets":
-        alone = not point.is_baseline and not getattr(point.candidate, "warm", ())
-        return (study.baskets.source, study.baskets.options()) if alone else None
-    declared, maker = declared_table(study), point.candidate.anonymizer
-    if declared is None or isinstance(declared.source, Frame) or maker.foreign or not maker.is_release:
+    table, maker = study.data.table, point.candidate.anonymizer
+    items = [] if study.data.items is None else study.data.items.options()
+    if table is None:
+        return None if point.is_baseline or point.candidate.warm else (study.data.source, items)
+    if isinstance(table.source, Frame) or maker.foreign or not maker.is_release:
         return None
-    options = option_words(replace(declared, hierarchy={}, weights={}), ("source",))
-    options += [f"--weight={quoted_name(name)}={weight!r}" for name, weight in declared.weights.items()]
-    options += [f"--hierarchies={DECLARED}"] if declared.hierarchy else []
-    return shown_place(str(declared.source)), options + (study.data.items.options() if study.section == "items" else [])
+    options = option_words(replace(table, hierarchy={}, weights={}), ("source",))
+    options += [f"--weight={quoted_name(name)}={weight!r}" for name, weight in table.weights.items()]
+    options += [f"--hierarchies={DECLARED}"] if table.hierarchy else []
+    return shown_place(str(table.source)), options + items
 
 
-def declares_hierarchies(study: Explorable) -> bool:
+def declares_hierarchies(study: Study) -> bool:
     """Say whether a study declares hierarchies itself, which have to be in a file before that command runs."""
-    declared = declared_table(study)
-    return declared is not None and bool(declared.hierarchy)
+    return not is_public(study) and study.data.table is not None and bool(study.data.table.hierarchy)
 
 
 # -- meanings ----------------------------------------------------------------------------------------------
@@ -100,7 +90,7 @@ def declares_hierarchies(study: Explorable) -> bool:
 
 def meanings(map_: Map) -> list[Meaning]:
     """List what was decided once and must be known to read the numbers, with the study's own values."""
-    study: Any = map_.study
+    study = map_.study
     if is_public(study):
         of_items = ["empty_public"] if study.studied in ("baskets", "items") else []
         return [unit_meaning(study.unit), *map(_entry, ["rounded", "promised", "bound", "not_here", *of_items])]
@@ -124,7 +114,7 @@ def weights_sentences(map_: Map) -> list[str]:
 
 
 def _table_meanings(map_: Map) -> Iterator[Meaning]:
-    study = of_table(map_.study)
+    study = map_.study
     scales, table = study.scales, study.table
     yield unit_meaning(study.unit)
     yield _entry("baseline")
@@ -162,7 +152,7 @@ def _reader(reader: Reader) -> Iterator[Meaning]:
 
 def _attack(map_: Map) -> Meaning:
     """Say what the attacker does, and what guessing the commonest value would give where one attribute is attacked."""
-    attack = of_table(map_.study).scales.attack
+    attack = map_.study.scales.attack
     both = ("attack_accuracy", "empirical_breach")
     known = next((p for p in map_.points if p.has(both) and p.measures["attack_accuracy"] > 0), None)
     columns = [] if known is None else subject_of(map_).of_columns(known.measures, known.by_sensitive)

@@ -191,10 +191,12 @@ def kept_words(kept: Place) -> str:
 def whole_percent(share: float) -> str:
     """Write a share in whole percent, with more digits only where it would read as none or all.
 
-    >>> whole_percent(0.797), whole_percent(0.9996), whole_percent(1), whole_percent(0.004)
-    ('80 %', '99.96 %', '100 %', '0.4 %')
+    >>> whole_percent(0.797), whole_percent(0.9996), whole_percent(1), whole_percent(0.004), whole_percent(-0.412)
+    ('80 %', '99.96 %', '100 %', '0.4 %', '-41 %')
     """
-    whole = round(100 * share)
+    if share <= -1e-6:
+        return f"-{whole_percent(-share)}"
+    whole = round(round(100 * share, 9))  # one over 1 / 0.095 reads as 0.095 does
     return f"{whole:,} %" if abs(share - whole / 100) < 1e-9 or 0 < whole < 100 or whole > 100 else percent(share)
 
 

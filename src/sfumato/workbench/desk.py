@@ -34,7 +34,7 @@ from sfumato.workbench.errors import ConflictError, MissingError, RefusedError
 from sfumato.workbench.trust import Trust
 
 if TYPE_CHECKING:
-    from sfumato.tradeoff.study.explorable import Explorable
+    from sfumato.tradeoff.study.study import Study
 
 STUDY = "study.toml"
 NOTES = "workbench.json"
@@ -182,7 +182,7 @@ class Project:
         return self.folder / STUDY
 
     @cached_property
-    def study(self) -> Explorable:
+    def study(self) -> Study:
         """The study as a value; raises where its file cannot be read, or wants more than it may."""
         study = read_study(str(self.file))
         self.desk.trust.check(study)

@@ -19,6 +19,7 @@ from sfumato.vocabulary import SOURCE
 if TYPE_CHECKING:
     from sfumato.table import Guess
     from sfumato.tradeoff import Draft
+    from sfumato.tradeoff.study.draft import ItemsDraft
 
 WIDEST = 28
 ROLES = (
@@ -43,10 +44,11 @@ def init(
 
     Roles that are given (--quasi, --sensitive, --neutral, --identifier) are taken, the others are guessed.
     """
+    from sfumato.mixed.declaration import DataDeclaration
     from sfumato.release import check_target
     from sfumato.table import TableDeclaration
     from sfumato.tradeoff import draft
-    from sfumato.transactions.draft import draft_baskets
+    from sfumato.tradeoff.study.draft import draft_items
 
     check_target(to, force)
     if items.are_meant:
@@ -55,10 +57,8 @@ def init(
     items.refuse_alone()
     if baskets.are_meant(table):
         refuse(roles.given(), ABOUT_TABLES)
-        first = draft_baskets(baskets.declaration(table, reading))
-        first.write(to, force)
-        tell(first.notices)
-        say(first.values(to), first.lines(to), as_json)
+        declared_sets = DataDeclaration(items=baskets.declaration(table, reading))
+        _items(draft_items(declared_sets, declared_sets.open()), to, force, as_json)
         return
     baskets.refuse_for_table()
     announce_first_run()
@@ -109,8 +109,8 @@ def _mixed(
     as_json: bool,
 ) -> None:
     """Write a first study of a table with items; its quasi-identifiers are named, not guessed."""
-    from sfumato.mixed.draft import draft_mixed
     from sfumato.table import TableDeclaration
+    from sfumato.tradeoff.study.draft import draft_items
 
     if not roles.quasi:
         raise BadInputError("name the columns that others may know of a person (--quasi); beside items none is guessed")
@@ -118,7 +118,11 @@ def _mixed(
     rows = declared.open_rows()
     declared = declared.with_table(**roles.of_rows(rows))
     announce_first_run()
-    first = draft_mixed(declared, declared.open(rows))
+    _items(draft_items(declared, declared.open(rows)), to, force, as_json)
+
+
+def _items(first: ItemsDraft, to: Path, force: bool, as_json: bool) -> None:
+    """Write a first study of records with items, and say what was seen."""
     first.write(to, force)
     tell(first.notices)
     say(first.values(to), first.lines(to), as_json)

@@ -22,6 +22,7 @@ import numpy as np
 
 from sfumato.anonymizers import anonymizer
 from sfumato.measures import RECONSTRUCTED, EmReader, Reader, Scales, UniformReader
+from sfumato.mixed.declaration import DataDeclaration
 from sfumato.papers.results import Claim, Figure, FigureLine, Progress, all_of, claim_rows
 from sfumato.release import Form
 from sfumato.requirements import requirement
@@ -29,7 +30,8 @@ from sfumato.table import TableDeclaration
 from sfumato.tradeoff import Candidate, Grid, Limit, Map, Point, Study, explore
 from sfumato.tradeoff.limit.floor import tighter_limit
 from sfumato.tradeoff.limit.limit import AXES
-from sfumato.tradeoff.study.study import LI_LI_2009, baselines
+from sfumato.tradeoff.study.grids import ends
+from sfumato.tradeoff.study.presets import LI_LI_2009
 
 row = claim_rows(__name__.rpartition(".")[0])
 
@@ -92,8 +94,8 @@ class Panel:
     def study(self) -> Study:
         """The study of this map."""
         blocks = [Grid.of([one]) for candidates in self.sets.values() for one in candidates]
-        table = TableDeclaration("adult", quasi=self.quasi, sensitive=(self.sensitive,))
-        return Study(self.name, table, (baselines(), *blocks), Scales(reader=self.reader))
+        table = DataDeclaration(TableDeclaration("adult", quasi=self.quasi, sensitive=(self.sensitive,)))
+        return Study(self.name, table, (*ends(), *blocks), Scales(reader=self.reader))
 
 
 PANELS = (

@@ -15,7 +15,7 @@ from sfumato.papers.results import Progress
 from sfumato.release import FORMS, Release
 from sfumato.table import load
 from sfumato.tradeoff.limit.limit import Limit, limit
-from sfumato.tradeoff.study.study import LI_LI_2009
+from sfumato.tradeoff.study.presets import LI_LI_2009
 
 FAMILIES = {
     "k-anonymity": "k-anonymity k={}",

@@ -30,7 +30,7 @@ from sfumato.papers.loukides_2012.ru_map import (
     axes,
 )
 from sfumato.papers.results import Claim, Progress, Results, all_of, claim_rows
-from sfumato.transactions.study import LOUKIDES_2012 as KS
+from sfumato.tradeoff.study.presets import LOUKIDES_2012 as KS
 
 row = claim_rows(__name__.rpartition(".")[0])
 

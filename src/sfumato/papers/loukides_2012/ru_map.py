@@ -14,15 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import InfeasibleError
+from sfumato.mixed.declaration import DataDeclaration
 from sfumato.papers.loukides_2012.knees import knees_by_angle, knees_by_kneedle
 from sfumato.papers.loukides_2012.second_opinion import Checked, checked, checked_file
 from sfumato.tradeoff.choice.curve import Curve
 from sfumato.tradeoff.exploration.exploration import attempted
 from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.study.candidate import Candidate
+from sfumato.tradeoff.study.grids import Grid
+from sfumato.tradeoff.study.study import Study
 from sfumato.transactions import BasketRelease, Baskets, SuppressionLimit, UtilityConstraints, basket_requirement
 from sfumato.transactions.anonymizers.registry import candidate_maker
 from sfumato.transactions.files.declaration import BasketsDeclaration
-from sfumato.transactions.study import BasketCandidate, BasketGrid, BasketStudy
 
 RISK = "itemset_risk"
 ESTIMATORS = ("half", "expanded")
@@ -71,13 +74,15 @@ class RUMap:
         self.name = Path(baskets.origin).name.partition(".")[0]
         asked = tuple(basket_requirement(f"km-anonymity k={k} m=2") for k in ks)
         makers = MAKERS | VARIANTS if variants else MAKERS
-        grids = {label: BasketGrid((candidate_maker(text),), asked) for label, text in makers.items()}
+        grids = {label: Grid((candidate_maker(text),), asked) for label, text in makers.items()}
         if within and baskets.tree is not None:
             coarsest = UtilityConstraints(level=baskets.tree.height - 1)
-            grids[WITHIN] = BasketGrid((candidate_maker("coat"),), asked, (coarsest,), (SuppressionLimit(1.0),))
+            grids[WITHIN] = Grid(
+                (candidate_maker("coat"),), asked, utility=(coarsest,), limits=(SuppressionLimit(1.0),)
+            )
             grids[WITHOUT] = grids["AA"]
         self.grids = grids
-        self.study = BasketStudy(self.name, BasketsDeclaration(baskets.origin), tuple(grids.values()))
+        self.study = Study(self.name, DataDeclaration(items=BasketsDeclaration(baskets.origin)), tuple(grids.values()))
 
     def __len__(self) -> int:
         return sum(len(grid.candidates) for grid in self.grids.values())
@@ -93,7 +98,7 @@ class RUMap:
                 self.report(f"{self.name}: {label}, k = {candidate.requirement.k}")
         return runs
 
-    def _run(self, label: str, candidate: BasketCandidate, prepared: Any) -> MeasuredRelease:
+    def _run(self, label: str, candidate: Candidate, prepared: Any) -> MeasuredRelease:
         baskets = self.baskets.with_tree(None) if label == WITHOUT else self.baskets
         made: list[BasketRelease] = []
         seconds = [0.0]

@@ -29,7 +29,7 @@ from sfumato.publish.recoded import LeftOut, NewData, RecodedFile, Rest, Unknown
 from sfumato.quiet import Quiet
 from sfumato.release import format_of
 from sfumato.tradeoff.choice.exposure import shown_baskets
-from sfumato.tradeoff.study.explorable import files_of as files_in
+from sfumato.tradeoff.study.candidate import files_of as files_in
 from sfumato.transactions import BasketRelease, BasketRequirement, Baskets, basket_requirement, global_release
 from sfumato.transactions.baskets import counted_baskets, taken_rows
 from sfumato.transactions.files.legend import Names, names_as_before

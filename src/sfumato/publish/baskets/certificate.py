@@ -17,9 +17,9 @@ from sfumato.publish.baskets.audit import BasketAudit
 from sfumato.publish.cautions import Caution
 from sfumato.publish.certificate import EYES, RESTS, Origin, foot, head, inside, public_maker
 from sfumato.publish.check_command import argument, seen_from
+from sfumato.tradeoff.exploration._item_details import item_changes
+from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.transactions import BasketRelease, BasketRequirement, KMAnonymity
-from sfumato.transactions.details import item_changes
-from sfumato.transactions.study import BasketCandidate
 from sfumato.words.columns import changes_sentence
 
 PUBLIC_MEANINGS = ("Records are counted", "Published items", "What an attacker knows")
@@ -34,7 +34,7 @@ def confirmed_alone(wanted: BasketRequirement) -> str | None:
 
 
 def public_basket_certificate(
-    candidate: BasketCandidate,
+    candidate: Candidate,
     files: Mapping[str, Path],
     layout: str,
     entries: int,
@@ -62,7 +62,7 @@ def public_basket_certificate(
     }
 
 
-def _promised(candidate: BasketCandidate) -> dict[str, Any]:
+def _promised(candidate: Candidate) -> dict[str, Any]:
     """Say what was promised, and who can check it."""
     alone = confirmed_alone(candidate.requirement) is not None
     part = {
@@ -83,7 +83,7 @@ def _promised(candidate: BasketCandidate) -> dict[str, Any]:
 def basket_certificate(
     outside: Mapping[str, Any],
     release: BasketRelease,
-    candidate: BasketCandidate,
+    candidate: Candidate,
     origin: Origin,
     path: Path,
     checked: BasketAudit,

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from sfumato.phrases import counted
 from sfumato.publish.certificate import Origin
 from sfumato.publish.leaving import Leaving
-from sfumato.tradeoff.study.explorable import files_of as files_in
+from sfumato.tradeoff.study.candidate import files_of as files_in
 from sfumato.transactions.files.legend import Names
 from sfumato.transactions.files.writing import files_of
 

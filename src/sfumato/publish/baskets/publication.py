@@ -29,6 +29,8 @@ from sfumato.publish.plain_words import PlainWords, baskets_in_plain_words
 from sfumato.release import format_of
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.choice.exposure import shown_baskets
+from sfumato.tradeoff.study.candidate import Candidate
+from sfumato.tradeoff.study.study import Study
 from sfumato.transactions import BasketRelease, KMAnonymity
 from sfumato.transactions.files.legend import Names, release_names
 from sfumato.transactions.files.writing import laid_out, published_rows, write_drafts
@@ -36,12 +38,11 @@ from sfumato.transactions.measures.itemsets import Rows, itemset_spread
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.scales import BasketScales, protected_risk
 from sfumato.transactions.policy import FILE, BasketRequirement
-from sfumato.transactions.study import BasketCandidate, BasketStudy
 from sfumato.words.data_summary import basket_meanings
 
 
 def leaving_baskets(
-    study: BasketStudy,
+    study: Study,
     map_: Map,
     point: Point,
     folder: Path,
@@ -54,12 +55,11 @@ def leaving_baskets(
     """Make the release of a point anew, ready to be published."""
     layout = laid_out(layout, format_of(path))
     candidate = point.candidate
-    assert isinstance(candidate, BasketCandidate)
-    baskets = study.baskets.open()
+    baskets = study.data.sets.open()
     check_unchanged(map_, folder, baskets.origin, baskets.digest)
     step("make")
     release = candidate.make(baskets)
-    origin = replace(origin, table=study.baskets.source)
+    origin = replace(origin, table=study.data.sets.source)
     return LeavingBaskets(release, candidate, study, path, origin, layout, escape_formulas, legend)
 
 
@@ -73,8 +73,8 @@ class LeavingBaskets(LeavingItems):
     )
 
     release: BasketRelease
-    candidate: BasketCandidate
-    study: BasketStudy
+    candidate: Candidate
+    study: Study
 
     @cached_property
     def names(self) -> Names:
@@ -84,7 +84,7 @@ class LeavingBaskets(LeavingItems):
     @property
     def read(self) -> Sequence[Path]:
         """The files of the baskets."""
-        return self.study.baskets.files
+        return self.study.data.sets.files
 
     @cached_property
     def scales(self) -> BasketScales:
@@ -134,7 +134,7 @@ class LeavingBaskets(LeavingItems):
 
     def promised(self, verdict: BasketAudit) -> BasketRequirement:
         """Return the strongest requirement of the kind asked for that the file keeps."""
-        return self.candidate.requirement.strengthen(verdict.measures)
+        return self.candidate.requirement.strengthen(verdict.measures)  # type: ignore[no-any-return]
 
     @property
     def suppressed(self) -> int:
@@ -142,7 +142,7 @@ class LeavingBaskets(LeavingItems):
         return len(self.release.suppressed)
 
 
-def certified_scales(scales: BasketScales, candidate: BasketCandidate) -> BasketScales:
+def certified_scales(scales: BasketScales, candidate: Candidate) -> BasketScales:
     """Return the scales of a certificate: an attacker knows as many items as the promise speaks of."""
     wanted = candidate.requirement
     known = wanted.m if isinstance(wanted, KMAnonymity) else scales.known
@@ -151,7 +151,7 @@ def certified_scales(scales: BasketScales, candidate: BasketCandidate) -> Basket
 
 def audited(
     release: BasketRelease,
-    candidate: BasketCandidate,
+    candidate: Candidate,
     drafts: Sequence[Path],
     layout: str,
     known: int,

@@ -17,13 +17,13 @@ from sfumato.mixed.measures.listed_items import listed_items, set_parts
 from sfumato.mixed.measures.reader import MixedReader
 from sfumato.mixed.policy import MixedRequirement
 from sfumato.mixed.release import MixedRelease
-from sfumato.mixed.study import MixedCandidate
 from sfumato.phrases import counted, percent
 from sfumato.publish.cautions import Caution, cautions
+from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.transactions.measures.attacks import Linking
 
 
-def mixed_cautions(release: MixedRelease, candidate: MixedCandidate) -> list[Caution]:
+def mixed_cautions(release: MixedRelease, candidate: Candidate) -> list[Caution]:
     """List what this release does not protect against."""
     assert isinstance(candidate.anonymizer, Anonymizer)
     relational = cautions(release.relational, candidate.requirement.of_groups, candidate.anonymizer)
@@ -36,12 +36,12 @@ def mixed_cautions(release: MixedRelease, candidate: MixedCandidate) -> list[Cau
     ]
 
 
-def lists_items_of_groups(release: MixedRelease, candidate: MixedCandidate) -> bool:
+def lists_items_of_groups(release: MixedRelease, candidate: Candidate) -> bool:
     """Say whether the file shows sets of items that were made of a group's: a setting, and what the file shows."""
     return candidate.sets == "group" and bool(set_parts(release).any())
 
 
-def _listed(release: MixedRelease, candidate: MixedCandidate) -> Iterator[Caution]:
+def _listed(release: MixedRelease, candidate: Candidate) -> Iterator[Caution]:
     """Say what a group's sets tell of it beyond what they stand for."""
     if not lists_items_of_groups(release, candidate):
         yield Caution(
@@ -95,7 +95,7 @@ def _same_rest() -> Iterator[Caution]:
     )
 
 
-def _sensitive(release: MixedRelease, candidate: MixedCandidate) -> Iterator[Caution]:
+def _sensitive(release: MixedRelease, candidate: Candidate) -> Iterator[Caution]:
     if any(part.on == release.data.column for part in candidate.requirement.further):
         yield Caution(
             "sensitive items and known items",

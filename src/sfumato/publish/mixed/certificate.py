@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.measures import MEASURES
-from sfumato.mixed.details import mixed_changes
 from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.policy import MixedRequirement
 from sfumato.mixed.release import MixedRelease
-from sfumato.mixed.study import MixedCandidate
 from sfumato.phrases import counted, ended
 from sfumato.publish.cautions import Caution
 from sfumato.publish.certificate import ALONE, DROPPED, EYES, RESTS, Origin, dropped, foot, head, inside, public_maker
 from sfumato.publish.check_command import argument
 from sfumato.publish.mixed.audit import MixedAudit
 from sfumato.publish.mixed.cautions import lists_items_of_groups
-from sfumato.publish.plain_words import NOT_STATED, PlainWords, named
+from sfumato.publish.plain_words import FAR_COUNTS, PlainWords, named
+from sfumato.tradeoff.exploration._item_details import mixed_changes
+from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.words.columns import changes_sentence
 
 PUBLIC_MEANINGS = ("Records are counted", "Groups", "Published items", "What an attacker knows")
@@ -37,7 +37,7 @@ def confirmed_alone(wanted: MixedRequirement, data: MixedTable) -> MixedRequirem
 
 
 def public_mixed_certificate(
-    candidate: MixedCandidate,
+    candidate: Candidate,
     release: MixedRelease,
     files: Mapping[str, Path],
     entries: int,
@@ -82,7 +82,7 @@ def verify_words(name: str, release: MixedRelease, wanted: MixedRequirement) -> 
     return [*words, "--require", str(wanted)]
 
 
-def _promised(candidate: MixedCandidate, data: MixedTable) -> dict[str, Any]:
+def _promised(candidate: Candidate, data: MixedTable) -> dict[str, Any]:
     """Say what was promised, and who can check it."""
     alone = confirmed_alone(candidate.requirement, data)
     parts = [
@@ -109,7 +109,7 @@ def _promised(candidate: MixedCandidate, data: MixedTable) -> dict[str, Any]:
 def mixed_certificate(
     outside: Mapping[str, Any],
     release: MixedRelease,
-    candidate: MixedCandidate,
+    candidate: Candidate,
     origin: Origin,
     checked: MixedAudit,
     measures: Mapping[str, float],
@@ -176,7 +176,7 @@ def mixed_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
             f"It promises nothing against somebody who knows more of a person than {named(quasi)} and so many items, "
             "or items that the person does not have.",
             "All records that fit may have further items in common: these are then known of the person too.",
-            NOT_STATED,
+            FAR_COUNTS,
             *_sets_in_words(certificate["items"]["sets_list_items_of_groups"]),
             "It does not hide whether somebody is in it at all, nor what another file about the same people adds.",
         ],

@@ -10,13 +10,12 @@ from typing import Any, ClassVar
 
 from sfumato.errors import BadInputError
 from sfumato.measures import measure
-from sfumato.mixed.declaration import MixedDeclaration
+from sfumato.mixed.declaration import DataDeclaration
 from sfumato.mixed.measures.scales import MixedScales, item_losses, known_within_groups
 from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.policy import MixedRequirement
 from sfumato.mixed.reading import with_items_of_file
 from sfumato.mixed.release import MixedRelease
-from sfumato.mixed.study import MixedCandidate, MixedStudy
 from sfumato.mixed.writing import mixed_names, published_sheet, write_drafts
 from sfumato.process.steps import step
 from sfumato.publish.baskets.leaving_items import LeavingItems
@@ -38,12 +37,14 @@ from sfumato.release import format_of
 from sfumato.table import Table
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.choice.exposure import check_shown
+from sfumato.tradeoff.study.candidate import Candidate
+from sfumato.tradeoff.study.study import Study
 from sfumato.transactions.files.legend import Names
 from sfumato.words.data_summary import mixed_meanings
 
 
 def leaving_mixed(
-    study: MixedStudy,
+    study: Study,
     map_: Map,
     point: Point,
     folder: Path,
@@ -57,7 +58,6 @@ def leaving_mixed(
     if layout != "rows":
         raise BadInputError(f"a table with items is written row by row; leave out --layout {layout}")
     candidate = point.candidate
-    assert isinstance(candidate, MixedCandidate)
     data = study.data.open()
     check_unchanged(map_, folder, data.origin, data.digest)
     step("make")
@@ -77,8 +77,8 @@ class LeavingMixed(LeavingItems):
     )
 
     release: MixedRelease
-    candidate: MixedCandidate
-    study: MixedStudy
+    candidate: Candidate
+    study: Study
 
     @cached_property
     def names(self) -> Names:
@@ -93,11 +93,11 @@ class LeavingMixed(LeavingItems):
     @cached_property
     def scales(self) -> MixedScales:
         """The scales of its certificate: an attacker knows as many items as the promise speaks of."""
-        return replace(self.study.scales, known=self.candidate.requirement.m)
+        return replace(self.study.scales, known=self.candidate.requirement.m)  # type: ignore[no-any-return]
 
     def mapping(self) -> str:
         """Write how values and the items of every group were recoded."""
-        return mixed_mapping(self.release, self.candidate.requirement, self.study.data.items, self.names)
+        return mixed_mapping(self.release, self.candidate.requirement, self.study.data.beside, self.names)
 
     def write(self, drafts: Sequence[Path]) -> Mapping[str, int]:
         """Write every record with what is published of its items."""
@@ -141,7 +141,7 @@ class LeavingMixed(LeavingItems):
         """
         data, wanted = self.release.data, self.candidate.requirement
         by_sensitive = {name: own for name, own in verdict.by_sensitive.items() if name != data.column}
-        return wanted.strengthen(verdict.measures, by_sensitive)
+        return wanted.strengthen(verdict.measures, by_sensitive)  # type: ignore[no-any-return]
 
     @property
     def suppressed(self) -> int:
@@ -151,8 +151,8 @@ class LeavingMixed(LeavingItems):
 
 def audited(
     release: MixedRelease,
-    candidate: MixedCandidate,
-    declared: MixedDeclaration,
+    candidate: Candidate,
+    declared: DataDeclaration,
     drafts: Sequence[Path],
     escape_formulas: bool,
 ) -> MixedAudit:
@@ -160,7 +160,7 @@ def audited(
 
     What is promised of sensitive items is about what people have, which no file shows: it was proved on the groups.
     """
-    wanted, source, separator = candidate.requirement, original_of(release.data, declared), declared.items.separator
+    wanted, source, separator = candidate.requirement, original_of(release.data, declared), declared.beside.separator
     verdict = audit_of(release, wanted, drafts, escape_formulas, source, separator=separator)
     check_confirmed(verdict, maker_numbers(release, verdict.known))
     return verdict
@@ -198,9 +198,9 @@ def audit_of(
     )
 
 
-def original_of(data: MixedTable, declared: MixedDeclaration) -> Table:
+def original_of(data: MixedTable, declared: DataDeclaration) -> Table:
     """Return the table with its items in one column, as the audit reads it."""
-    items = declared.items
+    items = declared.beside
     if items.source is None:
         return data.declared
     return with_items_of_file(data.declared, items.source, str(items.id), str(items.item))

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from sfumato.engines.formulas import formula_notice
 from sfumato.mixed.anonymizers.recipe import MixedRecipe
-from sfumato.mixed.details import mixed_changes
 from sfumato.mixed.measures.scales import MixedMeasures, MixedScales
 from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.policy import MixedRequirement
@@ -17,6 +16,7 @@ from sfumato.phrases import counted, wrapped
 from sfumato.publish.baskets.leaving_items import legend_line
 from sfumato.publish.formulas import written_formulas
 from sfumato.publish.single import Clock, Single, Target
+from sfumato.tradeoff.exploration._item_details import mixed_changes
 from sfumato.transactions.measures.queries import fitting_queries
 from sfumato.transactions.policy import known_in_words
 from sfumato.words.columns import changes_sentence

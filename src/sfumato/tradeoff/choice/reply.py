@@ -26,7 +26,7 @@ from sfumato.tradeoff.dominance import cost
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map, Point
-    from sfumato.tradeoff.study.explorable import Explorable
+    from sfumato.tradeoff.study.study import Study
 
 SHARES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """The shares of suppressed records by which a reply says how much suppression helps."""
@@ -90,7 +90,7 @@ def ask(map_: Map, question: Question | str) -> Reply:
     return _Asked(map_, asked).reply()
 
 
-def check_subject(question: Question, study: Explorable) -> None:
+def check_subject(question: Question, study: Study) -> None:
     """Raise where a question is about a measure of baskets and the study about a table, or the other way round."""
     for name in question.measures:
         if not MEASURES[name].is_said_of(study.section):

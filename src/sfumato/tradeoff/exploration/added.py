@@ -14,7 +14,9 @@ from sfumato.errors import BadInputError
 from sfumato.tradeoff.exploration.exploration import measured_point
 from sfumato.tradeoff.exploration.remade import opened_again
 from sfumato.tradeoff.map import Map
-from sfumato.tradeoff.study.study import NOTHING, Candidate, Study, of_table
+from sfumato.tradeoff.study.candidate import Candidate
+from sfumato.tradeoff.study.grids import NOTHING
+from sfumato.tradeoff.study.study import Study, of_table
 
 
 def added(map_: Map, given: Any, declared: Mapping[str, Any]) -> Map:

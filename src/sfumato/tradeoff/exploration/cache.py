@@ -32,7 +32,7 @@ from sfumato.tradeoff.exploration.folder import (
 )
 from sfumato.tradeoff.limit.limit import Limit
 from sfumato.tradeoff.map import Point
-from sfumato.tradeoff.study.explorable import Settings
+from sfumato.tradeoff.study.candidate import Candidate
 
 CHECK = "check"
 KEPT_POINT = fields({"key": text, "point": POINT})
@@ -60,7 +60,7 @@ class Cache:
             else:
                 self.limits[entry["limit of"]] = read_limit(entry)
 
-    def point(self, key: str, candidate: Settings) -> Point | None:
+    def point(self, key: str, candidate: Candidate) -> Point | None:
         """Return the point of a candidate, if it is kept under this key."""
         return read_point(self._points[key], candidate) if key in self._points else None
 

@@ -20,7 +20,8 @@ from sfumato.release.populations import large_populations
 from sfumato.requirements.predicates import SIZE
 from sfumato.table import Cells, Table
 from sfumato.table.cells import sorted_cells
-from sfumato.tradeoff.study.study import Candidate, Study
+from sfumato.tradeoff.study.candidate import Candidate
+from sfumato.tradeoff.study.study import Study
 from sfumato.workers import workers
 
 USUAL_GROUP = 1.4

@@ -10,35 +10,40 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.anonymizers import Anonymizer, Brought, Maker, Mechanism, UnsafeSeededNoise
-from sfumato.configuration import without_seed
+from sfumato.anonymizers import Anonymizer, Brought, Mechanism, UnsafeSeededNoise
 from sfumato.errors import InfeasibleError, SfumatoError, StoppedError, lacks_memory
+from sfumato.kernels import source_digest
 from sfumato.measures import Prepared, Remake, published_risks
+from sfumato.mixed.declaration import ATTRIBUTES, BOTH, ITEMS
+from sfumato.mixed.measures.scales import PreparedMixed
 from sfumato.process.interrupts import Cancel, look, pressed
 from sfumato.release import Published, RecordRelease, Release
 from sfumato.release.changes import column_changes
+from sfumato.rooms import up_to
 from sfumato.table import Table
 from sfumato.tradeoff.choice.exposure import hardly_changed
 from sfumato.tradeoff.choice.optimum import Decided
+from sfumato.tradeoff.exploration._item_details import basket_details, item_changes, mixed_changes, mixed_details
 from sfumato.tradeoff.exploration.cache import Cache
 from sfumato.tradeoff.exploration.details import attack_tables, details, noisy_details, pictured, record_details
 from sfumato.tradeoff.limit.limit import AXES, Limit, limit
 from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.study.candidate import Candidate, files_of
 from sfumato.tradeoff.study.draft import as_study
-from sfumato.tradeoff.study.explorable import Explorable, Opened, Settings
-from sfumato.tradeoff.study.study import Candidate, Study
+from sfumato.tradeoff.study.study import Study
+from sfumato.transactions.baskets import Baskets
+from sfumato.transactions.measures.attacks import MOST_INFERRED_FROM
+from sfumato.transactions.measures.scales import PreparedBaskets, protected_risk
+from sfumato.transactions.policy import CompleteKAnonymity, KMAnonymity, PrivacyConstraints, RhoUncertainty
 from sfumato.workers import Crew
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.search.aims import Aim
     from sfumato.tradeoff.search.families import Proposals
-
-Own = TypeVar("Own", bound=Settings)
-"""The candidates of a kind of study."""
 
 Progress = Callable[[int, int, str], None]
 """Told after every candidate: how many are done, of how many, and which was the last."""
@@ -48,7 +53,7 @@ NO_MEMORY = "there was not enough memory for it; work with fewer threads (--work
 
 
 def explore(
-    study: Explorable | str | Any,
+    study: Study | str | Any,
     cache: Path | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
@@ -68,16 +73,16 @@ def explore(
     measured, which the cache has too. The same call goes on from there. A candidate that is just being made goes on to
     its next `interrupts.look`, and is then forgotten.
     """
-    exploration: Exploration[Any] = Exploration(as_study(study), cache, workers, table, cancel)
+    exploration = Exploration(as_study(study), cache, workers, table, cancel)
     return exploration.explored(progress or (lambda finished, total, last: None))
 
 
-class Exploration(Generic[Own]):
+class Exploration:
     """A study at work: its data, what was measured before, and the means to measure more."""
 
     def __init__(
         self,
-        study: Explorable,
+        study: Study,
         cache: Path | None = None,
         workers: int | None = None,
         data: Any = None,
@@ -100,25 +105,25 @@ class Exploration(Generic[Own]):
                 report(len(done), len(self.candidates), str(candidate))
             return self.map([done[candidate] for candidate in self.candidates])
 
-    def key(self, candidate: Own) -> str:
+    def key(self, candidate: Candidate) -> str:
         """Return the name under which a candidate's point is kept."""
         return sha256(f"{self.work.key} {candidate}".encode()).hexdigest()
 
-    def known_of(self, candidates: Iterable[Own]) -> dict[Own, Point]:
+    def known_of(self, candidates: Iterable[Candidate]) -> dict[Candidate, Point]:
         """Return the points that need not be worked out again."""
         points = {candidate: self.cache.point(self.key(candidate), candidate) for candidate in candidates}
         return {candidate: point for candidate, point in points.items() if point is not None}
 
     @cached_property
-    def candidates(self) -> Sequence[Own]:
+    def candidates(self) -> Sequence[Candidate]:
         """All candidates of the study, each once, in order."""
         return self.crew.do(lambda: self.work.candidates)
 
     @cached_property
-    def _measure(self) -> Callable[[Own], Point]:
+    def _measure(self) -> Callable[[Candidate], Point]:
         return self.crew.do(self.work.prepared)
 
-    def measured(self, candidates: Iterable[Own], ends: float | None = None) -> Iterator[tuple[Own, Point]]:
+    def measured(self, candidates: Iterable[Candidate], ends: float | None = None) -> Iterator[tuple[Candidate, Point]]:
         """Make and measure candidates, each kept at once; none is begun after `ends` on the monotonic clock."""
         wanted = list(candidates)
         if not wanted:
@@ -128,9 +133,7 @@ class Exploration(Generic[Own]):
                 self.cache.add_point(self.key(candidate), point)
             yield candidate, point
 
-    def map(
-        self, points: Sequence[Point], study: Explorable | None = None, more: Mapping[str, Any] | None = None
-    ) -> Map:
+    def map(self, points: Sequence[Point], study: Study | None = None, more: Mapping[str, Any] | None = None) -> Map:
         """Put points on a map of the study (or of one that has grown), with the limit of the data under them."""
         floor = self._limit() if any(point.has(AXES) for point in points) else None
         about = {**self.work.about, **(more or {})}
@@ -165,71 +168,95 @@ class Exploration(Generic[Own]):
             raise
 
 
+SOURCES = (*up_to("mixed"), "tradeoff/exploration")
+"""The rooms and folders on whose sources a point depends."""
+
+
 @dataclass(frozen=True, eq=False)
-class TableWork(Opened):
-    """A study of a table with the table at hand."""
+class OpenStudy:
+    """A study with its data at hand: its candidates, and how each becomes a point."""
 
     study: Study
-    table: Table
-    digest: str
+    """The study, with what opening its data has decided."""
 
-    sources: ClassVar[tuple[str, ...]] = ("tradeoff/exploration",)
+    data: Any
 
-    @staticmethod
-    def of(study: Study, table: Table) -> TableWork:
-        """Read the table through once, for its digest."""
-        return TableWork(study, table, study.digest_of(table))
+    @cached_property
+    def digest(self) -> str:
+        """A digest of the data, as far as points depend on them."""
+        return self.study.digest_of(self.data)
+
+    @cached_property
+    def key(self) -> str:
+        """A digest of everything a point depends on besides its candidate: data, scales, files, and our sources."""
+        parts = [self.digest, self.study.scales, self._files, self._reading]
+        return sha256("\n".join(map(repr, [*parts, source_digest(*SOURCES)])).encode()).hexdigest()
 
     @property
-    def dependencies(self) -> list[Any]:
-        """What a point depends on besides its candidate: the table and how it is read, the scales, a control."""
-        table = self.table
+    def _files(self) -> list[tuple[str, str]]:
+        """Digest the files that scales and candidates read, so that a changed one is measured anew."""
+        paths = sorted({Path(name) for name in files_of(self.study.scales, *self.study.candidates)})
+        return [(str(path), sha256(path.read_bytes()).hexdigest() if path.is_file() else "") for path in paths]
+
+    @property
+    def _reading(self) -> list[Any]:
+        """Say how a table is read, and what its attacks compare with."""
+        table, attacks = self.data, getattr(self.study.scales, "attacks", None)
+        if not isinstance(table, Table):
+            return []
         hierarchies = sorted((name, hierarchy.content) for name, hierarchy in table.hierarchies.items())
-        attacks = self.study.scales.attacks
-        control = [] if attacks is None else [attacks.digest]
-        return [self.digest, table.roles, table.missing, table.ranges, hierarchies, self.study.scales, *control]
+        return [table.roles, table.missing, table.ranges, hierarchies, *([] if attacks is None else [attacks.digest])]
 
     @cached_property
     def candidates(self) -> Sequence[Candidate]:
-        """All candidates, each once, in order."""
-        return self.study.candidates_of(self.table)
+        """All candidates, each once, in order. Their texts tell them apart."""
+        return self.study.candidates_of(self.data) if self._is_table else self.study.candidates
+
+    @property
+    def _is_table(self) -> bool:
+        return self.study.parts == ATTRIBUTES
 
     @property
     def about(self) -> Mapping[str, Any]:
-        """What is said of the table itself."""
-        table = self.table
+        """What is said of the data themselves: records, digest, notices."""
+        data, has = self.data, self.study.parts
+        table = data if self._is_table else getattr(data, "table", None)
+        baskets = data if has == ITEMS else getattr(data, "baskets", None)
         return {
-            **table_facts(table),
-            **({"weights": dict(table.roles.weights)} if table.roles.weights else {}),
-            **({"coarsened": table.coarsened} if table.coarsened else {}),
-            "notices": [*table.notices, *table.household_notices()],
+            **({} if table is None else table_facts(table)),
+            **({"column": data.column} if has == BOTH else {}),
+            **({"records": data.size, "distinct": data.distinct} if has == ITEMS else {}),
+            **({} if baskets is None else items_facts(baskets)),
+            **({"weights": dict(data.roles.weights)} if self._is_table and data.roles.weights else {}),
+            **({"coarsened": data.coarsened} if self._is_table and data.coarsened else {}),
+            "notices": [*data.notices, *(data.household_notices() if self._is_table else [])],
             "digest": self.digest,
-            "origin": table.engine.origin,
+            "origin": data.engine.origin if self._is_table else data.origin,
         }
 
     @cached_property
-    def _ready(self) -> Prepared:
-        return self.study.scales.prepare(self.table).ready()
+    def _ready(self) -> Any:
+        return self.study.scales.prepare(self.data).ready()
 
     def prepared(self) -> Callable[[Candidate], Point]:
-        """Make the scales ready; return what makes and measures one candidate.
+        """Make the scales ready; return what makes and measures one candidate, by many threads at once.
 
         A file that was named and cannot be read is said before anything is made.
         """
         for candidate in self.candidates:
             if isinstance(candidate.anonymizer, Brought):
-                candidate.anonymizer.check_readable(self.table)
+                candidate.anonymizer.check_readable(self.data)
         return partial(measured_point, prepared=self._ready)
 
     def proposals(self, aim: Aim, workers: int | None) -> Proposals:
-        """Say what a tuner can try on the table beside the candidates."""
-        from sfumato.tradeoff.search.families import table_proposals  # it is about studies: not before them
+        """Say what a tuner can try beside the candidates."""
+        from sfumato.tradeoff.search.families import proposals  # they are about studies: not before them
 
-        return table_proposals(self.study, self.table, aim, workers)
+        return proposals(self.study, self.data, aim, workers)
 
     def limit(self) -> Limit | None:
-        """Work out the line below which no truthful release of the table can lie."""
-        return limit(self._ready)
+        """Work out the line below which no truthful release can lie on p_loss and u_loss; None where none is proved."""
+        return limit(self._ready) if self._is_table else None
 
 
 def table_facts(table: Table) -> dict[str, Any]:
@@ -243,47 +270,102 @@ def table_facts(table: Table) -> dict[str, Any]:
     }
 
 
-def measured_point(candidate: Candidate, prepared: Prepared) -> Point:
+def items_facts(baskets: Baskets) -> dict[str, Any]:
+    """Say of items what stands beside a map."""
+    return {
+        "items": len(baskets.items),
+        "occurrences": baskets.occurrences,
+        "tree": baskets.tree is not None,
+    }
+
+
+def measured_point(candidate: Candidate, prepared: Any) -> Point:
     """Make one release and measure it; a candidate that cannot be made is a point that says why."""
+    measured: Any = {ATTRIBUTES: _measured_table, ITEMS: _measured_items, BOTH: _measured_both}[candidate.has]
+    return attempted(candidate.point(), lambda: measured(candidate, prepared))
 
-    def measurement() -> dict[str, Any]:
-        maker = repeatable(candidate)
-        if isinstance(maker, Mechanism):
-            maker.check(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
-            return over_draws(maker, candidate, prepared)
 
-        def made(table: Table, turn: int = 0) -> Published:
-            again = repeatable(candidate, turn)
-            return again.anonymize(table, candidate.requirement, candidate.form, candidate.suppress)
+def _measured_table(candidate: Candidate, prepared: Prepared) -> dict[str, Any]:
+    """Make and measure a release of a table."""
+    maker: Any = candidate.anonymizer
+    if isinstance(maker, Mechanism):
+        maker.check(prepared.table, candidate.requirement, candidate.form, candidate.suppress)
+        return over_draws(maker, candidate, prepared)
 
-        release = made(prepared.table)
-        look()
-        measured = prepared.measure(release)
-        worth = measured.worth
-        again = None if not maker.remakes else lambda table, turn: [made(table, turn)]
-        attacks = partial(with_attacks, prepared=prepared, releases=[release], again=again)
-        values: dict[str, Any] = {
-            "measures": dict(measured.values),
-            "by_sensitive": measured.of_columns,
-            "worth": None if worth is None else {**asdict(worth), "verdict": worth.verdict},
-        }
-        assert isinstance(release, Release | RecordRelease)
-        if maker.foreign:
-            values["brought"] = release.details["brought"]
-        if isinstance(release, RecordRelease):
-            values["refused"] = hardly_changed(release)
-            return attacks({**values, "details": record_details(release) | pictured(measured)})
-        values["least"] = release.details.get("least")
-        ranges = maker.ranges_of(prepared.table) if isinstance(maker, Anonymizer) else "tight"
-        bounds = {} if maker.foreign else published_risks(release, candidate.requirement, candidate.suppress)
-        values |= {
-            "published": bounds,
-            "details": details(release, measured.losses, ranges) | pictured(measured),
-            "changes": column_changes(release),
-        }
-        return attacks(values)
+    def made(table: Table, turn: int = 0) -> Published:
+        return candidate.repeatable(turn).make(table)  # type: ignore[no-any-return]
 
-    return attempted(candidate.point(), measurement)
+    release = made(prepared.table)
+    look()
+    measured = prepared.measure(release)
+    worth = measured.worth
+    again = None if not maker.remakes else lambda table, turn: [made(table, turn)]
+    attacks = partial(with_attacks, prepared=prepared, releases=[release], again=again)
+    values: dict[str, Any] = {
+        "measures": dict(measured.values),
+        "by_sensitive": measured.of_columns,
+        "worth": None if worth is None else {**asdict(worth), "verdict": worth.verdict},
+    }
+    assert isinstance(release, Release | RecordRelease)
+    if maker.foreign:
+        values["brought"] = release.details["brought"]
+    if isinstance(release, RecordRelease):
+        values["refused"] = hardly_changed(release)
+        return attacks({**values, "details": record_details(release) | pictured(measured)})
+    values["least"] = release.details.get("least")
+    ranges = maker.ranges_of(prepared.table) if isinstance(maker, Anonymizer) else "tight"
+    bounds = {} if maker.foreign else published_risks(release, candidate.requirement, candidate.suppress)
+    values |= {
+        "published": bounds,
+        "details": details(release, measured.losses, ranges) | pictured(measured),
+        "changes": column_changes(release),
+    }
+    return attacks(values)
+
+
+def _measured_items(candidate: Candidate, prepared: PreparedBaskets) -> dict[str, Any]:
+    """Make and measure a release of sets of items."""
+    release = candidate.make(prepared.baskets)
+    measured = prepared.measure(release)
+    return {
+        "measures": protected_risk(release, candidate.requirement) | dict(measured.values),
+        "published": promised_risk(candidate, prepared.scales),
+        "intervals": dict(measured.intervals),
+        "details": basket_details(release, measured.matching, prepared.studies),
+        "changes": {"items": item_changes(release)},
+    }
+
+
+def _measured_both(candidate: Candidate, prepared: PreparedMixed) -> dict[str, Any]:
+    """Make and measure a release of a table with items."""
+    release = candidate.repeatable().make(prepared.data)
+    measured = prepared.measure(release)
+    return {
+        "measures": dict(measured.values),
+        "by_sensitive": measured.relational.of_columns,
+        "published": promised_risk(candidate, prepared.scales),
+        "details": mixed_details(release, measured.relational, candidate.anonymizer),
+        "changes": mixed_changes(release),
+    }
+
+
+def promised_risk(candidate: Candidate, scales: Any) -> dict[str, float]:
+    """Bound the risk by what is promised of every set of items that the scales take for known; else say nothing."""
+    wanted: Any = candidate.requirement
+    if candidate.anonymizer.baseline:
+        return {}
+    if candidate.has == BOTH:
+        return {"itemset_risk": 1 / wanted.k} if wanted.m >= scales.known else {}
+    covered = isinstance(wanted, CompleteKAnonymity) or (
+        isinstance(wanted, KMAnonymity) and scales.constraints is None and wanted.m >= scales.known
+    )
+    bounds = {"itemset_risk": 1 / wanted.k} if covered else {}
+    if isinstance(wanted, PrivacyConstraints):
+        bounds = {"protected_risk": 1 / wanted.k}
+    if isinstance(wanted, RhoUncertainty) and scales.sensitive:
+        named = set(scales.sensitive) <= set(wanted.sensitive)
+        bounds |= {"rho": wanted.rho} if named and min(scales.known, MOST_INFERRED_FROM) <= wanted.m else {}
+    return bounds
 
 
 def _says_something(point: Point) -> bool:
@@ -351,15 +433,3 @@ def with_attacks(
         "intervals": {**values.get("intervals", {}), **outcome.intervals},
         "details": {**values["details"], "attacks": outcome.details, "tables": tables},
     }
-
-
-def repeatable(candidate: Candidate, turn: int = 0) -> Maker:
-    """Return the candidate's anonymizer with a seed of its own where it draws at random and has none.
-
-    A map is for the publisher's eyes and must come out the same twice; a release that is published draws afresh. Every
-    turn after the first has another seed, whatever the candidate's own is.
-    """
-    maker = candidate.anonymizer
-    if isinstance(maker, Mechanism):
-        return maker
-    return (without_seed(maker) if turn else maker).with_seed(int(candidate.id, 16) + turn)

@@ -31,7 +31,7 @@ from sfumato.plain import from_plain
 from sfumato.tradeoff.choice.optimum import Decided, all_decided
 from sfumato.tradeoff.limit.limit import Limit
 from sfumato.tradeoff.map import Map, Point
-from sfumato.tradeoff.study.explorable import Settings
+from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.study import read_study
 
 SCHEMA = 1
@@ -175,7 +175,7 @@ def decided_values(decided: Sequence[Decided]) -> dict[str, Any]:
     return {"decided": [dataclasses.asdict(one) for one in decided]} if decided else {}
 
 
-def read_point(entry: Mapping[str, Any], candidate: Settings) -> Point:
+def read_point(entry: Mapping[str, Any], candidate: Candidate) -> Point:
     """Read the point of a candidate from its plain values; what is not part of a point is passed over."""
     values = {field.name: entry[field.name] for field in dataclasses.fields(Point) if field.name in entry}
     intervals = {name: tuple(ends) for name, ends in from_plain(values.get("intervals", {})).items()}

@@ -24,9 +24,10 @@ from sfumato.tradeoff.search.archive import Frontier
 from sfumato.tradeoff.search.cuts import required
 from sfumato.tradeoff.search.pareto import search_of
 from sfumato.tradeoff.search.tuner import tune
-from sfumato.tradeoff.study.explorable import Explorable
+from sfumato.tradeoff.study.candidate import Candidate
+from sfumato.tradeoff.study.grids import Grid
 from sfumato.tradeoff.study.plan import POINTS, SearchPlan
-from sfumato.tradeoff.study.study import Candidate, Grid, Study, of_table
+from sfumato.tradeoff.study.study import Study, of_table
 from sfumato.workers import Crew
 
 CHECKPOINT = "search.npz"
@@ -53,7 +54,7 @@ class ExplorationOutcome:
 
 
 def explored(
-    study: Explorable,
+    study: Study,
     folder: Path | None = None,
     seconds: float | None = None,
     workers: int | None = None,
@@ -68,7 +69,7 @@ def explored(
     candidates of a search over cuts those that still stand on its frontier stay on the map.
     """
     cache = None if folder is None else folder / "cache.jsonl"
-    plan = study.search if isinstance(study, Study) else None
+    plan = study.search
     seconds = plan.seconds if seconds is None and plan is not None else seconds
     if plan is not None and plan.only_cuts:
         return _cuts_alone(of_table(study), plan, folder, seconds, workers, shown, tell, question, earlier)
@@ -80,7 +81,7 @@ def explored(
         return ExplorationOutcome(tune(study, seconds, cache, workers, report, best=best, bounds=bounds))
 
 
-def _aims(study: Explorable, question: Question) -> tuple[str, ...]:
+def _aims(study: Study, question: Question) -> tuple[str, ...]:
     """Return what to look for: all that is asked; where that is one measure and nothing is bounded, the axes beside."""
     alone = len(question.measures) == 1
     return tuple(dict.fromkeys([*question.asked, *(study.axes if alone else ())]))
@@ -114,7 +115,7 @@ def _cuts_alone(
     grown = with_frontier(study, plan, frontier, question, earlier)
     cache = None if folder is None else folder / "cache.jsonl"
     with shown("releases") as report:
-        exploration: Exploration[Candidate] = Exploration(grown, cache, workers, table)
+        exploration = Exploration(grown, cache, workers, table)
         exploration.decide(search.decided)
         return ExplorationOutcome(exploration.explored(report), frontier)
 
@@ -149,7 +150,7 @@ def _answering(study: Study, points: tuple[Point, ...], question: Question | Non
     return {int(p.id) for p in (*reply.best, reply.cheaper, reply.dearer, *reply.bought) if p is not None}
 
 
-def check_searchable(study: Explorable, seconds: float | None) -> None:
+def check_searchable(study: Study, seconds: float | None) -> None:
     """Raise where there is nothing to explore but the two ends of the map."""
     plan: Any = getattr(study, "search", None)
     if plan is None or seconds is not None or plan.seconds is not None or plan.only_cuts:

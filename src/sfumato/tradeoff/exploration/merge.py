@@ -17,19 +17,17 @@ from sfumato.errors import BadInputError
 from sfumato.release import staged
 from sfumato.tradeoff.choice.optimum import all_decided
 from sfumato.tradeoff.map import Map, Point
-from sfumato.tradeoff.study.explorable import Explorable
+from sfumato.tradeoff.study.study import Study
 
 
-def with_added(study: Explorable, other: Explorable) -> Explorable:
+def with_added(study: Study, other: Study) -> Study:
     """Return a study with the candidates of another one of the same kind beside its own."""
     if study.section != other.section:
         raise BadInputError(
             f"the study {other.name!r} is about {other.section} and {study.name!r} about {study.section}: their maps "
             "cannot be put together"
         )
-    given: Any = study
-    grids = dict.fromkeys([*given.grids, *other.grids])  # type: ignore[attr-defined]
-    return replace(given, grids=tuple(grids))  # type: ignore[no-any-return]
+    return replace(study, grids=tuple(dict.fromkeys([*study.grids, *other.grids])))
 
 
 def add_cache(cache: Path, other: Path) -> int:

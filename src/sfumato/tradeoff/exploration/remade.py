@@ -8,7 +8,7 @@ from sfumato.release import NoisyRelease, RecordRelease, Release
 from sfumato.table import Table
 from sfumato.tradeoff.choice.exposure import check_changed, check_published, check_shown
 from sfumato.tradeoff.map import Map, Point
-from sfumato.tradeoff.study.study import Candidate, of_table
+from sfumato.tradeoff.study.study import of_table
 
 
 def remade(map_: Map, point: Point) -> Release | NoisyRelease | RecordRelease:
@@ -32,10 +32,9 @@ def opened_again(map_: Map) -> Table:
 def made(point: Point, table: Table) -> Release | NoisyRelease | RecordRelease:
     """Make a release by the settings of a point; refuse it where it shows somebody alone."""
     candidate = point.candidate
-    assert isinstance(candidate, Candidate)
     if isinstance(candidate.anonymizer, Mechanism):
         return candidate.anonymizer.draw(table)
-    release = candidate.anonymizer.anonymize(table, candidate.requirement, candidate.form, candidate.suppress)
+    release: Release | NoisyRelease | RecordRelease = candidate.make(table)
     if isinstance(release, Release) and not candidate.anonymizer.foreign:
         check_shown(release, point.id)
     if isinstance(release, RecordRelease) and not candidate.anonymizer.foreign:

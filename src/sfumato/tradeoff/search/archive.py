@@ -15,7 +15,8 @@ from sfumato.errors import BadInputError
 from sfumato.kernels import kernel
 from sfumato.quiet import Quiet
 from sfumato.tradeoff.search.problems import Problem
-from sfumato.tradeoff.study.study import Candidate, Grid
+from sfumato.tradeoff.study.candidate import Candidate
+from sfumato.tradeoff.study.grids import Grid
 
 Numbers = NDArray[np.float64]
 

@@ -25,8 +25,9 @@ from sfumato.tradeoff.search.pareto import NSGA2, Search, search_of
 from sfumato.tradeoff.search.problems import Problem2
 from sfumato.tradeoff.search.seeds import seeds
 from sfumato.tradeoff.search.variation import mutate, tree_of
+from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.plan import SearchPlan
-from sfumato.tradeoff.study.study import Candidate, Study
+from sfumato.tradeoff.study.study import Study
 
 MOST_BITS = 4_000
 """In larger spaces neither a step nor a generation is cheap, and few cuts are worth anything."""

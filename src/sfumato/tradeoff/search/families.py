@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from sfumato.anonymizers import Hilbert, Maker, anonymizer
+from sfumato.anonymizers import Hilbert, anonymizer
+from sfumato.mixed.anonymizers.merging import NoMerging, merging
+from sfumato.mixed.declaration import ATTRIBUTES, ITEMS
+from sfumato.mixed.mixed_table import MixedTable
+from sfumato.mixed.policy import KKMAnonymity, MixedRequirement
 from sfumato.release import FORMS
-from sfumato.release.maker import Dial, size_dial
+from sfumato.release.maker import Dial, ReleaseMaker, size_dial
 from sfumato.requirements import (
     AlphaK,
     BetaLikeness,
@@ -26,16 +30,20 @@ from sfumato.requirements import (
     TCloseness,
     requirement,
 )
-from sfumato.requirements.requirement import All
 from sfumato.table import Sensitive, Table
 from sfumato.table.cells import find_sensitive
 from sfumato.tradeoff.choice.bounds import Bound
 from sfumato.tradeoff.choice.exposure import ABOUT_HIDING
 from sfumato.tradeoff.search.aims import Aim
 from sfumato.tradeoff.search.cuts import SUPPRESSED, Cuts, cuts_of
+from sfumato.tradeoff.study.candidate import Candidate
+from sfumato.tradeoff.study.grids import ends
 from sfumato.tradeoff.study.plan import SearchPlan
 from sfumato.tradeoff.study.presets import of_each
-from sfumato.tradeoff.study.study import Candidate, Study, baselines
+from sfumato.tradeoff.study.study import Study
+from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER, TREE_MAKER, candidate_maker
+from sfumato.transactions.baskets import Baskets
+from sfumato.transactions.policy import BasketRequirement, CompleteKAnonymity, KMAnonymity, SuppressionLimit
 
 LOOSEST_T = {"js": math.log(2)}
 FIRST = (0.5, 0.25, 0.75, 0.125, 0.875, 1.0, 0.0)
@@ -72,7 +80,7 @@ class Family:
         for place in self.places:
             part: Any = parts[place]
             parts[place] = replace(part, **{self.dial.field: value})
-        return replace(example, requirement=parts[0] if len(parts) == 1 else All(tuple(parts)))
+        return replace(example, requirement=example.requirement.of_parts(parts))
 
     def requiring(self, plan: SearchPlan) -> Family:
         """Return the family with what a plan requires in addition."""
@@ -190,6 +198,13 @@ class Proposals:
     """At most so many cut vectors are tried."""
 
 
+def proposals(study: Study, data: Any, aim: Aim, workers: int | None) -> Proposals:
+    """Say what can be tried beside the candidates of a study."""
+    if study.parts == ATTRIBUTES:
+        return table_proposals(study, data, aim, workers)
+    return basket_proposals(study, data) if study.parts == ITEMS else mixed_proposals(study, data)
+
+
 def table_proposals(study: Study, table: Table, aim: Aim, workers: int | None) -> Proposals:
     """Propose what can be tried on a table, as far as the plan of the study allows it.
 
@@ -198,7 +213,7 @@ def table_proposals(study: Study, table: Table, aim: Aim, workers: int | None) -
     plan, private, persons = study.search or SearchPlan(), "epsilon" in aim.names, table.roles.person is not None
     exact = () if ABOUT_HIDING.isdisjoint(aim.names) else ("bucketization",)
     return Proposals(
-        tuple(baselines().candidates),
+        ends_of(study),
         tuple(
             family
             for family in families_of(study, table, private)
@@ -281,7 +296,7 @@ def families_of(study: Study, table: Table, private: bool = False) -> list[Famil
     return list(found.values())
 
 
-def _varies(maker: Maker) -> bool:
+def _varies(maker: ReleaseMaker) -> bool:
     """Whether a maker belongs to a family: baselines and recodings that are given whole do not."""
     return not (maker.baseline or maker.foreign or maker.name == "cut-vector" or getattr(maker, "levels", None))
 
@@ -335,3 +350,96 @@ def dial_of(part: Requirement, table: Table) -> Dial | None:
     if isinstance(part, BetaLikeness):
         return Dial("beta", 0.02, max(1 / rarest - 1, 0.1))
     return None
+
+
+def ends_of(study: Study) -> tuple[Candidate, ...]:
+    """List the two ends of a map."""
+    return tuple(candidate for grid in ends(study.parts) for candidate in grid.candidates)
+
+
+# -- items ------------------------------------------------------------------------------------------------
+
+OFFERED_FOR_ITEMS = (
+    DEFAULT_MAKER,
+    "coat",
+    "pcta",
+    "upcta",
+    "lra",
+    "vpa",
+    "aa",
+    "partition",
+    "td-control",
+    "suppress-control",
+    "coat loss=size",
+    "coat seed=any visit=round loss=size",
+    "pcta order=ascending loss=size",
+    "pcta visit=round",
+    "upcta order=ascending loss=size",
+)
+"""Who is tried: the makers, then other strategies of those that have some."""
+
+SHARES = ("rho", "h", "c")
+"""What bounds a share of records, in the requirements that have one."""
+
+LEAST_SHARE = 0.01
+
+
+def basket_proposals(study: Study, baskets: Baskets) -> Proposals:
+    """Propose what can be tried on baskets: families of the study's own candidates first."""
+    candidates = [replace(one, warm=()) for one in study.candidates if not one.anonymizer.baseline]
+    families = [
+        Family(one, dial, (0,))
+        for one in (*candidates, *_offered_for_sets(study, candidates, baskets))
+        for dial in _dials(one.requirement, baskets)
+    ]
+    return Proposals(ends_of(study), tuple({family.key: family for family in families}.values()))
+
+
+def _dials(requirement: BasketRequirement, baskets: Baskets) -> list[Dial]:
+    """List the numbers of a requirement that can be turned: how many records fit, and shares of them."""
+    names = {field.name for field in fields(requirement)}  # type: ignore[arg-type]
+    sizes = size_dial("k", baskets.filled) if "k" in names else None
+    shares = [Dial(name, LEAST_SHARE, 1.0) for name in SHARES if name in names]
+    return [*([] if sizes is None else [sizes]), *shares]
+
+
+def _offered_for_sets(study: Study, candidates: list[Candidate], baskets: Baskets) -> Iterator[Candidate]:
+    """List an example of every maker with what it serves, in the utility constraints and limits of the study."""
+    policies: Any = dict.fromkeys((one.utility, one.limit) for one in candidates) or [(None, SuppressionLimit())]
+    asked = {one.requirement.m for one in candidates if isinstance(one.requirement, KMAnonymity)}
+    promises = [KMAnonymity(2, m) for m in sorted({1, study.scales.known, *asked}, reverse=True)]
+    named = dict.fromkeys(one.requirement for one in candidates if one.requirement.names_items)
+    by_tree = [] if baskets.tree is None else [TREE_MAKER]
+    for maker in map(candidate_maker, [*OFFERED_FOR_ITEMS, *by_tree]):
+        for utility, limit in policies:
+            if maker.name == "upcta" if utility is None else not maker.keeps_utility_constraints:
+                continue  # without utility constraints upcta is pcta
+            for promise in (*promises, CompleteKAnonymity(2), *named):
+                if isinstance(promise, maker.requirements):
+                    yield Candidate(maker, promise, utility=utility, limit=limit)
+
+
+OFFERED_FOR_GROUPS = (DEFAULT_MAKER, "coat", "pcta", "aa")
+MERGED = ("none", "rt-merge bound=0.3")
+
+
+def mixed_proposals(study: Study, data: MixedTable) -> Proposals:
+    """Propose what can be tried: families of the study's own candidates first."""
+    dial = size_dial("k", data.records)
+    own = [one for one in study.candidates if not one.anonymizer.baseline]
+    offered = [*own, *_offered_for_groups(study, own)]
+    families = [Family(one, dial, (0,)) for one in offered] if dial is not None else []
+    return Proposals(ends_of(study), tuple({family.key: family for family in families}.values()))
+
+
+def _offered_for_groups(study: Study, own: list[Candidate]) -> Iterator[Candidate]:
+    """List an example of every maker of items, with the requirements and limits of the study."""
+    usual = MixedRequirement(KKMAnonymity(2, study.scales.known))
+    for one in own[:1] or ends_of(study)[:1]:
+        wanted = one.requirement if own else usual
+        for maker in map(candidate_maker, OFFERED_FOR_GROUPS):
+            if one.utility is not None and not maker.keeps_utility_constraints:
+                continue
+            for method in map(merging, MERGED):
+                if own or isinstance(method, NoMerging):
+                    yield replace(one, item_anonymizer=maker, merging=method, requirement=wanted)

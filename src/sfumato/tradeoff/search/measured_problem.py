@@ -19,7 +19,7 @@ from sfumato.requirements import requirement
 from sfumato.table import Table
 from sfumato.tradeoff.dominance import cost
 from sfumato.tradeoff.search.problems import Judge, Numbers, Problem, Problem1, Problem2, Problem3, Problem4, rounded
-from sfumato.tradeoff.study.study import Candidate
+from sfumato.tradeoff.study.candidate import Candidate
 
 
 @dataclass(frozen=True)

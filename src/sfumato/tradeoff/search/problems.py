@@ -33,7 +33,7 @@ from sfumato.measures import MEASURES, Scales
 from sfumato.requirements import KAnonymity, LDiversity, Requirement
 from sfumato.table import Table
 from sfumato.table.cells import find_sensitive
-from sfumato.tradeoff.study.study import Candidate
+from sfumato.tradeoff.study.candidate import Candidate
 
 Numbers = NDArray[np.float64]
 Judge = Callable[[Bits], list[Numbers]]

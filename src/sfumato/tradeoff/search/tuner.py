@@ -39,7 +39,6 @@ from sfumato.tradeoff.search.aims import Aim, Judge, scaled
 from sfumato.tradeoff.search.cuts import Cuts
 from sfumato.tradeoff.search.families import Family, Proposals
 from sfumato.tradeoff.study.draft import as_study
-from sfumato.tradeoff.study.explorable import Explorable
 from sfumato.tradeoff.study.plan import SearchPlan
 from sfumato.tradeoff.study.study import Study
 
@@ -83,7 +82,7 @@ def read_budget(text: str) -> float:
 
 
 def tune(
-    study: Explorable | str | Any,
+    study: Study | str | Any,
     seconds: float = inf,
     cache: Path | None = None,
     workers: int | None = None,
@@ -108,11 +107,11 @@ def tune(
         raise BadInputError("a tuner needs to know when to stop: give seconds, tries or both")
     given = as_study(study)
     asked = (best,) if isinstance(best, str) else tuple(best or ())
-    plan = (given.search if isinstance(given, Study) else None) or SearchPlan()
+    plan = given.search or SearchPlan()
     within = tuple(dict.fromkeys([*bounds, *plan.bounds]))
     aim = Aim(asked, within, asked=True) if asked else Aim(given.axes, within)
     drawn, notices = _drawn_for(given, aim)
-    exploration: Exploration[Any] = Exploration(drawn, cache, workers, table, cancel)
+    exploration: Exploration = Exploration(drawn, cache, workers, table, cancel)
     tuning = _Tuning(exploration, aim, seconds, tries, progress or (lambda done, total, last: None))
     tuning.run()
     _check_made(aim, list(tuning.tuner.points.values()))
@@ -128,9 +127,9 @@ def _check_made(aim: Aim, points: Collection[Point]) -> None:
         raise BadInputError(f"nothing that has an epsilon can be made: {point.candidate.anonymizer}: {point.reason}")
 
 
-def _drawn_for(given: Explorable, aim: Aim) -> tuple[Explorable, list[str]]:
+def _drawn_for(given: Study, aim: Aim) -> tuple[Study, list[str]]:
     """Return the study on axes that what is looked for has, and a sentence where those are others than it had."""
-    drawn = given.on_axes_for(aim.names) if isinstance(given, Study) else given
+    drawn = given.on_axes_for(aim.names)
     if drawn.axes == given.axes:
         return given, []
     axes = f"{listed(drawn.axes)}, not on {listed(given.axes)}"
@@ -145,7 +144,7 @@ class _Tuning:
     """A tuner at work on a study: what is tried in which order, until time is up."""
 
     def __init__(
-        self, exploration: Exploration[Any], aim: Aim, seconds: float, tries: int | None, progress: Progress
+        self, exploration: Exploration, aim: Aim, seconds: float, tries: int | None, progress: Progress
     ) -> None:
         self.started = time.monotonic()
         self.exploration, self.seconds, self.tries, self.progress = exploration, seconds, tries, progress

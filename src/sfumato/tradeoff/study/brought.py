@@ -15,14 +15,15 @@ from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sfumato.anonymizers import NO_COMMANDS, Brought, BroughtFile, Maker
+from sfumato.anonymizers import NO_COMMANDS, Brought, BroughtFile
+from sfumato.config.sections import known_keys
 from sfumato.configuration import described, shortened
 from sfumato.engines.places import beside, seen_from
 from sfumato.errors import BadInputError
-from sfumato.tradeoff.study.texts import known_keys
+from sfumato.release.maker import ReleaseMaker
 
 FLAGS = {True: "yes", False: "no"}
-AnyMaker = TypeVar("AnyMaker", bound=Maker)
+AnyMaker = TypeVar("AnyMaker", bound=ReleaseMaker)
 
 
 def brought_of(block: Mapping[str, Any], folder: Path) -> Brought | None:
@@ -55,7 +56,7 @@ def beside_study(maker: AnyMaker, folder: Path) -> AnyMaker:
     return maker.renamed(lambda file: beside(folder, file)) if isinstance(maker, BroughtFile) else maker
 
 
-def found_again(maker: AnyMaker, known: Iterable[Maker]) -> AnyMaker:
+def found_again(maker: AnyMaker, known: Iterable[ReleaseMaker]) -> AnyMaker:
     """Take the files of a maker, as a map names them, from the study, which says where they are now."""
     if not isinstance(maker, BroughtFile):
         return maker

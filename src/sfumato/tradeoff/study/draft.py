@@ -15,12 +15,14 @@ from typing import Any, ClassVar, cast
 import tomlkit
 from tomlkit.items import Array, Table
 
+from sfumato.config.sections import SCHEMA
 from sfumato.configuration import check_whole
 from sfumato.engines import Engine, Frame
 from sfumato.engines.places import seen_from, split_table
 from sfumato.errors import BadInputError
 from sfumato.measures import UniformReader
-from sfumato.phrases import counted
+from sfumato.mixed.declaration import ITEMS, DataDeclaration
+from sfumato.phrases import counted, listed
 from sfumato.quiet import Quiet
 from sfumato.release import check_targets, staged
 from sfumato.table import Cells, Guess, TableDeclaration, bundled, guess
@@ -30,10 +32,11 @@ from sfumato.table.guess.names import HOUSEHOLD, Role, may_number_persons, meani
 from sfumato.table.persons import is_repeated_key
 from sfumato.table.structures.similar import similar_groups
 from sfumato.table.table import check_columns
-from sfumato.tradeoff.study.explorable import Explorable
 from sfumato.tradeoff.study.first_map import FirstMap, first_map
+from sfumato.tradeoff.study.presets import ALLOWED, LOUKIDES_2012, USUAL_KS, first_baskets, first_with_items
 from sfumato.tradeoff.study.study import Study, read_study
-from sfumato.tradeoff.study.texts import SCHEMA
+from sfumato.transactions.baskets import Baskets
+from sfumato.transactions.files.declaration import BasketsDeclaration
 
 ENOUGH_FOR_POPULATIONS = 200
 """With fewer records the loss of large populations (u_loss) says little."""
@@ -137,7 +140,7 @@ class Draft(Quiet):
     def study(self) -> Study:
         """The study as a value, to be explored in Python; that of a frame is about the frame itself."""
         study = Study.from_toml(self.to_toml())
-        return replace(study, table=replace(study.table, source=self.declaration.source))
+        return study.with_table(source=self.declaration.source)
 
     def write(self, path: Path, force: bool = False) -> Path:
         """Write the study to a file, whole or not at all."""
@@ -302,12 +305,12 @@ def draft(declaration: TableDeclaration | Any, sample: int = SAMPLE) -> Draft:
     return Draft(declared, number, number > sample, guesses, tuple(sorted(missing)), tuple(rows.notices), cells)
 
 
-def as_study(given: Any) -> Explorable:
+def as_study(given: Any) -> Study:
     """Take what a study can be given as: itself, its file or bundled name, a draft, or a frame, which is drafted."""
     if isinstance(given, str | Path):
         return read_study(str(given))
     if hasattr(given, "opened"):
-        return cast(Explorable, given)
+        return cast(Study, given)
     return (given if isinstance(given, Draft) else draft(given)).study
 
 
@@ -422,3 +425,102 @@ def _study_name(source: str) -> str:
     file, table = split_table(source)
     name = Path(file).name.partition(".")[0] if table is None else table.rpartition(".")[2].strip('"')
     return name or "study"
+
+
+# -- items -----------------------------------------------------------------------------------------------------------
+
+HINTS_OF_BASKETS = """\
+# A first study of baskets, written by `sfumato init`; correct it, then: sfumato check {to}, sfumato explore {to}
+# What to look at:
+# - [baskets] tree = "items.csv": a level table of the items lets AA generalize to groups that mean something, and
+#   utility = "utility-constraints level=1" under [[candidates]] keeps items together that belong together;
+# - [scales] known: how many items of a person an attacker may know; sensitive = ["..."]: items nobody should learn;
+# - [[candidates]] requirements: k is how many records must fit, m how many known items are protected against.
+"""
+HINTS_BESIDE_ITEMS = """\
+# A first study of a table with items, written by `sfumato init`; correct it, then:
+#   sfumato check {to}, sfumato explore {to}
+# What to look at:
+# - [table] quasi: what others may know of a person; sensitive: what nobody should learn, published as it is;
+# - [items] tree = "codes.csv": a level table of the items lets AA generalize to groups that mean something;
+#   sensitive = ["..."]: items, or nodes of the tree, that a requirement on this column is about;
+# - [[candidates]] sets: with "group" a published set tells which items somebody in its group has, with "common" not;
+# - [scales] known: how many items of a person an attacker may know beside the quasi-identifiers;
+# - [[candidates]] merging: groups are merged as long as the table loses at most `bound`, so that items lose less.
+"""
+
+
+@dataclass(frozen=True, repr=False)
+class ItemsDraft(Quiet):
+    """A first study of records with items, for a person to correct, and what was seen."""
+
+    study: Study
+    data: Any
+    ks: Sequence[int]
+
+    @property
+    def notices(self) -> Sequence[str]:
+        """What was noticed in reading."""
+        return self.data.notices  # type: ignore[no-any-return]
+
+    @property
+    def _items(self) -> int:
+        return len(self._baskets.items)
+
+    @property
+    def _baskets(self) -> Baskets:
+        return self.data if self._alone else self.data.baskets  # type: ignore[no-any-return]
+
+    @property
+    def _alone(self) -> bool:
+        return self.study.parts == ITEMS
+
+    def write(self, to: Path, force: bool = False) -> None:
+        """Write the study with comments."""
+        check_targets([to], force, self.study.data.files)
+        hints = HINTS_OF_BASKETS if self._alone else HINTS_BESIDE_ITEMS
+        with staged([to]) as [file]:
+            file.write_text(hints.format(to=to) + self.study.to_toml(to.parent), encoding="utf-8")
+
+    def values(self, to: Path) -> dict[str, Any]:
+        """Return what a program reads of it."""
+        quasi = {} if self._alone else {"quasi": [quasi.name for quasi in self.data.cells.quasi]}
+        named = {"study": str(to), "baskets" if self._alone else "table": self.data.origin}
+        return {**named, "records": self._baskets.size, **quasi, "items": self._items}
+
+    def lines(self, to: Path) -> list[str]:
+        """Say what was seen, and what comes next."""
+        seen = self._seen_alone() if self._alone else self._seen_beside()
+        return [*seen, "", f"Next: correct {to}, then\n  sfumato check {to}\n  sfumato explore {to}"]
+
+    def _seen_alone(self) -> list[str]:
+        rows, items = counted(self._baskets.size, "record"), counted(self._items, "item")
+        within = next((each for grid in self.study.grids for each in grid.utility if each is not None), None)
+        once_more = "" if within is None else f", and generalizes once more with {within.in_words()}"
+        return [
+            f"{self.data.origin}: {rows}, each a set of some of {items}. One record is taken for one person.",
+            f"The study tries COAT (as its paper has it, and rarest first), AA and PCTA for k from {self.ks[0]} to "
+            f"{self.ks[-1]} against an attacker who knows any two items. It may suppress up to "
+            f"{100 * ALLOWED.share:g} % of the {ALLOWED.of}{once_more}.",
+        ]
+
+    def _seen_beside(self) -> list[str]:
+        rows, items = counted(self._baskets.size, "record"), counted(self._items, "item")
+        return [
+            f"{self.data.origin}: {rows}, each with {listed([quasi.name for quasi in self.data.cells.quasi])} and a "
+            f"set of some of {items} ({self.data.column}). One record is taken for one person.",
+            f"The study makes groups by Mondrian and items by COAT and AA, with and without merging, and items without "
+            f"quasi-identifiers by COAT, for k from {self.ks[0]} to {self.ks[-1]} against an attacker who knows the "
+            "quasi-identifiers and any two items.",
+        ]
+
+
+def draft_items(declared: DataDeclaration, data: Any) -> ItemsDraft:
+    """Draft a first study of records with items, of which others may also know attributes."""
+    bundled = isinstance(declared.items, BasketsDeclaration) and declared.items.is_bundled
+    name = declared.source if bundled else Path(declared.source).name.partition(".")[0]
+    if isinstance(declared.items, BasketsDeclaration):
+        ks = [k for k in LOUKIDES_2012 if k <= data.filled] or [1]
+        return ItemsDraft(first_baskets(name, declared.items.with_columns(), data, ks), data, ks)
+    ks = [k for k in USUAL_KS if k <= data.records] or [1]
+    return ItemsDraft(first_with_items(name, declared, ks), data, ks)

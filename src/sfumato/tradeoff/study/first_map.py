@@ -17,7 +17,8 @@ from sfumato.requirements import requirement
 from sfumato.table import Cells, Guess
 from sfumato.table.hierarchies.automatic import STRUCTURES
 from sfumato.tradeoff.exploration.effort import Effort, Load, populations_about
-from sfumato.tradeoff.study.study import Candidate, Grid
+from sfumato.tradeoff.study.candidate import Candidate
+from sfumato.tradeoff.study.grids import Grid
 
 SIZES = (5, 10, 20, 50, 100)
 """The group sizes that are tried, as far as the table has several groups of them."""

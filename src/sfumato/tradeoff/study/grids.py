@@ -1,86 +1,248 @@
-"""Candidates in grids: what all studies share whose `[[candidates]]` list makers, requirements and what may be lost.
+"""Candidates in grids: all combinations of what the lists of a block `[[candidates]]` offer.
 
-A field of a grid says once what it is, `Annotated[tuple[Maker, ...], ANONYMIZERS, anonymizer]`: its values, its option,
-and who reads one of them from a text (numbers and choices stand as they are). From that follow reading a block and
-writing it, all combinations, and the grid of some candidates. The field of a candidate that takes one of the values is
-called like the list, or is its singular: `limit` of `limits`.
+Which lists a block has follows from what the data have (`LISTS`). A list says once who reads one of its values from a
+text; numbers and choices stand as they are. From that follow reading a block and writing it, all combinations, and the
+grid of some candidates. The field of a candidate that takes one of the values is called like the list, or is its
+singular: `limit` of `limits`.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, fields, replace
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Annotated, Any
 
-from sfumato.configuration import Described, check_choice, check_options, described, shortened
+from sfumato.anonymizers import Brought, anonymizer
+from sfumato.config.sections import known_keys, list_of, texts_of, written_texts
+from sfumato.configuration import Described, Option, check_choice, check_options, described, shortened
 from sfumato.errors import BadInputError
-from sfumato.measures import MEASURES, Classification
-from sfumato.table.table import Unit
-from sfumato.tradeoff.study.explorable import Settings
-from sfumato.tradeoff.study.texts import (
-    check_axes,
-    known_keys,
-    list_of,
-    section_values,
-    study_content,
-    study_text,
-    texts_of,
-    written_texts,
+from sfumato.mixed.anonymizers.grouped_items import Sets
+from sfumato.mixed.anonymizers.merging import Merging, NoMerging, merging
+from sfumato.mixed.declaration import ATTRIBUTES, BOTH, ITEMS, Part
+from sfumato.mixed.policy import mixed_requirement
+from sfumato.release import Form
+from sfumato.release.maker import ReleaseMaker
+from sfumato.requirements import requirement
+from sfumato.table import Table
+from sfumato.tradeoff.study.brought import beside_study, brought_block, brought_of
+from sfumato.tradeoff.study.candidate import Candidate
+from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer
+from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER, candidate_maker
+from sfumato.transactions.anonymizers.set_based import SetBased
+from sfumato.transactions.policy import (
+    KMAnonymity,
+    PrivacyConstraints,
+    SuppressionLimit,
+    UtilityConstraints,
+    basket_requirement,
+    suppression_limit,
+    utility_constraints,
+)
+from sfumato.vocabulary import (
+    ANONYMIZERS,
+    IN_FORMS,
+    ITEM_ANONYMIZERS,
+    LATTICE,
+    LIMIT,
+    MERGING,
+    REQUIREMENTS,
+    SETS,
+    SUPPRESS,
+    UTILITY,
 )
 
 NONE = "none"
 """How nothing is written where a list has it beside others."""
 
-AnyCandidate = TypeVar("AnyCandidate", bound=Settings)
+NOTHING = requirement("k-anonymity k=1")
+POLICY = {"utility": utility_constraints, "limits": suppression_limit}
+
+LISTS: Mapping[frozenset[Part], Mapping[str, Callable[[str], Any] | None]] = {
+    ATTRIBUTES: {
+        "anonymizers": anonymizer,
+        "requirements": requirement,
+        "forms": None,
+        "suppress": None,
+        "lattice": None,
+    },
+    ITEMS: {"anonymizers": candidate_maker, "requirements": basket_requirement, **POLICY, "warm": None},
+    BOTH: {
+        "anonymizers": anonymizer,
+        "item_anonymizers": candidate_maker,
+        "merging": merging,
+        "requirements": mixed_requirement,
+        "suppress": None,
+        **POLICY,
+        "sets": str,
+    },
+}
+"""By what the data have, the keys of a block in the order in which they are written, and who reads a value."""
+
+USUAL: Mapping[frozenset[Part], Mapping[str, Any]] = {
+    ATTRIBUTES: {},
+    ITEMS: {
+        "anonymizers": (candidate_maker("coat"),),
+        "requirements": (basket_requirement("km-anonymity k=1 m=1"),),
+    },
+    BOTH: {
+        "requirements": (mixed_requirement("k-km-anonymity k=1 m=1"),),
+        "item_anonymizers": (candidate_maker(DEFAULT_MAKER),),
+    },
+}
+"""What a block of such data has where it does not say it, and it is not as of a table."""
 
 
-class CandidateGrid(Generic[AnyCandidate]):
-    """Candidates as all combinations of what some lists offer. Grids are frozen dataclasses of this kind."""
+@dataclass(frozen=True)
+class Grid:
+    """Candidates as all combinations of what the lists offer: anonymizers, requirements, and what may be lost."""
 
-    candidate: ClassVar[type[Any]]
-    """What one combination is."""
+    anonymizers: Annotated[tuple[ReleaseMaker, ...], ANONYMIZERS] = (anonymizer("mondrian"),)
+    requirements: Annotated[tuple[Any, ...], REQUIREMENTS] = (NOTHING,)
+    forms: Annotated[tuple[Form, ...], IN_FORMS] = ("generalization",)
+    suppress: Annotated[tuple[float, ...], SUPPRESS] = (0.0,)
+    lattice: Annotated[bool, LATTICE] = False
+    item_anonymizers: Annotated[tuple[BasketAnonymizer | None, ...], ITEM_ANONYMIZERS] = (None,)
+    merging: Annotated[tuple[Merging, ...], MERGING] = (NoMerging(),)
+    utility: Annotated[tuple[UtilityConstraints | None, ...], UTILITY] = (None,)
+    limits: Annotated[tuple[SuppressionLimit, ...], LIMIT] = (SuppressionLimit(),)
+    sets: Annotated[tuple[Sets, ...], SETS] = ("group",)
+    warm: Annotated[
+        bool,
+        Option(
+            "Whether requirements that differ in k are served in one pass, each k begun with the parts of the one "
+            "before: faster, and not what a k alone would give. Of coat, pcta and upcta.",
+            rare=True,
+        ),
+    ] = False
 
     def __post_init__(self) -> None:
         check_options(self)
-
-    @classmethod
-    def lists(cls) -> dict[str, Described]:
-        """Return the lists by the field of a candidate that takes one of their values, in the order of these."""
-        several = {each.name: each for each in described(cls).values() if each.several}
-        names = [each.name for each in fields(cls.candidate)]
-        lists = {name: several.get(name, several.get(f"{name}s")) for name in names}
-        return {name: each for name, each in lists.items() if each is not None}
+        other = [maker for maker in self.anonymizers if not maker.has_lattice]
+        if self.lattice and other:
+            raise BadInputError(f"lattice = true shows the lattice of full-domain; {other[0].name} has none")
+        brought = [maker for maker in self.anonymizers if isinstance(maker, Brought)]
+        if brought and self.has == BOTH:
+            raise BadInputError(f"{brought[0].name} brings a release that was made elsewhere; that is for tables alone")
+        cold = [str(maker) for maker in self.anonymizers if not isinstance(maker, SetBased)]
+        if self.warm and cold:
+            raise BadInputError(
+                f"warm = true: {cold[0]} cannot go on from another release, coat, pcta and upcta can; put it under "
+                "[[candidates]] of its own"
+            )
+        fixed = [one for one in self.requirements if not isinstance(one, KMAnonymity | PrivacyConstraints)]
+        if self.warm and fixed:
+            raise BadInputError(
+                f"warm = true goes from one k to the next, and {fixed[0]} is not served so; leave it out"
+            )
 
     @property
-    def candidates(self) -> list[AnyCandidate]:
-        """All combinations, in order."""
-        lists = {name: getattr(self, each.name) for name, each in self.lists().items()}
-        return [self.candidate(**dict(zip(lists, values, strict=True))) for values in product(*lists.values())]
+    def has(self) -> frozenset[Part]:
+        """What the data have that its candidates are made of."""
+        if self.item_anonymizers != (None,):
+            return BOTH
+        return ITEMS if any(isinstance(maker, BasketAnonymizer) for maker in self.anonymizers) else ATTRIBUTES
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        """All combinations, in order; of a warm sweep each with what comes before it."""
+        lists = {name: getattr(self, each.name) for name, each in lists_of(self.has).items()}
+        every = [Candidate(**dict(zip(lists, values, strict=True))) for values in product(*lists.values())]
+        return [replace(one, warm=self._chain(one.requirement)) for one in every] if self.warm else every
+
+    def _chain(self, wanted: Any) -> tuple[int, ...]:
+        """Return every k, from the least to that of a requirement, of those that differ from it in k alone."""
+        same: list[Any] = [one for one in self.requirements if type(one) is type(wanted)]
+        return tuple(sorted({one.k for one in same if one.k <= wanted.k and replace(one, k=wanted.k) == wanted}))
+
+    @property
+    def by_persons(self) -> Grid:
+        """The same with everything said that its requirements mean where persons are counted."""
+        return replace(self, requirements=tuple(each.by_persons for each in self.requirements))
+
+    def candidates_of(self, table: Table) -> list[Candidate]:
+        """All combinations for a table, with every feasible transformation of its lattice where that is asked for."""
+        return [
+            one
+            for each in self.candidates
+            for one in (_transformations(each, table) if self.lattice else [each.pinned])
+        ]
 
     @classmethod
-    def of(cls, candidates: Sequence[AnyCandidate]) -> Self:
+    def of(cls, candidates: Sequence[Candidate]) -> Grid:
         """Return the grid of some candidates that are all combinations of what they have."""
-        lists = cls.lists().items()
-        return cls(
-            **{each.name: tuple(dict.fromkeys(getattr(one, name) for one in candidates)) for name, each in lists}
-        )
+        lists: dict[str, Any] = {
+            each.name: tuple(dict.fromkeys(getattr(one, name) for one in candidates))
+            for name, each in lists_of(candidates[0].has).items()
+        }
+        return cls(**lists)
 
     @classmethod
-    def read(cls, block: Mapping[str, Any], folder: Path, others: Iterable[str] = ()) -> Self:
-        """Read `[[candidates]]` of a study in a folder; `others` are keys of blocks of another sort."""
-        options = described(cls)
-        known_keys("[[candidates]]", block, (*options, *others))
-        return cls(**{key: _values(each, block[key]) for key, each in options.items() if key in block})
+    def read(cls, block: Mapping[str, Any], folder: Path, has: frozenset[Part] = ATTRIBUTES) -> Grid:
+        """Read `[[candidates]]` of a study in a folder, of what is made here or of one that was made elsewhere."""
+        has = has & BOTH
+        brought = brought_of(block, folder) if has == ATTRIBUTES else None
+        if brought is not None:
+            return cls((brought,), forms=(brought.form,))
+        options = block_options(has)
+        known_keys("[[candidates]]", block, (*options, *(("file",) if has == ATTRIBUTES else ())))
+        given = {key: _values(each, block[key]) for key, each in options.items() if key in block}
+        grid = cls(**{**USUAL[has], **given})
+        return replace(grid, anonymizers=tuple(beside_study(maker, folder) for maker in grid.anonymizers))
 
     def blocks(self, folder: Path | None) -> list[dict[str, Any]]:
-        """Write it as `[[candidates]]` of a study, files named as seen from a folder, if one is given."""
-        given = [(each, getattr(self, key)) for key, each in described(type(self)).items()]
+        """Write it as blocks of a study: one of all that is made here, and one for everything made elsewhere."""
+        brought = [maker for maker in self.anonymizers if isinstance(maker, Brought)]
+        made = tuple(maker for maker in self.anonymizers if not isinstance(maker, Brought))
+        given = [(each, made if key == "anonymizers" else getattr(self, key)) for key, each in self._options.items()]
         said = [(each, value) for each, value in given if not each.option.rare or value != each.default]
-        return [{each.name: _written(each, value) for each, value in said}]
+        here = [{each.name: _written(each, value) for each, value in said}] if made else []
+        return [*here, *(brought_block(maker, folder) for maker in brought)]
+
+    @property
+    def _options(self) -> dict[str, Described]:
+        return block_options(self.has)
+
+
+@cache
+def block_options(has: frozenset[Part]) -> dict[str, Described]:
+    """Return what a block of candidates may say of such data, by key."""
+    known, usual = described(Grid), USUAL[has]
+    return {
+        key: replace(known[key], of_text=read, default=usual.get(key, known[key].default))
+        for key, read in LISTS[has].items()
+    }
+
+
+@cache
+def lists_of(has: frozenset[Part]) -> dict[str, Described]:
+    """Return the lists by the field of a candidate that takes one of their values, in the order of these."""
+    several = {each.name: each for each in block_options(has).values() if each.several}
+    lists = {each.name: several.get(each.name, several.get(f"{each.name}s")) for each in fields(Candidate)}
+    return {name: each for name, each in lists.items() if each is not None}
+
+
+def ends(has: frozenset[Part] = ATTRIBUTES) -> tuple[Grid, ...]:
+    """Return the two ends of a map: nothing of what tells records apart, and the original."""
+    nothing, original = anonymizer("without-quasi"), anonymizer("original")
+    if has == ATTRIBUTES:
+        return (Grid((nothing, original)),)
+    one_item, all_items = candidate_maker("one-item"), candidate_maker("original")
+    asked = USUAL[has]["requirements"]
+    if has == ITEMS:
+        return (Grid((one_item, all_items), asked),)
+    alone = Grid((nothing,), asked, item_anonymizers=(one_item,))
+    return alone, Grid((original,), asked, item_anonymizers=(all_items,))
+
+
+def _transformations(candidate: Candidate, table: Table) -> list[Candidate]:
+    """List what a full-domain search decides between; the candidate itself where nothing is feasible, to say why."""
+    maker: Any = candidate.anonymizer
+    decided = maker.lattice(table, candidate.requirement, candidate.suppress)
+    makers = [decided.anonymizer(int(row)) for row in decided.feasible.nonzero()[0]]
+    return [replace(candidate, anonymizer=transformation) for transformation in makers] or [candidate]
 
 
 def _values(each: Described, given: Any) -> Any:
@@ -106,112 +268,33 @@ def _written(each: Described, value: Any) -> Any:
     return written_texts(tuple(NONE if one is None else one for one in value))
 
 
-class GridStudy(ABC, Generic[AnyCandidate]):
-    """A study whose candidates stand in grids. Studies are frozen dataclasses of this kind, with these fields."""
-
-    name: str
-    grids: Any
-    scales: Any
-    axes: tuple[str, ...]
-
-    section: ClassVar[str]
-    further: ClassVar[tuple[str, ...]] = ()
-    """Sections beside that one which say where the data are."""
-
-    instead: ClassVar[tuple[str, ...]] = ()
-    """Sections that may stand in place of `[[candidates]]`."""
-
-    grid: ClassVar[type[CandidateGrid[Any]]]
-    scales_kind: ClassVar[type[Any]]
-    renamed: ClassVar[Mapping[str, str]] = {}
-    """By field of a candidate what it is called among the parameters of a point, where that is another name."""
-
-    @property
-    def unit(self) -> Unit:
-        """What is counted in groups."""
-        return "records"
-
-    def __post_init__(self) -> None:
-        check_axes(self.axes, self.measures())
-        if not self.candidates:
-            raise BadInputError(f"the study {self.name!r} has no candidate; give it [[candidates]]")
-
-    @classmethod
-    def measures(cls) -> Iterable[str]:
-        """Name the measures that can be axes."""
-        return MEASURES
-
-    @cached_property
-    def candidates(self) -> Sequence[AnyCandidate]:
-        """All candidates, each once, in order."""
-        return tuple(dict.fromkeys(candidate for grid in self.grids for candidate in grid.candidates))
-
-    @property
-    def learned(self) -> Classification | None:
-        """The column that classifiers learn from every release: none, unless a kind of study has one."""
-        return None
-
-    def grown(self, candidates: Sequence[AnyCandidate]) -> Self:
-        """Return the same study with further candidates, in as few blocks as their makers and policies allow."""
-        blocks: dict[Hashable, list[AnyCandidate]] = {}
-        for one in candidates:
-            blocks.setdefault(self.block_key(one), []).append(one)
-        return replace(self, grids=(*self.grids, *map(self.grid.of, blocks.values())))  # type: ignore[type-var]
-
-    def block_key(self, candidate: AnyCandidate) -> Hashable:
-        """Return what candidates of one block have in common: everything but the requirement."""
-        return tuple(getattr(candidate, name) for name in self.grid.lists() if name != "requirement")
-
-    def with_seed(self, seed: int) -> Self:
-        """Return the same study with another seed of the random queries."""
-        options = described(self.scales_kind).items()
-        asked = {key: getattr(self.scales, key) for key, each in options if each.option.takes == "queries"}
-        scales = replace(self.scales, **{key: replace(queries, seed=seed) for key, queries in asked.items()})
-        return replace(self, scales=scales)  # type: ignore[type-var]
-
-    def candidate_of(self, entry: Mapping[str, Any]) -> AnyCandidate:
-        """Read a candidate from the texts that a file keeps of it."""
-        given = {**entry["parameters"], **{name: entry[name] for name in ENTRIES if name in entry}}
-        lists, values = self.grid.lists(), {}
-        for each in fields(self.grid.candidate):
-            key = self.renamed.get(each.name, each.name)
-            if each.name in lists and key in given:
-                values[each.name] = _kept(key, lists[each.name], given[key])
-            elif each.default is each.default_factory is MISSING:
-                raise BadInputError(f"a point says nothing of {key} among its parameters")
-        return self.grid.candidate(**values)  # type: ignore[no-any-return]
-
-    def to_toml(self, folder: Path | None = None) -> str:
-        """Write the study with every default filled in; files named as seen from a folder, if one is given."""
-        blocks = [block for grid in self.grids for block in grid.blocks(folder)]
-        return study_text(self, self.sections(folder), blocks)
-
-    @abstractmethod
-    def sections(self, folder: Path | None) -> dict[str, Any]:
-        """Write the sections that say where the data are."""
-
-    @classmethod
-    @abstractmethod
-    def declared(cls, content: Mapping[str, Any], origin: str) -> dict[str, Any]:
-        """Read the fields that say where the data are, and others that only this kind of study has."""
-
-    @classmethod
-    def read(cls, content: Mapping[str, Any], origin: str) -> Self:
-        """Read a study of this kind from the content of its file."""
-        common = {key: value for key, value in content.items() if key not in cls.further}
-        whole = study_content(common, cls.section, cls.axes, cls.instead)
-        folder = Path(origin).parent
-        return cls(
-            name=str(whole.get("name", Path(origin).stem)),  # type: ignore[call-arg]
-            **cls.declared(content, origin),
-            grids=tuple(cls.grid.read(block, folder) for block in whole["candidates"]),
-            scales=cls.scales_kind(**section_values("[scales]", whole["scales"], cls.scales_kind)),
-            axes=tuple(whole["axes"]),
-        )
-
-
 ENTRIES = ("anonymizer", "requirement", "form")
 """What a point keeps of its candidate beside the parameters."""
+
+RENAMED = {"item_anonymizer": "items_with"}
+"""By field of a candidate what it is called among the parameters of a point, where that is another name."""
+
+
+def candidate_of(entry: Mapping[str, Any], has: frozenset[Part]) -> Candidate:
+    """Read a candidate from the texts that a file keeps of it."""
+    given = {**entry["parameters"], **{name: entry[name] for name in ENTRIES if name in entry}}
+    values: dict[str, Any] = {}
+    for name, each in lists_of(has & BOTH).items():
+        key = RENAMED.get(name, name)
+        if key in given:
+            values[name] = _kept(key, each, given[key])
+        elif name in ("anonymizer", "requirement", "item_anonymizer"):
+            raise BadInputError(f"a point says nothing of {key} among its parameters")
+    warm = given.get("warm") if has == ITEMS else None
+    return Candidate(**values, warm=() if warm is None else _chain_of(warm))
+
+
+def _chain_of(text: object) -> tuple[int, ...]:
+    """Read the k of a warm sweep back; whatever else stands there is an error."""
+    parts = text.split(",") if isinstance(text, str) else [""]
+    if not all(part.isdecimal() and len(part) < 10 for part in parts):
+        raise BadInputError(f"warm must be numbers with commas between them, such as 2,5,10, not {text!r}")
+    return tuple(map(int, parts))
 
 
 def _kept(key: str, each: Described, value: Any) -> Any:

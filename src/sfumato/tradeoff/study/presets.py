@@ -1,4 +1,4 @@
-"""Ready-made candidates and axes for the table of any study: `sfumato explore STUDY --preset everything`, or `dewri`.
+"""Ready-made studies: bundled ones, first ones of items, and `sfumato explore STUDY --preset everything`, or `dewri`.
 
 A preset keeps the table, its hierarchies and the scales of a study, and takes the place of its candidates and axes.
 What a table cannot bear (a differentially private maker of undeclared domains) stands on the map as a point that says
@@ -10,19 +10,31 @@ said. `dewri` searches all cuts of the columns for a problem of Dewri et al. 201
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
 from sfumato.anonymizers import anonymizer
 from sfumato.configuration import check_choice
+from sfumato.mixed.anonymizers.merging import NoMerging, merging
+from sfumato.mixed.declaration import BOTH, ITEMS, DataDeclaration
+from sfumato.mixed.measures.scales import MixedScales
+from sfumato.mixed.policy import mixed_requirement
 from sfumato.phrases import listed
-from sfumato.release import Form
+from sfumato.release import FORMS, Form
 from sfumato.requirements import Requirement, requirement
 from sfumato.requirements.requirement import All
+from sfumato.table import TableDeclaration
+from sfumato.tradeoff.study.grids import NOTHING, Grid, ends
 from sfumato.tradeoff.study.plan import CUTS, SearchPlan
-from sfumato.tradeoff.study.study import NOTHING, Grid, Study, baselines
+from sfumato.tradeoff.study.study import Study
+from sfumato.transactions.anonymizers.registry import DEFAULT_MAKER, PAPER, TREE_MAKER, candidate_maker
+from sfumato.transactions.baskets import Baskets
+from sfumato.transactions.files.declaration import BasketsDeclaration
+from sfumato.transactions.measures.queries import ItemQueries, fitting_queries
+from sfumato.transactions.measures.scales import BasketScales
+from sfumato.transactions.policy import SuppressionLimit, UtilityConstraints, basket_requirement
 
 Row = tuple[Sequence[str], Sequence[str], Sequence[Form], Sequence[float]]
 """Makers, requirements, forms and shares that may be left out."""
@@ -115,7 +127,7 @@ def searching_cuts(study: Study, problem: str = "") -> Study:
     if len(ending) > LONGEST:
         ending = f"{ending[:LONGEST]}-{sha256(str(wanted).encode()).hexdigest()[:6]}"
     plan = replace(plan, makers=(CUTS,), problem=str(wanted))
-    return replace(study, name=f"{study.name}-{DEWRI}{ending}", grids=(baselines(),), axes=wanted.axes, search=plan)
+    return replace(study, name=f"{study.name}-{DEWRI}{ending}", grids=ends(), axes=wanted.axes, search=plan)
 
 
 def left_out(study: Study, name: str) -> str:
@@ -148,3 +160,75 @@ def of_each(wanted: Requirement, sensitive: Sequence[str]) -> Requirement:
         return wanted
     alike: Any = wanted
     return All(tuple(replace(alike, on=name) for name in sensitive))
+
+
+# -- studies of bundled data, and first studies of items ---------------------------------------------------
+
+
+LI_LI_2009 = {
+    "k-anonymity k={}": (10, 50, 100, 200, 500, 1000, 2000, 5000),
+    "l-diversity l={} variant=frequency": (3, 3.5, 4, 4.25, 4.5, 4.75, 5, 5.5),
+    "t-closeness t={} distance=js": (0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4),
+    "delta-disclosure delta={} absent=ignore": (1, 1.2, 1.4, 1.5, 1.7, 1.9, 2, 2.1),
+}
+"""The requirements and parameters of Li & Li 2009, figure 2."""
+
+LOUKIDES_2012 = (2, 3, 5, 7, 10, 15, 25, 50, 75, 100)
+"""Values of k between those of Loukides et al. 2012, figures 6 and 7."""
+
+USUAL_KS = (2, 3, 5, 10, 20, 50)
+ALLOWED = SuppressionLimit(0.05, "occurrences")
+"""What a first study allows to suppress."""
+
+
+def bundled_study(name: str) -> Study:
+    """Return figure 2 of Li & Li 2009 on a bundled table: 64 releases, both trivial ones and the original."""
+    texts = [text.format(value) for text, values in LI_LI_2009.items() for value in values]
+    makers = tuple(anonymizer(text) for text in ("without-quasi", "without-sensitive", "original"))
+    strict = Grid((anonymizer("mondrian ranges=tight"),), tuple(map(requirement, texts)), FORMS)
+    return Study(name, DataDeclaration(TableDeclaration(name)), (strict, Grid(makers)))
+
+
+def usual_baskets(
+    name: str,
+    declared: BasketsDeclaration,
+    ks: Iterable[int] = LOUKIDES_2012,
+    m: int = 2,
+    queries: ItemQueries | None = None,
+) -> Study:
+    """Return the R-U maps of Loukides et al. 2012: AA, COAT and PCTA for k^m-anonymity, with both ends of the map."""
+    asked = tuple(basket_requirement(f"km-anonymity k={k} m={m}") for k in ks)
+    grids = (Grid(tuple(map(candidate_maker, PAPER)), asked), *ends(ITEMS))
+    return Study(name, DataDeclaration(items=declared), grids, BasketScales(known=m, queries=queries or ItemQueries()))
+
+
+def first_baskets(name: str, declared: BasketsDeclaration, baskets: Baskets, ks: Iterable[int], m: int = 2) -> Study:
+    """Return a first study of baskets: the usual one with the default anonymizer and a suppression limit.
+
+    With a tree of items the default anonymizer also prices sets by the tree, and generalizes within its largest nodes.
+    """
+    usual = usual_baskets(name, declared, ks, m, fitting_queries(baskets))
+    best, (paper, *others) = candidate_maker(DEFAULT_MAKER), usual.grids
+    by_tree = () if baskets.tree is None else (candidate_maker(TREE_MAKER),)
+    grids = [replace(paper, anonymizers=(best, *by_tree, *paper.anonymizers), limits=(ALLOWED,))]
+    if baskets.tree is not None and baskets.tree.height > 1:
+        within = UtilityConstraints(level=baskets.tree.height - 1)
+        grids.append(Grid((best,), paper.requirements, utility=(within,), limits=(ALLOWED,)))
+    return replace(usual, grids=(*grids, *others))
+
+
+def first_with_items(name: str, declared: DataDeclaration, ks: Iterable[int], m: int = 2) -> Study:
+    """Return a first study: two makers of items over some k, merged or not, both kinds of sets, ends of the map.
+
+    Items are also published without quasi-identifiers: then sets of items have the whole table to themselves.
+    """
+    assert declared.items is not None
+    asked = tuple(mixed_requirement(f"k-km-anonymity k={k} m={m}") for k in ks)
+    makers = tuple(map(candidate_maker, (DEFAULT_MAKER if declared.items.tree is None else TREE_MAKER, "aa")))
+    usual = Grid(requirements=asked, item_anonymizers=makers, limits=(ALLOWED,))
+    grids = (
+        replace(usual, merging=(NoMerging(), merging("rt-merge bound=0.3"))),
+        replace(usual, limits=(replace(ALLOWED, share=0.6),), sets=("common",)),  # they leave out what has no company
+        replace(usual, anonymizers=(anonymizer("without-quasi"),), item_anonymizers=makers[:1]),
+    )
+    return Study(name, declared, (*grids, *ends(BOTH)), MixedScales(known=m))

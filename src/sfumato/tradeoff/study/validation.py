@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -11,7 +11,8 @@ from sfumato.anonymizers import Anonymizer, WithoutSensitive
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.table import Cells, CountedValues, Table
 from sfumato.table.cells import sorted_cells
-from sfumato.tradeoff.study.study import Candidate, Study
+from sfumato.tradeoff.study.candidate import Candidate
+from sfumato.tradeoff.study.study import Study
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ def problems(study: Study, table: Table) -> tuple[StudyProblem, ...]:
 
 
 def _problem(candidate: Candidate, table: Table, sketch: Table, lattice: bool) -> StudyProblem | None:
-    maker, requirement = candidate.anonymizer, candidate.requirement
+    maker: Any = candidate.anonymizer
+    requirement = candidate.requirement
     try:
         if lattice and isinstance(maker, Anonymizer):
             maker.lattice(sketch, requirement, candidate.suppress)

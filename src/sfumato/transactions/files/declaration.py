@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
+from sfumato.config.sections import known_keys, option_words, section_entries
 from sfumato.configuration import check_options, described
 from sfumato.engines.items.layouts import find_rows
 from sfumato.engines.places import beside, seen_from
 from sfumato.errors import BadInputError
 from sfumato.process.memory import read_size
 from sfumato.table.bundled import check_named
-from sfumato.tradeoff.study.texts import known_keys, option_words, section_entries
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.files.bundled import BASKETS, load_baskets
 from sfumato.transactions.files.reading import is_text_of_items, read_baskets, with_tree

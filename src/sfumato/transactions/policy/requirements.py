@@ -8,7 +8,7 @@ records or in none.
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import isfinite
@@ -38,6 +38,10 @@ class BasketRequirement(Configured, ABC):
     def parts(self) -> tuple[BasketRequirement, ...]:
         """What it consists of, as requirements of tables do: itself."""
         return (self,)
+
+    def of_parts(self, parts: Sequence[BasketRequirement]) -> BasketRequirement:
+        """Return the requirement that consists of another part."""
+        return parts[0]
 
     @property
     def public(self) -> BasketRequirement:

@@ -17,13 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.engines import Engine
-from sfumato.mixed.declaration import MixedDeclaration
-from sfumato.mixed.mixed_table import MixedTable
+from sfumato.mixed.declaration import DataDeclaration
 from sfumato.table import Table, TableDeclaration
 from sfumato.table.declaration import READING
 from sfumato.table.hierarchies.declared import Filed
-from sfumato.transactions.baskets import Baskets
-from sfumato.transactions.files.declaration import BasketsDeclaration
 
 MOST_KEPT = 4
 """Sources that stay open."""
@@ -89,21 +86,14 @@ def of_table(declared: TableDeclaration, what: str, make: Callable[[Table], Any]
         return kept.result(f"{what} {key}", lambda: make(table))
 
 
-def of_baskets(declared: BasketsDeclaration, what: str, make: Callable[[Baskets], Any]) -> Any:
-    """Work something out of baskets, once."""
-    key = json.dumps([declared.entries(None), stamps(declared.files)], default=str)
-    kept = _of(key)
-    with kept.lock:
-        baskets = kept.result("baskets", declared.open)
-        return kept.result(what, lambda: make(baskets))
-
-
-def of_mixed(declared: MixedDeclaration, what: str, make: Callable[[MixedTable], Any]) -> Any:
-    """Work something out of a table whose records have items, once."""
-    said = [_whole_key(declared.table), declared.items.entries(None)]
+def of_data(declared: DataDeclaration, what: str, make: Callable[[Any], Any]) -> Any:
+    """Work something out of data, once."""
+    if declared.items is None:
+        return of_table(declared.rows, what, make)
+    said = [None if declared.table is None else _whole_key(declared.table), declared.items.entries(None)]
     kept = _of(json.dumps([said, stamps(declared.files)], default=str))
     with kept.lock:
-        data = kept.result("mixed", declared.open)
+        data = kept.result("data", declared.open)
         return kept.result(what, lambda: make(data))
 
 

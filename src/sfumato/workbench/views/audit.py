@@ -17,7 +17,6 @@ from sfumato.evidence.counted import open_published
 from sfumato.measures import MEASURES
 from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.policy import mixed_requirement
-from sfumato.mixed.study import MixedStudy
 from sfumato.phrases import number
 from sfumato.publish import Audit, BasketAudit, MixedAudit, audit_baskets, audit_mixed
 from sfumato.publish import audit as audit_table
@@ -30,9 +29,8 @@ from sfumato.texts.catalogue import t
 from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.files.legend import legend_file
 from sfumato.transactions.policy import basket_requirement
-from sfumato.transactions.study import BasketStudy
 from sfumato.words.points import ARROWS, measure_lines
-from sfumato.workbench.data.opened import of_mixed
+from sfumato.workbench.data.opened import of_data
 from sfumato.workbench.data.sentences import all_in_forms
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object, flag, text
@@ -190,8 +188,7 @@ def _of_baskets(desk: Desk, asked: AuditOptions, path: Path) -> BasketAudit:
     if asked.project is not None:
         study = desk.project(asked.project).study
         _check_section(asked.project, study.section, "baskets")
-        assert isinstance(study, BasketStudy)
-        original = study.baskets.open()
+        original = study.data.open()
     elif asked.original is not None:
         original = BasketsDeclaration(str(_data(desk, asked.original))).open()
     return audit_baskets(path, asked.require, original, asked.known, escaped_formulas=asked.escaped_formulas)
@@ -211,10 +208,9 @@ def _of_items(desk: Desk, asked: AuditOptions, path: Path) -> MixedAudit:
     if asked.project is not None:
         study = desk.project(asked.project).study
         _check_section(asked.project, study.section, "items")
-        assert isinstance(study, MixedStudy)
-        data: MixedTable = of_mixed(study.data, "itself", lambda opened: opened)
+        data: MixedTable = of_data(study.data, "itself", lambda opened: opened)
         original = original_of(data, study.data)
-        more = {"tree": data.baskets.tree, "local": True, "original_separator": study.data.items.separator}
+        more = {"tree": data.baskets.tree, "local": True, "original_separator": study.data.beside.separator}
     return audit_mixed(
         str(path),
         asked.quasi,

@@ -12,15 +12,13 @@ from starlette.responses import Response
 from sfumato.configuration import Option, check_number
 from sfumato.engines import Engine
 from sfumato.errors import BadInputError
-from sfumato.mixed.declaration import MixedDeclaration
-from sfumato.mixed.study import MixedStudy
+from sfumato.mixed.declaration import DataDeclaration
 from sfumato.table import TableDeclaration
 from sfumato.table.declaration import READING
 from sfumato.table.table import check_columns
 from sfumato.texts.catalogue import t
-from sfumato.tradeoff import of_table
 from sfumato.workbench.data.masking import shown
-from sfumato.workbench.data.opened import of_mixed, of_rows, rows_of
+from sfumato.workbench.data.opened import of_data, of_rows, rows_of
 from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
@@ -87,16 +85,15 @@ class TableSettings:
     version: Annotated[str | None, VERSION] = None
 
 
-def mixed(project: Project) -> MixedDeclaration | None:
+def mixed(project: Project) -> DataDeclaration | None:
     """Say where the table and its items are, where the records of a project have items."""
-    study = project.study
-    return study.data if isinstance(study, MixedStudy) else None
+    return project.study.data if project.study.section == "items" else None
 
 
 def declared(project: Project) -> TableDeclaration:
     """Say where the project's table is; what names items or persons in it is read as it is written."""
-    both = mixed(project)
-    return of_table(project.study).table if both is None else both.table_as_read
+    _ = project.study.table  # raise for sets of items
+    return project.study.data.rows
 
 
 def columns_by_role(table: TableDeclaration) -> dict[str, list[str]]:
@@ -124,7 +121,7 @@ def shown_columns(project: Project, plainly: bool = False) -> dict[str, Any]:
     values = of_rows(table, "few-values", _few_values)
     by_column = {name: role for role, columns in columns_by_role(table).items() for name in columns}
     both = mixed(project)
-    held = None if both is None else both.items.column
+    held = None if both is None else both.beside.column
     roles: tuple[str, ...] = (*ROLES, UNPUBLISHED) if both is None else BESIDE_ITEMS
     if held is not None:
         by_column[held] = ITEMS
@@ -152,7 +149,7 @@ def shown_columns(project: Project, plainly: bool = False) -> dict[str, Any]:
         "columns": entries,
         "roles": roles,
         "items": None if both is None else _items_of(project, plainly),
-        "owner": None if both is None else both.items.id,
+        "owner": None if both is None else both.beside.id,
         "counts": count,
         "records": records,
         "person": table.person,
@@ -252,9 +249,9 @@ def give_role(call: Call) -> dict[str, Any]:
     return answer
 
 
-def _check_items(both: MixedDeclaration | None, wanted: Role) -> None:
+def _check_items(both: DataDeclaration | None, wanted: Role) -> None:
     """Raise where a role cannot be had beside items, or the column cannot be the one that holds them."""
-    held = None if both is None else both.items.column
+    held = None if both is None else both.beside.column
     if wanted.role == ITEMS and held is None:
         raise FieldError("role", t("columns.no_items" if both is None else "columns.items_in_file"))
     if both is None:
@@ -263,13 +260,13 @@ def _check_items(both: MixedDeclaration | None, wanted: Role) -> None:
         raise FieldError("role", t("columns.neutral_beside", column=wanted.column))
     if wanted.column == held and wanted.role != ITEMS:
         raise FieldError("role", t("columns.holds_items", column=wanted.column))
-    if wanted.column == both.items.id and wanted.role not in ("identifier", UNPUBLISHED):
+    if wanted.column == both.beside.id and wanted.role not in ("identifier", UNPUBLISHED):
         raise FieldError("role", t("columns.names_persons", column=wanted.column))
     if wanted.role == ITEMS and wanted.column != held:
-        lists = {role: tuple(name for name in getattr(both.table, role) if name != wanted.column) for role in ROLES}
-        held_now = replace(both.items, column=wanted.column, separator=None)
+        lists = {role: tuple(name for name in getattr(both.rows, role) if name != wanted.column) for role in ROLES}
+        held_now = replace(both.beside, column=wanted.column, separator=None)
         try:
-            of_mixed(replace(both, table=replace(both.table, **lists), items=held_now), "opened", lambda data: None)  # type: ignore[arg-type]
+            of_data(replace(both.with_table(**lists), items=held_now), "opened", lambda data: None)
         except BadInputError as error:
             raise FieldError("role", str(error)) from None
 

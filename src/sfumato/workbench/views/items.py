@@ -19,14 +19,11 @@ from starlette.responses import Response
 from sfumato.catalogue import Entry
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError, SfumatoError
-from sfumato.mixed.study import MixedStudy
 from sfumato.texts.catalogue import t
 from sfumato.transactions.baskets import Baskets
-from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.files.trees import is_classification
-from sfumato.transactions.study import BasketStudy
 from sfumato.workbench.data.masking import notices_without_examples, shown
-from sfumato.workbench.data.opened import of_baskets, of_mixed
+from sfumato.workbench.data.opened import of_data
 from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
@@ -56,12 +53,9 @@ class ItemSettings:
 
 def section_of(project: Project) -> Any:
     """Return what a study of items says of them; raise for one of a table alone."""
-    study = project.study
-    if isinstance(study, MixedStudy):
-        return study.data.items
-    if isinstance(study, BasketStudy):
-        return study.baskets
-    raise BadInputError(t("items.none", project=project.name))
+    if project.study.data.items is None:
+        raise BadInputError(t("items.none", project=project.name))
+    return project.study.data.items
 
 
 def items_form(project: Project) -> dict[str, Any]:
@@ -83,11 +77,8 @@ def items_form(project: Project) -> dict[str, Any]:
 
 def of_items(project: Project, what: str, make: Any) -> Any:
     """Work something out of the sets of items of a project, once."""
-    study = project.study
-    if isinstance(study, MixedStudy):
-        return of_mixed(study.data, what, lambda data: make(data.baskets))
-    declared: BasketsDeclaration = section_of(project)
-    return of_baskets(declared, what, make)
+    data = project.study.data
+    return of_data(data, what, make if data.table is None else lambda opened: make(opened.baskets))
 
 
 # -- the page --------------------------------------------------------------------------------------------------------
@@ -100,7 +91,7 @@ def items_or_columns(template: str, call: Call, step: str, values: Callable[[Pro
     """
     plainly = call.query.get("show") == "yes"
     try:
-        if isinstance(call.project.study, BasketStudy):
+        if call.project.study.data.table is None:
             return data_page("items.html", call, step, lambda project: _content(project, plainly))
     except SfumatoError:
         pass  # which the page says
@@ -204,10 +195,7 @@ def _try(project: Project, said: Mapping[str, Any]) -> None:
     given = {**entries, **{name: value for name, value in said.items() if value is not None}}
     try:
         tried = type(declared).of(given, project.folder)
-        if isinstance(project.study, MixedStudy):
-            of_mixed(replace(project.study.data, items=tried), "opened", lambda data: None)
-        else:
-            of_baskets(tried, "opened", lambda baskets: None)
+        of_data(replace(project.study.data, items=tried), "opened", lambda data: None)
     except SfumatoError as error:
         raise FieldError(_blamed(str(error), said), project.locally(str(error))) from None
 

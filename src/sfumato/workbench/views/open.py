@@ -20,21 +20,20 @@ from sfumato.engines.items.layouts import are_ragged, field_counts, named_rows
 from sfumato.engines.protocol import KeepsOrder
 from sfumato.engines.text_files import DELIMITED, PARQUET
 from sfumato.errors import BadInputError
-from sfumato.mixed.declaration import ItemsDeclaration, MixedDeclaration
+from sfumato.mixed.declaration import DataDeclaration, ItemsDeclaration
 from sfumato.phrases import counted
 from sfumato.table import DATASETS, Guess, TableDeclaration
 from sfumato.table.declaration import READING
 from sfumato.texts.catalogue import t
 from sfumato.tradeoff import draft, read_study
-from sfumato.tradeoff.study.draft import Draft
+from sfumato.tradeoff.study.draft import Draft, draft_items
 from sfumato.transactions.baskets import Baskets
-from sfumato.transactions.draft import draft_baskets
 from sfumato.transactions.files.bundled import BASKETS
 from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.files.trees import is_classification
 from sfumato.workbench.data.items import OF_ITEMS, drafted_with_items, items_seen, with_items
 from sfumato.workbench.data.masking import notices_without_examples, shown
-from sfumato.workbench.data.opened import of_baskets, of_rows
+from sfumato.workbench.data.opened import of_data, of_rows
 from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.data.sources import NamedSource, files_under, give_again, source_of
 from sfumato.workbench.desk import STUDY, Desk, Project
@@ -152,18 +151,15 @@ def _previewed(desk: Desk, wanted: Preview) -> dict[str, Any]:
     return {**about, **few, "notices": [in_forms(desk.locally(notice)) for notice in few["notices"]]}
 
 
-def _few(declared: TableDeclaration | BasketsDeclaration | MixedDeclaration, plainly: bool) -> dict[str, Any]:
+def _few(declared: DataDeclaration, plainly: bool) -> dict[str, Any]:
     """Say how much there is, and show a few records."""
-    few: dict[str, Any]
-    if isinstance(declared, BasketsDeclaration):
-        few = of_baskets(declared, f"preview {plainly}", lambda baskets: _few_baskets(baskets, plainly))
-    elif isinstance(declared, MixedDeclaration):
-        few = of_rows(declared.table_as_read, f"preview {plainly}", lambda rows: _few_rows(rows, plainly))
-        column = declared.items.column
+    what = f"preview {plainly}"
+    if declared.table is None:
+        return dict(of_data(declared, what, lambda baskets: _few_baskets(baskets, plainly)))
+    few = dict(of_rows(declared.rows, what, lambda rows: _few_rows(rows, plainly)))
+    if isinstance(declared.items, ItemsDeclaration):
         held = items_seen(declared)
-        few = {**few, "item_column": column, "held": held, "notices": [*few["notices"], *held["notices"]]}
-    else:
-        few = of_rows(declared, f"preview {plainly}", lambda rows: _few_rows(rows, plainly))
+        few |= {"item_column": declared.items.column, "held": held, "notices": [*few["notices"], *held["notices"]]}
     return few
 
 
@@ -202,9 +198,7 @@ def _few_baskets(baskets: Baskets, plainly: bool) -> dict[str, Any]:
     }
 
 
-def declaration(
-    desk: Desk, source: NamedSource, kind: Kind, reading: Mapping[str, Any]
-) -> TableDeclaration | BasketsDeclaration | MixedDeclaration:
+def declaration(desk: Desk, source: NamedSource, kind: Kind, reading: Mapping[str, Any]) -> DataDeclaration:
     """Say where data are and how they are read; what cannot be said of them names its field."""
     allowed = READ_AS[kind]
     for name in reading:
@@ -221,7 +215,9 @@ def declaration(
         if kind == "items":
             items = {name: given.pop(name) for name in OF_ITEMS if name in given}
             return with_items(TableDeclaration(source.text, **given), items)
-        return TableDeclaration(source.text, **given) if kind == "table" else BasketsDeclaration(source.text, **given)
+        if kind == "table":
+            return DataDeclaration(TableDeclaration(source.text, **given))
+        return DataDeclaration(items=BasketsDeclaration(source.text, **given))
     except BadInputError as error:
         raise FieldError(named_first(str(error), allowed), str(error)) from None
 
@@ -291,24 +287,23 @@ def _first_study(desk: Desk, wanted: NewProject, folder: Path) -> tuple[Kind, st
     return kind, desk.locally(text), notes
 
 
-def _drafted(
-    declared: TableDeclaration | BasketsDeclaration | MixedDeclaration, source: NamedSource, folder: Path
-) -> tuple[str, dict[str, Any]]:
+def _drafted(declared: DataDeclaration, source: NamedSource, folder: Path) -> tuple[str, dict[str, Any]]:
     """Write the first study, and what is kept beside it."""
-    if isinstance(declared, MixedDeclaration):
+    if declared.section == "items":
         drafted, study = drafted_with_items(declared, source.stem)
         notes = {"guesses": [guess_values(each) for each in drafted.guesses], **_seen(drafted)}
         return _with_source(study.to_toml(folder), "table", source, folder), notes
-    if isinstance(declared, BasketsDeclaration):
-        text = (read_study(source.name) if source.origin == "bundled" else draft_baskets(declared).study).to_toml()
-        return _with_source(text, "baskets", source, folder), {}
+    if declared.table is None:
+        bundled = source.origin == "bundled"
+        study = read_study(source.name) if bundled else draft_items(declared, declared.open()).study
+        return _with_source(study.to_toml(), "baskets", source, folder), {}
     if source.origin == "bundled":
-        roles = declared.roles
+        roles = declared.table.roles
         drafted = draft(TableDeclaration(source.text, quasi=roles.quasi, sensitive=roles.sensitive))
         named = {*roles.quasi, *roles.sensitive}
         guesses = [guess_values(each, None if each.column in named else "") for each in drafted.guesses]
         return read_study(source.name).to_toml(), {"guesses": guesses, **_seen(drafted)}
-    drafted = draft(declared)
+    drafted = draft(declared.table)
     notes = {"guesses": [guess_values(each) for each in drafted.guesses], **_seen(drafted)}
     return _with_source(drafted.to_toml(), "table", source, folder), notes
 

@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from starlette.responses import Response
 
 from sfumato.measures.disclosure.group_risk import THRESHOLDS
-from sfumato.mixed.check import MixedCheck, check_mixed
-from sfumato.mixed.study import MixedStudy
-from sfumato.tradeoff import of_table as table_study
+from sfumato.tradeoff._check_items import BasketCheck, ItemsCheck, MixedCheck, check_as_it_stands
 from sfumato.tradeoff.check import Check, check
-from sfumato.transactions.check import BasketCheck, check_baskets
-from sfumato.transactions.study import BasketStudy
 from sfumato.words.check import KNOWN_FOR, SENTENCE, check_parts
 from sfumato.workbench.data.masking import shown
-from sfumato.workbench.data.opened import of_baskets, of_mixed, of_table
+from sfumato.workbench.data.opened import of_data
 from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
 from sfumato.workbench.views.changes import data_page
 
 
-def checked(project: Project) -> Check | BasketCheck | MixedCheck:
+def checked(project: Project) -> Check | ItemsCheck:
     """Check the data of a project as they stand."""
     study = project.study
-    done: Check | BasketCheck | MixedCheck
-    if isinstance(study, MixedStudy):
-        linking = study.scales.linking
-        done = of_mixed(study.data, f"check {linking}", lambda data: replace(check_mixed(data, study), study=None))
-    elif isinstance(study, BasketStudy):
-        known = study.scales.known
-        done = of_baskets(study.baskets, f"check {known}", lambda baskets: check_baskets(baskets, known))
+    done: Check | ItemsCheck
+    if study.data.items is None:
+        done = of_data(study.data, "check", check)
     else:
-        done = of_table(table_study(study).table, "check", check)
+        what = f"check {study.scales.known} {study.scales.linking}"
+        done = of_data(study.data, what, lambda data: check_as_it_stands(data, study))
     return done
 
 
@@ -51,6 +43,7 @@ def shown_risk(project: Project, plainly: bool = False) -> dict[str, Any]:
         return {**about, "kind": "baskets", **_baskets(done, plainly)}
     if isinstance(done, MixedCheck):
         return {**about, "kind": "items", **_mixed(done)}
+    assert isinstance(done, Check)
     return {**about, **_table(done, plainly)}
 
 

@@ -15,9 +15,9 @@ from sfumato.texts.catalogue import t
 from sfumato.tradeoff import Map, Point, read_map
 from sfumato.tradeoff.choice.curve import rank
 from sfumato.tradeoff.choice.exposure import ABOUT_HIDING, refusal, shows_exact, warnings
+from sfumato.tradeoff.exploration._item_details import SAMPLE
 from sfumato.tradeoff.exploration.cache import kept_points
 from sfumato.tradeoff.exploration.folder import map_files, read_point
-from sfumato.transactions.details import SAMPLE
 from sfumato.words.columns import done_sentence
 from sfumato.words.command import anonymize_command
 from sfumato.words.headlines import headlines, plain_axes, useful_measure

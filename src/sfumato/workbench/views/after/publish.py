@@ -16,7 +16,6 @@ from sfumato.texts.catalogue import t
 from sfumato.tradeoff import Point
 from sfumato.tradeoff.choice.exposure import refusal
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
-from sfumato.transactions.study import BasketStudy
 from sfumato.words.headlines import headlines
 from sfumato.words.points import settings
 from sfumato.workbench.data.sentences import all_in_forms, in_forms
@@ -73,7 +72,7 @@ class Publishing:
 
 def offer(read: Explored, point: Point) -> dict[str, Any]:
     """Say what can be chosen for a release: for whom it is fit, how it can be laid out, what can be written besides."""
-    of_baskets = isinstance(read.map_.study, BasketStudy)
+    of_baskets = read.map_.study.section == "baskets"
     layouts = ["rows", "anatomy"] if point.form == "bucketization" and not of_baskets else ["rows"]
     maker = point.candidate.anonymizer
     return {

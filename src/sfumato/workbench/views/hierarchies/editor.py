@@ -17,7 +17,6 @@ from starlette.responses import Response
 from sfumato.configuration import Option
 from sfumato.documents import parse_toml
 from sfumato.errors import BadInputError, SfumatoError
-from sfumato.mixed.study import MixedStudy
 from sfumato.plain import to_plain
 from sfumato.table import Hierarchy, TableDeclaration
 from sfumato.table.hierarchies.declared import Filed
@@ -88,7 +87,7 @@ def hierarchies(call: Call) -> Response:
 
 def _content(project: Project, column: str | None) -> dict[str, Any]:
     quasi = columns_by_role(declared(project))["quasi"]
-    items = project.study.data.items.name if isinstance(project.study, MixedStudy) else None
+    items = project.study.data.beside.name if project.study.section == "items" else None
     about = {"quasi": quasi, "items": items, "item_tree": None}
     if items is not None and column == items:
         tree = shown_items(project)["tree"]

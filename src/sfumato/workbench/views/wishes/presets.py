@@ -16,19 +16,16 @@ import tomlkit
 
 from sfumato.errors import SfumatoError
 from sfumato.measures import Classification
-from sfumato.mixed.study import MixedStudy
-from sfumato.mixed.study import usual_study as usual_mixed
+from sfumato.mixed.declaration import DataDeclaration
 from sfumato.requirements import KAnonymity, requirement
 from sfumato.table import Guess, Table, TableDeclaration
 from sfumato.texts.catalogue import t
-from sfumato.tradeoff import of_table as of_table_study
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
 from sfumato.tradeoff.study.draft import ENOUGH_FOR_POPULATIONS
 from sfumato.tradeoff.study.first_map import CLOSE, DIVERSE, ENDS, Requirements, full_domain
-from sfumato.tradeoff.study.presets import with_preset
+from sfumato.tradeoff.study.presets import first_baskets, first_with_items, with_preset
 from sfumato.tradeoff.study.study import Study
 from sfumato.transactions.baskets import Baskets
-from sfumato.transactions.study import BasketStudy, first_study
 from sfumato.workbench.data.opened import of_table
 from sfumato.workbench.desk import Project
 from sfumato.workbench.errors import FieldError
@@ -133,19 +130,19 @@ def _block(makers: Sequence[str], wanted: Sequence[str], suppress: Sequence[floa
     }
 
 
-def basket_parts_for(study: BasketStudy, baskets: Baskets, wishes: Wishes) -> dict[str, Any]:
+def basket_parts_for(study: Study, baskets: Baskets, wishes: Wishes) -> dict[str, Any]:
     """Return the same for baskets: as many records as the recipient needs must fit what an attacker knows."""
     sizes = [k for k in BASKET_SIZES[wishes.recipient] if k <= baskets.filled] or [1]
-    usual = first_study(study.name, study.baskets, baskets, sizes, wishes.known)
+    usual = first_baskets(study.name, study.data.sets, baskets, sizes, wishes.known)
     content = tomlkit.parse(replace(usual, scales=replace(study.scales, known=wishes.known)).to_toml()).unwrap()
     return {"axes": list(study.axes), "scales": {"known": wishes.known}, "candidates": content["candidates"]}
 
 
-def mixed_parts_for(study: MixedStudy, table: Table, wishes: Wishes) -> dict[str, Any]:
+def mixed_parts_for(study: Study, table: Table, wishes: Wishes) -> dict[str, Any]:
     """Return the same for a table with items: groups as large as of a table, within which known items fit as many."""
     asked = [_beside_items(text, table, wishes.known) for text in requirements(table, wishes)]
     sizes = [k for k in SIZES[wishes.recipient] if k <= table.cells.records] or [1]
-    content = tomlkit.parse(usual_mixed(study.name, study.data, sizes, wishes.known).to_toml()).unwrap()
+    content = tomlkit.parse(first_with_items(study.name, study.data, sizes, wishes.known).to_toml()).unwrap()
     of_groups, common, alone, *ends = content["candidates"]  # sets of a group's items, of one tree; items alone
     return {
         "axes": list(study.axes),
@@ -205,13 +202,12 @@ def remade(project: Project, table: TableDeclaration) -> dict[str, Any] | None:
     return parts
 
 
-def _parts(study: Any, declared: TableDeclaration, table: Table, wishes: Wishes) -> dict[str, Any]:
+def _parts(study: Study, declared: TableDeclaration, table: Table, wishes: Wishes) -> dict[str, Any]:
     """Return the parts that wishes make of a study whose columns are those of this table."""
-    if isinstance(study, MixedStudy):
+    if study.data.items is not None:
         return mixed_parts_for(study, table, wishes)
-    own = of_table_study(study)
-    axes = own.axes if declared.person is None else BY_PERSONS
-    return parts_for(replace(own, table=declared, axes=axes), table, wishes)
+    axes = study.axes if declared.person is None else BY_PERSONS
+    return parts_for(replace(study, data=DataDeclaration(declared), axes=axes), table, wishes)
 
 
 def _digest(document: Any) -> str:

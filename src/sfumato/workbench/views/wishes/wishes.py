@@ -13,17 +13,14 @@ from sfumato.catalogue import measure_values
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError, SfumatoError
 from sfumato.measures import MEASURES
-from sfumato.mixed.check import check_mixed
-from sfumato.mixed.study import MixedStudy
 from sfumato.table import Table
 from sfumato.texts.catalogue import t
+from sfumato.tradeoff._check_items import check_items
 from sfumato.tradeoff.exploration.effort import effort_of
 from sfumato.tradeoff.search.tuner import read_budget
 from sfumato.tradeoff.study.study import Study
 from sfumato.tradeoff.study.validation import problems
-from sfumato.transactions.check import check_baskets
-from sfumato.transactions.study import BasketStudy
-from sfumato.workbench.data.opened import of_baskets, of_mixed, of_table
+from sfumato.workbench.data.opened import of_data, of_table
 from sfumato.workbench.data.sentences import all_in_forms, in_forms
 from sfumato.workbench.desk import Project
 from sfumato.workbench.endpoints import Call, Endpoint
@@ -75,22 +72,22 @@ def _content(project: Project) -> dict[str, Any]:
 def shown_wishes(project: Project) -> dict[str, Any]:
     """Say what can be chosen, what was, and what the study says now."""
     study: Any = project.study
-    baskets, mixed = isinstance(study, BasketStudy), isinstance(study, MixedStudy)
-    roles = None if baskets else study.data.table.roles if mixed else study.table.roles
+    table, items = study.data.table, study.data.items is not None
+    roles = None if table is None else table.roles
     sensitive = [] if roles is None else list(roles.sensitive)
-    plan = getattr(study, "search", None)
+    plan = study.search
     return {
         "kind": study.section,
-        "recipients": recipients(baskets or mixed),
+        "recipients": recipients(items),
         "learned": list(LEARNED) if sensitive else ["identity"],
-        "purposes": [] if baskets or mixed else list(PURPOSES),
+        "purposes": [] if items else list(PURPOSES),
         "targets": [] if roles is None else [*roles.sensitive, *roles.neutral],
         "columns": [] if roles is None else [*roles.quasi, *roles.sensitive, *roles.neutral],
         "sensitive": sensitive,
         "quasi": [] if roles is None else list(roles.quasi),
         "budgets": list(BUDGETS),
         "budget": (plan.budget or "") if plan is not None else "",
-        "known": study.scales.known if baskets or mixed else None,
+        "known": study.scales.known if items else None,
         "most_known": MOST_KNOWN,
         "chosen": project.notes().get("wishes"),
         "study": parts_of(project),
@@ -121,7 +118,7 @@ def wish(call: Call) -> dict[str, Any]:
     _check_budget(wanted.budget)
     chosen = Wishes(wanted.recipient, wanted.learned, wanted.purpose, wanted.target, wanted.known)
     parts = _parts(project, chosen)
-    if isinstance(project.study, Study):
+    if project.study.data.items is None:
         parts["search"] = {"budget": wanted.budget} if wanted.budget else {}
 
     def edit(document: tomlkit.TOMLDocument) -> None:
@@ -138,17 +135,11 @@ def wish(call: Call) -> dict[str, Any]:
 
 def _parts(project: Project, chosen: Wishes) -> dict[str, Any]:
     study = project.study
-    parts: dict[str, Any]
-    if isinstance(study, MixedStudy):
-        parts = of_table(
-            study.data.table_as_read, f"wishes {chosen}", lambda table: mixed_parts_for(study, table, chosen)
-        )
-    elif isinstance(study, BasketStudy):
-        parts = of_baskets(study.baskets, f"wishes {chosen}", lambda baskets: basket_parts_for(study, baskets, chosen))
-    else:
-        assert isinstance(study, Study)
-        parts = of_table(study.table, f"wishes {chosen}", lambda table: parts_for(study, table, chosen))
-    return dict(parts)
+    what = f"wishes {chosen}"
+    if study.data.table is None:
+        return dict(of_data(study.data, what, lambda baskets: basket_parts_for(study, baskets, chosen)))
+    make = parts_for if study.data.items is None else mixed_parts_for
+    return dict(of_table(study.data.rows, what, lambda table: make(study, table, chosen)))
 
 
 def _check_budget(text: str) -> None:
@@ -162,18 +153,10 @@ def estimate(call: Call) -> dict[str, Any]:
     """Say how long exploring the study takes, and which candidates cannot be made."""
     project = call.project
     study = project.study
-    if isinstance(study, MixedStudy):
-        found = of_mixed(study.data, f"problems {project.version}", lambda data: check_mixed(data, study))
+    if study.data.items is not None:
+        found = of_data(study.data, f"problems {project.version}", lambda data: check_items(data, study))
         return _estimated(len(study.candidates), None, [vars(each) for each in found.problems])
-    if isinstance(study, BasketStudy):
-        done = of_baskets(
-            study.baskets,
-            f"problems {project.version}",
-            lambda baskets: check_baskets(baskets, study.scales.known, study),
-        )
-        return _estimated(len(study.candidates), None, [vars(each) for each in done.problems])
-    assert isinstance(study, Study)
-    return dict(of_table(study.table, f"estimate {project.version}", lambda table: _estimate(study, table)))
+    return dict(of_data(study.data, f"estimate {project.version}", lambda table: _estimate(study, table)))
 
 
 def _estimate(study: Study, table: Table) -> Mapping[str, Any]:

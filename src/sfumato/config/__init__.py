@@ -1,0 +1,1 @@
+"""Options, text forms and documents of configurations."""

@@ -1,0 +1,246 @@
+"""How risky records with items are as they stand: who is alone by items, by the row, and by both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sfumato.errors import SfumatoError
+from sfumato.measures.disclosure.group_risk import THRESHOLDS
+from sfumato.mixed.declaration import ITEMS
+from sfumato.mixed.measures.attacks import Persons
+from sfumato.mixed.measures.reader import MixedReader, Questions
+from sfumato.mixed.mixed_table import MixedTable
+from sfumato.quiet import Quiet
+from sfumato.tradeoff.study.candidate import Candidate
+from sfumato.tradeoff.study.study import Study
+from sfumato.transactions.baskets import Baskets
+from sfumato.transactions.measures.attacks import Linking
+from sfumato.transactions.measures.itemsets import Rows, Spread, itemset_spread, weakest
+from sfumato.transactions.measures.reader import BasketReader
+
+MOST_KNOWN = 4
+MOST_KNOWN_BESIDE = 3
+"""Items that are known of a person, at most; and beside the quasi-identifiers."""
+
+SHOWN = 8
+
+
+@dataclass(frozen=True)
+class BasketProblem:
+    """A candidate of a study that cannot be made."""
+
+    candidate: str
+    reason: str
+
+
+class ItemsCheck(Quiet):
+    """What is said of records with items as they stand, and of a study of them."""
+
+    study: str | None
+    candidates: int
+    problems: tuple[BasketProblem, ...]
+    items: int
+    tree: bool
+    empty: int
+    lengths: Mapping[str, float]
+    notices: tuple[str, ...]
+
+    @property
+    def valid(self) -> bool:
+        """Whether every candidate of the study can be made, as far as that is known beforehand."""
+        return not self.problems
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return asdict(self)  # type: ignore[call-overload, no-any-return]
+
+
+@dataclass(frozen=True, repr=False)
+class BasketCheck(ItemsCheck):
+    """What is said of baskets as they stand."""
+
+    baskets: str
+    records: int
+    empty: int
+    items: int
+    tree: bool
+    lengths: Mapping[str, float]
+    """Items of a record: the mean, the median and the most."""
+
+    known: int
+    rare_items: Mapping[int, int]
+    """By threshold, how many items fewer records have."""
+
+    rare_sets: Mapping[int, float]
+    """By threshold, which share of the sets of up to `known` items that occur fewer records have."""
+
+    attacked: int
+    """Records drawn at random for the two shares below."""
+
+    alone: Mapping[int, float]
+    """By the number of random items known of a record, the share of records that no other record fits."""
+
+    below: Mapping[int, float]
+    """The same for fewer than five records."""
+
+    weakest: tuple[tuple[int, tuple[str, ...]], ...]
+    notices: tuple[str, ...] = ()
+    study: str | None = None
+    candidates: int = 0
+    problems: tuple[BasketProblem, ...] = ()
+
+
+def check_as_it_stands(data: Baskets | MixedTable, study: Study) -> ItemsCheck:
+    """Say how risky records with items are to whom the scales of a study take for an attacker."""
+    if isinstance(data, MixedTable):
+        return check_mixed(data, linking=study.scales.linking)
+    return check_baskets(data, study.scales.known)
+
+
+def check_items(data: Baskets | MixedTable, study: Study | None = None, known: int = 2) -> ItemsCheck:
+    """Say how risky records with items are as they stand, and which candidates of a study cannot be made."""
+    if isinstance(data, MixedTable):
+        return check_mixed(data, study)
+    return check_baskets(data, known if study is None else study.scales.known, study)
+
+
+def check_baskets(baskets: Baskets, known: int = 2, study: Study | None = None) -> BasketCheck:
+    """Say how risky baskets are as they stand, and which candidates of a study cannot be made."""
+    rows = Rows.of_baskets(baskets)
+    spread = itemset_spread(rows, known)
+    reader, linking = BasketReader.of_baskets(baskets), Linking()
+    fits = {n: reader.matches(linking.draw(baskets, n)) for n in range(1, MOST_KNOWN + 1)}
+    rarest = weakest(rows, SHOWN) if known > 1 else [entry for entry in weakest(rows, SHOWN) if len(entry[1]) == 1]
+    return BasketCheck(
+        baskets=baskets.origin,
+        records=baskets.size,
+        empty=baskets.size - baskets.filled,
+        items=len(baskets.items),
+        tree=baskets.tree is not None,
+        lengths=lengths_of(baskets),
+        known=known,
+        rare_items={k: int((baskets.supports < k).sum()) for k in THRESHOLDS},
+        rare_sets={k: _below(spread, k) for k in THRESHOLDS},
+        attacked=min(baskets.size, linking.persons),
+        alone={n: float((counts == 1).mean()) if len(counts) else 0.0 for n, counts in fits.items()},
+        below={n: float((counts < linking.below).mean()) if len(counts) else 0.0 for n, counts in fits.items()},
+        weakest=tuple((n, tuple(baskets.items[code] for code in codes)) for n, codes in rarest),
+        notices=baskets.notices,
+        **({} if study is None else of_study(study, baskets)),
+    )
+
+
+def _below(spread: Spread, k: int) -> float:
+    total = int(spread.numbers.sum())
+    return int(spread.numbers[spread.supports < k].sum()) / total if total else 0.0
+
+
+def lengths_of(baskets: Baskets) -> dict[str, float]:
+    """Say how many items records have: the mean, the median and the most."""
+    lengths = np.repeat(baskets.lengths, baskets.weights)
+    return {"mean": float(lengths.mean()), "median": float(np.median(lengths)), "most": float(lengths.max())}
+
+
+@dataclass(frozen=True, repr=False)
+class MixedCheck(ItemsCheck):
+    """What is said of a table with items as it stands."""
+
+    table: str
+    records: int
+    quasi: tuple[str, ...]
+    column: str
+    items: int
+    tree: bool
+    empty: int
+    lengths: Mapping[str, float]
+    """Items of a record: the mean, the median and the most."""
+
+    below: int
+    """Fewer records that fit than this are too few."""
+
+    alone_by_quasi: float
+    few_by_quasi: float
+    """The share of persons whom only their own record fits, and fewer than `below`, by the quasi-identifiers."""
+
+    alone_by_items: Mapping[int, float]
+    few_by_items: Mapping[int, float]
+    """The same by so many random items."""
+
+    alone_by_both: Mapping[int, float]
+    few_by_both: Mapping[int, float]
+    """The same by the quasi-identifiers and so many random items."""
+
+    notices: tuple[str, ...] = ()
+    study: str | None = None
+    candidates: int = 0
+    problems: tuple[BasketProblem, ...] = ()
+
+
+def check_mixed(data: MixedTable, study: Study | None = None, linking: Linking | None = None) -> MixedCheck:
+    """Say how risky a table with items is as it stands, and which candidates of a study cannot be made."""
+    linking = linking or (Linking() if study is None else study.scales.linking)
+    reader, everybody = MixedReader.of_data(data), replace(linking, persons=max(linking.persons, 1))
+    by_items: dict[int, Any] = {}
+    by_both: dict[int, Any] = {}
+    for known in range(1, MOST_KNOWN_BESIDE + 1):
+        persons = Persons.drawn(data, everybody, known)
+        kept = [number for number, items in enumerate(persons.items) if items]
+        asked = [persons.items[number] for number in kept]
+        by_items[known] = reader.fitting(Questions.of_items(data, asked)) if kept else np.zeros(0, np.int64)
+        by_both[known] = reader.fitting(persons.questions(data, range(len(persons.items)), persons.items, True))
+    points = data.cells.points.counts
+    return MixedCheck(
+        table=data.origin,
+        records=data.records,
+        quasi=tuple(quasi.name for quasi in data.cells.quasi),
+        column=data.column,
+        items=len(data.baskets.items),
+        tree=data.baskets.tree is not None,
+        empty=data.baskets.size - data.baskets.filled,
+        lengths=lengths_of(data.baskets),
+        below=linking.below,
+        alone_by_quasi=float(points[points == 1].sum() / data.records),
+        few_by_quasi=float(points[points < linking.below].sum() / data.records),
+        alone_by_items={known: _share(fits, 2) for known, fits in by_items.items()},
+        few_by_items={known: _share(fits, linking.below) for known, fits in by_items.items()},
+        alone_by_both={known: _share(fits, 2) for known, fits in by_both.items()},
+        few_by_both={known: _share(fits, linking.below) for known, fits in by_both.items()},
+        notices=data.notices,
+        **({} if study is None else of_study(study, data)),
+    )
+
+
+def _share(fits: Any, below: int) -> float:
+    return float((fits < below).mean()) if len(fits) else 0.0
+
+
+def of_study(study: Study, data: Any) -> dict[str, Any]:
+    """Say what of a study cannot be: its scales, where preparing them fails, and candidates, by the reason of each."""
+    problems = []
+    try:
+        study.scales.prepare(data).ready()
+    except SfumatoError as error:
+        problems.append(BasketProblem("[scales]", str(error)))
+    for candidate in study.candidates:
+        why = _reason(candidate, data)
+        if why is not None:
+            problems.append(BasketProblem(str(candidate), why))
+    return {"study": study.name, "candidates": len(study.candidates), "problems": tuple(problems)}
+
+
+def _reason(candidate: Candidate, data: Any) -> str | None:
+    """Say why a candidate cannot be made, where that is known without making it."""
+    try:
+        candidate.check(data)
+    except SfumatoError as error:
+        return str(error)
+    k = candidate.requirement.k
+    if candidate.has == ITEMS and data.filled < k and not candidate.limit.share:
+        return f"only {data.filled:,} records have any item, so k can be at most {data.filled:,}"
+    if candidate.has != ITEMS and data.records < k:
+        return f"there are only {data.records:,} records, so k can be at most {data.records:,}"
+    return None

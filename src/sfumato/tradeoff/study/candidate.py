@@ -1,0 +1,240 @@
+"""One release that could be made: who makes it, what it must satisfy, what it may do; of attributes, items or both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from hashlib import sha256
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from sfumato.anonymizers import Brought, Mechanism
+from sfumato.configuration import described, value_text, without_seed
+from sfumato.mixed.anonymizers.grouped_items import Sets
+from sfumato.mixed.anonymizers.merging import Merging, NoMerging
+from sfumato.mixed.anonymizers.recipe import MixedRecipe
+from sfumato.mixed.declaration import ATTRIBUTES, BOTH, ITEMS, Part
+from sfumato.release import Form
+from sfumato.release.maker import ReleaseMaker
+from sfumato.transactions.anonymizers.anonymizer import BasketAnonymizer, Task
+from sfumato.transactions.anonymizers.registry import gone_on
+from sfumato.transactions.anonymizers.set_based import SetBased
+from sfumato.transactions.baskets import Baskets
+from sfumato.transactions.policy import SuppressionLimit, UtilityConstraints, policy_texts
+from sfumato.transactions.recoding import BasketRelease
+from sfumato.workers import Once
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff.map import Point
+
+WARM = Once(kept=32)
+"""Releases of warm sweeps, so that a pass is made once for all its points."""
+
+MARKS = {ATTRIBUTES: "", ITEMS: "baskets: ", BOTH: "items: "}
+"""What stands before the text of which the id is a digest: candidates of different data have no id in common."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One release that could be made. Its text tells it from others."""
+
+    anonymizer: ReleaseMaker
+    requirement: Any
+    form: Form = "generalization"
+    item_anonymizer: BasketAnonymizer | None = field(default=None, kw_only=True)
+    """Who makes the items of every group anonymous, where records have attributes and items."""
+
+    merging: Merging = field(default_factory=NoMerging, kw_only=True)
+    suppress: float = 0.0
+    utility: UtilityConstraints | None = field(default=None, kw_only=True)
+    limit: SuppressionLimit = field(default_factory=SuppressionLimit, kw_only=True)
+    sets: Sets = field(default="group", kw_only=True)
+    warm: tuple[int, ...] = field(default=(), kw_only=True)
+    """Of a warm sweep: every k from the first to its own, each begun with the parts of the one before."""
+
+    @property
+    def has(self) -> frozenset[Part]:
+        """What the data have that it is made of."""
+        if self.item_anonymizer is not None:
+            return BOTH
+        return ITEMS if isinstance(self.anonymizer, BasketAnonymizer) else ATTRIBUTES
+
+    def __str__(self) -> str:
+        suppress = [f"suppress {self.suppress!r}"] if self.suppress else []
+        if self.has == ATTRIBUTES:
+            return ", ".join([str(self.anonymizer), str(self.requirement), self.form, *suppress])
+        maker = str(self.anonymizer if self.item_anonymizer is None else self.recipe)
+        warm = [f"warm k={self._chain}"] if self.warm else []
+        return ", ".join([maker, str(self.requirement), *self._policy.values(), *suppress, *warm])
+
+    @property
+    def id(self) -> str:
+        """A short name that depends on the configuration alone."""
+        return sha256(f"{MARKS[self.has]}{self.identity}".encode()).hexdigest()[:8]
+
+    @property
+    def identity(self) -> str:
+        """What tells it from others: of what was made elsewhere not where it is."""
+        maker = self.anonymizer
+        return str(replace(self, anonymizer=maker.identity) if isinstance(maker, Brought) else self)
+
+    @property
+    def pinned(self) -> Candidate:
+        """The same with the digest of what was made elsewhere, which its point depends on."""
+        maker = self.anonymizer
+        return replace(self, anonymizer=maker.pinned) if isinstance(maker, Brought) else self
+
+    @property
+    def recipe(self) -> MixedRecipe:
+        """How a release of attributes and items is made."""
+        assert self.item_anonymizer is not None
+        maker: Any = self.anonymizer
+        by = (maker, self.requirement, self.item_anonymizer, self.merging)
+        return MixedRecipe(*by, self.suppress, self.utility, self.limit, self.sets)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The numbers and choices of the configuration, by name."""
+        parameters: dict[str, Any] = {}
+        empty = (None, ()) if self.has == ITEMS else (None, "")
+        for part in (self.anonymizer, *self.requirement.parts):
+            for setting in fields(part):
+                value = getattr(part, setting.name)
+                if value not in empty and setting.name not in part.unwritten:
+                    keys = (setting.name if n == 1 else f"{setting.name} {n}" for n in count(1))
+                    key = next(key for key in keys if key not in parameters)
+                    parameters[key] = value_text(value) if isinstance(value, tuple) else value
+        further = {
+            "warm": self._chain,
+            "items_with": "" if self.item_anonymizer is None else str(self.item_anonymizer),
+            "merging": "" if isinstance(self.merging, NoMerging) else str(self.merging),
+            "sets": "" if self.sets == "group" else self.sets,
+            **self._policy,
+            "suppress": self.suppress,
+        }
+        return parameters | {name: value for name, value in further.items() if value}
+
+    @property
+    def _policy(self) -> dict[str, str]:
+        return policy_texts(self.utility, self.limit)
+
+    @property
+    def _chain(self) -> str:
+        return ",".join(map(str, self.warm))
+
+    @property
+    def in_words(self) -> str:
+        """How the release is made, in a sentence, where its texts do not say it to everybody."""
+        maker: Any = self.anonymizer
+        if self.has == ATTRIBUTES:
+            return self.anonymizer.described_in_words
+        items = "" if self.item_anonymizer is None else self.item_anonymizer.in_words()
+        if maker.baseline:
+            return f"{maker.baseline}; items: {items}" if items else str(maker.baseline)
+        limit = [self.limit.rule_in_words()] if self.limit.share else []
+        if items:
+            return "; ".join([*self._items_in_words(maker.in_words(), items), *limit])
+        parts = [f"{maker.in_words()}: {self.requirement.rule_in_words()}"]
+        parts += [] if self.utility is None else [self.utility.in_words()]
+        begun = f"one pass over k = {self._chain.replace(',', ', ')}, each begun where the last ended (warm)"
+        return "; ".join([*parts, *limit, *([begun] if self.warm else [])])
+
+    def _items_in_words(self, groups: str, items: str) -> Iterator[str]:
+        """Say how groups and their items are made."""
+        yield f"groups by {groups}, items by {items}"
+        if not isinstance(self.merging, NoMerging):
+            yield f"groups merged by {self.merging.in_words()}"
+        if self.sets == "common":
+            yield "sets of items are nodes of one tree for all groups"
+        yield self.requirement.rule_in_words()
+        if self.utility is not None:
+            where = f"a line of {self.utility.file}" if self.utility.file else f"a node of level {self.utility.level}"
+            yield f"items published together only within {where}"
+
+    @property
+    def family(self) -> str:
+        """What it is drawn as, where that is not its requirement: who makes it."""
+        maker: Any = self.anonymizer
+        if self.has == ATTRIBUTES:
+            return self.anonymizer.family
+        if self.item_anonymizer is None:
+            return f"{maker.in_words()}{' (warm)' if self.warm else ''}"
+        if maker.baseline:
+            return ""
+        merged = "" if isinstance(self.merging, NoMerging) else f", {self.merging.title or self.merging.name}"
+        common = ", common sets" if self.sets == "common" else ""
+        return f"{maker.in_words()} with {self.item_anonymizer.in_words()}{merged}{common}"
+
+    @property
+    def public(self) -> Candidate:
+        """The same as everybody may know it: without a seed, with which it could be made again, and names of files."""
+        items = self.item_anonymizer
+        return replace(
+            self,
+            anonymizer=self.anonymizer.public,
+            requirement=self.requirement.public if self.has == ITEMS else self.requirement,
+            item_anonymizer=None if items is None else items.public,
+            utility=None if self.utility is None else self.utility.public,
+        )
+
+    def repeatable(self, turn: int = 0) -> Candidate:
+        """Return the same with a seed of its own where its anonymizer draws at random and has none.
+
+        A map is for the publisher's eyes and must come out the same twice; a release that is published draws afresh.
+        Every turn after the first has another seed, whatever the candidate's own is.
+        """
+        maker = self.anonymizer
+        if isinstance(maker, Mechanism):
+            return self
+        seeded = (without_seed(maker) if turn else maker).with_seed(int(self.id, 16) + turn)
+        return replace(self, anonymizer=seeded)
+
+    def check(self, data: Any = None) -> None:
+        """Refuse what cannot be promised, before anything is made."""
+        if self.item_anonymizer is not None:
+            self.recipe.check(data)
+        elif self.has == ITEMS and data is not None:
+            self.anonymizer.check_task(self._task(data))  # type: ignore[attr-defined]
+            _ = self.utility is None or self.utility.blocks(data)
+
+    def make(self, data: Any) -> Any:
+        """Make the release; of a warm sweep, what comes before it is made once, whoever asks for it first."""
+        maker: Any = self.anonymizer
+        if self.item_anonymizer is not None:
+            return self.recipe.make(data)
+        if self.warm:
+            return WARM.result((data.digest, str(self)), lambda: self._going_on(data))
+        policy = (self.utility, self.limit) if self.has == ITEMS else (self.form, self.suppress)
+        return maker.anonymize(data, self.requirement, *policy)
+
+    def _task(self, baskets: Baskets) -> Task:
+        return Task(baskets, self.requirement, self.utility, self.limit)
+
+    def _going_on(self, baskets: Baskets) -> BasketRelease:
+        """Make the release beginning with the parts of the one before."""
+        assert isinstance(self.anonymizer, SetBased)
+        if len(self.warm) == 1:
+            return gone_on(self.anonymizer, self._task(baskets), None)
+        before = replace(self, requirement=replace(self.requirement, k=self.warm[-2]), warm=self.warm[:-1])
+        return gone_on(self.anonymizer, self._task(baskets), before.make(baskets))
+
+    def point(self) -> Point:
+        """Return the point of this candidate, before it is measured."""
+        from sfumato.tradeoff.map import Point  # a map is about studies: not before them
+
+        return Point(self.id, self, "measured")
+
+
+def files_of(*values: Any) -> Iterator[str]:
+    """Name the files that configurations read: what options that take a file say, at any depth."""
+    for value in values:
+        if isinstance(value, tuple):
+            yield from files_of(*value)
+        elif is_dataclass(value):
+            known = described(type(value))
+            for each in fields(value):
+                given = getattr(value, each.name)
+                if each.name not in known or known[each.name].option.takes != "file":
+                    yield from files_of(given)
+                elif given is not None:
+                    yield given
