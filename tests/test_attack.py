@@ -28,7 +28,7 @@ from sfumato.release import Budget, Guarantee, Release, Spent, noisy_release
 from sfumato.tradeoff.map import Map
 from sfumato.tradeoff.study.grids import Grid
 from sfumato.tradeoff.study.study import Study
-from sfumato.words.meanings import meanings
+from sfumato.words.data_summary import meanings
 from strategies import tries
 
 GUARANTEE = Guarantee(Budget(1.0), (Spent("counts", 0, 1.0),), "one record more or less", ())

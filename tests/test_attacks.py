@@ -32,7 +32,7 @@ from sfumato.requirements import requirement
 from sfumato.table import flat, numeric, read
 from sfumato.table.held_out import RemainingTable, held_out
 from sfumato.tradeoff.study.study import Study
-from sfumato.words.meanings import meanings
+from sfumato.words.data_summary import meanings
 from strategies import tries
 
 NOTHING = requirement("k-anonymity k=1")

@@ -20,7 +20,7 @@ from sfumato.tradeoff import Grid, Map, Study
 from sfumato.tradeoff.disagreements import COMPARED, FEWEST
 from sfumato.words import disagreements as words
 from sfumato.words.choice import choice_values
-from sfumato.words.meanings import meanings
+from sfumato.words.data_summary import meanings
 from strategies import tries
 
 

@@ -25,7 +25,7 @@ from sfumato.report import save_map
 from sfumato.report.page import page
 from sfumato.rooms import up_to
 from sfumato.tradeoff.exploration.exploration import SOURCES as KEYED_BY
-from sfumato.words.kinds.table import DECLARED
+from sfumato.words.data_summary import DECLARED
 
 pytestmark = pytest.mark.quick
 

@@ -20,7 +20,7 @@ from sfumato.publish import certificate_files, publish, publish_point
 from sfumato.publish.certificate import Origin
 from sfumato.publish.publication import LeavingTable
 from sfumato.tradeoff import Map, Point
-from sfumato.words.meanings import meanings
+from sfumato.words.data_summary import meanings
 from test_check_command import basket_study, mapped
 
 ILLS = ("asthma", "cold", "flu", "gout")

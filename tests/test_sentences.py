@@ -18,6 +18,7 @@ from points import point_of
 from sfumato import anonymizer, requirement
 from sfumato.measures import MEASURES, measure
 from sfumato.table import flat, read
+from sfumato.texts.catalogue import texts
 from sfumato.tradeoff import Grid, Map, Study
 from sfumato.tradeoff import read_study as bundled_baskets
 from sfumato.tradeoff.choice.places import place
@@ -33,7 +34,7 @@ from sfumato.words.headlines import (
     whole_percent,
 )
 from sfumato.words.map import map_lines
-from sfumato.words.sentences import SAYINGS, Subject, sentence, sentences
+from sfumato.words.sentences import Subject, sentence, sentences
 from strategies import tries
 
 pytestmark = pytest.mark.quick
@@ -45,13 +46,12 @@ GUESSED = ("a_acc", "attack_accuracy", "definetti_accuracy")
 @pytest.mark.parametrize("name", MEASURES)
 def test_every_measure_has_a_sentence_for_every_value(name):
     measure_ = MEASURES[name]
-    assert (name in SAYINGS) != (name in GUESSED)
+    assert (f"measure.{name}.usual" in texts()) != (name in GUESSED)
     ends = [value for value in (measure_.least, 0.0, 1.0, measure_.most) if measure_.least <= value <= measure_.most]
     inside = [measure_.least + 3.25, 7.5] if measure_.most == inf else [0.31 * measure_.most, 0.62 * measure_.most]
     tiny = [] if measure_.most == inf else [1e-7]
     for subject in SUBJECTS:
-        texts = [sentence(name, value, subject) for value in (*ends, *inside, *tiny)]
-        for text in texts:
+        for text in [sentence(name, value, subject) for value in (*ends, *inside, *tiny)]:
             assert text[0] == text[0].upper() and text.endswith(".") and not re.search(r"[{}]|nan|\de[+-]\d", text), (
                 text
             )

@@ -26,7 +26,7 @@ from sfumato.tradeoff.public import ALLOWED
 from sfumato.tradeoff.verdicts import VERDICTS
 from sfumato.tradeoff.worth_chart import worth_chart
 from sfumato.words import verdicts as words
-from sfumato.words.meanings import meanings
+from sfumato.words.data_summary import meanings
 from sfumato.words.verdicts import advice, signed
 from test_report import data_of, opened
 

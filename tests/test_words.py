@@ -16,8 +16,8 @@ from sfumato.tradeoff.disagreements import Disagreements
 from sfumato.tradeoff.study.presets import bundled_study as bundled_table
 from sfumato.tradeoff.verdicts import Verdicts
 from sfumato.words.command import anonymize_command
+from sfumato.words.data_summary import meanings
 from sfumato.words.map import map_lines
-from sfumato.words.meanings import meanings
 from sfumato.words.points import settings, studied
 
 pytestmark = pytest.mark.quick

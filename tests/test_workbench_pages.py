@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from held_runs import HELD, held_until
-from sfumato.pages.texts import t
+from sfumato.texts.catalogue import t
 from sfumato.workbench.app import House
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.runs import Runs

@@ -12,11 +12,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from sfumato.errors import BadInputError
-from sfumato.pages.texts import t
 from sfumato.process.interrupts import look, remove_unfinished
 from sfumato.publish.leaving import STEPS
 from sfumato.publish.publication import LeavingTable
 from sfumato.release import staged
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff import read_map
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.publications import Publications, UnderWay

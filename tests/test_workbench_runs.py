@@ -20,9 +20,9 @@ from starlette.testclient import TestClient
 
 import sfumato
 from held_runs import HELD, held_until
-from sfumato.pages.texts import t
 from sfumato.process.interrupts import EXIT_CODE
 from sfumato.report import save_map
+from sfumato.texts.catalogue import t
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.runs import Progress, Run, Runs
 from workbenches import MAY_END, STUDY, client_of, make_desk, make_held_project, make_project, people, wait_until_gone

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from sfumato.documents import fields, in_shape, listed, number, one_of, plain, read_json, text
 from sfumato.errors import BadInputError
@@ -31,7 +31,7 @@ from sfumato.requirements import Requirement
 from sfumato.table.table import Unit
 from sfumato.tradeoff import Candidate
 from sfumato.words.columns import changes_sentence
-from sfumato.words.kinds.table import UNITS
+from sfumato.words.data_summary import unit_meaning
 
 SCHEMA = 1
 WHAT = "a certificate of sfumato"
@@ -64,7 +64,7 @@ EYES = (
     "Measures and promise are here relative to the whole table."
 )
 PUBLIC_MEANINGS = (
-    *(name for name, _ in UNITS.values()),
+    *(unit_meaning(unit)[0] for unit in get_args(Unit)),
     "Groups",
     "Bucketization does not hide who is in the table",
     "Weights",

@@ -55,7 +55,7 @@ from sfumato.tradeoff.exploration.remade import made
 from sfumato.tradeoff.study.candidate import files_of
 from sfumato.tradeoff.study.study import of_table
 from sfumato.transactions.files.legend import MODES
-from sfumato.words.meanings import meanings as meanings_of
+from sfumato.words.data_summary import meanings as meanings_of
 
 EXACT_RECORDS = (
     "WARNING: every record of this file is published as it is, sensitive values beside exact quasi-identifiers:\n"

@@ -19,10 +19,10 @@ from sfumato.errors import BadInputError
 from sfumato.kernels import cache_folder
 from sfumato.measures import MEASURES
 from sfumato.pages import file, in_script, render, source
-from sfumato.pages.texts import drawing_texts
 from sfumato.phrases import counted, listed
 from sfumato.release import staged
 from sfumato.report.budget import tuning_content
+from sfumato.texts.catalogue import drawing_texts
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.chart import (
     axis_title,
@@ -47,6 +47,7 @@ from sfumato.words import disagreements as of_disagreements
 from sfumato.words import verdicts as of_verdicts
 from sfumato.words.columns import done_sentence
 from sfumato.words.command import anonymize_command
+from sfumato.words.data_summary import DECLARED, declares_hierarchies, meanings
 from sfumato.words.headlines import (
     PLAIN,
     headlines,
@@ -56,9 +57,6 @@ from sfumato.words.headlines import (
     plain_names,
     plain_values,
 )
-from sfumato.words.kinds import words_of
-from sfumato.words.kinds.table import DECLARED
-from sfumato.words.meanings import meanings
 from sfumato.words.points import settings, studied
 from sfumato.words.sentences import Subject, sentences
 
@@ -93,7 +91,7 @@ def page(map_: Map, public: bool, day: date) -> str:
         unmade=[point for point in map_.points if not (point.measures if public else point.status == "measured")],
         meanings=meanings(map_),
         risk=drawn_axes(map_)[0],
-        declared=DECLARED if words_of(map_.study).declares_hierarchies(map_.study) else None,
+        declared=DECLARED if declares_hierarchies(map_.study) else None,
         has_noisy=any(point.is_noisy for point in map_.points),
     )
 

@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from sfumato.measures import MEASURES
-from sfumato.phrases import listed, number, section, wrapped
+from sfumato.phrases import number, section, wrapped
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff import Choice, Map
 from sfumato.tradeoff.choice.curve import Step
 from sfumato.tradeoff.choice.exposure import is_unchanged
 from sfumato.tradeoff.choice.reasons import stretch
 from sfumato.words.columns import done_sentence
+from sfumato.words.data_summary import weights_sentences
 from sfumato.words.disagreements import sentence
 from sfumato.words.headlines import headline_lines, headlines
-from sfumato.words.kinds.table import weights_sentences
 from sfumato.words.points import alike_sentences, not_told_apart, settings
 from sfumato.words.verdicts import advice
 
@@ -25,10 +26,10 @@ def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
     trivial = choice.kept is not None and choice.kept.is_trivial
     if is_unchanged(point) or trivial:
         yield wrapped(choice.warnings[0]).lstrip()
-    yield f"Point {point.id}: {settings(point)}.\n"
+    yield t("choice.point", point=point, settings=settings(point))
     yield from headline_lines(map_, point)
     if done := done_sentence(map_, point):
-        yield wrapped(f"What was done: {done}")
+        yield wrapped(t("choice.what_done", done=done))
     yield ""
     for name in [name for name in choice.compared if point.has([name])]:
         arrow = "^" if MEASURES[name].better == "higher" else "v"
@@ -39,18 +40,16 @@ def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
     ways = choice.landmarks.items() if choice.by == "best" else ()  # else the reasons say where they disagree
     others = [f"{by}: {id}" for by, id in ways if id not in (None, point.id)]
     neighbours = [f"{each.side}: {each.said} [{settings(map_[each.point])}]" for each in choice.neighbours]
-    yield from section("Why this one", choice.why)
-    yield from section("What it cannot be told from", alike_sentences(map_.points, choice.point, choice.axes))
-    yield from section("Is it worth it", [worth] if worth else [])
-    yield from section("Do the axes agree", _disagreements(choice, map_))
-    yield from section("Before you publish it", choice.warnings)
-    yield from section(f"Its neighbours on the frontier of {listed(choice.axes)}", neighbours)
-    yield from section(
-        "What privacy costs along the frontier", [*steps, *(stretch(each, choice.axes) for each in choice.stretches)]
-    )
-    yield from section("Other ways to choose (--by) recommend within the same bounds", others)
-    yield from section("The quadrant, points within the bounds on both axes", [choice.quadrant.said])
-    yield f"\nTo publish it:\n  {command}"
+    yield from section(t("choice.why_one"), choice.why)
+    yield from section(t("choice.what_cannot"), alike_sentences(map_.points, choice.point, choice.axes))
+    yield from section(t("choice.worth"), [worth] if worth else [])
+    yield from section(t("choice.do_axes"), _disagreements(choice, map_))
+    yield from section(t("choice.before_you"), choice.warnings)
+    yield from section(t("choice.neighbours_frontier", choice=choice), neighbours)
+    yield from section(t("choice.what_privacy"), [*steps, *(stretch(each, choice.axes) for each in choice.stretches)])
+    yield from section(t("choice.other_ways"), others)
+    yield from section(t("choice.quadrant_points"), [choice.quadrant.said])
+    yield t("choice.publish", command=command)
 
 
 def choice_values(choice: Choice, map_: Map) -> dict[str, Any]:
@@ -73,8 +72,5 @@ def _disagreements(choice: Choice, map_: Map) -> list[str]:
 def _next_step(step: Step, axes: tuple[str, str]) -> str:
     """Say what the next step of privacy costs, in all and for each unit."""
     first, second = axes
-    rate = "" if step.rate is None else f", {number(step.rate)} of {second} for each unit of {first}"
-    return (
-        f"The next step of privacy, to {step.end}, costs {number(step.cost)} of {second} for {number(step.gain)} of "
-        f"{first}{rate}."
-    )
+    rate = "" if step.rate is None else t("choice.each_unit", step=step, second=second, first=first)
+    return t("choice.next_step", step=step, second=second, first=first, rate=rate)

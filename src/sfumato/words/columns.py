@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from sfumato.phrases import counted, ended, listed, percent
 from sfumato.release.changes import UNCHANGED
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff import Map, Point
 from sfumato.words.points import found_sentences
 
@@ -20,8 +21,8 @@ def changes_sentence(changes: Mapping[str, str], suppressed: float = 0, records:
     same = [column for column, what in changes.items() if what == UNCHANGED]
     parts = changed + ([f"{listed(same)} {UNCHANGED}"] if same else [])
     if suppressed:
-        some = percent(suppressed / records) + " of the records" if records else counted(int(suppressed), "record")
-        parts.append(f"{some} left out")
+        some = percent(suppressed / records) + t("release.records") if records else counted(int(suppressed), "record")
+        parts.append(t("release.left_out", some=some))
     return ended("; ".join(parts)) if parts else ""
 
 
@@ -31,10 +32,10 @@ def done_sentence(map_: Map, point: Point) -> str:
         changed = changes_sentence(point.changes, point.measures.get("suppressed", 0), map_.about.get("records"))
         return " ".join([*found_sentences(point), *([changed] if changed else [])])
     if point.is_noisy:
-        return "No record is published as it is or in part: records are drawn anew from noisy counts."
+        return t("release.no_record")
     if point.refused:
-        return f"It {point.refused}."
+        return t("release.it", point=point)
     if not point.is_grouped:
-        return "Records stand in place of records: what they say is not what was recorded."
+        return t("release.records_stand")
     changed = changes_sentence(point.changes, point.measures.get("suppressed", 0), map_.about.get("records"))
-    return " ".join([changed, *(f"WARNING: {found}." for found in point.details.get("ends", ()))])
+    return " ".join([changed, *(t("release.warning", found=found) for found in point.details.get("ends", ()))])

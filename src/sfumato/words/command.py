@@ -13,7 +13,7 @@ from sfumato.config.sections import changed, source_word
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
 from sfumato.tradeoff.study.study import Study
-from sfumato.words.kinds import words_of
+from sfumato.words.data_summary import data_words
 
 OPTIONS = {
     "anonymizer": "--with",
@@ -31,7 +31,7 @@ OPTIONS = {
 
 def anonymize_command(study: Study, point: Point) -> str | None:
     """Write the `sfumato anonymize` that makes a point's release; None for what is not a release to make alone."""
-    named = words_of(study).data_words(study, point)
+    named = data_words(study, point)
     if named is None:
         return None
     source, options = named

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sfumato.phrases import counted, listed
+from sfumato.phrases import counted
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff import Frontier, Problem
 
 EARLY = {"time": " (time was up)", "interrupted": " (interrupted)"}
@@ -16,10 +17,10 @@ ROWS = 20
 def frontier_lines(frontier: Frontier) -> Iterator[str]:
     """Write a frontier as lines for the terminal."""
     points, looked = counted(len(frontier), "point"), counted(frontier.evaluations, "cut vector")
-    whole = ", which are all" if frontier.exact else EARLY.get(frontier.stopped, "")
-    yield f"{points} on the frontier of {frontier.problem}, {looked} looked at{whole}.\n"
+    whole = t("frontier.which_all") if frontier.exact else EARLY.get(frontier.stopped, "")
+    yield t("frontier.frontier_looked", points=points, frontier=frontier, looked=looked, whole=whole)
     if not len(frontier):
-        yield "No cuts satisfy what is required: allow more suppression, or require less."
+        yield t("frontier.no_cuts")
         return
     names = list(frontier.points[0].values)
     yield "  " + " ".join(f"{name.replace('generalization', 'general.'):>18}" for name in names)
@@ -31,7 +32,7 @@ def search_lines(frontier: Frontier) -> Iterator[str]:
     """Write a frontier that stands on a map as lines for the terminal."""
     yield from frontier_lines(frontier)
     if frontier.stopped:
-        yield "\nThe search was stopped early; the same command goes on from there."
+        yield t("frontier.search_stopped")
     yield f"\n{drawn_on(frontier.problem)}"
 
 
@@ -48,13 +49,10 @@ def frontier_values(frontier: Frontier) -> dict[str, Any]:
 
 def drawn_on(problem: Problem) -> str:
     """Say on which measures the map of a frontier is drawn, and why points of it may look beaten there."""
-    sentence = f"The map is drawn on {' and '.join(problem.axes)}"
+    sentence = t("frontier.map_drawn", axes=" and ".join(problem.axes))
     if problem.axes == problem.objectives:
         return f"{sentence}."
-    return (
-        f"{sentence}; the frontier is that of {listed(problem.objectives)}, so a point may be beaten on these two and "
-        "still be worth its place."
-    )
+    return t("frontier.frontier_so", sentence=sentence, problem=problem)
 
 
 def _number(value: float) -> str:

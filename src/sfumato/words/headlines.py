@@ -12,6 +12,7 @@ from typing import Any
 
 from sfumato.measures import MEASURES
 from sfumato.phrases import counted, number, percent, wrapped
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff import Map, Point
 from sfumato.tradeoff.choice.places import COUNT_ERRORS, Place, place
 from sfumato.words.sentences import GUESSES, Subject, guess_share, guess_without, sentence
@@ -72,7 +73,7 @@ def headlines(map_: Map, point: Point) -> tuple[Headline, Headline, Headline]:
 
 def found(point: Point, subject: Subject) -> Headline:
     """Say how easily a person is found."""
-    about, measures = "Who can be found", point.measures
+    about, measures = t("headline.who_can"), point.measures
     known = [next((name for name in names if point.has([name])), None) for names in FOUND]
     risks = {name: measures[name] for name in known if name is not None}
     if point.is_changed and point.has([LINKED]):
@@ -90,14 +91,13 @@ def found(point: Point, subject: Subject) -> Headline:
         worst = max(risks, key=lambda name: risks[name])
         return Headline(about, sentence(worst, risks[worst], subject), (worst,), risks[worst])
     if not point.candidate.anonymizer.people and not point.is_noisy:
-        return Headline(about, "The records are synthetic: nobody is behind them, though one may be like somebody's.")
+        return Headline(about, t("headline.records_synthetic"))
     if point.is_noisy:
         return Headline(
             about,
-            f"No record of the table is in the file, only {point.candidate.anonymizer.shown_as}; differential privacy "
-            "bounds what any one person changes in them.",
+            t("headline.no_record", point=point),
         )
-    return Headline(about, "Not measured.")
+    return Headline(about, t("headline.not_measured_2"))
 
 
 def learned(point: Point, subject: Subject) -> Headline:
@@ -105,9 +105,9 @@ def learned(point: Point, subject: Subject) -> Headline:
 
     The columns that tell most come first. The share is that of the column that is guessed right most often.
     """
-    about, measures = "What can be learned", point.measures
+    about, measures = t("headline.what_can"), point.measures
     if subject.unit == "persons" and subject.sensitive:
-        return Headline(about, "What is learned of sensitive values is not measured where persons are counted.")
+        return Headline(about, t("headline.what_learned"))
     columns = subject.of_columns(measures, point.by_sensitive)
     guesses = [guess for about_column, own in columns if (guess := best_guess(about_column, own)) is not None]
     if guesses:
@@ -115,15 +115,15 @@ def learned(point: Point, subject: Subject) -> Headline:
         names = dict.fromkeys(name for guess in guesses for name in guess.measures)
         said = " ".join(guess.said for guess in guesses[:MOST_COLUMNS])
         left = counted(len(guesses) - MOST_COLUMNS, "more column")
-        more = f" The report has {left}." if len(guesses) > MOST_COLUMNS else ""
+        more = t("headline.report", left=left) if len(guesses) > MOST_COLUMNS else ""
         return Headline(about, said + more, tuple(names), max(guess.share for guess in guesses))
     for name in ("rho", "a_know"):
         if point.has([name]):
             return Headline(about, sentence(name, measures[name], subject), (name,), measures[name])
     if subject.sensitive and not subject.are_bounds:
-        return Headline(about, f"No {subject.column} is published, so nothing of it can be learned here.")
+        return Headline(about, t("headline.no_published", subject=subject))
     kind = "item" if "itemset_risk" in measures else "column"
-    nothing = "Not measured." if subject.sensitive else f"No {kind} was declared sensitive, so this is not measured."
+    nothing = t("headline.not_measured_2") if subject.sensitive else t("headline.no_declared", kind=kind)
     return Headline(about, nothing)
 
 
@@ -156,9 +156,9 @@ def best_guess(subject: Subject, measures: Mapping[str, float]) -> BestGuess | N
 
 def useful(map_: Map, point: Point, subject: Subject) -> Headline:
     """Say which part of the usefulness of the original is kept, by the study's own measure of it."""
-    about, name = "How useful it is", useful_measure(map_)
+    about, name = t("headline.how_useful"), useful_measure(map_)
     if name is None or not point.has([name]):
-        return Headline(about, "Not measured." if name is None else f"Not measured: {name} is not known of it.")
+        return Headline(about, t("headline.not_measured_2") if name is None else t("headline.not_measured", name=name))
     kept = Place(None) if subject.are_bounds else place(map_, name, point)
     whose, _ = subject.worst_column(name, point.measures, point.by_sensitive)
     words = sentence(name, point.measures[name], whose)
@@ -182,10 +182,10 @@ def kept_words(kept: Place) -> str:
     if kept.share is None:
         return ""
     if abs(kept.share) < 1e-9:
-        return "It is as useful as publishing nothing."
+        return t("headline.as_useful")
     if kept.share < 0:
-        return "It is less useful than publishing nothing."
-    return f"{whole_percent(kept.share)} of the achievable usefulness is kept."
+        return t("headline.less_useful")
+    return t("headline.achievable_usefulness", whole_percent=whole_percent(kept.share))
 
 
 def whole_percent(share: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sfumato.phrases import counted, listed
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff.levels import SMALL, ColumnHierarchy, Node
 
 FOLDED = 12
@@ -17,13 +17,10 @@ WIDEST = 40
 def hierarchy_in_words(looked_at: ColumnHierarchy, level: int | None = None) -> Iterator[str]:
     """Write the tree down to a level, then what publishing the column at each level would do."""
     tree = looked_at.hierarchy
-    yield (
-        f"{looked_at.table}, column {looked_at.column}: {counted(looked_at.records, 'record')}, "
-        f"{counted(tree.domain_size, 'value')}, {counted(tree.height, 'level')} above them."
-    )
-    yield "For the publisher's eyes: it counts records, also where few have a value. What no record has is not shown."
+    yield (t("levels.column_above", looked_at=looked_at, tree=tree))
+    yield t("levels.publisher_s")
     if tree.observed:
-        yield "The values were taken from the records: no domain that differential privacy could rely on."
+        yield t("levels.values_taken")
     yield ""
     yield from _lines(looked_at.tree(level), "  ")
     yield ""
@@ -32,16 +29,19 @@ def hierarchy_in_words(looked_at: ColumnHierarchy, level: int | None = None) -> 
 
 def _effects(looked_at: ColumnHierarchy) -> Iterator[str]:
     """Write a table of the levels: who would stand out by this column alone, and with the others."""
-    yield f"What publishing {looked_at.column} at a level would do: records in groups below {SMALL}, those of them that"
-    yield "are alone, and k, the size of the smallest group."
+    yield t("levels.what_publishing", looked_at=looked_at, small=SMALL)
+    yield t("levels.alone_k")
     if looked_at.others:
-        yield f"The others, as they stand: {listed(looked_at.others)}."
+        yield t("levels.others_as", looked_at=looked_at)
     examples = [_label(risk.example) for risk in looked_at.levels]
     width = max(7, *map(len, examples))
-    heads = ["by it alone", *(["with the others"] if looked_at.others else [])]
+    heads = [t("levels.alone_2"), *([t("levels.others")] if looked_at.others else [])]
     yield ""
     yield f"  {'':5}  {'':{width}}" + "".join(f"  {head:>31}" for head in heads)
-    yield f"  {'level':5}  {'such as':{width}}" + f"  {f'below {SMALL}':>11} {'alone':>9} {'k':>9}" * len(heads)
+    yield (
+        f"  {t('levels.level'):5}  {t('levels.such_as'):{width}}"
+        + f"  {t('levels.below', small=SMALL):>11} {t('levels.alone'):>9} {'k':>9}" * len(heads)
+    )
     for risk, example in zip(looked_at.levels, examples, strict=True):
         risks = [risk.alone, *([] if risk.together is None else [risk.together])]
         columns = (f"  {each.below[SMALL]:>11,} {each.uniques:>9,} {each.smallest:>9,}" for each in risks)
@@ -56,7 +56,7 @@ def _lines(node: Node, indent: str) -> Iterator[str]:
         yield from _lines(child, f"{indent}  ")
     folded = node.children[len(children) :]
     if folded:
-        text = f"… {len(folded):,} more"
+        text = t("levels.more", folded=len(folded))
         yield f"{indent}  {text:{max(1, 48 - len(indent))}} {sum(child.records for child in folded):>12,}"
 
 

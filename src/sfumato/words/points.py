@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sfumato.measures import MEASURES
-from sfumato.phrases import counted, listed, number, percent
+from sfumato.phrases import counted, listed, number
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff import Candidate, Map, Point
 from sfumato.tradeoff.public import PublicStudy
 
@@ -50,12 +51,12 @@ def settings(point: Point) -> str:
     if maker.baseline:
         return maker.baseline
     if maker.shown_as:
-        promise = "differential privacy, " if maker.noisy else ""
-        return f"{maker.in_words()}: {promise}published as {maker.shown_as}"
+        promise = t("release.differential_privacy") if maker.noisy else ""
+        return t("release.published_as", maker=maker.in_words(), promise=promise, shown_as=maker.shown_as)
     group = "bucket" if point.form == "bucketization" else "group"
     parts = [maker.in_words(), *(part.rule_in_words(group) for part in candidate.requirement.parts), FORMS[point.form]]
     if candidate.suppress:
-        parts.append(f"at most {percent(candidate.suppress, 3)} of the records left out")
+        parts.append(t("release.most_records", candidate=candidate))
     return ", ".join(parts)
 
 
@@ -71,7 +72,7 @@ def claim_sentence(point: Point) -> str:
     findings = point.brought or {}
     if "claim" not in findings:
         return ""
-    return f"Claimed: {findings['claim']}; {CLAIMS[findings['verdict']]}. {findings['why']}"
+    return t("release.claimed", claim=findings["claim"], claims=CLAIMS[findings["verdict"]], why=findings["why"])
 
 
 def found_sentences(point: Point) -> list[str]:
@@ -79,7 +80,7 @@ def found_sentences(point: Point) -> list[str]:
     findings = point.brought
     if findings is None:
         return []
-    refused = f"It {point.refused}." if point.refused else ""
+    refused = t("release.it", point=point) if point.refused else ""
     notices = [f"{notice[:1].upper()}{notice[1:]}." for notice in findings["notices"]]
     return [sentence for sentence in (refused, claim_sentence(point), *findings["cautions"], *notices) if sentence]
 
@@ -104,26 +105,27 @@ def studied(map_: Map) -> str:
     origin = "" if about.get("origin") in (None, study.name) else f" ({about['origin']})"
     size = f"{size}, " if size else ""
     if section == "items":
-        return f"the table {study.name}{origin} with items were tried: {size}{_columns(about)}{_held(about)}"
-    tried = f"the {section} {study.name}{origin} were tried: {size}"
+        columns, held = _columns(about), _held(about)
+        return t("release.table_items", study=study, origin=origin, size=size, columns=columns, held=held)
+    tried = t("release.tried", section=section, study=study, origin=origin, size=size)
     return tried + (_items(about) if section == "baskets" else _columns(about))
 
 
 def _columns(about: Mapping[str, Any]) -> str:
     """Say what an outsider may know, and what nobody should learn."""
     quasi, sensitive = about.get("quasi", ()), about.get("sensitive", ())
-    text = f"{counted(len(quasi), 'quasi-identifier')} an outsider may know ({listed(quasi)})"
-    return text + (f", and the sensitive {listed(sensitive)} nobody should learn. " if sensitive else ". ")
+    text = t("release.outsider_may", quasi=len(quasi), quasi2=quasi)
+    return text + (t("release.sensitive_nobody", sensitive=sensitive) if sensitive else ". ")
 
 
 def _held(about: Mapping[str, Any]) -> str:
     """Say what every record has beside its columns."""
-    return f"Every record has {_items(about).removeprefix('each ')}" if "items" in about else ""
+    return t("release.every_record", items=_items(about).removeprefix("each ")) if "items" in about else ""
 
 
 def _items(about: Mapping[str, Any]) -> str:
-    items = f"some of {counted(int(about['items']), 'item')}" if "items" in about else "items"
-    return f"each a set of {items}" + (" that lie in a tree. " if about.get("tree") else ". ")
+    items = t("release.some", items=int(about["items"])) if "items" in about else "items"
+    return t("release.each_set", items=items) + (t("release.lie_tree") if about.get("tree") else ". ")
 
 
 def measure_lines(
@@ -178,6 +180,6 @@ def alike_sentences(points: Iterable[Point], point: Point, axes: Sequence[str]) 
         return []
     drawn = [name for name in axes if name in point.intervals]
     named = listed([f"{rival.id} ({settings(rival)})" for rival in rivals[:RIVALS]])
-    more = f" and {len(rivals) - RIVALS:,} more" if len(rivals) > RIVALS else ""
-    by = f" of {listed(drawn)}" if drawn else ""
-    return [f"The intervals{by} do not tell it from {named}{more}: which of them is ahead hangs on what was drawn."]
+    more = t("release.more", rivals=len(rivals) - RIVALS) if len(rivals) > RIVALS else ""
+    by = t("release.of", drawn=drawn) if drawn else ""
+    return [t("release.intervals_do", by=by, named=named, more=more)]

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import BadInputError, SfumatoError, unforeseen
-from sfumato.pages.texts import t
 from sfumato.process.limits import GIGABYTE, OpeningLimits, in_force
+from sfumato.texts.catalogue import t
 from sfumato.workbench.errors import TooLargeError
 
 LOOKED_AGAIN = 0.02

@@ -27,10 +27,10 @@ from starlette.types import ASGIApp
 
 from sfumato.errors import BadInputError, SfumatoError
 from sfumato.pages import file
-from sfumato.pages.texts import t
 from sfumato.plain import to_plain
 from sfumato.process.limits import OpeningLimits
 from sfumato.report.page import SHARED, script_of, vega_script
+from sfumato.texts.catalogue import t
 from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.endpoints import Call, Endpoint, read_body

@@ -25,9 +25,9 @@ from tomlkit.exceptions import TOMLKitError
 
 from sfumato.documents import read_json, read_text
 from sfumato.errors import BadInputError
-from sfumato.pages.texts import t
 from sfumato.process.interrupts import unfinished
 from sfumato.release.staging import PRIVATE, writable
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff import read_study
 from sfumato.tradeoff.study.study import study_from_toml
 from sfumato.workbench.errors import ConflictError, MissingError, RefusedError

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_h
 
 from sfumato.configuration import check_options, described, shortened
 from sfumato.errors import BadInputError
-from sfumato.pages.texts import t
 from sfumato.process.limits import OpeningLimits
+from sfumato.texts.catalogue import t
 from sfumato.workbench.apart import run_apart
 from sfumato.workbench.errors import FieldError
 from sfumato.workbench.publications import Publications

@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sfumato.errors import SfumatoError
-from sfumato.pages.texts import t
+from sfumato.texts.catalogue import t
 from sfumato.workbench.errors import RefusedError, status_of
 from sfumato.workbench.views.page import error_page
 

@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sfumato.pages.texts import t
 from sfumato.process.interrupts import Cancel, stops_at
 from sfumato.process.steps import told_to
 from sfumato.publish.leaving import STEPS
+from sfumato.texts.catalogue import t
 from sfumato.workbench.errors import ConflictError
 
 CLOSING_SECONDS = 1.2

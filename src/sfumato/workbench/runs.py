@@ -21,9 +21,9 @@ from secrets import token_hex
 from typing import Any, Literal, get_args
 
 from sfumato.errors import SfumatoError
-from sfumato.pages.texts import t
 from sfumato.plain import to_plain
 from sfumato.process.interrupts import EXIT_CODE
+from sfumato.texts.catalogue import t
 from sfumato.workbench.data.sentences import all_in_forms
 from sfumato.workbench.desk import MAPPED, Project, hold, let_go
 from sfumato.workbench.errors import ConflictError

@@ -15,10 +15,10 @@ import uvicorn
 from starlette.concurrency import run_in_threadpool
 
 from sfumato.errors import BadInputError
-from sfumato.pages.texts import t
 from sfumato.process.interrupts import looks_itself, pressed, remove_unfinished
 from sfumato.process.limits import OpeningLimits
 from sfumato.process.spill import private_folder
+from sfumato.texts.catalogue import t
 from sfumato.workbench.app import House, opened
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.gate import Gate

@@ -15,9 +15,9 @@ from typing import Any
 from sfumato.configuration import described
 from sfumato.engines import Frame
 from sfumato.engines.places import MANY, is_database, scheme_of, shown_place, split_table
-from sfumato.pages.texts import t
 from sfumato.table import TableDeclaration
 from sfumato.table.hierarchies.declared import level_table_of, read_hierarchies
+from sfumato.texts.catalogue import t
 from sfumato.workbench.errors import RefusedError
 
 

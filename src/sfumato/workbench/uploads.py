@@ -17,8 +17,8 @@ from secrets import token_hex
 from starlette.concurrency import run_in_threadpool
 
 from sfumato.errors import BadInputError
-from sfumato.pages.texts import t
 from sfumato.process.interrupts import unfinished
+from sfumato.texts.catalogue import t
 from sfumato.workbench.errors import TooLargeError
 
 HARMFUL = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]|[\ud800-\udfff]')

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from sfumato.errors import SfumatoError, StoppedError, unforeseen
-from sfumato.pages.texts import t
 from sfumato.process import interrupts
+from sfumato.texts.catalogue import t
 from sfumato.workbench.trust import Trust
 
 GRACE_SECONDS = 3.0

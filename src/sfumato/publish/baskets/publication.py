@@ -38,7 +38,7 @@ from sfumato.transactions.measures.itemsets import Rows, itemset_spread
 from sfumato.transactions.measures.losses import ItemLosses
 from sfumato.transactions.measures.scales import BasketScales, protected_risk
 from sfumato.transactions.policy import FILE, BasketRequirement
-from sfumato.words.kinds.baskets import basket_meanings
+from sfumato.words.data_summary import basket_meanings
 
 
 def leaving_baskets(

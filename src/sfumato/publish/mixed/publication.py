@@ -40,7 +40,7 @@ from sfumato.tradeoff.choice.exposure import check_shown
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.study import Study
 from sfumato.transactions.files.legend import Names
-from sfumato.words.kinds.items import mixed_meanings
+from sfumato.words.data_summary import mixed_meanings
 
 
 def leaving_mixed(

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from math import ceil, floor, isfinite
 from typing import TYPE_CHECKING
 
-from sfumato.phrases import counted, listed, percent
 from sfumato.table.hierarchies.declared import Filed
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff.choice.bounds import Bound
 from sfumato.tradeoff.choice.exposure import shows_exact
 
@@ -48,36 +48,24 @@ def _whole(map_: Map) -> Point | None:
 
 
 def _too_few_records(map_: Map, bound: Bound, most: float) -> str:
-    return (
-        f"No release of this table can have {bound}: the table has {counted(int(most), 'record')}. Publish nothing of "
-        "single persons then, but a statement in words, or wait for more records."
-    )
+    return t("ceiling.records", bound=bound, most=int(most))
 
 
 def _too_few_values(map_: Map, bound: Bound, most: float) -> str:
-    values = counted(int(most), "different value")
-    return f"No release of this table can have {bound}: {_column(map_, bound.measure)} has {values}. {_instead(map_)}"
+    return t("ceiling.values", bound=bound, column=_column(map_, bound.measure), most=int(most))
 
 
 def _too_common(map_: Map, bound: Bound, most: float) -> str:
     records = int(map_.about["records"])
     common = round(records / most)
     kept = floor((records - common) / (bound.value - 1) + EVEN) if isfinite(bound.value) else 0
-    gone = common - kept
-    column = _column(map_, bound.measure)
-    return (
-        f"No release of this table can have {bound} unless at least {counted(gone, 'record')} "
-        f"({percent(gone / records)}) are left out: {percent(common / records)} of the {records:,} records have the "
-        f"same value of {column}, so in some group of every release that keeps them at least that share has it, and a "
-        f"guess is right that often. {_finer(map_, column)}{_instead(map_)}"
-    )
+    column, gone = _column(map_, bound.measure), common - kept
+    shares = {"gone_share": gone / records, "share": common / records, "records": records}
+    return t("ceiling.common", bound=bound, gone=gone, **shares, column=column, finer=_finer(map_, column))
 
 
 def _too_uneven(map_: Map, bound: Bound, most: float) -> str:
-    return (
-        f"No release of all records of this table can have {bound}: the values of {_column(map_, bound.measure)} are "
-        f"so uneven that even all records in one group have {ceil(100 * most) / 100:g} at most. {_instead(map_)}"
-    )
+    return t("ceiling.uneven", bound=bound, column=_column(map_, bound.measure), most=ceil(100 * most) / 100)
 
 
 def _column(map_: Map, measure: str) -> str:
@@ -87,7 +75,7 @@ def _column(map_: Map, measure: str) -> str:
     if known:
         return f"'{min(known, key=lambda name: known[name])}'"
     names = [f"'{name}'" for name in map_.about.get("sensitive", ())]
-    return names[0] if len(names) == 1 else f"one of {listed(names)}" if names else "the sensitive column"
+    return names[0] if len(names) == 1 else t("ceiling.one", names=names) if names else t("ceiling.sensitive_column")
 
 
 def _finer(map_: Map, column: str) -> str:
@@ -96,18 +84,7 @@ def _finer(map_: Map, column: str) -> str:
     entry = declared.content if isinstance(declared, Filed) else declared
     if not isinstance(entry, Mapping) or entry.get("type") != "numeric" or not entry.get("observed"):
         return ""
-    return (
-        f"The intervals of {column} were made automatically: give it others in the study, such as edges near its "
-        "quantiles (under [table.hierarchy]), and explore again. "
-    )
-
-
-def _instead(map_: Map) -> str:
-    return (
-        "What a publisher does then: leave that column out (give it no role) and publish the others; or tell its "
-        "totals alone, in a sentence; or decide, and write down, that its commonest value needs no protection, and "
-        "give a bound of your own; or hand it over by contract (--for partner)."
-    )
+    return t("ceiling.intervals_made", column=column)
 
 
 WHY: Mapping[str, Callable[[Map, Bound, float], str]] = {

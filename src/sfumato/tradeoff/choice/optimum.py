@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 
 from sfumato.anonymizers import FullDomain
 from sfumato.measures import MEASURES
-from sfumato.phrases import percent
 from sfumato.requirements import KAnonymity
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff.choice.question import SHARE, Question
 from sfumato.tradeoff.dominance import cost
 
@@ -62,10 +62,10 @@ class Decided:
     @property
     def among(self) -> str:
         """Say of which releases it is true."""
-        some = f"at most {percent(self.share, 3)} of the records are left out, those of groups that fall short,"
-        required = f" under {self.require}" if self.require else ""
-        out = some if self.share else "no record is left out"
-        return f"release of the {self.vectors:,} cut vectors ({self.space}){required} in which {out}"
+        some = t("scale.most_records", self=self)
+        required = t("scale.under", self=self) if self.require else ""
+        out = some if self.share else t("scale.no_record")
+        return t("scale.release_cut", self=self, required=required, out=out)
 
     def best(self, question: Question) -> float | None:
         """Return what none of them exceeds of what is asked first; None where none fits, or it says nothing of it.

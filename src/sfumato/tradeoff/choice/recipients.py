@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sfumato.phrases import listed, number
 from sfumato.table.table import Unit
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff.choice.bounds import Bound
 from sfumato.tradeoff.choice.exposure import shows_exact
 
@@ -42,8 +42,8 @@ class Recipient:
         if unit != "persons":
             return self.bounds
         size = next(bound for bound in self.bounds if bound.measure in GROUP_SIZES)
-        least = f"{size.value:g} persons behind every combination, as many as records elsewhere"
-        part = f"no person has more than 1/{size.value:g} of a group's records"
+        least = t("fit.persons_behind", size=size)
+        part = t("fit.no_person", size=size)
         others = (bound for bound in self.bounds if bound is not size)
         return (Bound("k", "min", size.value, least), Bound("prosecutor", "max", 1 / size.value, part), *others)
 
@@ -52,10 +52,7 @@ class Recipient:
         sensitive = map_.about.get("sensitive", ())
         if map_.study.unit != "persons" or not sensitive:
             return ""
-        return (
-            f"no release of this map is known to be fit for {self.name!r}: what is learned of {listed(sensitive)} is "
-            "not measured where persons are counted; leave out --for, or the sensitive columns"
-        )
+        return t("fit.no_release", self=self, sensitive=sensitive)
 
     def admits_exact(self, given: Sequence[Bound]) -> bool:
         """Say whether exact quasi-identifiers may be had: identity need not be hidden, or was waived by a weaker k."""
@@ -67,10 +64,10 @@ class Recipient:
 
         A bound on what is not measured of such a release says nothing of it.
         """
-        exact = "it shows exact quasi-identifiers, which do not hide who is in the table"
+        exact = t("fit.shows_exact")
         against = [*filter(None, [self.why_unknown(map_)]), *[exact] * (self.hides_identity and shows_exact(point))]
         return against + [
-            f"{bound} is asked for ({bound.reason}), and it has {number(measures[bound.measure])}"
+            t("fit.asked", bound=bound, measures=measures[bound.measure])
             for bound in self.bounds_of(map_.study.unit)
             if bound.measure in measures and bound.outside(measures[bound.measure])
         ]

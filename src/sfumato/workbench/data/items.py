@@ -9,8 +9,8 @@ from typing import Any
 from sfumato.engines import Engine
 from sfumato.mixed.declaration import DataDeclaration, ItemsDeclaration
 from sfumato.mixed.reading import UNLISTED
-from sfumato.pages.texts import t
 from sfumato.table import TableDeclaration
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff import draft
 from sfumato.tradeoff.study.draft import Draft
 from sfumato.tradeoff.study.presets import USUAL_KS, first_with_items

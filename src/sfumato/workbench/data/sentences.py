@@ -11,7 +11,7 @@ import re
 from typing import Any, TypeVar
 
 from sfumato.pages.render import pieces
-from sfumato.pages.texts import t, texts
+from sfumato.texts.catalogue import t, texts
 
 LIMITS = ("most-upload", "most-expanded", "most-memory", "most-seconds", "most-columns")
 STARTING = ("allow-databases", "allow-servers", "port", *LIMITS)

@@ -19,8 +19,8 @@ from sfumato.engines.places import split_table
 from sfumato.engines.text_files import DELIMITED, JSON, PARQUET
 from sfumato.engines.workbooks import SHEETS
 from sfumato.errors import BadInputError
-from sfumato.pages.texts import t
 from sfumato.table import DATASETS
+from sfumato.texts.catalogue import t
 from sfumato.transactions.files.bundled import BASKETS
 from sfumato.workbench.desk import NOTES, STUDY, Desk, Project
 from sfumato.workbench.errors import FieldError, RefusedError

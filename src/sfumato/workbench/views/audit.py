@@ -17,7 +17,6 @@ from sfumato.evidence.counted import open_published
 from sfumato.measures import MEASURES
 from sfumato.mixed.mixed_table import MixedTable
 from sfumato.mixed.policy import mixed_requirement
-from sfumato.pages.texts import t
 from sfumato.phrases import number
 from sfumato.publish import Audit, BasketAudit, MixedAudit, audit_baskets, audit_mixed
 from sfumato.publish import audit as audit_table
@@ -26,6 +25,7 @@ from sfumato.publish.baskets.legend import legend_beside
 from sfumato.publish.mixed.audit_lines import mixed_audit_lines
 from sfumato.publish.mixed.publication import original_of
 from sfumato.requirements import requirement
+from sfumato.texts.catalogue import t
 from sfumato.transactions.files.declaration import BasketsDeclaration
 from sfumato.transactions.files.legend import legend_file
 from sfumato.transactions.policy import basket_requirement

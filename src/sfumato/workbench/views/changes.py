@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from sfumato.configuration import Option
 from sfumato.errors import SfumatoError
-from sfumato.pages.texts import t
+from sfumato.texts.catalogue import t
 from sfumato.workbench.data.sentences import in_forms
 from sfumato.workbench.data.sources import is_gone
 from sfumato.workbench.desk import Project, lock_of

@@ -13,10 +13,10 @@ from sfumato.configuration import Option, check_number
 from sfumato.engines import Engine
 from sfumato.errors import BadInputError
 from sfumato.mixed.declaration import DataDeclaration
-from sfumato.pages.texts import t
 from sfumato.table import TableDeclaration
 from sfumato.table.declaration import READING
 from sfumato.table.table import check_columns
+from sfumato.texts.catalogue import t
 from sfumato.workbench.data.masking import shown
 from sfumato.workbench.data.opened import of_data, of_rows, rows_of
 from sfumato.workbench.data.sentences import in_forms

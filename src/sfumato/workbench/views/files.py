@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from starlette.responses import Response, StreamingResponse
 
-from sfumato.pages.texts import t
 from sfumato.report import PUBLIC_FILES
+from sfumato.texts.catalogue import t
 from sfumato.workbench.desk import UPLOADED
 from sfumato.workbench.endpoints import FILE, Call, Endpoint, a_list, an_object, text, whole
 from sfumato.workbench.errors import MissingError

@@ -19,7 +19,7 @@ from starlette.responses import Response
 from sfumato.catalogue import Entry
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError, SfumatoError
-from sfumato.pages.texts import t
+from sfumato.texts.catalogue import t
 from sfumato.transactions.baskets import Baskets
 from sfumato.transactions.files.trees import is_classification
 from sfumato.workbench.data.masking import notices_without_examples, shown

@@ -21,10 +21,10 @@ from sfumato.engines.protocol import KeepsOrder
 from sfumato.engines.text_files import DELIMITED, PARQUET
 from sfumato.errors import BadInputError
 from sfumato.mixed.declaration import DataDeclaration, ItemsDeclaration
-from sfumato.pages.texts import t
 from sfumato.phrases import counted
 from sfumato.table import DATASETS, Guess, TableDeclaration
 from sfumato.table.declaration import READING
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff import draft, read_study
 from sfumato.tradeoff.study.draft import Draft, draft_items
 from sfumato.transactions.baskets import Baskets

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import HTMLResponse
 
 from sfumato.pages import in_script, render
-from sfumato.pages.texts import t, texts
+from sfumato.texts.catalogue import t, texts
 
 if TYPE_CHECKING:
     from sfumato.workbench.endpoints import Call
@@ -30,7 +30,7 @@ def page(template: str, call: Call, step: str = "", **values: Any) -> HTMLRespon
         render(
             f"workbench/{template}",
             t=t,
-            texts=in_script(texts()),
+            texts=in_script(texts("pages")),
             csrf=call.csrf,
             step=step,
             steps=STEPS,

@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 
 from sfumato.configuration import Option, shortened
 from sfumato.errors import BadInputError
-from sfumato.pages.texts import t
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff import read_question
 from sfumato.tradeoff.search.tuner import read_budget
 from sfumato.workbench.endpoints import EVENT, EVENTS, Call, Endpoint, a_list, an_object, text

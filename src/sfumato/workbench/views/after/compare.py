@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from sfumato.pages.texts import t
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff import Point
 from sfumato.words.points import settings
 from sfumato.workbench.endpoints import Call, Endpoint

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import SfumatoError
-from sfumato.pages.texts import t
 from sfumato.plain import from_plain
 from sfumato.report.page import chart_content, judged, plain_place, point_content, point_settings
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff import Map, Point, read_map
 from sfumato.tradeoff.choice.curve import rank
 from sfumato.tradeoff.choice.exposure import ABOUT_HIDING, refusal, shows_exact, warnings

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from sfumato.errors import SfumatoError
 from sfumato.measures import MEASURES
-from sfumato.pages.texts import t
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff import Map, NothingFitsError
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
 from sfumato.words.choice import choice_values

@@ -10,9 +10,9 @@ from starlette.responses import Response
 
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError, InfeasibleError, SfumatoError
-from sfumato.pages.texts import t
 from sfumato.publish import certificate_files, publish_point, read_certificate
 from sfumato.publish.board import board_file
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff import Point
 from sfumato.tradeoff.choice.exposure import refusal
 from sfumato.tradeoff.choice.recipients import RECIPIENTS

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sfumato.errors import BadInputError
-from sfumato.pages.texts import t
 from sfumato.table import Hierarchy
+from sfumato.texts.catalogue import t
 
 Path = tuple[int, ...]
 

@@ -17,11 +17,11 @@ from starlette.responses import Response
 from sfumato.configuration import Option
 from sfumato.documents import parse_toml
 from sfumato.errors import BadInputError, SfumatoError
-from sfumato.pages.texts import t
 from sfumato.plain import to_plain
 from sfumato.table import Hierarchy, TableDeclaration
 from sfumato.table.hierarchies.declared import Filed
 from sfumato.table.hierarchies.written import entry_of
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff.levels import ColumnHierarchy, hierarchy
 from sfumato.workbench.data.opened import of_table, rows_of
 from sfumato.workbench.data.sentences import in_forms

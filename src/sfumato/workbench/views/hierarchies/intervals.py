@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sfumato.errors import BadInputError
-from sfumato.pages.texts import t
 from sfumato.table import Hierarchy
 from sfumato.table.hierarchies.hierarchy import MISSING, ROOT, Level, read_date, read_number
+from sfumato.texts.catalogue import t
 
 JOINED = 2
 """Neighbours that one node of a new level joins."""

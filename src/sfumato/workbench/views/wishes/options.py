@@ -18,9 +18,9 @@ from sfumato.errors import BadInputError, SfumatoError
 from sfumato.measures import MEASURES, Scales
 from sfumato.mixed.measures.scales import MixedScales
 from sfumato.mixed.policy import mixed_requirement
-from sfumato.pages.texts import t
 from sfumato.plain import to_plain
 from sfumato.requirements import requirement
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff.study.plan import SearchPlan
 from sfumato.tradeoff.study.study import study_from_toml
 from sfumato.transactions.measures.scales import BasketScales

@@ -17,9 +17,9 @@ import tomlkit
 from sfumato.errors import SfumatoError
 from sfumato.measures import Classification
 from sfumato.mixed.declaration import DataDeclaration
-from sfumato.pages.texts import t
 from sfumato.requirements import KAnonymity, requirement
 from sfumato.table import Guess, Table, TableDeclaration
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff.choice.recipients import RECIPIENTS
 from sfumato.tradeoff.study.draft import ENOUGH_FOR_POPULATIONS
 from sfumato.tradeoff.study.first_map import CLOSE, DIVERSE, ENDS, Requirements, full_domain

@@ -13,8 +13,8 @@ from sfumato.catalogue import measure_values
 from sfumato.configuration import Option
 from sfumato.errors import BadInputError, SfumatoError
 from sfumato.measures import MEASURES
-from sfumato.pages.texts import t
 from sfumato.table import Table
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff._check_items import check_items
 from sfumato.tradeoff.exploration.effort import effort_of
 from sfumato.tradeoff.search.tuner import read_budget

@@ -1,0 +1,1 @@
+"""One catalogue of everything that is said to people."""
