@@ -16,6 +16,7 @@ ROOMS = {
     "documents": "the border for our own JSON and TOML files",
     "config": "sections of `study.toml`: known keys, lists, texts",
     "phrases": "numbers, counts and lists as people write them",
+    "texts": "one catalogue of everything that is said to people",
     "vega": "the one door to what draws charts",
     "quiet": "values that show no record when they are printed",
     "workers": "threads of ours: how many there are, and who may stop them",

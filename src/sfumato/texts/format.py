@@ -12,6 +12,8 @@ from decimal import Decimal
 from math import ceil, floor, isfinite
 from textwrap import fill
 
+from sfumato.texts.catalogue import t
+
 
 def counted(count: int, one: str, many: str = "") -> str:
     """Write a number with its noun.
@@ -138,8 +140,8 @@ def times(share: float) -> str:
         return "always"
     base = _base(share)
     if base is None:
-        return "hardly ever" if share < 0.5 else "nearly always"
-    return f"{_many(share, base)} in {base:,}"
+        return t("chance.hardly_ever") if share < 0.5 else t("chance.nearly_always")
+    return t("chance.in", many=_many(share, base), base=base)
 
 
 def _base(share: float) -> int | None:
@@ -150,7 +152,7 @@ def _base(share: float) -> int | None:
 
 def _many(share: float, base: int) -> str:
     many = round(share * base)
-    return "once" if many == 1 else f"{many:,} times"
+    return "once" if many == 1 else t("chance.times", many=many)
 
 
 def beside(share: float, other: float) -> str:
@@ -161,13 +163,13 @@ def beside(share: float, other: float) -> str:
 'no more often than without the data')
     """
     if share <= other + EVEN:
-        return f"{times(share)}, no more often than without the data"
+        return t("chance.no_more", times=times(share))
     base = max(_base(share) or BASES[-1], _base(other) or BASES[-1])
     if round(other * base) == round(share * base):
-        return f"{times(share)}, hardly more than without the data"
+        return t("chance.hardly_more", times=times(share))
     if abs(share - 1) < EVEN:
-        return f"always, {_many(other, base)} in {base:,} without the data"
-    return f"{_many(share, base)} in {base:,}, {round(other * base):,} without the data"
+        return t("chance.always_without", many=_many(other, base), base=base)
+    return t("chance.without_data", many=_many(share, base), base=base, round=round(other * base))
 
 
 def one_in(share: float) -> str:
@@ -179,7 +181,7 @@ def one_in(share: float) -> str:
     if share <= 0:
         return "never"
     many = floor(1 / share + 1e-6)  # a risk never reads as smaller than it is
-    return "for certain" if many <= 1 else f"at most 1 time in {many:,}"
+    return t("chance.certain") if many <= 1 else t("chance.most_time", many=many)
 
 
 def at_most(share: float) -> str:
@@ -193,14 +195,14 @@ def at_most(share: float) -> str:
 
 def points(difference: float) -> str:
     """Write a difference of shares in percentage points."""
-    return f"{number(abs(100 * difference), 2)} percentage {'point' if abs(100 * difference) == 1 else 'points'}"
+    return t("chance.percentage", value=number(abs(100 * difference), 2), value2=abs(100 * difference))
 
 
 def more_often(gain: float) -> str:
     """Say how much more often, or less."""
     if abs(gain) < EVEN:
-        return "as often as"
-    return f"{points(gain)} {'more' if gain > 0 else 'less'} often than"
+        return t("chance.as_often")
+    return t("chance.often_than", points=points(gain), more=t("chance.more") if gain > 0 else t("chance.less"))
 
 
 def off_by(error: float) -> str:
@@ -210,5 +212,5 @@ def off_by(error: float) -> str:
     ('2.1 %', '3.4 times their truth', 'more than can be said')
     """
     if not isfinite(error):
-        return "more than can be said"
-    return percent(error, 3) if 0.0005 < error < 2 else f"{number(error, 3)} times their truth"
+        return t("chance.more_than")
+    return percent(error, 3) if 0.0005 < error < 2 else t("chance.times_their", error=number(error, 3))
