@@ -17,30 +17,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sfumato.anonymizers import anonymize, anonymizer, draw
-    from sfumato.anonymizers.anatomy import Anatomy
     from sfumato.anonymizers.anonymizer import Anonymizer
-    from sfumato.anonymizers.burel import Burel
-    from sfumato.anonymizers.cut_vector.cut_vector import CutSpace, CutVector, cut_space
-    from sfumato.anonymizers.dp.aim import AIM
     from sfumato.anonymizers.dp.mechanism import Mechanism
-    from sfumato.anonymizers.dp.mst import MST
-    from sfumato.anonymizers.dp.trees import DPGrid, DPKdHybrid, DPKdTree, DPPrivTree, DPQuadtree
-    from sfumato.anonymizers.exchange import Exchange
-    from sfumato.anonymizers.full_domain.full_domain import DecidedLattice, FullDomain
-    from sfumato.anonymizers.hilbert import Hilbert
     from sfumato.anonymizers.items import anonymize_baskets
     from sfumato.anonymizers.items.items_of_groups import anonymize_mixed
-    from sfumato.anonymizers.local_recoding.local_recoding import LocalRecoding
-    from sfumato.anonymizers.local_suppression import LocalSuppression
-    from sfumato.anonymizers.mondrian.mondrian import Mondrian
-    from sfumato.anonymizers.perturbation.cart import Cart
-    from sfumato.anonymizers.perturbation.microaggregation import Microaggregation
-    from sfumato.anonymizers.perturbation.noise_and_rounding import AddedNoise, Rounding
-    from sfumato.anonymizers.perturbation.pram import Pram
-    from sfumato.anonymizers.perturbation.swapping import RankSwapping, RecordSwapping
-    from sfumato.anonymizers.sabre import Sabre
-    from sfumato.anonymizers.top_coding import TopCoding
-    from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
     from sfumato.auditing.audit import Audit, audit
     from sfumato.auditing.baskets import audit_baskets
     from sfumato.auditing.mixed import audit_mixed
@@ -90,17 +70,9 @@ if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map
     from sfumato.tradeoff.question.answer import Choice, Reply, ask
     from sfumato.tradeoff.question.question import Question
-    from sfumato.tradeoff.search._enumeration import Frontier, FrontierPoint, exact
-    from sfumato.tradeoff.search.pareto import NSGA2, Search, pareto
-    from sfumato.tradeoff.search.problems import (
-        MeasuredProblem,
-        Problem,
-        Problem1,
-        Problem2,
-        Problem3,
-        Problem4,
-        problem,
-    )
+    from sfumato.tradeoff.search._enumeration import Frontier
+    from sfumato.tradeoff.search.pareto import Search
+    from sfumato.tradeoff.search.problems import Problem
     from sfumato.tradeoff.search.tuner import tune
     from sfumato.tradeoff.study.candidate import Candidate
     from sfumato.tradeoff.study.draft import Draft, draft
@@ -132,14 +104,12 @@ _ROOMS = (
     "mixed.writing",
     "publish",
 )
+_PACKAGES = ("anonymizers", "tradeoff")
+"""Where every anonymizer, and every part of a search, is to be had by its class."""
+
 __all__ = [
-    "AIM",
     "MEASURES",
-    "MST",
-    "NSGA2",
-    "AddedNoise",
     "AlphaK",
-    "Anatomy",
     "Anonymizer",
     "Audit",
     "BadInputError",
@@ -147,71 +117,42 @@ __all__ = [
     "BasketScales",
     "Baskets",
     "BetaLikeness",
-    "Burel",
     "Cancel",
     "Candidate",
-    "Cart",
     "Cells",
     "Check",
     "Choice",
     "ColumnHierarchy",
-    "CutSpace",
-    "CutVector",
-    "DPGrid",
-    "DPKdHybrid",
-    "DPKdTree",
-    "DPPrivTree",
-    "DPQuadtree",
     "DataDeclaration",
-    "DecidedLattice",
     "DeltaDisclosure",
     "Draft",
-    "Exchange",
     "Frontier",
-    "FrontierPoint",
-    "FullDomain",
     "Grid",
     "Guess",
     "Hierarchy",
-    "Hilbert",
     "InfeasibleError",
     "ItemQueries",
     "ItemsDeclaration",
     "KAnonymity",
     "KKMAnonymity",
     "LDiversity",
-    "LocalRecoding",
-    "LocalSuppression",
     "Map",
     "Measure",
     "Measured",
-    "MeasuredProblem",
     "Mechanism",
-    "Microaggregation",
     "MixedRelease",
     "MixedRequirement",
     "MixedScales",
     "MixedTable",
-    "Mondrian",
     "NoisyRelease",
-    "Original",
-    "Pram",
     "Problem",
-    "Problem1",
-    "Problem2",
-    "Problem3",
-    "Problem4",
     "Queries",
     "Question",
-    "RankSwapping",
     "RecordRelease",
-    "RecordSwapping",
     "Release",
     "Reply",
     "Requirement",
     "Roles",
-    "Rounding",
-    "Sabre",
     "Scales",
     "Search",
     "SfumatoError",
@@ -220,9 +161,6 @@ __all__ = [
     "TCloseness",
     "Table",
     "TableDeclaration",
-    "TopCoding",
-    "WithoutQuasi",
-    "WithoutSensitive",
     "__version__",
     "anonymize",
     "anonymize_baskets",
@@ -233,11 +171,9 @@ __all__ = [
     "audit_baskets",
     "audit_mixed",
     "check",
-    "cut_space",
     "dates",
     "draft",
     "draw",
-    "exact",
     "explore",
     "flat",
     "from_level_table",
@@ -249,9 +185,7 @@ __all__ = [
     "measure_baskets",
     "mixed_requirement",
     "numeric",
-    "pareto",
     "prefixes",
-    "problem",
     "read",
     "read_baskets",
     "read_hierarchies",
@@ -276,6 +210,10 @@ def __getattr__(name: str) -> object:
             if hasattr(module, name):
                 globals()[name] = getattr(module, name)
                 return globals()[name]
+    if name in _PACKAGES:
+        from importlib import import_module
+
+        return import_module(f"sfumato.{name}")
     raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
 
 
