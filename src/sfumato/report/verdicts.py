@@ -10,7 +10,7 @@ from typing import Any
 
 from sfumato.anonymizers import anonymizer
 from sfumato.measures.classification.classification import CONFIDENCE
-from sfumato.texts.format import counted, either, listed, percent
+from sfumato.texts.format import counted, either, listed, percent, signed, unsigned
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.worth import Verdicts, worth_of
 
@@ -180,20 +180,3 @@ def _share(some: int, of: int) -> str:
     if some == of:
         return f"In {'the only' if of == 1 else 'all'} {many.removeprefix('1 ')}"
     return f"In {some:,} of {many}" if some else f"In none of {many}"
-
-
-def signed(difference: float) -> str:
-    """Write a difference of accuracies in percentage points with its sign; what is not zero never reads as zero.
-
-    >>> signed(0.0235), signed(-0.00012), signed(0.0)
-    ('+2.4', '-0.01', '0')
-    """
-    value = 100 * difference
-    if abs(value) < 1e-9:
-        return "0"
-    return f"{value:+.1f}" if abs(value) >= 0.05 else f"{value:+.1g}"
-
-
-def unsigned(difference: float) -> str:
-    """Write a difference of accuracies in percentage points, with a sign only where it is negative."""
-    return signed(difference).removeprefix("+")

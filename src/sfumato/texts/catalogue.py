@@ -19,7 +19,7 @@ LANGUAGE = "en"
 @cache
 def texts(language: str = LANGUAGE) -> Mapping[str, str]:
     """Return all texts of a language by their names."""
-    content = (files("sfumato.texts") / "texts" / f"{language}.toml").read_text(encoding="utf-8")
+    content = (files("sfumato.texts") / f"{language}.toml").read_text(encoding="utf-8")
     return {f"{part}.{name}": text for part, names in tomllib.loads(content).items() for name, text in names.items()}
 
 

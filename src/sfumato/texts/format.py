@@ -212,3 +212,20 @@ def off_by(error: float) -> str:
     if not isfinite(error):
         return "more than can be said"
     return percent(error, 3) if 0.0005 < error < 2 else f"{number(error, 3)} times their truth"
+
+
+def signed(difference: float) -> str:
+    """Write a difference of accuracies in percentage points with its sign; what is not zero never reads as zero.
+
+    >>> signed(0.0235), signed(-0.00012), signed(0.0)
+    ('+2.4', '-0.01', '0')
+    """
+    value = 100 * difference
+    if abs(value) < 1e-9:
+        return "0"
+    return f"{value:+.1f}" if abs(value) >= 0.05 else f"{value:+.1g}"
+
+
+def unsigned(difference: float) -> str:
+    """Write a difference of accuracies in percentage points, with a sign only where it is negative."""
+    return signed(difference).removeprefix("+")
