@@ -30,7 +30,7 @@ from sfumato.measures.scales import Scales
 from sfumato.release.content import noisy_release
 from sfumato.release.guarantee import Budget, Guarantee, Spent
 from sfumato.release.release import Release
-from sfumato.report.meanings import meanings
+from sfumato.report.data_summary import meanings
 from sfumato.tradeoff.map import Map
 from sfumato.tradeoff.study.grids import Grid
 from sfumato.tradeoff.study.study import Study

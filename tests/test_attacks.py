@@ -32,7 +32,7 @@ from sfumato.measures.attacks.membership import ShadowAttack, Suspects, area, be
 from sfumato.measures.attacks.record_linkage import leaf_places, nearest, nearest_records, placed, record_linkage
 from sfumato.measures.scales import Scales
 from sfumato.release.records import Records, cell_codes, record_release
-from sfumato.report.meanings import meanings
+from sfumato.report.data_summary import meanings
 from sfumato.requirements.requirement import requirement
 from sfumato.tradeoff.study.study import Study
 from strategies import tries

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from command_line import run
 from plain_baskets import (
     complete_holds,
     constraint_holds,
@@ -288,6 +289,16 @@ def test_a_given_tree_keeps_its_nodes_apart_by_default_and_is_ignored_by_name():
     assert mixing(anonymize_baskets(own, "km-anonymity k=5 m=2", "coat order=ascending visit=once loss=size")) > 0.3
     plain = own.with_tree(None)
     assert anonymize_baskets(plain, "km-anonymity k=5 m=2").maker == "coat order=ascending visit=once loss=size"
+
+
+def test_the_price_of_a_given_tree_is_said(tmp_path):
+    (tmp_path / "t.dat").write_text("a b\nc d\na c\n" * 4)
+    (tmp_path / "tree.csv").write_text("a;x;*\nb;x;*\nc;y;*\nd;y;*\n")
+    words = ("anonymize", "t.dat", "--baskets", "--tree", "tree.csv", "--require", "km-anonymity k=2 m=2", "--to")
+    said = " ".join(run(*words, "o.csv", cwd=tmp_path).stderr.split())
+    assert "counts of pairs are less exact" in said and "coat order=ascending visit=once loss=size" in said
+    named = run(*words, "p.csv", "--with", "coat order=ascending visit=once loss=size", cwd=tmp_path)
+    assert named.returncode == 0 and "less exact" not in named.stderr
 
 
 class Owned(NamedTuple):

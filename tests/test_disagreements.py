@@ -16,7 +16,7 @@ from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
 from sfumato.report import disagreements as words
 from sfumato.report.answer_summary import choice_values
-from sfumato.report.meanings import meanings
+from sfumato.report.data_summary import meanings
 from sfumato.report.page import content, page
 from sfumato.requirements.requirement import requirement
 from sfumato.tradeoff.disagreements import COMPARED, FEWEST

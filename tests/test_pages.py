@@ -21,8 +21,8 @@ from sfumato.publish.certificate import certificate_files
 from sfumato.publish.pipeline import publish_point
 from sfumato.publish.plain_language import table_in_plain_words
 from sfumato.publish.publishable import certificate_page
+from sfumato.report.data_summary import DECLARED
 from sfumato.report.folder import save_map
-from sfumato.report.kinds.table import DECLARED
 from sfumato.report.page import page
 from sfumato.texts.render import drawing, render, source
 from sfumato.tradeoff.exploration.explore import SOURCES as KEYED_BY

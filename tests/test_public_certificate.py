@@ -19,7 +19,7 @@ from sfumato.anonymizers.dp.mechanism import assigned
 from sfumato.publish.certificate import Origin, certificate_files
 from sfumato.publish.pipeline import LeavingTable, publish_point
 from sfumato.publish.publishable import publish
-from sfumato.report.meanings import meanings
+from sfumato.report.data_summary import meanings
 from sfumato.tradeoff.map import Map, Point
 from test_check_command import basket_study, mapped
 

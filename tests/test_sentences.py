@@ -22,7 +22,7 @@ from sfumato.measures.all_measures import MEASURES
 from sfumato.measures.groups import measure
 from sfumato.report.answer_summary import choice_lines
 from sfumato.report.map_summary import map_lines
-from sfumato.report.measure_sentences import SAYINGS, Subject, sentence, sentences
+from sfumato.report.measure_sentences import Subject, sentence, sentences
 from sfumato.report.point_summary import (
     headlines,
     plain_axes,
@@ -32,7 +32,8 @@ from sfumato.report.point_summary import (
     plain_values,
     whole_percent,
 )
-from sfumato.texts.format import at_most, beside, one_in, times
+from sfumato.texts.catalogue import texts
+from sfumato.texts.chances import at_most, beside, one_in, times
 from sfumato.tradeoff.map import Map
 from sfumato.tradeoff.question.places import place
 from sfumato.tradeoff.study.grids import Grid
@@ -49,13 +50,12 @@ GUESSED = ("a_acc", "attack_accuracy", "definetti_accuracy")
 @pytest.mark.parametrize("name", MEASURES)
 def test_every_measure_has_a_sentence_for_every_value(name):
     measure_ = MEASURES[name]
-    assert (name in SAYINGS) != (name in GUESSED)
+    assert (f"measure.{name}.usual" in texts()) != (name in GUESSED)
     ends = [value for value in (measure_.least, 0.0, 1.0, measure_.most) if measure_.least <= value <= measure_.most]
     inside = [measure_.least + 3.25, 7.5] if measure_.most == inf else [0.31 * measure_.most, 0.62 * measure_.most]
     tiny = [] if measure_.most == inf else [1e-7]
     for subject in SUBJECTS:
-        texts = [sentence(name, value, subject) for value in (*ends, *inside, *tiny)]
-        for text in texts:
+        for text in [sentence(name, value, subject) for value in (*ends, *inside, *tiny)]:
             assert text[0] == text[0].upper() and text.endswith(".") and not re.search(r"[{}]|nan|\de[+-]\d", text), (
                 text
             )

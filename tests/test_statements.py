@@ -194,7 +194,9 @@ def promises(path):
     """Read what the four pages and files promise of a release."""
     texts = {}
     for name in ("certificate.json", "certificate-public.json"):
-        texts[name] = json.loads(path.with_name(f"{path.name}.{name}").read_text())["promise"]["requirement"]
+        content = json.loads(path.with_name(f"{path.name}.{name}").read_text())
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", content["made"]), "equal releases differ by the second"
+        texts[name] = content["promise"]["requirement"]
     return texts
 
 

@@ -1,4 +1,4 @@
-"""Texts of pages stand in one file: none of them stands in a template, a script, or where an error is raised."""
+"""Texts for people stand in one catalogue; no text of a page stands in a template, a script, or a module."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from string import Formatter
 
 import pytest
 
-from sfumato.texts.catalogue import texts
+from sfumato.measures.all_measures import MEASURES
+from sfumato.texts.catalogue import FORMATS, t, texts
 from sfumato.workbench.opened_data import OPTION, STARTING, all_in_forms, in_forms
 
 SRC = Path(__file__).resolve().parents[1] / "src" / "sfumato"
@@ -144,19 +145,27 @@ def test_no_script_has_a_text_of_its_own(path: Path) -> None:
 
 def test_every_text_is_used_and_every_use_is_a_text() -> None:
     """A name that is put together (`step_` and a step) is held against its beginning."""
-    sources = [*TEMPLATES, *SCRIPTS, *WORKBENCH.rglob("*.py"), *(SRC / "commands").glob("*.py")]
+    sources = [*TEMPLATES, *SCRIPTS, *SRC.rglob("*.py")]
     code = "\n".join(path.read_text(encoding="utf-8") for path in sources)
-    named = set(re.findall(r"""\bt\(\s*f?["'`]([a-z_]+\.[a-z_\d]*[a-z\d])["'`]""", code)) | {
-        f"drawing.{name}" for name in re.findall(r"""\bw\(\s*["'`]([a-z_\d]*[a-z\d])["'`]""", code)
+    named = set(re.findall(r"""\bt\(\s*["'`]([a-z_]+(?:\.[a-z_\d]*[a-z\d])+)["'`]""", code)) | {
+        f"{section}.{name}{end}"
+        for call, section, end in SHORTHANDS
+        for name in re.findall(rf"""\b{call}\(\s*["'`]([a-z_\d]*[a-z\d])["'`]""", code)
     }
     assert named - set(texts()) == set()
+    measured = {f"measure.{name}" for name in MEASURES} | {f"measure_of_persons.{name}" for name in MEASURES}
+    assert {name.rpartition(".")[0] for name in texts() if name.startswith("measure")} <= measured
     quoted = set(re.findall(r"[a-z_\d]+", code))
-    unused = [name for name in texts() if name.partition(".")[2] not in quoted and not _is_put_together(name, code)]
-    assert unused == []
+    rest = [name for name in texts() if not name.startswith("measure")]
+    assert [name for name in rest if name.split(".")[1] not in quoted and not _is_put_together(name, code)] == []
+
+
+SHORTHANDS = (("w", "drawing", ""), ("_lines", "check", ""), ("_entry", "meanings", ".text"))
+"""Functions that name a text without its section."""
 
 
 def _is_put_together(name: str, code: str) -> bool:
-    part, _, text = name.partition(".")
+    part, text, *_ = name.split(".")
     begins = {text[:i] for i in range(2, len(text)) if text[i - 1] == "_"}
     return any(f"{part}.{begin}" in code or f'"{begin}' in code or f"`{begin}" in code for begin in begins) or any(
         f"{part}.{begin}" in code for begin in ("${", "{", '" ~')
@@ -164,8 +173,18 @@ def _is_put_together(name: str, code: str) -> bool:
 
 
 def test_places_of_texts_are_names() -> None:
+    """A place is a name, or an attribute of one; its format is Python's, one of ours, or forms for one and many."""
     for name, text in texts().items():
-        assert all(place is None or place.isidentifier() for _, place, _, _ in Formatter().parse(text)), name
+        for _, place, form, _ in Formatter().parse(text):
+            assert place is None or re.fullmatch(r"[^\W\d]\w*(\.\w+|\[\w+\])*", place), name
+            assert not form or form in {*FORMATS, "g"} or "/" in form or not form.isidentifier(), (name, form)
+
+
+def test_a_place_that_is_not_filled_in_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        t("sentence.of_records", records=3)
+    with pytest.raises(KeyError):
+        t("sentence.nothing_like_it")
 
 
 # -- sentences that were written for the command line

@@ -20,8 +20,8 @@ from sfumato.data.declaration import TableDeclaration
 from sfumato.measures.classification.classification import Classification, Worth
 from sfumato.measures.scales import Scales
 from sfumato.report import verdicts as words
+from sfumato.report.data_summary import meanings
 from sfumato.report.folder import save_map
-from sfumato.report.meanings import meanings
 from sfumato.report.verdicts import advice, signed
 from sfumato.requirements.requirement import requirement
 from sfumato.tradeoff.chart import map_chart, rows, worth_chart

@@ -108,6 +108,14 @@ def test_invoices(tmp_path, monkeypatch, wide):
     board = page(tmp_path / "o.csv.board.html")
     assert f"at least {fewest} records" in board or f"at least {fewest} rows" in board
     assert "are off by" in board and "does not state" not in board and "...." not in board
+    worst = next(
+        p for p in json.loads((tmp_path / "map/points.json").read_text())["points"] if p["measures"]["are"] > 1
+    )
+    run("release", "map", "--point", worst["id"], "--to", "worst.csv")
+    assert "an answer of 0 to every query would be nearer" in page(tmp_path / "worst.csv.board.html")
+    assert "an answer of 0 may be nearer" in page(tmp_path / "worst.csv.certificate-public.html")
+    for path in (*tmp_path.glob("*.html"), *tmp_path.glob("map/*.html")):
+        assert not re.search(r"\d[\d.,]* ?%? (of )?(the )?(people|persons)\b", page(path)), path
 
 
 def confirm_table(folder, name, original, quasi, sensitive, said, audited, neutral=()):

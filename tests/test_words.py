@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.report.data_summary import meanings
 from sfumato.report.map_summary import map_lines
-from sfumato.report.meanings import meanings
 from sfumato.report.page import page
 from sfumato.report.point_summary import anonymize_command, settings, studied
 from sfumato.texts.format import counted, listed, number, percent, wrapped

@@ -221,7 +221,7 @@ def _baskets(
     source: str, study: Any, recipe: RecipeOptions, baskets: OfBaskets, reading: TableReading, target: Target
 ) -> Single:
     """Make a release of baskets."""
-    from sfumato.anonymizers.items import basket_anonymizer, usual_maker
+    from sfumato.anonymizers.items import DEFAULT_MAKER, TREE_MAKER, basket_anonymizer, usual_maker
     from sfumato.publish._single import Clock, basket_layout, single_baskets
     from sfumato.requirements import basket_requirement
     from sfumato.requirements.item_policy import utility_constraints
@@ -236,6 +236,9 @@ def _baskets(
         raise BadInputError('baskets need one requirement: --require "km-anonymity k=5 m=2", for example')
     wanted = basket_requirement(recipe.require[0])
     maker = basket_anonymizer(usual_maker(wanted, declared.tree is not None) if recipe.maker is None else recipe.maker)
+    if recipe.maker is None and str(maker) == TREE_MAKER:
+        kept = "sets of items keep to the branches of the tree, so that counts of pairs are less exact than without it"
+        tell([f'{kept}; --with "{DEFAULT_MAKER}" takes no notice of the tree'])
     utility = None if recipe.utility is None else utility_constraints(recipe.utility)
     target.check([*declared.files, *map(Path, files_of(maker, wanted, utility))])
     announce_first_run()

@@ -28,7 +28,7 @@ from sfumato.release.items import BasketRelease
 from sfumato.release.legend import Names, release_names
 from sfumato.release.writing import format_of
 from sfumato.release.writing_items import laid_out, published_rows, write_drafts
-from sfumato.report.kinds.baskets import basket_meanings
+from sfumato.report.data_summary import basket_meanings
 from sfumato.requirements.items import FILE, BasketRequirement, KMAnonymity
 from sfumato.runtime.cancellation import step
 from sfumato.tradeoff.map import Map, Point

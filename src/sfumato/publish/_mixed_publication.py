@@ -34,7 +34,7 @@ from sfumato.release.items import MixedRelease
 from sfumato.release.legend import Names
 from sfumato.release.mixed_writing import mixed_names, published_sheet, write_drafts
 from sfumato.release.writing import format_of
-from sfumato.report.kinds.items import mixed_meanings
+from sfumato.report.data_summary import mixed_meanings
 from sfumato.requirements.items import MixedRequirement
 from sfumato.runtime.cancellation import step
 from sfumato.tradeoff.map import Map, Point

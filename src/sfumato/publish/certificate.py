@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from sfumato.auditing.audit import Audit
 from sfumato.auditing.ledger import file_digest
@@ -25,7 +25,7 @@ from sfumato.publish._written_file import FileAlone, ReleasedColumns, public_che
 from sfumato.publish.cautions import Caution, found_first
 from sfumato.release.changes import column_changes
 from sfumato.release.release import Release
-from sfumato.report.kinds.table import UNITS
+from sfumato.report.data_summary import unit_meaning
 from sfumato.report.point_summary import changes_sentence
 from sfumato.requirements.requirement import Requirement
 from sfumato.runtime.staging import parts_of
@@ -63,7 +63,7 @@ EYES = (
     "Measures and promise are here relative to the whole table."
 )
 PUBLIC_MEANINGS = (
-    *(name for name, _ in UNITS.values()),
+    *(unit_meaning(unit)[0] for unit in get_args(Unit)),
     "Groups",
     "Bucketization does not hide who is in the table",
     "Weights",

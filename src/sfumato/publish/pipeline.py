@@ -50,7 +50,7 @@ from sfumato.release.legend import MODES
 from sfumato.release.records import RecordRelease
 from sfumato.release.release import Release
 from sfumato.release.writing import RowLayout, format_of, inputs_of, release_files, write_drafts
-from sfumato.report.meanings import meanings as meanings_of
+from sfumato.report.data_summary import meanings as meanings_of
 from sfumato.requirements.requirement import with_stronger_parts
 from sfumato.runtime.cancellation import step
 from sfumato.runtime.staging import check_targets

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.measures.all_measures import MEASURES
+from sfumato.report.data_summary import weights_sentences
 from sfumato.report.disagreements import sentence
-from sfumato.report.kinds.table import weights_sentences
 from sfumato.report.point_summary import (
     alike_sentences,
     done_sentence,
@@ -22,7 +22,8 @@ from sfumato.report.point_summary import (
     settings,
 )
 from sfumato.report.verdicts import advice
-from sfumato.texts.format import counted, listed, number, percent, section, wrapped
+from sfumato.texts.catalogue import t
+from sfumato.texts.format import listed, number, section, wrapped
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.answer import Choice, Reply, in_numbers, within
 from sfumato.tradeoff.question.best_possible import Optimum, surpassed
@@ -67,27 +68,30 @@ def reply_lines(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
     yield ""
     yield from headline_lines(map_, answer)
     if done := done_sentence(map_, answer):
-        yield wrapped(f"What was done: {done}")
-    yield from section("Also among the best", (place_words(point, reply) for point in reply.best[1:]))
+        yield wrapped(t("reply.what_done", done=done))
+    yield from section(t("reply.also_among"), (place_words(point, reply) for point in reply.best[1:]))
     alike = alike_sentences(within(map_.points, reply.question.bounds), answer, reply.question.asked)
-    yield from section("What it cannot be told from", alike)
-    around = {"cheaper": reply.cheaper, "the next step": reply.dearer}
+    yield from section(t("reply.what_cannot"), alike)
+    around = {"cheaper": reply.cheaper, t("reply.next_step"): reply.dearer}
     yield from section(
-        "Its neighbours",
+        t("reply.neighbours"),
         (f"{side}: {place_words(point, reply)}" for side, point in around.items() if point is not None),
     )
     if reply.question.relaxed:
         bought = [place_words(point, reply) for point in reply.bought]
         more = listed(bound.typed for bound in reply.question.relaxed)
-        yield from section(f"With {more} also", bought or ["nothing better"])
-    yield from section("By maker", (f"{maker}: {_place(point, reply)}" for maker, point in reply.by_maker))
-    rows = ((f"at most {percent(s, 3)}" if s else "no record", point) for s, point in reply.by_suppression)
-    yield from section("By suppression", (f"{share} suppressed: {_place(point, reply)}" for share, point in rows))
-    yield from section("How far from the best possible", [bound_words(reply, map_)])
-    yield from section("What a loss is here", weights_sentences(map_))
-    yield from section("What does not count", note_words(reply))
-    which = "it" if len(reply.best) == 1 else "the first of them"
-    yield f"\nTo publish {which}:\n  {release_command(folder, map_, answer)}"
+        yield from section(t("reply.also", more=more), bought or [t("reply.nothing_better")])
+    yield from section(t("reply.maker"), (f"{maker}: {_place(point, reply)}" for maker, point in reply.by_maker))
+    rows = ((t("reply.most_2", s=s) if s else t("reply.no_record"), point) for s, point in reply.by_suppression)
+    yield from section(
+        t("reply.suppression"),
+        (t("reply.suppressed", share=share, place=_place(point, reply)) for share, point in rows),
+    )
+    yield from section(t("reply.how_far"), [bound_words(reply, map_)])
+    yield from section(t("reply.what_loss"), weights_sentences(map_))
+    yield from section(t("reply.what_does"), note_words(reply))
+    which = "it" if len(reply.best) == 1 else t("reply.first_them")
+    yield t("reply.publish", which=which, release_command=release_command(folder, map_, answer))
 
 
 def _rivals(reply: Reply, map_: Map) -> list[Point]:
@@ -100,13 +104,17 @@ def answer_words(reply: Reply) -> str:
     """Say what the answer is, in sentences; what it shows of people comes before all else."""
     answer, question = reply.answer, reply.question
     assert answer is not None
-    within = f" with {listed(question.bounds)}" if question.bounds else ""
-    extreme = listed(f"{'most' if MEASURES[name].better == 'higher' else 'least'} {name}" for name in question.asked)
-    one = (
-        "is in" if len(reply.best) == 1 else f"is in {len(reply.best)} releases, of which none beats another; first in"
+    within = t("reply.with", question=question) if question.bounds else ""
+    extreme = listed(
+        f"{t('reply.most') if MEASURES[name].better == 'higher' else t('reply.least')} {name}"
+        for name in question.asked
     )
-    first = "".join(f"Before you publish point {answer.id}: {text[0].lower()}{text[1:]} " for text in warnings(answer))
-    return f"{first}The {extreme} on this map{within} {one} point {place_words(answer, reply)}"
+    one = t("reply.is_in") if len(reply.best) == 1 else t("reply.releases_which", best=len(reply.best))
+    first = "".join(
+        t("reply.before_you", answer=answer, text=text[0].lower(), text2=text[1:]) for text in warnings(answer)
+    )
+    place = place_words(answer, reply)
+    return t("reply.map_point", first=first, extreme=extreme, within=within, one=one, place=place)
 
 
 def place_words(point: Point, reply: Reply) -> str:
@@ -118,57 +126,46 @@ def bound_words(reply: Reply, map_: Map) -> str:
     """Say how far from the best possible the answer can be, or why that is not known."""
     asked = reply.question.asked
     if reply.answer is None:
-        return "Nothing fits, so there is nothing to compare."
+        return t("reply.nothing_fits_so")
     if reply.bound is not None:
         return _bound(reply.bound, reply.answer, len(asked) > 1)
     beyond = surpassed(map_, reply.question, reply.answer)
     if beyond is not None:
         best, here = both(beyond.value, reply.answer.measures[beyond.measure])
         better = "more" if MEASURES[beyond.measure].better == "higher" else "less"
-        return (
-            f"Not known of all releases, but it is beyond what one kind can do: no {beyond.among} has {better} "
-            f"{beyond.measure} than {best} within these bounds; this one has {here}."
-        )
+        return t("reply.not_known_all", beyond=beyond, better=better, best=best, here=here)
     if {"p_loss", "u_loss"} <= set(reply.question.measures):
-        known = "says only that it is not below 0 here" if map_.limit else "was not worked out for this map"
-        return f"Not known: the limit of {asked[0]} {known}."
-    return (
-        f"Not known: no bound on {asked[0]} is proved for this question. A limit is known for u_loss within p_loss, "
-        "and the other way round; what whole levels can have of k within loss, and of loss within k, where "
-        "full-domain on this map decided it; what cuts can have of what they were searched for, where a space was so "
-        "small that all of them were looked at. A search may find better (--search 60s)."
-    )
+        known = t("reply.says_only") if map_.limit else t("reply.not_worked")
+        return t("reply.not_known_limit", asked=asked[0], known=known)
+    return t("reply.not_known", asked=asked[0])
 
 
 def note_words(reply: Reply) -> Iterator[str]:
     """Say what was left out, and why."""
     if refused := [point for point in reply.refused if point.anonymizer != "original"]:
-        many = "" if len(refused) == 1 else f", and {len(refused) - 1:,} more like it"
-        yield f"Point {refused[0].id}, which {refusal(refused[0])}{many}."
+        many = "" if len(refused) == 1 else t("reply.more_like", refused=len(refused) - 1)
+        yield t("reply.point_which", id_=refused[0].id, refusal=refusal(refused[0]), many=many)
     if reply.passed_over:
-        yield (
-            f"{counted(len(reply.passed_over), 'release')} with exact quasi-identifiers: "
-            f"{listed(reply.question.measures)} say how well quasi-identifiers are hidden, and these do not hide them."
-        )
+        yield (t("reply.exact_quasi", passed_over=len(reply.passed_over), reply=reply))
     for bound in reply.question.bounds:
         if not bound.is_natural:
             better = MEASURES[bound.measure].better
-            yield f"{bound.measure} is better when {better}: {bound} cuts off the better values."
+            yield t("reply.better_when", bound=bound, better=better)
 
 
 def nothing_fits(reply: Reply) -> Iterator[str]:
     """Say what would have to be relaxed, one bound at a time, and what comes nearest."""
     bounds = reply.question.bounds
-    within = f" has {listed(bounds)}" if bounds else f" has {listed(reply.question.asked)}"
-    yield f"no release on this map that may be published{within}."
+    within = t("reply.has_2", bounds=bounds) if bounds else t("reply.has", reply=reply)
+    yield t("reply.no_release", within=within)
     for each in reply.relax:
         if each.relaxed is None:
-            yield f"Relaxing {each.bound.measure} alone does not help."
+            yield t("reply.relaxing_alone", each=each)
         else:
-            kept = "" if len(bounds) == 1 else ", all else kept,"
-            yield f"With {each.relaxed.typed} instead of {number(each.bound.value)}{kept} {each.point} would fit."
+            kept = "" if len(bounds) == 1 else t("reply.all_else")
+            yield t("reply.instead_would", each=each, kept=kept)
     if reply.nearest is not None:
-        yield f"The nearest is {place_words(reply.nearest, reply)}"
+        yield t("reply.nearest", place_words=place_words(reply.nearest, reply))
     yield from note_words(reply)
 
 
@@ -176,10 +173,10 @@ def _bound(known: Optimum, answer: Point, several: bool) -> str:
     """Say what the best possible is; of several measures that are asked for, of the first alone."""
     here, best = both(answer.measures[known.measure], known.value)
     better = "more" if MEASURES[known.measure].better == "higher" else "less"
-    alone = f" This is said of {known.measure} alone." if several else ""
+    alone = t("reply.said_alone", known=known) if several else ""
     if known.gap == 0:
-        return f"No {known.among} has {better} {known.measure} within these bounds.{alone}"
-    return f"No {known.among} has {better} {known.measure} than {best} within these bounds; this one has {here}.{alone}"
+        return t("reply.no_within", known=known, better=better, alone=alone)
+    return t("reply.no_than", known=known, better=better, best=best, here=here, alone=alone)
 
 
 def _values(point: Point, words: str) -> dict[str, Any]:
@@ -191,7 +188,7 @@ def _row(point: Point | None, reply: Reply) -> dict[str, Any]:
 
 
 def _place(point: Point | None, reply: Reply) -> str:
-    return "nothing fits" if point is None else place_words(point, reply)
+    return t("reply.nothing_fits") if point is None else place_words(point, reply)
 
 
 def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
@@ -200,10 +197,10 @@ def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
     trivial = choice.kept is not None and choice.kept.is_trivial
     if is_unchanged(point) or trivial:
         yield wrapped(choice.warnings[0]).lstrip()
-    yield f"Point {point.id}: {settings(point)}.\n"
+    yield t("choice.point", point=point, settings=settings(point))
     yield from headline_lines(map_, point)
     if done := done_sentence(map_, point):
-        yield wrapped(f"What was done: {done}")
+        yield wrapped(t("choice.what_done", done=done))
     yield ""
     for name in [name for name in choice.compared if point.has([name])]:
         arrow = "^" if MEASURES[name].better == "higher" else "v"
@@ -214,18 +211,16 @@ def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
     ways = choice.landmarks.items() if choice.by == "best" else ()  # else the reasons say where they disagree
     others = [f"{by}: {id}" for by, id in ways if id not in (None, point.id)]
     neighbours = [f"{each.side}: {each.said} [{settings(map_[each.point])}]" for each in choice.neighbours]
-    yield from section("Why this one", choice.why)
-    yield from section("What it cannot be told from", alike_sentences(map_.points, choice.point, choice.axes))
-    yield from section("Is it worth it", [worth] if worth else [])
-    yield from section("Do the axes agree", _disagreements(choice, map_))
-    yield from section("Before you publish it", choice.warnings)
-    yield from section(f"Its neighbours on the frontier of {listed(choice.axes)}", neighbours)
-    yield from section(
-        "What privacy costs along the frontier", [*steps, *(stretch(each, choice.axes) for each in choice.stretches)]
-    )
-    yield from section("Other ways to choose (--by) recommend within the same bounds", others)
-    yield from section("The quadrant, points within the bounds on both axes", [choice.quadrant.said])
-    yield f"\nTo publish it:\n  {command}"
+    yield from section(t("choice.why_one"), choice.why)
+    yield from section(t("choice.what_cannot"), alike_sentences(map_.points, choice.point, choice.axes))
+    yield from section(t("choice.worth"), [worth] if worth else [])
+    yield from section(t("choice.do_axes"), _disagreements(choice, map_))
+    yield from section(t("choice.before_you"), choice.warnings)
+    yield from section(t("choice.neighbours_frontier", choice=choice), neighbours)
+    yield from section(t("choice.what_privacy"), [*steps, *(stretch(each, choice.axes) for each in choice.stretches)])
+    yield from section(t("choice.other_ways"), others)
+    yield from section(t("choice.quadrant_points"), [choice.quadrant.said])
+    yield t("choice.publish", command=command)
 
 
 def choice_values(choice: Choice, map_: Map) -> dict[str, Any]:
@@ -248,8 +243,5 @@ def _disagreements(choice: Choice, map_: Map) -> list[str]:
 def _next_step(step: Step, axes: tuple[str, str]) -> str:
     """Say what the next step of privacy costs, in all and for each unit."""
     first, second = axes
-    rate = "" if step.rate is None else f", {number(step.rate)} of {second} for each unit of {first}"
-    return (
-        f"The next step of privacy, to {step.end}, costs {number(step.cost)} of {second} for {number(step.gain)} of "
-        f"{first}{rate}."
-    )
+    rate = "" if step.rate is None else t("choice.each_unit", step=step, second=second, first=first)
+    return t("choice.next_step", step=step, second=second, first=first, rate=rate)

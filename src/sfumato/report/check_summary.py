@@ -1,139 +1,21 @@
-"""The hierarchy of a column in words: its tree with counts, and what each level would do to k.
+"""A check of data in words that a data steward understands, with the thresholds people use.
 
-A check of a table with items in words that a data steward understands.
-
-A check of a table or of baskets in words that a data steward understands, with the thresholds people use.
+The hierarchy of a column in words: its tree with counts, and what each level would do to k.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from sfumato.measures.group_risk import THRESHOLDS
 from sfumato.measures.superpopulation import SMALL_FRACTION
 from sfumato.requirements.items import known_in_words
-from sfumato.texts.format import counted, ended, listed, percent
+from sfumato.texts.catalogue import t
+from sfumato.texts.format import counted, ended, percent
 from sfumato.tradeoff._check_items import BasketCheck, ItemsCheck, MixedCheck
 from sfumato.tradeoff.check import Check, RepeatedPersons
 from sfumato.tradeoff.hierarchy_levels import SMALL, ColumnHierarchy, Node
-
-FOLDED = 12
-"""A node shows at most so many of the nodes below it."""
-
-WIDEST = 40
-"""Letters of a label."""
-
-
-def hierarchy_in_words(looked_at: ColumnHierarchy, level: int | None = None) -> Iterator[str]:
-    """Write the tree down to a level, then what publishing the column at each level would do."""
-    tree = looked_at.hierarchy
-    yield (
-        f"{looked_at.table}, column {looked_at.column}: {counted(looked_at.records, 'record')}, "
-        f"{counted(tree.domain_size, 'value')}, {counted(tree.height, 'level')} above them."
-    )
-    yield "For the publisher's eyes: it counts records, also where few have a value. What no record has is not shown."
-    if tree.observed:
-        yield "The values were taken from the records: no domain that differential privacy could rely on."
-    yield ""
-    yield from _lines(looked_at.tree(level), "  ")
-    yield ""
-    yield from _effects(looked_at)
-
-
-def _effects(looked_at: ColumnHierarchy) -> Iterator[str]:
-    """Write a table of the levels: who would stand out by this column alone, and with the others."""
-    yield f"What publishing {looked_at.column} at a level would do: records in groups below {SMALL}, those of them that"
-    yield "are alone, and k, the size of the smallest group."
-    if looked_at.others:
-        yield f"The others, as they stand: {listed(looked_at.others)}."
-    examples = [_label(risk.example) for risk in looked_at.levels]
-    width = max(7, *map(len, examples))
-    heads = ["by it alone", *(["with the others"] if looked_at.others else [])]
-    yield ""
-    yield f"  {'':5}  {'':{width}}" + "".join(f"  {head:>31}" for head in heads)
-    yield f"  {'level':5}  {'such as':{width}}" + f"  {f'below {SMALL}':>11} {'alone':>9} {'k':>9}" * len(heads)
-    for risk, example in zip(looked_at.levels, examples, strict=True):
-        risks = [risk.alone, *([] if risk.together is None else [risk.together])]
-        columns = (f"  {each.below[SMALL]:>11,} {each.uniques:>9,} {each.smallest:>9,}" for each in risks)
-        yield f"  {risk.level:<5}  {example:{width}}{''.join(columns)}"
-
-
-def _lines(node: Node, indent: str) -> Iterator[str]:
-    """Write a node and, deeper, the nodes below it; of many the first ones."""
-    yield f"{indent}{_label(node.label):{max(1, 50 - len(indent))}} {node.records:>12,}"
-    children = node.children if len(node.children) <= FOLDED + 1 else node.children[:FOLDED]
-    for child in children:
-        yield from _lines(child, f"{indent}  ")
-    folded = node.children[len(children) :]
-    if folded:
-        text = f"… {len(folded):,} more"
-        yield f"{indent}  {text:{max(1, 48 - len(indent))}} {sum(child.records for child in folded):>12,}"
-
-
-def _label(text: str) -> str:
-    from sfumato.data.guessing import shown
-
-    return shown(text, WIDEST) if text else "(missing)"
-
-
-def mixed_check_parts(check: MixedCheck) -> dict[str, Iterator[str]]:
-    """Write the paragraphs of a check by what they are about."""
-    return {"study": study_lines(check), "table": _items_check_table(check), "known": _known(check)}
-
-
-def study_lines(check: ItemsCheck) -> Iterator[str]:
-    """Say what of a study cannot be made."""
-    if check.study is None:
-        return
-    many = counted(check.candidates, "candidate")
-    if not check.problems:
-        yield f"The study {check.study!r} can be explored: nothing speaks against its {many}."
-        return
-    yield f"Of the study {check.study!r} with {many} this cannot be made:"
-    for problem in check.problems:
-        yield f"  {problem.candidate}: {problem.reason}"
-
-
-def lengths_in_words(check: ItemsCheck) -> str:
-    """Say how many items records have."""
-    lengths = check.lengths
-    return (
-        f"{lengths['mean']:.3g} items on average, {lengths['median']:.3g} in the middle, {lengths['most']:.0f} at most"
-    )
-
-
-def items_lines(check: ItemsCheck) -> Iterator[str]:
-    """Say what is unusual about the items."""
-    if check.empty:
-        yield f"{counted(check.empty, 'record')} without any item."
-    if not check.tree:
-        yield "There is no tree of items (--tree), so items can be generalized to sets or by their order only."
-
-
-def _items_check_table(check: MixedCheck) -> Iterator[str]:
-    yield (
-        f"{check.table}: {counted(check.records, 'record')}, each with {listed(check.quasi)} and a set of some of "
-        f"{counted(check.items, 'item')} ({check.column}); {lengths_in_words(check)}."
-    )
-    yield from items_lines(check)
-
-
-def _known(check: MixedCheck) -> Iterator[str]:
-    few = f"fewer than {counted(check.below, 'record')}"
-    yield f"As it stands, without any release (records drawn at random, {few} that fit are too few):"
-    yield f"  who knows {listed(check.quasi)} of a person:"
-    yield f"    {_line(check.alone_by_quasi, check.few_by_quasi, few)}"
-    for known, alone in check.alone_by_items.items():
-        yield f"  who knows {known_in_words(known)}:"
-        yield f"    {_line(alone, check.few_by_items[known], few)}"
-    for known, alone in check.alone_by_both.items():
-        yield f"  who knows both, the quasi-identifiers and {known_in_words(known)}:"
-        yield f"    {_line(alone, check.few_by_both[known], few)}"
-
-
-def _line(alone: float, few_fit: float, few: str) -> str:
-    return f"{percent(alone, 3)} of the records are alone, {few} fit {percent(few_fit, 3)} of them"
-
 
 KNOWN_FOR = {11: ", the threshold of EMA policy 0070 and Health Canada"}
 SENTENCE = 5
@@ -141,12 +23,6 @@ SENTENCE = 5
 
 LONGEST = 100
 """Letters of a set of items."""
-
-MISSING = {
-    "value": "",
-    "drop": "Records with a missing value are left out.",
-    "any": "A missing value could be anything, so it matches every value.",
-}
 
 
 def check_in_words(check: Check | ItemsCheck) -> str:
@@ -158,10 +34,10 @@ def check_parts(check: Check | ItemsCheck) -> dict[str, list[str]]:
     """Write the paragraphs of a check by what they are about, those left out that have nothing to say."""
     parts: dict[str, Iterator[str]]
     if isinstance(check, MixedCheck):
-        parts = mixed_check_parts(check)
+        parts = {"study": _study_of_items(check), "table": _mixed_table(check), "known": _known(check)}
     elif isinstance(check, BasketCheck):
         parts = {
-            "study": study_lines(check),
+            "study": _study_of_items(check),
             "baskets": _baskets(check),
             "known": _known_items(check),
             "sets": _sets(check),
@@ -186,170 +62,117 @@ def check_parts(check: Check | ItemsCheck) -> dict[str, list[str]]:
     return {name: lines for name, lines in written.items() if lines}
 
 
+def _lines(id: str, /, **places: Any) -> list[str]:
+    """Fill in a text of several lines."""
+    return t(f"check.{id}", **places).split("\n")
+
+
 def _study(check: Check) -> Iterator[str]:
     if check.study is None:
         return
     failed = [problem for problem in check.problems if problem.kind == "failed"]
     infeasible = [problem for problem in check.problems if problem.kind == "infeasible"]
-    many = counted(check.candidates, "candidate")
     if not check.problems:
-        yield f"The study {check.study!r} can be explored: nothing speaks against its {many}."
+        yield t("check.explorable", check=check)
     if check.effort is not None and not failed:
-        yield f"Exploring it takes {check.effort.in_words}."
-    for problems, what in ((failed, "would fail"), (infeasible, "have no release")):
+        yield t("check.effort", effort=check.effort.in_words)
+    for problems, id in ((failed, "check.would_fail"), (infeasible, "check.infeasible")):
         if problems:
-            verb = what if len(problems) > 1 else what.replace("have", "has")
-            yield f"Of the {many} of the study {check.study!r}, {len(problems):,} {verb}:"
-            for problem in problems:
-                yield f"  {problem.candidate}: {problem.reason}"
+            yield t(id, check=check, number=len(problems))
+            yield from (t("check.problem", problem=problem) for problem in problems)
 
 
 def _table(check: Check) -> Iterator[str]:
-    records = counted(check.records, "record")
-    yield ended(f"{check.table}: {records}; an outsider may know {listed(check.quasi)}")
+    yield ended(t("check.table", check=check))
     if check.dropped:
-        yield f"{counted(check.dropped, 'record')} with a missing value left out."
-    elif MISSING[check.missing]:
-        yield MISSING[check.missing]
+        yield t("check.dropped", check=check)
+    elif check.missing != "value":
+        yield t(f"check.missing_{check.missing}")
 
 
 def _risk(check: Check) -> Iterator[str]:
-    risk = check.risk
-    yield "How easily is a record found by somebody who knows these of a person, and that the person is in the table?"
-    yield f"  {counted(risk.combinations, 'different combination')} of values occur."
-    unique = f"{counted(risk.uniques, 'record')} ({percent(risk.uniques_share)}) {_are(risk.uniques)}"
-    yield f"  {unique} alone with theirs: found for sure (sample uniques)."
-    yield f"  The smallest group has {counted(risk.smallest, 'record')}: the highest risk is {risk.highest:.3g}."
-    yield (
-        f"  The average risk is {risk.average:.3g}: who links all records by these values is right for "
-        f"{percent(risk.average)} of them (marketer risk)."
-    )
-    yield "  Records in groups that are too small, by the thresholds people use:"
+    yield from _lines("risk", risk=check.risk)
     for smallest, threshold in THRESHOLDS.items():
         known = KNOWN_FOR.get(smallest, "")
-        yield (
-            f"    {percent(risk.above(smallest)):>8} in groups of fewer than {smallest} "
-            f"(risk above {threshold:g}{known})"
-        )
+        share = check.risk.above(smallest)
+        yield t("check.risk_below", share=percent(share), smallest=smallest, risk=threshold, known=known)
 
 
 def _attributes(check: Check) -> Iterator[str]:
     if len(check.quasi) < 2:
         return
-    yield "Which quasi-identifier drives the risk? Without it, the table would have:"
-    yield f"  {'':20} {'values':>7}   {f'in groups below {SENTENCE}':>17}   {'alone':>8}   average risk"
-    for attribute in check.attributes:
-        if attribute.without is not None:
-            below, unique = attribute.without.above(SENTENCE), attribute.without.uniques_share
-            yield (
-                f"  {attribute.name:20} {attribute.values:>7,}   {percent(below):>17}   {percent(unique):>8}   "
-                f"{attribute.without.average:>12.3g}"
-            )
-    risk = check.risk
-    yield (
-        f"  {'(as it stands)':20} {'':>7}   {percent(risk.above(SENTENCE)):>17}   "
-        f"{percent(risk.uniques_share):>8}   {risk.average:>12.3g}"
-    )
-    first = check.attributes[0]
+    yield from _lines("attributes", smallest=SENTENCE)
+    rows = [(each.name, f"{each.values:,}", each.without) for each in check.attributes if each.without is not None]
+    for name, values, risk in [*rows, (t("check.as_it_stands"), "", check.risk)]:
+        below, alone = percent(risk.above(SENTENCE)), percent(risk.uniques_share)
+        yield t("check.attribute", name=name, values=values, below=below, alone=alone, risk=risk)
+    first, risk = check.attributes[0], check.risk
     if first.without is not None and first.without.below[SENTENCE] < risk.below[SENTENCE]:
-        yield (
-            f"  Without {first.name}, {percent(first.without.above(SENTENCE))} instead of "
-            f"{percent(risk.above(SENTENCE))} of the records would be in groups of fewer than {SENTENCE}."
-        )
+        shares = {"below": first.without.above(SENTENCE), "now": risk.above(SENTENCE)}
+        yield t("check.without", name=first.name, **shares, smallest=SENTENCE)
 
 
 def _subsets(check: Check) -> Iterator[str]:
     if len(check.quasi) < 2:
         return
-    yield "What if an outsider knows only some of them? At worst:"
+    yield t("check.subsets")
     for size in sorted({len(names) for names in check.subsets}):
         risks = {names: risk for names, risk in check.subsets.items() if len(names) == size}
         if size == len(check.quasi):
             continue
         names, risk = max(risks.items(), key=lambda item: (item[1].average, item[1].uniques))
-        yield f"  {size} of them: {percent(risk.uniques_share):>8} of the records alone, by {listed(names)}"
-    yield f"  All together tell {percent(check.risk.separation)} of all pairs of records apart (separation)."
+        yield t("check.subset", size=size, share=percent(risk.uniques_share), names=names)
+    yield t("check.separation", share=check.risk.separation)
     if not check.all_subsets:
-        yield "  (Subsets of up to 3 quasi-identifiers, and of all but one, were looked at; all would be too many.)"
+        yield t("check.some_subsets")
     few = sum(count for size, count in check.unique_by.items() if 0 < size <= 2)
     if few:
-        yield f"  {counted(few, 'record')} {_are(few)} alone already by one or two of them."
+        yield t("check.unique_by_few", few=few)
 
 
 def _worst(check: Check) -> Iterator[str]:
-    groups = counted(check.smallest_groups, "group")
-    have = "has" if check.smallest_groups == 1 else "have"
-    yield f"{groups} {have} only {counted(check.risk.smallest, 'record')}. The worst (for your eyes only):"
+    yield t("check.worst", check=check)
     for group in check.worst:
-        values = ", ".join(f"{name} {value or '(missing)'}" for name, value in group.quasi.items())
-        why = f"  <- {listed(group.unique_by)} alone would do" if 0 < len(group.unique_by) < len(check.quasi) else ""
-        yield f"  {counted(group.frequency, 'record')}: {values}{why}"
+        values = ", ".join(f"{name} {value or t('check.missing')}" for name, value in group.quasi.items())
+        alone = 0 < len(group.unique_by) < len(check.quasi)
+        yield t("check.group", group=group, values=values, why=t("check.would_do", group=group) if alone else "")
 
 
 def _neutral(check: Check) -> Iterator[str]:
-    if check.with_neutral is None:
-        return
-    smallest, alone = counted(check.with_neutral[0], "record"), check.with_neutral[1]
-    yield (
-        f"Whoever also knows {listed(check.neutral)}, which are published as they are: {alone:,} of "
-        f"{counted(check.records, 'record')} {_are(alone)} alone with theirs; the smallest group has {smallest}."
-    )
+    if check.with_neutral is not None:
+        smallest, alone = check.with_neutral
+        yield t("check.neutral", check=check, smallest=smallest, alone=alone)
 
 
 def _persons(check: Check, persons: RepeatedPersons) -> Iterator[str]:
     if not persons.repeated:
-        yield f"By {persons.identifier!r} every record is another person, so groups of k records are k persons."
+        yield t("check.persons_alone", persons=persons)
     else:
         declared = check.person is not None
-        yield (
-            f"By {persons.identifier!r}{', the person column' * declared}, {persons.repeated:,} of "
-            f"{counted(persons.persons, 'person')} {'has' if persons.repeated == 1 else 'have'} several records (up to "
-            f"{persons.most_records:,}). "
-            + (
-                "Releases count persons; the numbers above count records:"
-                if declared
-                else "The numbers above count records, and a group may hold fewer persons:"
-            )
-        )
-        yield f"  counted in records the smallest group is {check.risk.smallest:,}, in persons {persons.smallest:,};"
-        groups = counted(persons.filled_by_one, "group")
-        yield f"  {groups} of several records {_are(persons.filled_by_one)} filled by one person alone."
+        yield from _lines("persons_declared" if declared else "persons_repeated", persons=persons, risk=check.risk)
     if persons.unnamed:
-        yield f"  {counted(persons.unnamed, 'record')} without {persons.identifier!r} each taken for another person."
+        yield t("check.persons_unnamed", persons=persons)
 
 
 def _population(check: Check) -> Iterator[str]:
     individual, estimate = check.individual, check.population
     if individual is not None:
-        yield (
-            f"Seen as a sample of a population of {individual.population:,.0f} (by {individual.source}), where an "
-            "attacker does not know who is in the table:"
-        )
-        yield (
-            f"  {_expected(individual.expected)} ({percent(individual.average)}) are expected to be found (global "
-            f"risk); the highest risk of one record is {individual.highest:.3g}."
-        )
-        above = ", ".join(f"{percent(share)} above {threshold:g}" for threshold, share in individual.above.items())
-        yield f"  Records by individual risk: {above}."
+        above = ", ".join(t("check.above", share=share, risk=risk) for risk, share in individual.above.items())
+        expected = _expected(individual.expected)
+        yield from _lines("individual", individual=individual, expected=expected, above=above)
     if estimate is None:
         if individual is not None:
-            yield f"  How many are unique in the population is not estimated: {check.why_no_population}."
+            yield t("check.no_population", why=check.why_no_population)
         return
-    name = {"pitman": "Pitman's model (Hoshino 2001)", "zayatz": "Zayatz 1991"}[estimate.model]
-    yield (
-        f"  About {percent(estimate.share)} of the population, {estimate.uniques:,.0f}, are alone with their values in "
-        f"it, by {name}."
-    )
-    side = "up to" if estimate.sampling_fraction <= SMALL_FRACTION else "above"
+    yield t("check.population", estimate=estimate, name=t(f"check.model_{estimate.model}"))
     if estimate.pitman is None:
-        yield f"  Pitman's model has no estimate: {estimate.why_not_pitman}."
+        yield t("check.no_pitman", why=estimate.why_not_pitman)
     else:
         zayatz, pitman = estimate.zayatz / estimate.population, estimate.pitman / estimate.population
-        other = f"Zayatz 1991 says {percent(zayatz)}" if estimate.model == "pitman" else f"Pitman's {percent(pitman)}"
-        yield (
-            f"  {other}. (The table holds {percent(estimate.sampling_fraction)} of the population; for samples of "
-            f"{side} {percent(SMALL_FRACTION)} the first is the better model.)"
-        )
+        by_pitman = estimate.model == "pitman"
+        other = t("check.other_zayatz", share=zayatz) if by_pitman else t("check.other_pitman", share=pitman)
+        side = t("check.up_to" if estimate.sampling_fraction <= SMALL_FRACTION else "check.beyond")
+        yield t("check.models", other=other, estimate=estimate, side=side, fraction=SMALL_FRACTION)
 
 
 def _household(check: Check) -> Iterator[str]:
@@ -357,66 +180,139 @@ def _household(check: Check) -> Iterator[str]:
     if household is None:
         return
     first = list(household.sizes.items())[:8]
-    sizes = ", ".join(f"{count:,} with {counted(size, 'member')}" for size, count in first)
-    more = f" and {len(household.sizes) - 8} other sizes" if len(household.sizes) > 8 else ""
-    yield f"{counted(household.households, 'household')} by {check.household_column!r}: {sizes}{more}."
-    yield "  Who finds one member finds the whole household:"
-    yield (
-        f"  {_expected(household.expected)} ({percent(household.average)}) are expected to be found that way; the "
-        f"highest risk of a household is {household.highest:.3g}."
+    sizes = ", ".join(t("check.with_members", count=count, size=size) for size, count in first)
+    more = t("check.other_sizes", more=len(household.sizes) - 8) if len(household.sizes) > 8 else ""
+    expected = _expected(household.expected)
+    yield from _lines(
+        "households", household=household, column=check.household_column, sizes=sizes, more=more, expected=expected
     )
-    alone = f"{counted(household.unique_with_size, 'household')} {_are(household.unique_with_size)} unique"
-    if not check.shared:
-        yield f"  No quasi-identifier is the same within every household; by the number of members {alone}."
-        return
-    them = "it" if len(check.shared) == 1 else "them"
-    yield (
-        f"  {listed(check.shared)} {_are(len(check.shared))} the same within every household, where known: by {them} "
-        f"{counted(household.unique, 'household')} {_are(household.unique)} unique, "
-        f"and {household.unique_with_size:,} where the number of members is known."
-    )
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
+    id = "check.shared" if check.shared else "check.nothing_shared"
+    yield t(id, shared=check.shared, count=len(check.shared), household=household)
 
 
 def _expected(number: float) -> str:
     """Write an expected number of records, which need not be whole."""
-    return f"{number:,.0f} records" if number >= 100 else f"{number:.3g} records"
+    return t("check.expected_many" if number >= 100 else "check.expected", number=number)
 
 
-# -- baskets
+# -- items
+
+
+def _study_of_items(check: ItemsCheck) -> Iterator[str]:
+    """Say what of a study cannot be made."""
+    if check.study is None:
+        return
+    yield t("check.unmade" if check.problems else "check.explorable", check=check)
+    yield from (t("check.problem", problem=problem) for problem in check.problems)
+
+
+def _items(check: ItemsCheck) -> Iterator[str]:
+    """Say what is unusual about the items."""
+    if check.empty:
+        yield t("check.empty", check=check)
+    if not check.tree:
+        yield t("check.no_tree")
 
 
 def _baskets(check: BasketCheck) -> Iterator[str]:
-    yield (
-        f"{check.baskets}: {counted(check.records, 'record')}, each a set of some of {counted(check.items, 'item')}; "
-        f"{lengths_in_words(check)}."
-    )
-    yield from items_lines(check)
+    yield t("check.baskets", check=check, lengths=t("check.lengths", **check.lengths))
+    yield from _items(check)
 
 
 def _known_items(check: BasketCheck) -> Iterator[str]:
-    yield "How easily is a record found by somebody who knows random items of a person, and that the person is in it?"
-    yield f"  Estimated from {counted(check.attacked, 'record')} and random items of each:"
-    yield f"  {'known':>8}   {'a single record fits':>20}   {'fewer than 5 fit':>16}"
+    yield from _lines("known_items", check=check)
     for known, alone in check.alone.items():
-        yield f"  {counted(known, 'item'):>8}   {percent(alone):>20}   {percent(check.below[known]):>16}"
+        below = percent(check.below[known])
+        yield t("check.known_item", known=counted(known, "item"), alone=percent(alone), below=below)
 
 
 def _sets(check: BasketCheck) -> Iterator[str]:
-    yield f"Of what an attacker may know ({known_in_words(check.known)} of a person), too few records fit:"
-    for k, threshold in THRESHOLDS.items():
-        known = KNOWN_FOR.get(k, "")
-        yield (
-            f"  {percent(check.rare_sets[k]):>8} of the sets, {check.rare_items[k]:,} of {check.items:,} single items, "
-            f"in fewer than {k} records (risk above {threshold:g}{known})"
-        )
+    yield t("check.sets", known=known_in_words(check.known))
+    for k, risk in THRESHOLDS.items():
+        share, rare, known = percent(check.rare_sets[k]), check.rare_items[k], KNOWN_FOR.get(k, "")
+        yield t("check.rare_sets", share=share, rare=rare, check=check, k=k, risk=risk, known=known)
 
 
 def _rarest(check: BasketCheck) -> Iterator[str]:
-    yield "The rarest (for your eyes only):"
+    yield t("check.rarest")
     for records, items in check.weakest:
         text = " + ".join(items)
-        yield f"  {counted(records, 'record')}: {text if len(text) <= LONGEST else text[:LONGEST] + ' ...'}"
+        yield t("check.rare", records=records, items=text if len(text) <= LONGEST else text[:LONGEST] + " ...")
+
+
+def _mixed_table(check: MixedCheck) -> Iterator[str]:
+    yield t("check.mixed", check=check, lengths=t("check.lengths", **check.lengths))
+    yield from _items(check)
+
+
+def _known(check: MixedCheck) -> Iterator[str]:
+    few = t("check.fewer", below=check.below)
+    yield t("check.mixed_known", few=few)
+    who = [(t("check.who_columns", quasi=check.quasi), check.alone_by_quasi, check.few_by_quasi)]
+    for id, alone_by, few_by in (
+        ("check.who_items", check.alone_by_items, check.few_by_items),
+        ("check.who_both", check.alone_by_both, check.few_by_both),
+    ):
+        who += [(t(id, items=known_in_words(known)), alone, few_by[known]) for known, alone in alone_by.items()]
+    for text, alone, fit in who:
+        yield text
+        yield t("check.fit", alone=alone, few=few, fit=fit)
+
+
+FOLDED = 12
+"""A node shows at most so many of the nodes below it."""
+
+WIDEST = 40
+"""Letters of a label."""
+
+
+def hierarchy_in_words(looked_at: ColumnHierarchy, level: int | None = None) -> Iterator[str]:
+    """Write the tree down to a level, then what publishing the column at each level would do."""
+    tree = looked_at.hierarchy
+    yield (t("levels.column_above", looked_at=looked_at, tree=tree))
+    yield t("levels.publisher_s")
+    if tree.observed:
+        yield t("levels.values_taken")
+    yield ""
+    yield from _hierarchy_lines(looked_at.tree(level), "  ")
+    yield ""
+    yield from _effects(looked_at)
+
+
+def _effects(looked_at: ColumnHierarchy) -> Iterator[str]:
+    """Write a table of the levels: who would stand out by this column alone, and with the others."""
+    yield t("levels.what_publishing", looked_at=looked_at, small=SMALL)
+    yield t("levels.alone_k")
+    if looked_at.others:
+        yield t("levels.others_as", looked_at=looked_at)
+    examples = [_label(risk.example) for risk in looked_at.levels]
+    width = max(7, *map(len, examples))
+    heads = [t("levels.alone_2"), *([t("levels.others")] if looked_at.others else [])]
+    yield ""
+    yield f"  {'':5}  {'':{width}}" + "".join(f"  {head:>31}" for head in heads)
+    yield (
+        f"  {t('levels.level'):5}  {t('levels.such_as'):{width}}"
+        + f"  {t('levels.below', small=SMALL):>11} {t('levels.alone'):>9} {'k':>9}" * len(heads)
+    )
+    for risk, example in zip(looked_at.levels, examples, strict=True):
+        risks = [risk.alone, *([] if risk.together is None else [risk.together])]
+        columns = (f"  {each.below[SMALL]:>11,} {each.uniques:>9,} {each.smallest:>9,}" for each in risks)
+        yield f"  {risk.level:<5}  {example:{width}}{''.join(columns)}"
+
+
+def _hierarchy_lines(node: Node, indent: str) -> Iterator[str]:
+    """Write a node and, deeper, the nodes below it; of many the first ones."""
+    yield f"{indent}{_label(node.label):{max(1, 50 - len(indent))}} {node.records:>12,}"
+    children = node.children if len(node.children) <= FOLDED + 1 else node.children[:FOLDED]
+    for child in children:
+        yield from _hierarchy_lines(child, f"{indent}  ")
+    folded = node.children[len(children) :]
+    if folded:
+        text = t("levels.more", folded=len(folded))
+        yield f"{indent}  {text:{max(1, 48 - len(indent))}} {sum(child.records for child in folded):>12,}"
+
+
+def _label(text: str) -> str:
+    from sfumato.data.guessing import shown
+
+    return shown(text, WIDEST) if text else "(missing)"

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from statistics import median
 
 from sfumato.measures.all_measures import MEASURES
-from sfumato.texts.format import counted, listed, number, percent
+from sfumato.texts.catalogue import t
+from sfumato.texts.format import counted, number
 from sfumato.tradeoff.disagreements import Disagreement, Disagreements, StandingByMeasure, attacked_column
 from sfumato.tradeoff.map import Point
 
@@ -26,20 +27,13 @@ def sentence(disagreement: Disagreement) -> str:
     kind = MEASURES[axis.measure].kind
     first, second = (THIRDS[kind, side] for side in (axis.side, others[0].side))
     beside = [f"{other.measure} ({_place(other)}{_beside(point, other.measure)})" for other in others]
-    return (
-        f"By {axis.measure} it is among the {first} third of the releases ({_place(axis)}), but among "
-        f"the {second} third by {listed(beside)}."
-    )
+    return t("disagreement.among_third", axis=axis, first=first, place=_place(axis), second=second, beside=beside)
 
 
 def rule(disagreements: Disagreements) -> str:
     """Say when a release looks good or bad, and by what."""
-    pairs = [f"{axis} with {listed(others)}" for axis, others in disagreements.compared.items()]
-    return (
-        f"Among {counted(len(disagreements.releases), 'release')}, one looks good by a measure when at most a third, "
-        "itself included, are as good or better, and bad when at most a third are as bad or worse; an attack counts "
-        f"against a release only where it beats its baseline. Compared were {listed(pairs)}."
-    )
+    pairs = [t("disagreement.with", axis=axis, others=others) for axis, others in disagreements.compared.items()]
+    return t("disagreement.among_one", releases=len(disagreements.releases), pairs=pairs)
 
 
 def tally(disagreements: Disagreements) -> str:
@@ -47,11 +41,8 @@ def tally(disagreements: Disagreements) -> str:
     torn = len({each.point.id for each in disagreements.on_frontier})
     many = counted(len(disagreements.frontier), "release")
     if not torn:
-        return f"None of the {many} on the frontier looks good by one measure and bad by another of the same kind."
-    return (
-        f"{torn:,} of the {many} on the frontier {'looks' if torn == 1 else 'look'} good by one measure "
-        "and bad by another of the same kind."
-    )
+        return t("disagreement.none_frontier", many=many)
+    return t("disagreement.frontier_good", torn=torn, many=many)
 
 
 def readers(disagreements: Disagreements) -> str:
@@ -61,12 +52,7 @@ def readers(disagreements: Disagreements) -> str:
         return ""
     plain, clever = (number(median(point.measures[name] for point in known)) for name in ("u_loss", "u_loss_em"))
     column, right, usual = _guessed_best(disagreements, known)
-    return (
-        f"Half of the releases cost a researcher who assumes uniformity a u_loss of at most {plain}, and one who "
-        f"learns across groups (u_loss_em) at most {clever}. The same inference serves an adversary who knows "
-        f"the group of every record: the deFinetti attack guesses {column} right for {percent(right)} of the records "
-        f"in the median release, the commonest value of each group for {percent(usual)}."
-    )
+    return t("disagreement.half_releases", plain=plain, clever=clever, column=column, right=right, usual=usual)
 
 
 def _guessed_best(disagreements: Disagreements, points: Sequence[Point]) -> tuple[str, float, float]:
@@ -82,7 +68,7 @@ def _guessed_best(disagreements: Disagreements, points: Sequence[Point]) -> tupl
 
 
 def _place(standing: StandingByMeasure) -> str:
-    return f"{number(standing.value)}, rank {standing.rank:,} of {standing.of:,}"
+    return t("disagreement.rank", standing=standing)
 
 
 def _beside(point: Point, measure: str) -> str:
@@ -90,14 +76,8 @@ def _beside(point: Point, measure: str) -> str:
     column, measures = attacked_column(point, measure)
     if measure == "definetti_accuracy" and "definetti_gain" in measures:
         usual = measures[measure] - measures["definetti_gain"]
-        return (
-            f": the deFinetti attack guesses {column or VALUE} right for {percent(measures[measure])} of the records, "
-            f"the commonest value of each group for {percent(usual)}"
-        )
+        return t("disagreement.definetti_attack", value=column or VALUE, measures=measures[measure], usual=usual)
     if measure == "attack_accuracy" and measures.get("empirical_breach", -1.0) > -1:
         usual = measures[measure] / (1 + measures["empirical_breach"])
-        return (
-            f": the attack guesses {column or VALUE} right for {percent(measures[measure])} of the records, the "
-            f"table's commonest value for {percent(usual)}"
-        )
+        return t("disagreement.attack_guesses", value=column or VALUE, measures=measures[measure], usual=usual)
     return ""

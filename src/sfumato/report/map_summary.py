@@ -22,7 +22,8 @@ from sfumato.report.point_summary import (
     plain_values,
     whole_percent,
 )
-from sfumato.texts.format import counted, listed, wrapped
+from sfumato.texts.catalogue import t
+from sfumato.texts.format import counted, wrapped
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.search._enumeration import Frontier
 from sfumato.tradeoff.search.problems import Problem
@@ -40,18 +41,18 @@ MOST_TOLD = 5
 def map_lines(map_: Map, page: str | None) -> Iterator[str]:
     """Write a map as lines for the terminal; `page` is where it can be looked at."""
     states = ", ".join(f"{count} {state}" for state, count in _states(map_).items())
-    look = f"Open {page} to see the map." if page else ""
+    look = t("map_line.open_see", page=page) if page else ""
     yield f"{counted(len(map_.points), 'candidate')}: {states}. {look}".rstrip()
     yield from _reasons(map_)
     yield from _budget(map_)
     yield from _frontier(map_)
     if foreign := list(foreign_lines(map_)):
-        yield from _section("Made elsewhere", foreign)
+        yield from _section(t("map_line.made_elsewhere"), foreign)
     disagreements, verdicts = map_.disagreements, map_.verdicts
     if disagreements is not None and disagreements.compared:
         some, left = disagreements.on_frontier[:MOST_TOLD], len(disagreements.on_frontier) - MOST_TOLD
         cases = [f"{each.point.id}: {agreement.sentence(each)}" for each in some]
-        more = f"The report tells {counted(left, 'more such case')}." if left > 0 else ""
+        more = t("map_line.report_tells_2", left=left) if left > 0 else ""
         sentences = [
             agreement.readers(disagreements),
             agreement.tally(disagreements),
@@ -59,10 +60,10 @@ def map_lines(map_: Map, page: str | None) -> Iterator[str]:
             more,
             agreement.rule(disagreements),
         ]
-        yield from _section("Do the axes agree?", sentences)
+        yield from _section(t("map_line.do_axes"), sentences)
     if verdicts is not None:
         sentences = [worth.reach(verdicts), worth.tally(verdicts), worth.best(verdicts)]
-        yield from _section("Is it worth it?", sentences)
+        yield from _section(t("map_line.worth"), sentences)
 
 
 def map_values(map_: Map) -> dict[str, Any]:
@@ -88,7 +89,7 @@ def map_values(map_: Map) -> dict[str, Any]:
 
 def leaving(files: Sequence[str], others: str) -> str:
     """Say which files of a map may leave the house."""
-    return f"{listed(files)} may leave the house; every other file {others}"
+    return t("map_line.may_leave", files=files, others=others)
 
 
 def _states(map_: Map) -> dict[str, int]:
@@ -102,9 +103,9 @@ def _reasons(map_: Map) -> Iterator[str]:
         if point.status == "failed" and not point.candidate.anonymizer.foreign:
             makers.setdefault(str(point.reason), []).append(point.anonymizer)
     for reason, names in list(makers.items())[:MOST_TOLD]:
-        yield wrapped(f"{listed(list(dict.fromkeys(names)))} failed: {reason}")
+        yield wrapped(t("map_line.failed", list=list(dict.fromkeys(names)), reason=reason))
     if (left := len(makers) - MOST_TOLD) > 0:
-        yield f"  The report tells {counted(left, 'more reason')}."
+        yield t("map_line.report_tells", left=left)
 
 
 def _budget(map_: Map) -> Iterator[str]:
@@ -112,35 +113,35 @@ def _budget(map_: Map) -> Iterator[str]:
     tuning = map_.about.get("tuning")
     if tuning and tuning["unreached"]:
         left = counted(tuning["unreached"], "candidate")
-        yield f"Time was up before {left} of the study; the same command with a larger --budget goes on."
+        yield t("map_line.time_up", left=left)
     elif tuning and tuning["exhausted"]:
-        yield "Nothing was left to try before time was up."
+        yield t("map_line.nothing_left")
 
 
 def _frontier(map_: Map) -> Iterator[str]:
     """List the points that no other point beats."""
     axes, frontier = map_.study.axes, map_.frontier()
     if not frontier:
-        every = "both" if len(axes) == 2 else "all of"
-        yield f'No point has {every} {listed(axes)}: choose other axes in the study, such as axes = ["k", "loss"].'
+        every = "both" if len(axes) == 2 else t("map_line.all")
+        yield t("map_line.no_point", every=every, axes=axes)
         return
-    among = f"to the best {axes[1]}" if len(axes) == 2 else f"on, that of {listed(axes)}"
-    yield f"\nThe frontier, from the best {axes[0]} {among}:\n"
+    among = t("map_line.best", axes=axes[1]) if len(axes) == 2 else t("map_line.on_that", axes=axes)
+    yield t("map_line.frontier_from", axes=axes[0], among=among)
     heads = _heads(map_, frontier)
     titles = "".join(f"{PLAIN[name][2]:>{WIDE}} " for name in heads)
     formulas = f"[{' '.join(f'{name:>10}' for name in axes)}]" if heads else " ".join(f"{name:>10}" for name in axes)
-    yield f"  {'point':10} {titles}{formulas}  release"
+    yield t("map_line.release", point=t("map_line.point"), titles=titles, formulas=formulas)
     for alike in _alike(frontier, axes):
         point = _told(alike)
         places = plain_values(map_, point)
         plain = "".join(f"{whole_percent(places[name]) if name in places else '-':>{WIDE}} " for name in heads)
         values = " ".join(f"{point.measures[name]:>{max(10, len(name))}.4f}" for name in axes)
-        more = f" (and {len(alike) - 1} more at the same place)" if len(alike) > 1 else ""
+        more = t("map_line.more_same", alike=len(alike) - 1) if len(alike) > 1 else ""
         yield f"  {point.id:10} {plain}{f'[{values}]' if heads else values}  {_typed(point)}{more}"
     if heads:
         column = Subject.of(map_).column
         words = "; ".join(f"{PLAIN[name][2]}: {plain_meaning(map_, name, column)}" for name in heads)
-        yield f"\n{wrapped(f'{words}. In brackets the formulas of the study.')}"
+        yield f"\n{wrapped(t('map_line.brackets_formulas', words=words))}"
     yield from _of_columns(map_, [_told(alike) for alike in _alike(frontier, axes)])
 
 
@@ -159,11 +160,11 @@ def _of_columns(map_: Map, frontier: Sequence[Point]) -> Iterator[str]:
     if not any(rows.values()):
         return
     wide = {name: max(len(name), ONE_COLUMN) for name in subject.sensitive}
-    yield "\nHow often a guess about each sensitive column is right, on average and in the worst group:\n"
-    yield f"  {'point':18} {'  '.join(f'{name:>{width}}' for name, width in wide.items())}"
+    yield t("map_line.how_often")
+    yield f"  {t('map_line.point'):18} {'  '.join(f'{name:>{width}}' for name, width in wide.items())}"
     without = {name: guess.without for row in rows.values() for name, guess in row.items() if guess.without is not None}
     cells = [f"{whole_percent(without[name]) if name in without else '-':>{width}}" for name, width in wide.items()]
-    yield f"  {'without the data':18} {'  '.join(cells)}"
+    yield f"  {t('map_line.without_data'):18} {'  '.join(cells)}"
     for id, row in rows.items():
         cells = [f"{_both(row[name]) if name in row else '-':>{width}}" for name, width in wide.items()]
         yield f"  {id:18} {'  '.join(cells)}"
@@ -171,7 +172,7 @@ def _of_columns(map_: Map, frontier: Sequence[Point]) -> Iterator[str]:
 
 def _both(guess: BestGuess) -> str:
     worst = whole_percent(guess.in_worst_group) if guess.in_worst_group else "-"
-    return f"{whole_percent(guess.share)}, worst {worst}"
+    return t("map_line.worst", whole_percent=whole_percent(guess.share), worst=worst)
 
 
 def _told(alike: Sequence[Point]) -> Point:
@@ -195,9 +196,9 @@ def _typed(point: Point) -> str:
     if point.candidate.anonymizer.foreign:
         return point.words
     is_alone = point.is_baseline or not point.is_grouped
-    maker = f"{point.anonymizer} (warm)" if getattr(point.candidate, "warm", ()) else point.anonymizer
+    maker = t("map_line.warm", point=point) if getattr(point.candidate, "warm", ()) else point.anonymizer
     parts = [maker] if is_alone else [maker, point.requirement, point.form]
-    more = {"items_with": "items with", "merging": "", "sets": "sets", "suppress": "suppress"}
+    more = {"items_with": t("map_line.items"), "merging": "", "sets": "sets", "suppress": "suppress"}
     given = {word: point.parameters.get(name) for name, word in more.items()}
     return ", ".join([*parts, *(f"{word} {value}".strip() for word, value in given.items() if value)])
 
@@ -216,10 +217,10 @@ ROWS = 20
 def frontier_lines(frontier: Frontier) -> Iterator[str]:
     """Write a frontier as lines for the terminal."""
     points, looked = counted(len(frontier), "point"), counted(frontier.evaluations, "cut vector")
-    whole = ", which are all" if frontier.exact else EARLY.get(frontier.stopped, "")
-    yield f"{points} on the frontier of {frontier.problem}, {looked} looked at{whole}.\n"
+    whole = t("frontier.which_all") if frontier.exact else EARLY.get(frontier.stopped, "")
+    yield t("frontier.frontier_looked", points=points, frontier=frontier, looked=looked, whole=whole)
     if not len(frontier):
-        yield "No cuts satisfy what is required: allow more suppression, or require less."
+        yield t("frontier.no_cuts")
         return
     names = list(frontier.points[0].values)
     yield "  " + " ".join(f"{name.replace('generalization', 'general.'):>18}" for name in names)
@@ -231,7 +232,7 @@ def search_lines(frontier: Frontier) -> Iterator[str]:
     """Write a frontier that stands on a map as lines for the terminal."""
     yield from frontier_lines(frontier)
     if frontier.stopped:
-        yield "\nThe search was stopped early; the same command goes on from there."
+        yield t("frontier.search_stopped")
     yield f"\n{drawn_on(frontier.problem)}"
 
 
@@ -248,13 +249,10 @@ def frontier_values(frontier: Frontier) -> dict[str, Any]:
 
 def drawn_on(problem: Problem) -> str:
     """Say on which measures the map of a frontier is drawn, and why points of it may look beaten there."""
-    sentence = f"The map is drawn on {' and '.join(problem.axes)}"
+    sentence = t("frontier.map_drawn", axes=" and ".join(problem.axes))
     if problem.axes == problem.objectives:
         return f"{sentence}."
-    return (
-        f"{sentence}; the frontier is that of {listed(problem.objectives)}, so a point may be beaten on these two and "
-        "still be worth its place."
-    )
+    return t("frontier.frontier_so", sentence=sentence, problem=problem)
 
 
 def _number(value: float) -> str:

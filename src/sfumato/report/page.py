@@ -24,9 +24,7 @@ from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
 from sfumato.report import disagreements as of_disagreements
 from sfumato.report import verdicts as of_verdicts
-from sfumato.report.kinds import words_of
-from sfumato.report.kinds.table import DECLARED
-from sfumato.report.meanings import meanings
+from sfumato.report.data_summary import DECLARED, declares_hierarchies, meanings
 from sfumato.report.measure_sentences import Subject, sentences
 from sfumato.report.point_summary import (
     PLAIN,
@@ -150,7 +148,7 @@ def page(map_: Map, public: bool, day: date) -> str:
         unmade=[point for point in map_.points if not (point.measures if public else point.status == "measured")],
         meanings=meanings(map_),
         risk=drawn_axes(map_)[0],
-        declared=DECLARED if words_of(map_.study).declares_hierarchies(map_.study) else None,
+        declared=DECLARED if declares_hierarchies(map_.study) else None,
         settings=settings,
         has_noisy=any(point.is_noisy for point in map_.points),
     )

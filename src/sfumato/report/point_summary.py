@@ -26,8 +26,9 @@ from typing import Any
 from sfumato.config.sections import changed, source_word
 from sfumato.measures.all_measures import MEASURES
 from sfumato.release.changes import UNCHANGED
-from sfumato.report.kinds import words_of
+from sfumato.report.data_summary import data_words
 from sfumato.report.measure_sentences import GUESSES, Subject, guess_share, guess_without, sentence
+from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted, ended, listed, number, percent, wrapped
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.public import PublicStudy
@@ -92,7 +93,7 @@ def headlines(map_: Map, point: Point) -> tuple[Headline, Headline, Headline]:
 
 def found(point: Point, subject: Subject) -> Headline:
     """Say how easily a person is found."""
-    about, measures = "Who can be found", point.measures
+    about, measures = t("headline.who_can"), point.measures
     known = [next((name for name in names if point.has([name])), None) for names in FOUND]
     risks = {name: measures[name] for name in known if name is not None}
     if point.is_changed and point.has([LINKED]):
@@ -110,14 +111,13 @@ def found(point: Point, subject: Subject) -> Headline:
         worst = max(risks, key=lambda name: risks[name])
         return Headline(about, sentence(worst, risks[worst], subject), (worst,), risks[worst])
     if not point.candidate.anonymizer.people and not point.is_noisy:
-        return Headline(about, "The records are synthetic: nobody is behind them, though one may be like somebody's.")
+        return Headline(about, t("headline.records_synthetic"))
     if point.is_noisy:
         return Headline(
             about,
-            f"No record of the table is in the file, only {point.candidate.anonymizer.shown_as}; differential privacy "
-            "bounds what any one person changes in them.",
+            t("headline.no_record", point=point),
         )
-    return Headline(about, "Not measured.")
+    return Headline(about, t("headline.not_measured_2"))
 
 
 def learned(point: Point, subject: Subject) -> Headline:
@@ -125,9 +125,9 @@ def learned(point: Point, subject: Subject) -> Headline:
 
     The columns that tell most come first. The share is that of the column that is guessed right most often.
     """
-    about, measures = "What can be learned", point.measures
+    about, measures = t("headline.what_can"), point.measures
     if subject.unit == "persons" and subject.sensitive:
-        return Headline(about, "What is learned of sensitive values is not measured where persons are counted.")
+        return Headline(about, t("headline.what_learned"))
     columns = subject.of_columns(measures, point.by_sensitive)
     guesses = [guess for about_column, own in columns if (guess := best_guess(about_column, own)) is not None]
     if guesses:
@@ -135,15 +135,15 @@ def learned(point: Point, subject: Subject) -> Headline:
         names = dict.fromkeys(name for guess in guesses for name in guess.measures)
         said = " ".join(guess.said for guess in guesses[:MOST_COLUMNS])
         left = counted(len(guesses) - MOST_COLUMNS, "more column")
-        more = f" The report has {left}." if len(guesses) > MOST_COLUMNS else ""
+        more = t("headline.report", left=left) if len(guesses) > MOST_COLUMNS else ""
         return Headline(about, said + more, tuple(names), max(guess.share for guess in guesses))
     for name in ("rho", "a_know"):
         if point.has([name]):
             return Headline(about, sentence(name, measures[name], subject), (name,), measures[name])
     if subject.sensitive and not subject.are_bounds:
-        return Headline(about, f"No {subject.column} is published, so nothing of it can be learned here.")
+        return Headline(about, t("headline.no_published", subject=subject))
     kind = "item" if "itemset_risk" in measures else "column"
-    nothing = "Not measured." if subject.sensitive else f"No {kind} was declared sensitive, so this is not measured."
+    nothing = t("headline.not_measured_2") if subject.sensitive else t("headline.no_declared", kind=kind)
     return Headline(about, nothing)
 
 
@@ -176,9 +176,9 @@ def best_guess(subject: Subject, measures: Mapping[str, float]) -> BestGuess | N
 
 def useful(map_: Map, point: Point, subject: Subject) -> Headline:
     """Say which part of the usefulness of the original is kept, by the study's own measure of it."""
-    about, name = "How useful it is", useful_measure(map_)
+    about, name = t("headline.how_useful"), useful_measure(map_)
     if name is None or not point.has([name]):
-        return Headline(about, "Not measured." if name is None else f"Not measured: {name} is not known of it.")
+        return Headline(about, t("headline.not_measured_2") if name is None else t("headline.not_measured", name=name))
     kept = Place(None) if subject.are_bounds else place(map_, name, point)
     whose, _ = subject.worst_column(name, point.measures, point.by_sensitive)
     words = sentence(name, point.measures[name], whose)
@@ -202,10 +202,10 @@ def kept_words(kept: Place) -> str:
     if kept.share is None:
         return ""
     if abs(kept.share) < 1e-9:
-        return "It is as useful as publishing nothing."
+        return t("headline.as_useful")
     if kept.share < 0:
-        return "It is less useful than publishing nothing."
-    return f"{whole_percent(kept.share)} of the achievable usefulness is kept."
+        return t("headline.less_useful")
+    return t("headline.achievable_usefulness", whole_percent=whole_percent(kept.share))
 
 
 def whole_percent(share: float) -> str:
@@ -382,12 +382,12 @@ def settings(point: Point) -> str:
     if maker.baseline:
         return maker.baseline
     if maker.shown_as:
-        promise = "differential privacy, " if maker.noisy else ""
-        return f"{maker.in_words()}: {promise}published as {maker.shown_as}"
+        promise = t("release.differential_privacy") if maker.noisy else ""
+        return t("release.published_as", maker=maker.in_words(), promise=promise, shown_as=maker.shown_as)
     group = "bucket" if point.form == "bucketization" else "group"
     parts = [maker.in_words(), *(part.rule_in_words(group) for part in candidate.requirement.parts), FORMS[point.form]]
     if candidate.suppress:
-        parts.append(f"at most {percent(candidate.suppress, 3)} of the records left out")
+        parts.append(t("release.most_records", candidate=candidate))
     return ", ".join(parts)
 
 
@@ -403,7 +403,7 @@ def claim_sentence(point: Point) -> str:
     findings = point.brought or {}
     if "claim" not in findings:
         return ""
-    return f"Claimed: {findings['claim']}; {CLAIMS[findings['verdict']]}. {findings['why']}"
+    return t("release.claimed", claim=findings["claim"], claims=CLAIMS[findings["verdict"]], why=findings["why"])
 
 
 def found_sentences(point: Point) -> list[str]:
@@ -411,7 +411,7 @@ def found_sentences(point: Point) -> list[str]:
     findings = point.brought
     if findings is None:
         return []
-    refused = f"It {point.refused}." if point.refused else ""
+    refused = t("release.it", point=point) if point.refused else ""
     notices = [f"{notice[:1].upper()}{notice[1:]}." for notice in findings["notices"]]
     return [sentence for sentence in (refused, claim_sentence(point), *findings["cautions"], *notices) if sentence]
 
@@ -436,26 +436,27 @@ def studied(map_: Map) -> str:
     origin = "" if about.get("origin") in (None, study.name) else f" ({about['origin']})"
     size = f"{size}, " if size else ""
     if section == "items":
-        return f"the table {study.name}{origin} with items were tried: {size}{_columns(about)}{_held(about)}"
-    tried = f"the {section} {study.name}{origin} were tried: {size}"
+        columns, held = _columns(about), _held(about)
+        return t("release.table_items", study=study, origin=origin, size=size, columns=columns, held=held)
+    tried = t("release.tried", section=section, study=study, origin=origin, size=size)
     return tried + (_items(about) if section == "baskets" else _columns(about))
 
 
 def _columns(about: Mapping[str, Any]) -> str:
     """Say what an outsider may know, and what nobody should learn."""
     quasi, sensitive = about.get("quasi", ()), about.get("sensitive", ())
-    text = f"{counted(len(quasi), 'quasi-identifier')} an outsider may know ({listed(quasi)})"
-    return text + (f", and the sensitive {listed(sensitive)} nobody should learn. " if sensitive else ". ")
+    text = t("release.outsider_may", quasi=len(quasi), quasi2=quasi)
+    return text + (t("release.sensitive_nobody", sensitive=sensitive) if sensitive else ". ")
 
 
 def _held(about: Mapping[str, Any]) -> str:
     """Say what every record has beside its columns."""
-    return f"Every record has {_items(about).removeprefix('each ')}" if "items" in about else ""
+    return t("release.every_record", items=_items(about).removeprefix("each ")) if "items" in about else ""
 
 
 def _items(about: Mapping[str, Any]) -> str:
-    items = f"some of {counted(int(about['items']), 'item')}" if "items" in about else "items"
-    return f"each a set of {items}" + (" that lie in a tree. " if about.get("tree") else ". ")
+    items = t("release.some", items=int(about["items"])) if "items" in about else "items"
+    return t("release.each_set", items=items) + (t("release.lie_tree") if about.get("tree") else ". ")
 
 
 def measure_lines(
@@ -510,9 +511,9 @@ def alike_sentences(points: Iterable[Point], point: Point, axes: Sequence[str]) 
         return []
     drawn = [name for name in axes if name in point.intervals]
     named = listed([f"{rival.id} ({settings(rival)})" for rival in rivals[:RIVALS]])
-    more = f" and {len(rivals) - RIVALS:,} more" if len(rivals) > RIVALS else ""
-    by = f" of {listed(drawn)}" if drawn else ""
-    return [f"The intervals{by} do not tell it from {named}{more}: which of them is ahead hangs on what was drawn."]
+    more = t("release.more", rivals=len(rivals) - RIVALS) if len(rivals) > RIVALS else ""
+    by = t("release.of", drawn=drawn) if drawn else ""
+    return [t("release.intervals_do", by=by, named=named, more=more)]
 
 
 OPTIONS = {
@@ -531,7 +532,7 @@ OPTIONS = {
 
 def anonymize_command(study: Study, point: Point) -> str | None:
     """Write the `sfumato anonymize` that makes a point's release; None for what is not a release to make alone."""
-    named = words_of(study).data_words(study, point)
+    named = data_words(study, point)
     if named is None:
         return None
     source, options = named
@@ -563,8 +564,8 @@ def changes_sentence(changes: Mapping[str, str], suppressed: float = 0, records:
     same = [column for column, what in changes.items() if what == UNCHANGED]
     parts = changed + ([f"{listed(same)} {UNCHANGED}"] if same else [])
     if suppressed:
-        some = percent(suppressed / records) + " of the records" if records else counted(int(suppressed), "record")
-        parts.append(f"{some} left out")
+        some = percent(suppressed / records) + t("release.records") if records else counted(int(suppressed), "record")
+        parts.append(t("release.left_out", some=some))
     return ended("; ".join(parts)) if parts else ""
 
 
@@ -574,10 +575,10 @@ def done_sentence(map_: Map, point: Point) -> str:
         changed = changes_sentence(point.changes, point.measures.get("suppressed", 0), map_.about.get("records"))
         return " ".join([*found_sentences(point), *([changed] if changed else [])])
     if point.is_noisy:
-        return "No record is published as it is or in part: records are drawn anew from noisy counts."
+        return t("release.no_record")
     if point.refused:
-        return f"It {point.refused}."
+        return t("release.it", point=point)
     if not point.is_grouped:
-        return "Records stand in place of records: what they say is not what was recorded."
+        return t("release.records_stand")
     changed = changes_sentence(point.changes, point.measures.get("suppressed", 0), map_.about.get("records"))
-    return " ".join([changed, *(f"WARNING: {found}." for found in point.details.get("ends", ()))])
+    return " ".join([changed, *(t("release.warning", found=found) for found in point.details.get("ends", ()))])

@@ -10,7 +10,8 @@ from typing import Any
 
 from sfumato.anonymizers import anonymizer
 from sfumato.measures.classification.classification import CONFIDENCE
-from sfumato.texts.format import counted, either, listed, percent, signed, unsigned
+from sfumato.texts.catalogue import t
+from sfumato.texts.format import counted, signed, unsigned
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.worth import Verdicts, worth_of
 
@@ -36,17 +37,12 @@ def question(verdicts: Verdicts) -> str:
     """Say what was asked of every release."""
     workload, records = verdicts.workload, int(verdicts.map_.about.get("records", 0))
     methods = [METHODS[name] for name in workload.methods]
-    best = "" if len(methods) == 1 else ", whichever was right more often"
-    drawn = f"{workload.sample:,} of the {records:,} records, drawn at random,"
-    dealt = drawn if 0 < workload.sample < records else "The records"
-    taught = f"by {listed(methods)}{best}, taught with the other parts"
-    tested = "" if workload.test == "release" else ", shown as they are in the original table"
-    return (
-        f"How well can the column {workload.target} be learned from each release? {dealt} were dealt into "
-        f"{workload.folds} parts (folds); {workload.target} was guessed in each part{tested} {taught}. The same was "
-        "done with the trivial sanitizations, which need no anonymizer: they leave out all quasi-identifiers, or all "
-        "sensitive values."
-    )
+    best = "" if len(methods) == 1 else t("verdict.whichever_right")
+    drawn = t("verdict.records_drawn", workload=workload, records=records)
+    dealt = drawn if 0 < workload.sample < records else t("verdict.records")
+    taught = t("verdict.taught_other", methods=methods, best=best)
+    tested = "" if workload.test == "release" else t("verdict.shown_as")
+    return t("verdict.how_well", workload=workload, dealt=dealt, tested=tested, taught=taught)
 
 
 def reach(verdicts: Verdicts) -> str:
@@ -54,21 +50,11 @@ def reach(verdicts: Verdicts) -> str:
     worth, target, sensitive = worth_of(verdicts.known[0]), verdicts.workload.target, _sensitive(verdicts)
     base, original = worth["base_accuracy"], worth["original_accuracy"]
     if not sensitive:
-        return (
-            "No column is sensitive, so a table without sensitive values is the original table itself "
-            f"({percent(original)} right): no release can be expected to beat it, and the verdicts only say "
-            "whether learning suffers."
-        )
-    which = f"trivial sanitization that still has {target}" if target in sensitive else "better trivial sanitization"
-    left = (
-        f"so there are about {unsigned(original - base)} percentage points to be gained by publishing more"
-        if original > base
-        else "so there is hardly anything to be gained by publishing more"
-    )
-    return (
-        f"The {which}, {anonymizer(worth['base']).in_words()}, already gives {percent(base)} right; the "
-        f"original table gives {percent(original)}, {left}."
-    )
+        return t("verdict.no_column", original=original)
+    which = t("verdict.trivial_sanitization", target=target) if target in sensitive else t("verdict.better_trivial")
+    left = t("verdict.so_there_about", unsigned=unsigned(original - base)) if original > base else t("verdict.so_there")
+    made = anonymizer(worth["base"]).in_words()
+    return t("verdict.already_gives", which=which, made=made, base=base, original=original, left=left)
 
 
 # -- the answer
@@ -76,15 +62,15 @@ def reach(verdicts: Verdicts) -> str:
 
 def tally(verdicts: Verdicts) -> str:
     """Say how many releases beat both trivial sanitizations."""
-    learning = f"both trivial sanitizations at learning {verdicts.workload.target}"
+    learning = t("verdict.both_trivial", verdicts=verdicts)
     if not verdicts.releases:
-        return f"No release was compared with the trivial sanitizations at learning {verdicts.workload.target}."
+        return t("verdict.no_release_compared", verdicts=verdicts)
     better, less, unclear = (len(verdicts.by_verdict[verdict]) for verdict in SENTENCES)
     of = counted(len(verdicts.releases), "release")
-    beat = f"{better:,} of {of} {'beats' if better == 1 else 'beat'}" if better else f"None of {of} is shown to beat"
-    beat = f"All {of} beat" if better == len(verdicts.releases) > 1 else beat
-    rest = [f"{less:,} {'is' if less == 1 else 'are'} no better than one of them"] if less else []
-    rest += [f"for {unclear:,} it is not shown, since the interval of the gain contains zero"] if unclear else []
+    beat = t("verdict.of", better=better, of=of) if better else t("verdict.none_shown", of=of)
+    beat = t("verdict.all_beat", of=of) if better == len(verdicts.releases) > 1 else beat
+    rest = [t("verdict.no_better", less=less)] if less else []
+    rest += [t("verdict.not_shown", unclear=unclear)] if unclear else []
     return f"{'; '.join([f'{beat} {learning}', *rest])}."
 
 
@@ -93,16 +79,12 @@ def best(verdicts: Verdicts) -> str:
     if not verdicts.releases:
         return ""
     point = verdicts.releases[0]
-    return f"The largest gain is that of {point.id}: {_gained(verdicts, worth_of(point))}."
+    return t("verdict.largest_gain", point=point, gained=_gained(verdicts, worth_of(point)))
 
 
 def by_chance() -> str:
     """Say how far a single interval can be trusted."""
-    return (
-        f"A {INTERVAL} compares a release with the better trivial sanitization fold by fold, and allows for folds "
-        "that share records. Each holds for its own release: among "
-        f"{2 / (1 - CONFIDENCE):.0f} releases that are no better, about one would seem better by chance."
-    )
+    return t("verdict.compares_release", interval=INTERVAL, value=2 / (1 - CONFIDENCE))
 
 
 def adversaries(verdicts: Verdicts) -> str:
@@ -112,16 +94,14 @@ def adversaries(verdicts: Verdicts) -> str:
     more = sum(worth_of(point)["adversary"] > worth_of(point)["gain"] for point in verdicts.releases)
     gains = [worth_of(point)["adversary"] for point in verdicts.releases]
     low, high = unsigned(min(gains)), unsigned(max(gains))
-    span = f"{low} percentage points" if low == high else f"{low} to {high} percentage points"
-    target, sensitive = verdicts.workload.target, _sensitive(verdicts)
-    worst = ", of the column where that is most" if len(sensitive) > 1 else ""
-    text = (
-        f"An adversary who knows the quasi-identifiers of a record guesses {either(sensitive)} right by {span} more "
-        f"often than from the table's totals alone (a_acc{worst}). {_share(more, len(gains))} that is more than the "
-        "researcher gains."
+    span = (
+        t("verdict.percentage_points_2", low=low) if low == high else t("verdict.percentage_points", low=low, high=high)
     )
+    target, sensitive = verdicts.workload.target, _sensitive(verdicts)
+    worst = t("verdict.column_where") if len(sensitive) > 1 else ""
+    text = t("verdict.adversary_who", sensitive=sensitive, span=span, worst=worst, share=_share(more, len(gains)))
     if target in sensitive:
-        text += f" {target} is itself sensitive: what is learned of it here, an adversary learns too."
+        text += t("verdict.itself_sensitive", target=target)
     return text
 
 
@@ -130,15 +110,15 @@ def sentence(verdicts: Verdicts, point: Point) -> str:
     if point.worth is None:
         return ""
     worth, target = point.worth, verdicts.workload.target
-    right = f"{percent(worth['accuracy'])} right"
+    right = t("verdict.right", accuracy=worth["accuracy"])
     if not point.candidate.anonymizer.is_release:
-        return f"The original table is no release; learning {target} from it gives {right}."
+        return t("verdict.original_table", target=target, right=right)
     if point.anonymizer == worth["base"]:
-        return f"It is itself a trivial sanitization, the better one at learning {target}: {right}."
+        return t("verdict.itself_trivial_sanitization", target=target, right=right)
     if point.is_baseline:
-        better = f"the better one, {anonymizer(worth['base']).in_words()}, gives {percent(worth['base_accuracy'])}"
-        return f"It is itself a trivial sanitization: learning {target} from it gives {right}; {better}."
-    return f"{SENTENCES[worth['verdict']]} at learning {target}: {_gained(verdicts, worth)}."
+        better = t("verdict.better_one", made=anonymizer(worth["base"]).in_words(), worth=worth)
+        return t("verdict.itself_trivial", target=target, right=right, better=better)
+    return t("verdict.learning", sentences=SENTENCES[worth["verdict"]], target=target, gained=_gained(verdicts, worth))
 
 
 def advice(map_: Map, point: Point) -> str | None:
@@ -150,9 +130,9 @@ def advice(map_: Map, point: Point) -> str | None:
     if not point.is_baseline and point.worth["verdict"] == "better":
         return text
     if not better:
-        return f"{text} No release of this map beats both."
-    beat = "releases of this map beat" if better > 1 else "release of this map beats"
-    return f"{text} {better:,} {beat} both: --prefer utility_gain finds the largest gain."
+        return t("verdict.no_release", text=text)
+    beat = t("verdict.releases_map") if better > 1 else t("verdict.release_map")
+    return t("verdict.both_prefer", text=text, better=better, beat=beat)
 
 
 def _sensitive(verdicts: Verdicts) -> list[str]:
@@ -162,12 +142,12 @@ def _sensitive(verdicts: Verdicts) -> list[str]:
 def _gained(verdicts: Verdicts, worth: Mapping[str, Any]) -> str:
     """Say what a release gives: right answers, its gain with its interval, and what an adversary gains beside it."""
     gain, low, high = (signed(worth[name]) for name in ("gain", "low", "high"))
-    zero = ", which contains zero" if worth["verdict"] == "not shown" else ""
-    text = f"{percent(worth['accuracy'])} right, {gain} percentage points ({INTERVAL} {low} to {high}{zero})"
+    zero = t("verdict.which_contains") if worth["verdict"] == "not shown" else ""
+    text = t("verdict.right_percentage", worth=worth, gain=gain, interval=INTERVAL, low=low, high=high, zero=zero)
     if not verdicts.has_adversary:
         return text
-    more = "more" if worth["adversary"] > worth["gain"] else "no more"
-    return f"{text}; an adversary gains {unsigned(worth['adversary'])} percentage points, {more} than the researcher"
+    more = "more" if worth["adversary"] > worth["gain"] else t("verdict.no_more")
+    return t("verdict.adversary_gains", text=text, unsigned=unsigned(worth["adversary"]), more=more)
 
 
 def _share(some: int, of: int) -> str:
@@ -178,5 +158,5 @@ def _share(some: int, of: int) -> str:
     """
     many = counted(of, "release")
     if some == of:
-        return f"In {'the only' if of == 1 else 'all'} {many.removeprefix('1 ')}"
-    return f"In {some:,} of {many}" if some else f"In none of {many}"
+        return t("verdict.in", of=of, many=many.removeprefix("1 "))
+    return t("verdict.in_of", some=some, many=many) if some else t("verdict.none", many=many)

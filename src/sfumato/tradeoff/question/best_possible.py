@@ -29,7 +29,7 @@ from sfumato.anonymizers.full_domain.full_domain import FullDomain
 from sfumato.data.hierarchies.declared import Filed
 from sfumato.measures.all_measures import MEASURES
 from sfumato.requirements.requirement import KAnonymity
-from sfumato.texts.format import counted, listed, percent
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff.dominance import cost
 from sfumato.tradeoff.question.question import SHARE, Bound, Question
 from sfumato.tradeoff.question.recipients import shows_exact
@@ -70,10 +70,10 @@ class Decided:
     @property
     def among(self) -> str:
         """Say of which releases it is true."""
-        some = f"at most {percent(self.share, 3)} of the records are left out, those of groups that fall short,"
-        required = f" under {self.require}" if self.require else ""
-        out = some if self.share else "no record is left out"
-        return f"release of the {self.vectors:,} cut vectors ({self.space}){required} in which {out}"
+        some = t("scale.most_records", self=self)
+        required = t("scale.under", self=self) if self.require else ""
+        out = some if self.share else t("scale.no_record")
+        return t("scale.release_cut", self=self, required=required, out=out)
 
     def best(self, question: Question) -> float | None:
         """Return what none of them exceeds of what is asked first; None where none fits, or it says nothing of it.
@@ -244,36 +244,24 @@ def _whole(map_: Map) -> Point | None:
 
 
 def _too_few_records(map_: Map, bound: Bound, most: float) -> str:
-    return (
-        f"No release of this table can have {bound}: the table has {counted(int(most), 'record')}. Publish nothing of "
-        "single persons then, but a statement in words, or wait for more records."
-    )
+    return t("ceiling.records", bound=bound, most=int(most))
 
 
 def _too_few_values(map_: Map, bound: Bound, most: float) -> str:
-    values = counted(int(most), "different value")
-    return f"No release of this table can have {bound}: {_column(map_, bound.measure)} has {values}. {_instead(map_)}"
+    return t("ceiling.values", bound=bound, column=_column(map_, bound.measure), most=int(most))
 
 
 def _too_common(map_: Map, bound: Bound, most: float) -> str:
     records = int(map_.about["records"])
     common = round(records / most)
     kept = floor((records - common) / (bound.value - 1) + EVEN) if isfinite(bound.value) else 0
-    gone = common - kept
-    column = _column(map_, bound.measure)
-    return (
-        f"No release of this table can have {bound} unless at least {counted(gone, 'record')} "
-        f"({percent(gone / records)}) are left out: {percent(common / records)} of the {records:,} records have the "
-        f"same value of {column}, so in some group of every release that keeps them at least that share has it, and a "
-        f"guess is right that often. {_finer(map_, column)}{_instead(map_)}"
-    )
+    column, gone = _column(map_, bound.measure), common - kept
+    shares = {"gone_share": gone / records, "share": common / records, "records": records}
+    return t("ceiling.common", bound=bound, gone=gone, **shares, column=column, finer=_finer(map_, column))
 
 
 def _too_uneven(map_: Map, bound: Bound, most: float) -> str:
-    return (
-        f"No release of all records of this table can have {bound}: the values of {_column(map_, bound.measure)} are "
-        f"so uneven that even all records in one group have {ceil(100 * most) / 100:g} at most. {_instead(map_)}"
-    )
+    return t("ceiling.uneven", bound=bound, column=_column(map_, bound.measure), most=ceil(100 * most) / 100)
 
 
 def _column(map_: Map, measure: str) -> str:
@@ -283,7 +271,7 @@ def _column(map_: Map, measure: str) -> str:
     if known:
         return f"'{min(known, key=lambda name: known[name])}'"
     names = [f"'{name}'" for name in map_.about.get("sensitive", ())]
-    return names[0] if len(names) == 1 else f"one of {listed(names)}" if names else "the sensitive column"
+    return names[0] if len(names) == 1 else t("ceiling.one", names=names) if names else t("ceiling.sensitive_column")
 
 
 def _finer(map_: Map, column: str) -> str:
@@ -292,18 +280,7 @@ def _finer(map_: Map, column: str) -> str:
     entry = declared.content if isinstance(declared, Filed) else declared
     if not isinstance(entry, Mapping) or entry.get("type") != "numeric" or not entry.get("observed"):
         return ""
-    return (
-        f"The intervals of {column} were made automatically: give it others in the study, such as edges near its "
-        "quantiles (under [table.hierarchy]), and explore again. "
-    )
-
-
-def _instead(map_: Map) -> str:
-    return (
-        "What a publisher does then: leave that column out (give it no role) and publish the others; or tell its "
-        "totals alone, in a sentence; or decide, and write down, that its commonest value needs no protection, and "
-        "give a bound of your own; or hand it over by contract (--for partner)."
-    )
+    return t("ceiling.intervals_made", column=column)
 
 
 WHY: Mapping[str, Callable[[Map, Bound, float], str]] = {

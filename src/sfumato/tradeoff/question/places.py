@@ -12,6 +12,7 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from sfumato.measures.all_measures import MEASURES
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff.dominance import cost
 from sfumato.tradeoff.question.recipients import shows_exact
 
@@ -58,19 +59,19 @@ def ends(points: Sequence[Point], names: Sequence[str]) -> tuple[list[Point], li
 def place(map_: Map, name: str, point: Point) -> Place:
     """Find the place of one measure of a point between the ends of its map."""
     if not point.has([name]):
-        return Place(None, f"{name} is not measured of this release")
+        return Place(None, t("scale.not_measured", name=name))
     if name in COUNT_ERRORS:
         return Place(usefulness(COUNT_ERRORS[name](point.measures[name])))
     trivial, original = ends(map_.baselines, [name])
     if not trivial or not original:
-        missing = "the trivial release" if not trivial else "the original"
-        return Place(None, f"{name} is not known of {missing}, an end of the scale")
+        missing = t("scale.trivial_release") if not trivial else t("scale.original")
+        return Place(None, t("scale.not_known", name=name, missing=missing))
     here, nothing, everything = (as_cost(name, p.measures[name]) for p in (point, trivial[0], original[0]))
     if not all(map(isfinite, (here, nothing, everything))):
-        return Place(None, f"{name} is infinite, here or at an end of the scale")
+        return Place(None, t("scale.infinite_here", name=name))
     is_risk = MEASURES[name].kind == "risk"
     if (everything <= nothing) if is_risk else (everything >= nothing):
-        return Place(None, f"the original is no {'riskier' if is_risk else 'more useful'} than publishing nothing")
+        return Place(None, t("scale.original_no", riskier=t("scale.riskier") if is_risk else t("scale.more_useful")))
     return Place((here - nothing) / (everything - nothing))
 
 

@@ -21,7 +21,8 @@ from sfumato.errors import BadInputError
 from sfumato.measures.group_risk import standing
 from sfumato.release.records import RecordRelease
 from sfumato.release.release import Release
-from sfumato.texts.format import counted, listed, number
+from sfumato.texts.catalogue import t
+from sfumato.texts.format import counted
 from sfumato.tradeoff.question.question import Bound
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def refusal(point: Point) -> str:
     """Say why a measured point is no release to publish, behind its name; nothing where it may be."""
     if not point.candidate.anonymizer.is_release:
         what = point.candidate.anonymizer.in_words()
-        return f"is the {what}, the other end of the map: not a release to publish"
+        return t("exposure.other_end", what=what)
     if point.brought is not None and (why := foreign_refusal(point.brought)):
         return why
     if point.refused or point.brought is not None:
@@ -67,8 +68,8 @@ def refusal(point: Point) -> str:
         return ""
     measures = point.measures
     if min(measures.get("k", 2), measures.get("smallest_group", 2)) <= 1:
-        exposure = "shows the table as it is" if is_unchanged(point) else "shows a group of one"
-        return f"{exposure}: behind some combination is one record, or one person (k is 1): not a release to publish"
+        exposure = t("exposure.shows_table_as") if is_unchanged(point) else t("exposure.shows_group")
+        return t("exposure.behind_some", exposure=exposure)
     return shown_baskets(measures, point.candidate.requirement) if is_unchanged(point) else ""
 
 
@@ -77,27 +78,18 @@ def shown_baskets(measures: Mapping[str, float], wanted: Any) -> str:
     changed = any(measures.get(name, 0) for name in ("ncp", "items_suppressed", "occurrences_suppressed"))
     if changed or measures.get("itemset_risk", 0) < 1 or getattr(wanted, "k", 1) >= 2:
         return ""
-    return "shows the baskets as they are, and somebody is alone with items of theirs: not a release to publish"
+    return t("exposure.shows_baskets")
 
 
 def foreign_refusal(brought: Mapping[str, Any]) -> str:
     """Say why what was made elsewhere is no release to publish: it shows people truthfully, and somebody alone."""
     if brought.get("verdict") == "fails":
-        return (
-            f"is claimed to be {brought['claim']}, and is not: {brought['why']} Bring it with another claim, or with "
-            "none"
-        )
+        return t("exposure.claimed_not", claim=brought["claim"], why=brought["why"])
     if brought["truthful"] and brought["alone"]:
         alone = counted(brought["alone"], "row")
         if "buckets" in brought:
-            return (
-                f"has {alone} alone in a bucket, so that what is sensitive stands beside exact quasi-identifiers: it "
-                "is not a release to publish"
-            )
-        return (
-            f"shows people as they are, and {alone} of {brought['rows']:,} look like no other (k is 1), so it is not "
-            "a release to publish"
-        )
+            return t("exposure.alone_bucket", alone=alone)
+        return t("exposure.shows_people", alone=alone, rows=brought["rows"])
     return ""
 
 
@@ -118,7 +110,7 @@ def check_shown(release: Release, id: str) -> None:
     persons = release.group_persons
     sizes, unit = (release.sizes, "record") if persons is None else (persons.persons, "person")
     if release.form == "generalization" and not without_sensitive and (alone := int((sizes == 1).sum())):
-        what = "shows the table as it is" if release.is_exact else f"shows a {unit} alone"
+        what = t("exposure.shows_table_as") if release.is_exact else t("exposure.shows_alone", unit=unit)
         raise BadInputError(
             f"point {id} {what}: {counted(alone, 'group')} of {release.groups:,} would hold one {unit} (k is 1), so it "
             "is not a release to publish; choose another, such as with `sfumato ask`"
@@ -133,16 +125,16 @@ def hardly_changed(release: RecordRelease) -> str:
     kept = standing(release)
     if not kept.hardly_changed:
         return ""
-    alone = f"{kept.bare:,} of the {counted(kept.alone, 'record')} that are like no other among them"
-    same = "as it is" if kept.standing == kept.of else "nearly as it is"
+    alone = t("exposure.like_no", kept=kept)
+    same = t("exposure.as") if kept.standing == kept.of else t("exposure.nearly_as")
     if kept.standing == kept.of and release.people:
-        records = f"not one of {counted(kept.of, 'record')} is changed"
+        records = t("exposure.not_one", kept=kept)
     elif release.people:
-        records = f"{kept.standing:,} of {counted(kept.of, 'record')} stand in it just as they were recorded"
+        records = t("exposure.stand_just_as", kept=kept)
     else:
         distinct = counted(kept.of, "distinct record")
-        records = f"{kept.standing:,} of {distinct} stand in it just as often as in the table"
-    return f"shows the table {same}: {records}, {alone}, so it is not a release to publish; take one that changes more"
+        records = t("exposure.stand_just", kept=kept, distinct=distinct)
+    return t("exposure.shows_table", same=same, records=records, alone=alone)
 
 
 def check_changed(release: RecordRelease, called: str) -> None:
@@ -172,7 +164,7 @@ def warnings(point: Point) -> list[str]:
     if point.candidate.anonymizer.caution:
         return [point.candidate.anonymizer.caution]
     if is_unchanged(point):
-        return ["It shows every record as it is: what is required holds of the data themselves, so nothing is changed."]
+        return [t("exposure.shows_every")]
     return []
 
 
@@ -200,8 +192,8 @@ class Recipient:
         if unit != "persons":
             return self.bounds
         size = next(bound for bound in self.bounds if bound.measure in GROUP_SIZES)
-        least = f"{size.value:g} persons behind every combination, as many as records elsewhere"
-        part = f"no person has more than 1/{size.value:g} of a group's records"
+        least = t("fit.persons_behind", size=size)
+        part = t("fit.no_person", size=size)
         others = (bound for bound in self.bounds if bound is not size)
         return (Bound("k", "min", size.value, least), Bound("prosecutor", "max", 1 / size.value, part), *others)
 
@@ -210,10 +202,7 @@ class Recipient:
         sensitive = map_.about.get("sensitive", ())
         if map_.study.unit != "persons" or not sensitive:
             return ""
-        return (
-            f"no release of this map is known to be fit for {self.name!r}: what is learned of {listed(sensitive)} is "
-            "not measured where persons are counted; leave out --for, or the sensitive columns"
-        )
+        return t("fit.no_release", self=self, sensitive=sensitive)
 
     def admits_exact(self, given: Sequence[Bound]) -> bool:
         """Say whether exact quasi-identifiers may be had: identity need not be hidden, or was waived by a weaker k."""
@@ -225,10 +214,10 @@ class Recipient:
 
         A bound on what is not measured of such a release says nothing of it.
         """
-        exact = "it shows exact quasi-identifiers, which do not hide who is in the table"
+        exact = t("fit.shows_exact")
         against = [*filter(None, [self.why_unknown(map_)]), *[exact] * (self.hides_identity and shows_exact(point))]
         return against + [
-            f"{bound} is asked for ({bound.reason}), and it has {number(measures[bound.measure])}"
+            t("fit.asked", bound=bound, measures=measures[bound.measure])
             for bound in self.bounds_of(map_.study.unit)
             if bound.measure in measures and bound.outside(measures[bound.measure])
         ]

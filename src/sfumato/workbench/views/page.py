@@ -30,7 +30,7 @@ def page(template: str, call: Call, step: str = "", **values: Any) -> HTMLRespon
         render(
             f"workbench/{template}",
             t=t,
-            texts=in_script(texts()),
+            texts=in_script(texts("pages")),
             csrf=call.csrf,
             step=step,
             steps=STEPS,

@@ -2,7 +2,7 @@
 // What all our pages with releases on them share: the values that a page was given, numbers, the frontier, small parts.
 // Everything of the data goes onto the page as text, never as HTML.
 
-// What is said to people, by name: every text stands in texts/en.toml, so that it can be translated.
+// What is said to people, by name: every text stands in texts/en/pages.toml, so that it can be translated.
 const words = JSON.parse(document.getElementById("texts").textContent);
 const w = (name, places = {}) => words[`drawing.${name}`].replace(/\{(\w+)\}/g, (all, place) => places[place] ?? all);
 const counted = (number, noun) => w(`count_${noun}${number === 1 ? "_one" : ""}`, { count: shown(number) });
