@@ -23,7 +23,7 @@ from sfumato.commands._options import (
     refuse,
 )
 from sfumato.commands._output import announce_first_run, say, tell
-from sfumato.config.options import IN_FORMS, ITEM_ANONYMIZERS, LIMIT, MERGING, SETS, SOURCE, SUPPRESS, UTILITY
+from sfumato.config.options import IN_FORMS, ITEM_ANONYMIZERS, LIMIT, MERGING, SETS, SOURCE, SUPPRESS, UTILITY, spelled
 from sfumato.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class RecipeOptions(OptionGroup):
 
     def refuse_items(self) -> None:
         """Refuse what is about the items of a table."""
-        given = {"--items-with": self.items_with, "--merging": self.merging, "--sets": self.sets}
+        given = {"--items-with": self.items_with, "--set merging": self.merging, "--set sets": self.sets}
         refuse(given, OF_ITEMS)
 
 
@@ -97,13 +97,14 @@ def anonymize(
     elif baskets.are_meant(table) or hasattr(study, "baskets"):
         items.refuse_alone()
         recipe.refuse_items()
-        given = {**roles.given(), **about.given(), "--na": reading.na, "--lattice": lattice}
+        given = {**roles.given(), **about.given(), "--set na": reading.na, "--set lattice": lattice}
         refuse({**given, "--suppress": recipe.suppress}, ABOUT_TABLES)
         single = _baskets(table, study, recipe, baskets, reading, target)
     else:
         items.refuse_alone()
         recipe.refuse_items()
-        baskets.refuse_for_table(utility=recipe.utility, limit=recipe.limit, legend=legend != "auto")
+        named = {"utility": recipe.utility, "limit": recipe.limit, "legend": legend != "auto"}
+        baskets.refuse_for_table({spelled(name): value for name, value in named.items()})
         single = _table(table, study, recipe, roles, about, reading, target)
     tell(single.notices)
     say(single.values, single.lines, as_json)
@@ -148,11 +149,11 @@ def _table(
     if not isinstance(maker, Anonymizer):
         maker.check_request(wanted, form, suppress)  # type: ignore[arg-type]
         if target.layout != "rows":
-            raise BadInputError(f"{maker.name} publishes records, which are rows; leave out --layout {target.layout}")
+            raise BadInputError(f"{maker.name} publishes records, which are rows; leave out --set layout")
     elif not recipe.require:
         raise BadInputError(f'{maker.name} needs to know what to satisfy: --require "k-anonymity k=10", for example')
     if target.lattice is not None and not maker.has_lattice:
-        raise BadInputError(f"--lattice belongs to --with full-domain; {maker.name} searches no lattice")
+        raise BadInputError(f"--set lattice belongs to --with full-domain; {maker.name} searches no lattice")
     target.check(declared.files)
     announce_first_run()
     rows = declared.open_rows()
@@ -186,11 +187,11 @@ def _mixed(
     from sfumato.tradeoff.study.candidate import files_of
 
     clock = Clock()
-    refuse({"--lattice": target.lattice}, "is about tables without items; leave it out")
+    refuse({"--set lattice": target.lattice}, "is about tables without items; leave it out")
     if recipe.form != FORM or target.layout != "rows":
         raise BadInputError(
             "a table with items is published as a generalization, row by row: a bucketization shows exact "
-            "quasi-identifiers, and with them and an item a person would be found; leave out --form and --layout"
+            "quasi-identifiers, and with them and an item a person would be found; leave out --form and --set layout"
         )
     if not recipe.require:
         raise BadInputError('a table with items needs to know what to satisfy: --require "k-km-anonymity k=5 m=2"')
