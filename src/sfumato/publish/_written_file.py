@@ -44,7 +44,7 @@ from sfumato.errors import BadInputError
 from sfumato.measures.groups import measure
 from sfumato.measures.items.basket_scales import protected_risk
 from sfumato.measures.items.losses import ItemLosses
-from sfumato.measures.items.mixed_scales import item_losses, known_within_groups
+from sfumato.measures.items.mixed_scales import known_within_groups
 from sfumato.publish.context import Drawn, InternalContext, PublicContext, ReleasedColumns
 from sfumato.release._itemsets import Rows, itemset_spread
 from sfumato.release.changes import shown_in_file
@@ -391,7 +391,7 @@ def reading_of(layout: str) -> dict[str, Any]:
 
 def numbers_of_baskets(release: BasketRelease, known: int) -> dict[str, float]:
     """Work out, from the release in memory, what the audit works out from the file."""
-    return itemset_spread(Rows.of_release(release), known).measures() | ItemLosses().measure(release)
+    return itemset_spread(Rows.of_release(release), known).measures() | ItemLosses().measure(release.published)
 
 
 def verify_items(own: Publishable, drafts: Sequence[Path]) -> MixedAudit:
@@ -448,7 +448,7 @@ def original_of(data: MixedTable, declared: DataDeclaration) -> Table:
 
 def numbers_of_items(release: MixedRelease, known: int) -> dict[str, float]:
     """Work out, from the release in memory, what the audit works out from the file."""
-    lost = {name: value for name, value in item_losses(release).items() if name in ("ncp", "occurrences_suppressed")}
+    lost = {name: ItemLosses().measure(release)[name] for name in ("ncp", "occurrences_suppressed")}
     relational = dict(measure(release.relational).values)
     if release.data.sensitive:  # the derived attribute is not in the file
         relational = {name: relational[name] for name in ("k", "loss", "suppressed") if name in relational}

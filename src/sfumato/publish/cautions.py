@@ -72,7 +72,7 @@ class Caution:
 
 
 @dataclass(frozen=True)
-class Rule:
+class CautionRule:
     """When a caution is said, and what is found of it."""
 
     id: str
@@ -105,7 +105,7 @@ def public_cautions(context: PublicContext) -> list[Caution]:
     ]
 
 
-def _applying(context: PublicContext) -> Iterable[tuple[Rule, Places]]:
+def _applying(context: PublicContext) -> Iterable[tuple[CautionRule, Places]]:
     return ((rule, places) for rule in CAUTIONS for places in rule.applies(context))
 
 
@@ -340,104 +340,116 @@ def _left_out(inside: InternalContext, places: Places) -> str:
 # -- the registry ------------------------------------------------------------------------------------------------------
 
 CAUTIONS = (
-    Rule("origin", lambda c: _if(_external(c))),
-    Rule("how it was made", lambda c: _if(_records(c) and c.maker.caution, text=getattr(c.maker, "caution", ""))),
-    Rule("large epsilon", _large_epsilon),
-    Rule("large delta", _large_delta),
-    Rule(NOISE_PREVAILS, _noise_prevails),
-    Rule("what sets tell of a group/listed", lambda c: _if(c.in_groups and c.lists_items), _listed_items),
-    Rule("what sets tell of a group", lambda c: _if(c.in_groups and c.shown.items and not c.lists_items)),
-    Rule(
+    CautionRule("origin", lambda c: _if(_external(c))),
+    CautionRule(
+        "how it was made", lambda c: _if(_records(c) and c.maker.caution, text=getattr(c.maker, "caution", ""))
+    ),
+    CautionRule("large epsilon", _large_epsilon),
+    CautionRule("large delta", _large_delta),
+    CautionRule(NOISE_PREVAILS, _noise_prevails),
+    CautionRule("what sets tell of a group/listed", lambda c: _if(c.in_groups and c.lists_items), _listed_items),
+    CautionRule("what sets tell of a group", lambda c: _if(c.in_groups and c.shown.items and not c.lists_items)),
+    CautionRule(
         "other known items/constraints",
         lambda c: _if(
             isinstance(c.candidate.requirement, PrivacyConstraints), file=getattr(c.candidate.requirement, "file", "")
         ),
     ),
-    Rule(
+    CautionRule(
         "other known items/rho",
         lambda c: [
             {"known": known_in_words(own.m)} for own in c.candidate.requirement.parts if isinstance(own, RhoUncertainty)
         ],
     ),
-    Rule(
+    CautionRule(
         "other known items/coherence",
         lambda c: [
             {"known": known_in_words(own.p)} for own in c.candidate.requirement.parts if isinstance(own, Coherence)
         ],
     ),
-    Rule("other known items/rules", lambda c: _if(_about_rules(c))),
-    Rule("more known items", _ends_at, _more_known),
-    Rule("what the rest of a record tells/group", lambda c: _if(c.in_groups and c.shown.items)),
-    Rule("what the rest of a record tells", lambda c: _if(c.baskets and not _inference(c))),
-    Rule("what the rest of a record tells/bounded", lambda c: _if(c.baskets and _inference(c))),
-    Rule(
+    CautionRule("other known items/rules", lambda c: _if(_about_rules(c))),
+    CautionRule("more known items", _ends_at, _more_known),
+    CautionRule("what the rest of a record tells/group", lambda c: _if(c.in_groups and c.shown.items)),
+    CautionRule("what the rest of a record tells", lambda c: _if(c.baskets and not _inference(c))),
+    CautionRule("what the rest of a record tells/bounded", lambda c: _if(c.baskets and _inference(c))),
+    CautionRule(
         "whole baskets",
         lambda c: _if(c.baskets and not isinstance(c.candidate.requirement, CompleteKAnonymity)),
         _alone,
     ),
-    Rule(
+    CautionRule(
         "sensitive items/none",
         lambda c: _if(c.baskets and not _inference(c) and not c.shown.names_sensitive),
     ),
-    Rule(
+    CautionRule(
         "sensitive items",
         lambda c: _if(c.baskets and not _inference(c) and c.shown.names_sensitive),
         _inferred,
     ),
-    Rule(
+    CautionRule(
         "sensitive items and known items",
         lambda c: _if(
             c.in_groups and c.shown.items and any(p.on == c.columns.items for p in c.candidate.requirement.further)
         ),
     ),
-    Rule("items a person does not have", lambda c: _if(c.baskets)),
-    Rule("identity", lambda c: _if(c.bucketized), _unique_combinations),
-    Rule("identity/alone", lambda c: _if(c.in_groups and not c.bucketized and not c.shown.sensitive)),
-    Rule("identity/exact", lambda c: _if(c.shown.exact and c.shown.sensitive)),
-    Rule("membership", lambda c: _if(c.in_groups)),
-    Rule("membership/items", lambda c: _if(c.baskets)),
-    Rule("single values", lambda c: _columns(c.shown.single), _single),
-    Rule("homogeneity", lambda c: _columns(c.shown.homogeneous), _alike),
-    Rule(
+    CautionRule("items a person does not have", lambda c: _if(c.baskets)),
+    CautionRule("identity", lambda c: _if(c.bucketized), _unique_combinations),
+    CautionRule("identity/alone", lambda c: _if(c.in_groups and not c.bucketized and not c.shown.sensitive)),
+    CautionRule("identity/exact", lambda c: _if(c.shown.exact and c.shown.sensitive)),
+    CautionRule("membership", lambda c: _if(c.in_groups)),
+    CautionRule("membership/items", lambda c: _if(c.baskets)),
+    CautionRule("single values", lambda c: _columns(c.shown.single), _single),
+    CautionRule("homogeneity", lambda c: _columns(c.shown.homogeneous), _alike),
+    CautionRule(
         "similarity",
         lambda c: _columns(c.shown.similar),
         lambda inside, places: counted(similar_groups(*_column(inside, places)), "group"),
     ),
-    Rule("similarity/undeclared", lambda c: _if(c.shown.undeclared, columns=listed(c.shown.undeclared))),
-    Rule("skewness", lambda c: _if(_unbounded(c), columns=listed(_unbounded(c))), _gain),
-    Rule(
+    CautionRule("similarity/undeclared", lambda c: _if(c.shown.undeclared, columns=listed(c.shown.undeclared))),
+    CautionRule("skewness", lambda c: _if(_unbounded(c), columns=listed(_unbounded(c))), _gain),
+    CautionRule(
         "several sensitive columns",
         lambda c: _if(len(c.shown.published) > 1, columns=listed(c.shown.published)),
     ),
-    Rule("target/sensitive", lambda c: _if(c.shown.target == "sensitive", target=getattr(c.maker, "decided_by", ""))),
-    Rule("target/neutral", lambda c: _if(c.shown.target == "neutral", target=getattr(c.maker, "decided_by", ""))),
-    Rule("stop", lambda c: _if(c.in_groups and c.maker.stops_at is not None, stop=getattr(c.maker, "stops_at", ""))),
-    Rule("dealing", lambda c: _if(c.in_groups and c.maker.dealing, text=getattr(c.maker, "dealing", "")), _moved),
-    Rule("exact ends", lambda c: _if(c.shown.ends == "exact"), _exact_ends),
-    Rule("rounded ends", lambda c: _if(c.shown.ends == "rounded")),
-    Rule(
+    CautionRule(
+        "target/sensitive", lambda c: _if(c.shown.target == "sensitive", target=getattr(c.maker, "decided_by", ""))
+    ),
+    CautionRule(
+        "target/neutral", lambda c: _if(c.shown.target == "neutral", target=getattr(c.maker, "decided_by", ""))
+    ),
+    CautionRule(
+        "stop", lambda c: _if(c.in_groups and c.maker.stops_at is not None, stop=getattr(c.maker, "stops_at", ""))
+    ),
+    CautionRule(
+        "dealing", lambda c: _if(c.in_groups and c.maker.dealing, text=getattr(c.maker, "dealing", "")), _moved
+    ),
+    CautionRule("exact ends", lambda c: _if(c.shown.ends == "exact"), _exact_ends),
+    CautionRule("rounded ends", lambda c: _if(c.shown.ends == "rounded")),
+    CautionRule(
         "minimality",
         lambda c: _if(c.in_groups and c.shown.sensitive and any(part.about_sensitive for part in c.wanted.parts)),
     ),
-    Rule("minimality/items", lambda c: _if(c.baskets)),
-    Rule("items that occur", lambda c: _if(c.baskets and c.shown.sets)),
-    Rule("changed values", lambda c: _if(_records(c) and c.shown.people), _unchanged),
-    Rule("synthetic records/noisy", lambda c: _if(_noisy(c)), _rows),
-    Rule("synthetic records/model", lambda c: _if(_records(c) and not c.shown.people), _copied),
-    Rule("synthetic records/external", lambda c: _if(_external(c) and not c.shown.people)),
-    Rule("chance", lambda c: _if(_records(c) and c.maker.draws_at_random), _seeded),
-    Rule("nothing is proved", lambda c: _if(_records(c) and not c.maker.promises)),
-    Rule("what k counts", lambda c: _if(_records(c) and c.maker.promises)),
-    Rule("membership/records", lambda c: _if(_records(c))),
-    Rule("statistics", lambda c: _if(_noisy(c))),
-    Rule("small groups", lambda c: _if(_noisy(c), noise=c.shown.noise, not_kept=getattr(c.maker, "not_kept", ""))),
-    Rule("conclusions", lambda c: _if(_records(c))),
-    Rule("composition", lambda c: _if(c.in_groups)),
-    Rule("composition/items", lambda c: _if(c.baskets)),
-    Rule("composition/noisy", lambda c: _if(_noisy(c))),
-    Rule("composition/records", lambda c: _if(_records(c))),
-    Rule("composition/external", lambda c: _if(_external(c))),
-    Rule(
+    CautionRule("minimality/items", lambda c: _if(c.baskets)),
+    CautionRule("items that occur", lambda c: _if(c.baskets and c.shown.sets)),
+    CautionRule("changed values", lambda c: _if(_records(c) and c.shown.people), _unchanged),
+    CautionRule("synthetic records/noisy", lambda c: _if(_noisy(c)), _rows),
+    CautionRule("synthetic records/model", lambda c: _if(_records(c) and not c.shown.people), _copied),
+    CautionRule("synthetic records/external", lambda c: _if(_external(c) and not c.shown.people)),
+    CautionRule("chance", lambda c: _if(_records(c) and c.maker.draws_at_random), _seeded),
+    CautionRule("nothing is proved", lambda c: _if(_records(c) and not c.maker.promises)),
+    CautionRule("what k counts", lambda c: _if(_records(c) and c.maker.promises)),
+    CautionRule("membership/records", lambda c: _if(_records(c))),
+    CautionRule("statistics", lambda c: _if(_noisy(c))),
+    CautionRule(
+        "small groups", lambda c: _if(_noisy(c), noise=c.shown.noise, not_kept=getattr(c.maker, "not_kept", ""))
+    ),
+    CautionRule("conclusions", lambda c: _if(_records(c))),
+    CautionRule("composition", lambda c: _if(c.in_groups)),
+    CautionRule("composition/items", lambda c: _if(c.baskets)),
+    CautionRule("composition/noisy", lambda c: _if(_noisy(c))),
+    CautionRule("composition/records", lambda c: _if(_records(c))),
+    CautionRule("composition/external", lambda c: _if(_external(c))),
+    CautionRule(
         "several records",
         lambda c: _if(
             _noisy(c),
@@ -445,13 +457,13 @@ CAUTIONS = (
         ),
         _repeated,
     ),
-    Rule("several records of one person", lambda c: _if(c.baskets)),
-    Rule("declared domains", lambda c: _if(_noisy(c))),
-    Rule("background knowledge", lambda c: _if(c.in_groups)),
-    Rule(
+    CautionRule("several records of one person", lambda c: _if(c.baskets)),
+    CautionRule("declared domains", lambda c: _if(_noisy(c))),
+    CautionRule("background knowledge", lambda c: _if(c.in_groups)),
+    CautionRule(
         "background knowledge/external", lambda c: _if(_external(c), known=named(c.columns.quasi) or "the columns here")
     ),
-    Rule("neutral columns", _neutral),
-    Rule("automatic hierarchies", lambda c: _if(c.shown.automatic, columns=listed(c.shown.automatic))),
-    Rule("other columns", lambda c: _if(_noisy(c) or _records(c)), _left_out),
+    CautionRule("neutral columns", _neutral),
+    CautionRule("automatic hierarchies", lambda c: _if(c.shown.automatic, columns=listed(c.shown.automatic))),
+    CautionRule("other columns", lambda c: _if(_noisy(c) or _records(c)), _left_out),
 )

@@ -63,7 +63,7 @@ class ReleasedColumns:
 
 
 @dataclass(frozen=True)
-class Shown:
+class PublishedFacts:
     """What everybody sees in what is published, and settings of its columns: plain values alone."""
 
     content: str
@@ -118,7 +118,7 @@ class PublicContext:
 
     candidate: Candidate
     columns: ReleasedColumns
-    shown: Shown
+    shown: PublishedFacts
     rows: int = 0
     missing: str = "value"
     files: Mapping[str, Path] = field(default_factory=dict)
@@ -244,20 +244,22 @@ class InternalContext:
         return self.release.relational if isinstance(self.release, MixedRelease) else self.release
 
 
-def shown_by(release: Any, maker: ReleaseMaker, names_sensitive: bool = False) -> Shown:
+def shown_by(release: Any, maker: ReleaseMaker, names_sensitive: bool = False) -> PublishedFacts:
     """Read off a release what its file shows."""
     if isinstance(release, BasketRelease):
         sets = any(len(behind.items) > 1 and not behind.is_known for behind in behind_labels(release).values())
-        return Shown("groups", attributes=False, items=True, sets=sets, names_sensitive=names_sensitive)
+        return PublishedFacts("groups", attributes=False, items=True, sets=sets, names_sensitive=names_sensitive)
     if isinstance(release, MixedRelease):
-        return Shown(**_groups(release.relational, maker), items=True, sets=bool(set_parts(release).any()))
+        return PublishedFacts(**_groups(release.relational, maker), items=True, sets=bool(set_parts(release).any()))
     if isinstance(release, Release):
-        return Shown(**_groups(release, maker))
+        return PublishedFacts(**_groups(release, maker))
     if release.guarantee is None:
-        return Shown("records", people=release.people, rows=release.records)
+        return PublishedFacts("records", people=release.people, rows=release.records)
     rows, noise, guarantee = release.rows_written, noise_of_counts(release), release.guarantee
     spread, drawn = _spread(release), drawn_from(release)
-    return Shown("noisy", people=False, rows=rows, spread=spread, noise=noise, drawn=drawn, guarantee=guarantee)
+    return PublishedFacts(
+        "noisy", people=False, rows=rows, spread=spread, noise=noise, drawn=drawn, guarantee=guarantee
+    )
 
 
 def _groups(release: Release, maker: ReleaseMaker) -> dict[str, Any]:

@@ -39,7 +39,7 @@ from sfumato.publish.certificate import (
     internal_certificate,
     public_certificate,
 )
-from sfumato.publish.context import InternalContext, Origin, PublicContext, Shown, shown_by
+from sfumato.publish.context import InternalContext, Origin, PublicContext, PublishedFacts, shown_by
 from sfumato.publish.mapping import mapping_of
 from sfumato.release.items import BasketRelease, MixedRelease
 from sfumato.release.legend import Names, release_names
@@ -163,10 +163,10 @@ class Publishable:
         return mapping_of(self.release, wanted).to_text()
 
     @cached_property
-    def shown(self) -> Shown:
+    def shown(self) -> PublishedFacts:
         """What everybody sees in it."""
         if self.rows is not None:
-            return Shown("external", people=self.maker.people, rows=self.rows.num_rows)
+            return PublishedFacts("external", people=self.maker.people, rows=self.rows.num_rows)
         return shown_by(self.release, self.maker, bool(getattr(self.scales, "sensitive", ())))
 
     def contexts(self, drafts: Sequence[Path], findings: Any) -> tuple[PublicContext, InternalContext]:
