@@ -8,7 +8,7 @@ What engines answer as Arrow tables, turned into the values of the protocol: the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.engines.protocol import CountedLists, DistinctValues, Tuples
+from sfumato.engines.protocol import Coding, CountedLists, DistinctValues, Tuples
 
 
 def numbers_in(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
@@ -65,6 +65,16 @@ def lists_in(table: pa.Table) -> CountedLists:
     lengths = numbers_in(lists.value_lengths().fill_null(0)).astype(np.int64)
     first = numbers_in(table[2]) if table.num_columns > 2 else None
     return CountedLists(texts, lengths, codes.astype(np.int32), numbers_in(table[1]), first)
+
+
+def coded_columns(texts: Sequence[pa.Array], codings: Sequence[Coding]) -> list[pa.Array]:
+    """Give the texts of columns their codes; none to a text that has none."""
+    columns = []
+    for column, coding in zip(texts, codings, strict=True):
+        encoded = column.dictionary_encode(null_encoding="encode")
+        codes = pa.array([coding.codes.get(text) for text in encoded.dictionary.to_pylist()], pa.int32())
+        columns.append(codes.take(encoded.indices))
+    return columns
 
 
 def _encoded(column: pa.Array) -> tuple[NDArray[np.int64], list[str | None]]:

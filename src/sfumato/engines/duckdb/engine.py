@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.engines import protocol
-from sfumato.engines.derived import lists_in, number_column, numbers_in, text_column, tuples_in
+from sfumato.engines.derived import coded_columns, lists_in, number_column, numbers_in, text_column, tuples_in
 from sfumato.engines.duckdb.connection import connect, readable
 from sfumato.engines.duckdb.grouped import (
     KEYED_BY_VALUE,
@@ -32,6 +32,7 @@ from sfumato.engines.duckdb.grouped import (
     framed,
     gathered_lists,
     in_order,
+    packing_of,
     published,
     ruled,
     runs,
@@ -39,7 +40,7 @@ from sfumato.engines.duckdb.grouped import (
 )
 from sfumato.engines.duckdb.grouped import unescaped as without_mark
 from sfumato.engines.duckdb.sources import WHOLE_KINDS, LoadedRows, load
-from sfumato.engines.duckdb.values import Settled, settle
+from sfumato.engines.duckdb.values import Settled, count_values, settle
 from sfumato.engines.duckdb.write import (
     MANY_ROWS,
     ROWS_AT_ONCE,
@@ -105,9 +106,10 @@ class DuckDBEngine:
     def __init__(self, connection: duckdb.DuckDBPyConnection, reading: Reading, loaded: LoadedRows) -> None:
         self.columns = loaded.names
         self.origin, self.na = reading.origin, reading.na
+        self._small = count_values(connection, len(loaded.names)) if loaded.trims else {}
         settled = Settled()
         if reading.settles:
-            settled = settle(connection, loaded.names, reading, loaded.trims, loaded.values)
+            settled = settle(connection, loaded.names, reading, loaded.trims, loaded.values, self._small)
         self.notices = (*loaded.notices, *settled.notices)
         self.notations = settled.notations
         self._values = {**loaded.values, **settled.expressions}
@@ -119,6 +121,7 @@ class DuckDBEngine:
         self._tables: dict[tuple[str, str, Rule | None], str] = {}
         self._texts: dict[tuple[str, str], tuple[CodedColumn, str]] = {}
         self._links: dict[str, tuple[Packing, NDArray[np.int64]]] = {}
+        self._unlinked: dict[str, tuple[tuple[Coding, ...], list[NDArray[np.int64]]]] = {}
         self._last: tuple[tuple[Coding, ...], Packing, str] | None = None
         self._lock = Lock()
         finalize(self, _close, connection, loaded.store)
@@ -222,6 +225,9 @@ class DuckDBEngine:
 
     @translated
     def _distinct(self, column: str, kept: str, rule: Rule | None = None) -> DistinctValues:
+        if kept == "true" and rule is None and self._value(column) in self._small:
+            table = self._small[self._value(column)]
+            return DistinctValues(table["t"].to_pylist(), numbers_in(table["n"]), numbers_in(table["first"]))
         values = self._values_of(column, kept, rule)
         if self.row_count > protocol.MOST_TEXTS:
             number = self._connection.execute(f"SELECT count(*) FROM {values}").fetchall()[0][0]
@@ -272,13 +278,17 @@ class DuckDBEngine:
     @translated
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
-        packing, table = self._counted_table(tuple(codings))
-        counted = self._connection.sql(f"SELECT * FROM {table}").to_arrow_table()
-        self._forget_counted()
-        keys, counts = in_order(counted, len(packing.names))
         link = f"link{next(self._numbers)}"
-        cells = {name: number_column(key) for name, key in zip(packing.names, keys, strict=True)}
-        self._replace_table(link, pa.table({**cells, "cell": number_column(np.arange(len(counts)))}))
+        if self._small and not any(coding.rule for coding in codings):
+            packing = packing_of(codings)
+            keys, counts = self._counted_here(codings, packing)
+            self._unlinked[link] = tuple(codings), keys
+        else:
+            packing, table = self._counted_table(tuple(codings))
+            counted = self._connection.sql(f"SELECT * FROM {table}").to_arrow_table()
+            self._forget_counted()
+            keys, counts = in_order(counted, len(packing.names))
+            self._link_cells(link, packing, keys)
         self._links[link] = packing, counts
         return CountedCodes(packing.unpacked(keys), counts, self.row_count - int(counts.sum()), link)
 
@@ -293,11 +303,11 @@ class DuckDBEngine:
         """List the tuples of values that the rows of every cell have, in the order of cells and texts."""
         texts = [f"{self._text(column)} AS v{i}" for i, column in enumerate(columns)]
         names = [f"v{i} NULLS LAST" for i in range(len(columns))]
-        query = (
-            f"SELECT {', '.join(['cell', *texts, 'count(*) AS n'])} {self._linked(link)} "
-            f"GROUP BY ALL ORDER BY {', '.join(['cell', *names])}"
-        )
         with self._lock:
+            query = (
+                f"SELECT {', '.join(['cell', *texts, 'count(*) AS n'])} {self._linked(link)} "
+                f"GROUP BY ALL ORDER BY {', '.join(['cell', *names])}"
+            )
             table = self._connection.sql(query).to_arrow_table()
         return tuples_in(table)
 
@@ -453,12 +463,37 @@ class DuckDBEngine:
             self._connection.execute(f"DROP TABLE {self._last[2]}")
         self._last = None
 
+    def _counted_here(
+        self, codings: Sequence[Coding], packing: Packing
+    ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+        """Count tuples of a small table by their texts, and code these: a join for every column would cost more."""
+        texts = ", ".join(f"{self._text(coding.column)} AS t{i}" for i, coding in enumerate(codings))
+        tuples = self._connection.sql(f"SELECT {texts}, count(*) AS n FROM rows GROUP BY ALL").to_arrow_table()
+        columns = coded_columns([column.combine_chunks() for column in tuples.columns[:-1]], codings)
+        coded = pa.table([*columns, tuples["n"]], [*(f"t{i}" for i in range(len(codings))), "n"]).drop_null()
+        numbers = packing.packed([numbers_in(column) for column in coded.columns[:-1]])
+        keys, counts = in_order(
+            pa.table([*map(number_column, numbers), coded["n"]], [*packing.names, "n"]), len(numbers)
+        )
+        first = np.flatnonzero(np.any([np.diff(key, prepend=-1) != 0 for key in keys], axis=0))
+        return [key[first] for key in keys], np.add.reduceat(counts, first) if len(first) else counts
+
+    def _link_cells(self, link: str, packing: Packing, keys: Sequence[NDArray[np.int64]]) -> None:
+        """Make the table by which rows find their cells."""
+        cells = {name: number_column(key) for name, key in zip(packing.names, keys, strict=True)}
+        self._replace_table(link, pa.table({**cells, "cell": number_column(np.arange(len(keys[0])))}))
+
     def _linked(self, link: str, parts: str | None = None) -> str:
         """Write rows with the number of their cell, which is called `cell`, and what a table of parts says of cells.
 
         The two tables of cells are joined first: there are fewer cells than rows.
         """
-        packing, _ = self._links[link]
+        packing, sizes = self._links[link]
+        if link in self._unlinked:
+            codings, keys = self._unlinked.pop(link)
+            packing = Packing(tuple(map(self._code, codings)))
+            self._link_cells(link, packing, keys)
+            self._links[link] = packing, sizes
         if parts is not None:
             self._connection.execute(f"CREATE OR REPLACE TEMP TABLE linked AS FROM {link} JOIN {parts} USING (cell)")
             link = "linked"

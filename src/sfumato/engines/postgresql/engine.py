@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.engines import protocol
-from sfumato.engines.derived import by_text, distinct_in, lists_in, tuples_in
+from sfumato.engines.derived import by_text, coded_columns, distinct_in, lists_in, tuples_in
 from sfumato.engines.duckdb.connection import connect
 from sfumato.engines.duckdb.engine import DuckDBEngine
 from sfumato.engines.postgresql.connection import Session, address_of, is_address
@@ -390,11 +390,6 @@ def _coded_batches(batches: pa.RecordBatchReader, codings: Sequence[Coding]) -> 
 
     def coded() -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            columns = []
-            for texts, coding in zip(batch.columns, codings, strict=False):
-                encoded = texts.dictionary_encode(null_encoding="encode")
-                codes = pa.array([coding.codes.get(text) for text in encoded.dictionary.to_pylist()], pa.int32())
-                columns.append(codes.take(encoded.indices))
-            yield pa.record_batch([*columns, batch.columns[-1]], schema)
+            yield pa.record_batch([*coded_columns(batch.columns[:-1], codings), batch.columns[-1]], schema)
 
     return pa.RecordBatchReader.from_batches(schema, coded())
