@@ -772,24 +772,26 @@ def test_a_sensitive_value_that_no_original_record_has(tmp_path):
 
 
 def test_the_audit_shares_no_code_with_the_makers():
-    """The room `evidence` stands before all that makes releases, and what is left of the audit imports none of them.
+    """The package `auditing` imports nothing that makes or measures a release, and shares no kernel with it.
 
-    Of the makers only those that read files of others may import it: nothing that is audited was made with its help.
+    Of the anonymizers only those that read files of others may import it: nothing that is audited was made with its
+    help. What writes items shares the name and the notation of legends with it.
     """
     package = Path(sfumato.__file__).parent
-    files = [file for folder in ("evidence", "publish/audit") for file in sorted((package / folder).glob("*.py"))]
+    files = sorted((package / "auditing").rglob("*.py"))
     assert len(files) > 12
-    makers = [file for room in ("anonymizers", "release", "measures") for file in (package / room).rglob("*.py")]
+    makers = [file for room in ("anonymizers", "measures") for file in (package / room).rglob("*.py")]
     asking = {file.parent.name for file in makers if "from sfumato.auditing" in file.read_text()}
-    assert asking == {"foreign"}
+    assert asking == {"external"}
+    writers = {file.stem for file in (package / "release").rglob("*.py") if "from sfumato.auditing" in file.read_text()}
+    assert writers == {"legend", "writing_items"}
     for file in files:
         source = file.read_text()
         for room in (
             "anonymizers",
             "release",
             "measures",
-            "kernels",
-            "requirements.predicates",
-            "requirements.distances",
+            "runtime.kernels",
+            "requirements._predicates",
         ):
             assert f"from sfumato.{room}" not in source, (file.name, room)

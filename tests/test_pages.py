@@ -280,10 +280,9 @@ def test_editing_a_page_drops_nothing_that_is_kept() -> None:
     parts = [
         part for path in SOURCES.rglob("*.py") for part in keyed.findall(path.read_text("utf-8")) if "up_to" in part
     ]
-    assert len(parts) == 2 and all(part.startswith('*up_to("measures")') for part in parts)
-    assert not {"pages", "publish", "report"} & set(up_to("measures")) and "pages" not in "".join(parts)
-    keyed_by = set(KEYED_BY)
-    assert keyed_by == {"tradeoff/exploration", "transactions", "mixed"}
+    assert all(part.startswith('*up_to("measures")') for part in parts) and "report" not in "".join(parts)
+    assert set(KEYED_BY) == {*up_to("measures"), "tradeoff/exploration"}
+    assert not {"publish", "report", "workbench"} & set(KEYED_BY)
 
 
 def test_html_is_written_in_templates_alone() -> None:
@@ -295,8 +294,8 @@ def test_html_is_written_in_templates_alone() -> None:
         text = path.read_text("utf-8")
         assert not tag.search(text), path
         assert not re.search(r"^\s*(from|import) html\b", text, re.MULTILINE), path
-        assert path == SOURCES / "pages" / "render.py" or "Markup" not in text, path
-    templates = sorted((SOURCES / "pages" / "templates").glob("*.html"))
+        assert path == SOURCES / "texts" / "render.py" or "Markup" not in text, path
+    templates = sorted((SOURCES / "texts" / "templates").glob("*.html"))
     assert len(templates) > 10
     for path in templates:
         assert not re.search(r"\|\s*safe\b|autoescape", path.read_text("utf-8")), path

@@ -33,7 +33,7 @@ from sfumato.report.point_summary import (
     whole_percent,
 )
 from sfumato.texts.catalogue import texts
-from sfumato.texts.format import at_most, beside, one_in, times
+from sfumato.texts.chances import at_most, beside, one_in, times
 from sfumato.tradeoff.map import Map
 from sfumato.tradeoff.question.places import place
 from sfumato.tradeoff.study.grids import Grid

@@ -16,8 +16,8 @@ from sfumato.workbench.opened_data import OPTION, STARTING, all_in_forms, in_for
 
 SRC = Path(__file__).resolve().parents[1] / "src" / "sfumato"
 WORKBENCH = SRC / "workbench"
-TEMPLATES = sorted((SRC / "pages" / "templates" / "workbench").glob("*.html"))
-SCRIPTS = sorted([*(SRC / "pages" / "templates" / "scripts").glob("*.js"), *WORKBENCH.glob("static/**/*.js")])
+TEMPLATES = sorted((WORKBENCH / "templates").glob("*.html"))
+SCRIPTS = sorted([*(SRC / "texts" / "templates" / "scripts").glob("*.js"), *WORKBENCH.glob("static/**/*.js")])
 SENTENCE = re.compile(r"[^\W\d_]{2,}[,;:]? [^\W\d_]{2,}")
 """Two words beside each other."""
 
@@ -78,7 +78,7 @@ SHOWN = re.compile(
 
 
 def _css_words() -> set[str]:
-    styles = [*(SRC / "pages" / "templates").glob("*.css"), *WORKBENCH.glob("static/*.css")]
+    styles = [*(SRC / "texts" / "templates").glob("*.css"), *WORKBENCH.glob("static/*.css")]
     return set(re.findall(r"[\w-]+", " ".join(path.read_text(encoding="utf-8") for path in styles)))
 
 

@@ -84,7 +84,7 @@ def dragged(page: Any, handle: str, by: tuple[float, float]) -> None:
 
 
 ANSWER = """async ([asked, bounds]) => {
-  const { answer } = await import("/static/after/bounds.js");
+  const { answer } = await import("/static/bounds.js");
   const found = answer(points, measures, asked, bounds);
   const relax = found.relax.map(({ name, value, point }) => [name, value, point && point.id]);
   return [found.best && found.best.id, relax];

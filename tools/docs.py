@@ -1,4 +1,4 @@
-"""Fill the parts of the docs that are made of the code: tables of options, the list of rooms, the reference.
+"""Fill the parts of the docs that are made of the code: tables of options, the list of packages, the reference.
 
     python tools/docs.py          writes them
     python tools/docs.py --check  says which file is out of date, exit code 1
@@ -13,17 +13,17 @@ import sys
 from pathlib import Path
 
 import sfumato
-from sfumato._packages import ROOMS
+from sfumato._packages import PACKAGES
 from sfumato.tradeoff import catalogue
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PART = re.compile(r"<!-- made: (?P<what>.+?) -->\n.*?<!-- end -->", re.DOTALL)
 
 
-def rooms() -> str:
-    """Write the rooms as a table, in their order."""
-    lines = [f"| `{name}` | {what} |" for name, what in ROOMS.items()]
-    return "\n".join(["| room | what is in it |", "| --- | --- |", *lines])
+def packages() -> str:
+    """Write the packages as a table, in their order."""
+    lines = [f"| `{name}` | {what} |" for name, what in PACKAGES.items()]
+    return "\n".join(["| package | responsibility |", "| --- | --- |", *lines])
 
 
 def options(section: str, name: str) -> str:
@@ -44,8 +44,8 @@ def reference() -> str:
 def made(what: str) -> str:
     """Write one part by its name."""
     kind, _, rest = what.partition(" ")
-    if kind == "rooms":
-        return rooms()
+    if kind == "packages":
+        return packages()
     if kind == "reference":
         return reference()
     if kind == "options":

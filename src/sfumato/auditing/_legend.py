@@ -6,17 +6,25 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sfumato.auditing.ledger import file_digest
-from sfumato.config.documents import fields, in_shape, one_of, read_json, text
+from sfumato.config.documents import fields, in_shape, listed, mapped, one_of, read_json, text
 from sfumato.errors import BadInputError
-from sfumato.publish._basket_mapping import KIND as MAPPING
-from sfumato.publish._basket_mapping import WORDS
-from sfumato.release.legend import KIND, SCHEMA, legend_file
+
+KIND = "sfumato legend"
+MAPPING = "sfumato mapping of baskets"
+SCHEMA = 1
+WORDS = mapped(listed(text))
+"""Which items each published item stands for, in a document."""
 
 Legend = Mapping[str, Sequence[str]]
 """Which items each published text stands for."""
 
 WHAT = "a legend, a mapping or a certificate of baskets"
 LEGEND = fields({"schema": one_of(SCHEMA), "file": text, "sha256": text, "legend": WORDS})
+
+
+def legend_file(path: Path) -> Path:
+    """Name the legend of a data file: it lies beside it."""
+    return path.with_name(f"{path.name}.legend.json")
 
 
 def read_legend(path: Path) -> dict[str, list[str]]:

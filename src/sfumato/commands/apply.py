@@ -40,8 +40,8 @@ def apply(
     as_json: AsJson = False,
 ) -> None:
     """Recode new data under an existing release; refuses what the mapping does not know and groups that fail."""
+    from sfumato.auditing._legend import MAPPING as BASKETS
     from sfumato.auditing.ledger import ledger_of
-    from sfumato.publish._basket_mapping import KIND as BASKETS
     from sfumato.publish._mixed_mapping import KIND as ITEMS
     from sfumato.publish.apply import kind_of
     from sfumato.release.writing import format_of

@@ -366,9 +366,9 @@ def _with_items(
 
 def _certified(file: Path, certificate: Path, wanted: str | None, as_json: bool) -> bool:
     """Check that a certificate speaks of a file; say whether that is all there is to say of it."""
+    from sfumato.auditing._legend import legend_file
     from sfumato.publish.audit_report import certified_lines
     from sfumato.publish.certificate import check_certificate, read_certificate
-    from sfumato.release.legend import legend_file
 
     content: dict[str, Any] = read_certificate(certificate)
     check_certificate(content, certificate, file)

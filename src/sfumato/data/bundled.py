@@ -179,5 +179,5 @@ def load_baskets(name: str) -> Baskets:
 
     if name not in BASKETS:
         raise BadInputError(f"there are no bundled baskets {name!r}; there are {', '.join(BASKETS)}")
-    with as_file(files("sfumato.transactions") / "data" / BASKETS[name].file) as path:
+    with as_file(files("sfumato.data") / "files" / BASKETS[name].file) as path:
         return replace(read_baskets(path), origin=name)

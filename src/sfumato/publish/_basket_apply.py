@@ -17,13 +17,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sfumato.auditing._legend import MAPPING, WORDS
 from sfumato.auditing.baskets import BasketAudit, audit_baskets
 from sfumato.auditing.ledger import file_digest
 from sfumato.config.documents import fields, in_shape, listed, one_of, read_json, text
 from sfumato.data.items import Baskets, counted_baskets, taken_rows
 from sfumato.engines.formulas import formula_items
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.publish._basket_mapping import KIND, SCHEMA, WORDS
+from sfumato.publish._basket_mapping import SCHEMA
 from sfumato.publish._basket_publication import columns_of
 from sfumato.publish.apply import LeftOut, NewData, RecodedFile, Rest, UnknownValues
 from sfumato.release.items import SUPPRESSED, BasketRelease, Recoding, global_release, numbered
@@ -38,7 +39,7 @@ from sfumato.tradeoff.question.recipients import shown_baskets
 from sfumato.tradeoff.study.candidate import files_of as files_in
 
 WHAT = "a mapping of baskets"
-MAPPING = fields({"requirement": text, "published": WORDS, "suppressed": listed(text), "pieces": listed(fields({}))})
+SHAPE = fields({"requirement": text, "published": WORDS, "suppressed": listed(text), "pieces": listed(fields({}))})
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,8 +56,8 @@ class BasketMapping(Quiet):
 
 def read_basket_mapping(path: Path) -> BasketMapping:
     """Read a mapping back; one of a release that was recoded piece by piece is refused."""
-    content = read_json(path, WHAT, fields({"kind": one_of(KIND), "schema": one_of(SCHEMA)}))
-    in_shape(content, str(path), WHAT, MAPPING)
+    content = read_json(path, WHAT, fields({"kind": one_of(MAPPING), "schema": one_of(SCHEMA)}))
+    in_shape(content, str(path), WHAT, SHAPE)
     if content["pieces"]:
         raise BadInputError(
             f"{path}: this release recodes its records in {counted(len(content['pieces']), 'piece')}, each in its own "

@@ -6,15 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.config.documents import listed, mapped, text
+from sfumato.auditing._legend import MAPPING
 from sfumato.release.items import BasketRelease
 from sfumato.release.legend import Names, behind_labels, release_names
 from sfumato.requirements.items import BasketRequirement
 
-KIND = "sfumato mapping of baskets"
 SCHEMA = 2
-WORDS = mapped(listed(text))
-"""Which items each published item stands for."""
 
 
 def basket_mapping(
@@ -26,7 +23,7 @@ def basket_mapping(
     """
     items, texts = release.baskets.items, (names or release_names(release)).texts
     return {
-        "kind": KIND,
+        "kind": MAPPING,
         "requirement": str(requirement),
         "anonymizer": release.maker,
         "records": release.baskets.size,

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.anonymizers.items._mixed_verification import verify
 from sfumato.auditing.mixed import MixedAudit
 from sfumato.data.assignment import Assignment, distinct_rows, weighted_counts
 from sfumato.data.dataset import MixedTable
@@ -46,7 +47,6 @@ from sfumato.publish.apply import (
 from sfumato.release._itemsets import rare_itemsets
 from sfumato.release.items import SUPPRESSED, ItemParts, MixedRelease, Placed
 from sfumato.release.legend import Names, names_as_before
-from sfumato.release.mixed_verification import verify
 from sfumato.release.mixed_writing import published_sheet, write_drafts
 from sfumato.release.release import generalization
 from sfumato.release.writing_items import files_of

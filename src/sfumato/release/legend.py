@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from sfumato.auditing._legend import KIND, SCHEMA
 from sfumato.auditing.notation import set_members
 from sfumato.config.options import check_choice
 from sfumato.release.items import BasketRelease, set_label
@@ -32,8 +33,6 @@ from sfumato.runtime.arrays import Quiet
 
 LegendMode = Literal["auto", "always", "never"]
 MODES = ("auto", "always", "never")
-KIND = "sfumato legend"
-SCHEMA = 1
 EVERYTHING = "*"
 WORTH_A_NAME = 2
 """How many times the characters of names and legend spelled-out sets may take before they are named."""
@@ -162,11 +161,6 @@ def behind_labels(release: BasketRelease) -> dict[str, Behind]:
 
 
 # -- the file --------------------------------------------------------------------------------------------------
-
-
-def legend_file(path: Path) -> Path:
-    """Name the legend of a data file: it lies beside it."""
-    return path.with_name(f"{path.name}.legend.json")
 
 
 def write_legend(legend: Mapping[str, Sequence[str]], draft: Path, name: str, data: Path) -> None:

@@ -16,13 +16,14 @@ from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
+from sfumato.auditing._legend import legend_file
 from sfumato.config.options import check_choice
 from sfumato.engines.formulas import check_escaping
 from sfumato.engines.item_files import write_lists
 from sfumato.engines.locations import input_files
 from sfumato.errors import BadInputError
 from sfumato.release.items import BasketRelease
-from sfumato.release.legend import Names, legend_file, release_names, write_legend
+from sfumato.release.legend import Names, release_names, write_legend
 from sfumato.release.writing import Format, format_of
 from sfumato.runtime.staging import check_targets, staged
 

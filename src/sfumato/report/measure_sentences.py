@@ -12,21 +12,8 @@ from math import ceil, exp, floor, inf, isfinite, isnan, log
 from sfumato.data.reading import Unit
 from sfumato.measures.all_measures import MEASURES
 from sfumato.texts.catalogue import t, texts
-from sfumato.texts.format import (
-    EVEN,
-    at_most,
-    beside,
-    counted,
-    either,
-    listed,
-    more_often,
-    number,
-    off_by,
-    one_in,
-    percent,
-    times,
-    worst_share,
-)
+from sfumato.texts.chances import EVEN, at_most, beside, more_often, off_by, one_in, times
+from sfumato.texts.format import counted, either, listed, number, percent, worst_share
 from sfumato.tradeoff.map import Map
 
 

@@ -149,6 +149,7 @@ def page(map_: Map, public: bool, day: date) -> str:
         meanings=meanings(map_),
         risk=drawn_axes(map_)[0],
         declared=DECLARED if declares_hierarchies(map_.study) else None,
+        settings=settings,
         has_noisy=any(point.is_noisy for point in map_.points),
     )
 

@@ -11,7 +11,7 @@ from typing import Any
 from sfumato.anonymizers import anonymizer
 from sfumato.measures.classification.classification import CONFIDENCE
 from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted
+from sfumato.texts.format import counted, signed, unsigned
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.worth import Verdicts, worth_of
 
@@ -160,20 +160,3 @@ def _share(some: int, of: int) -> str:
     if some == of:
         return t("verdict.in", of=of, many=many.removeprefix("1 "))
     return t("verdict.in_of", some=some, many=many) if some else t("verdict.none", many=many)
-
-
-def signed(difference: float) -> str:
-    """Write a difference of accuracies in percentage points with its sign; what is not zero never reads as zero.
-
-    >>> signed(0.0235), signed(-0.00012), signed(0.0)
-    ('+2.4', '-0.01', '0')
-    """
-    value = 100 * difference
-    if abs(value) < 1e-9:
-        return "0"
-    return f"{value:+.1f}" if abs(value) >= 0.05 else f"{value:+.1g}"
-
-
-def unsigned(difference: float) -> str:
-    """Write a difference of accuracies in percentage points, with a sign only where it is negative."""
-    return signed(difference).removeprefix("+")

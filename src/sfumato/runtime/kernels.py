@@ -50,7 +50,7 @@ def _no_blas() -> None:
 numba = _imported_numba()
 
 Function = TypeVar("Function", bound=Callable[..., object])
-PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parents[1]
 OURS = re.compile("sfumato-[0-9a-f]{16}")
 KEPT_FOLDERS = 12
 """Cache folders of other versions of the sources that are left in place; older ones are removed."""

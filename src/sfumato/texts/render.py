@@ -21,10 +21,8 @@ from markupsafe import Markup
 
 from sfumato.config.documents import to_plain
 from sfumato.errors import BadInputError
-from sfumato.report.point_summary import settings
-from sfumato.report.verdicts import signed, unsigned
 from sfumato.runtime.memory import allowed_bytes
-from sfumato.texts.format import counted, percent
+from sfumato.texts.format import counted, percent, signed, unsigned
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -96,17 +94,25 @@ def initial(text: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # a tenth of a second, for who makes a page alone
+    from jinja2 import (  # a tenth of a second, for who makes a page alone
+        ChoiceLoader,
+        Environment,
+        PackageLoader,
+        PrefixLoader,
+        StrictUndefined,
+    )
 
     environment = Environment(
-        loader=PackageLoader("sfumato.texts"),
+        loader=ChoiceLoader(
+            [PackageLoader("sfumato.texts"), PrefixLoader({"workbench": PackageLoader("sfumato.workbench")})]
+        ),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.globals["file"] = file
-    for written in (counted, initial, number, percent, pieces, settings, signed, unsigned):
+    for written in (counted, initial, number, percent, pieces, signed, unsigned):
         environment.filters[written.__name__] = written
     return environment
 

@@ -37,15 +37,22 @@ from sfumato.workbench.errors import TooLargeError, answer_of, status_of
 from sfumato.workbench.opened_data import in_forms
 from sfumato.workbench.projects import Desk
 from sfumato.workbench.runs import Publications, Runs
-
-# FIXME sfumato.workbench.views.after
-from sfumato.workbench.views import audit, columns, items, open, risk, run
-from sfumato.workbench.views import edits as changes
-
-# FIXME sfumato.workbench.views.wishes
+from sfumato.workbench.views import (
+    audit,
+    columns,
+    edits,
+    goals,
+    hierarchies,
+    items,
+    map,
+    open,
+    options,
+    point,
+    publish,
+    risk,
+    run,
+)
 from sfumato.workbench.views import files as of_files
-from sfumato.workbench.views import hierarchies as editor
-from sfumato.workbench.views import open as home
 from sfumato.workbench.views.files import USUAL_MOST, received
 from sfumato.workbench.views.page import error_page
 
@@ -53,18 +60,20 @@ MOST_BYTES = 4_000_000
 """Of a body that is JSON; files are handed in as they are, under a limit of their own."""
 
 ENDPOINTS: Sequence[Endpoint] = (
-    *home.ENDPOINTS,
     *of_files.ENDPOINTS,
     *run.ENDPOINTS,
     *audit.ENDPOINTS,
     *open.ENDPOINTS,
-    *changes.ENDPOINTS,
+    *edits.ENDPOINTS,
     *columns.ENDPOINTS,
     *items.ENDPOINTS,
-    *editor.ENDPOINTS,
+    *hierarchies.ENDPOINTS,
     *risk.ENDPOINTS,
-    *wishes.ENDPOINTS,
-    *after.ENDPOINTS,
+    *goals.ENDPOINTS,
+    *options.ENDPOINTS,
+    *map.ENDPOINTS,
+    *point.ENDPOINTS,
+    *publish.ENDPOINTS,
 )
 
 MADE: Mapping[str, tuple[Callable[[], str], str]] = {

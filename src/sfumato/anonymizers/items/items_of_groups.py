@@ -44,6 +44,7 @@ from sfumato.anonymizers import Maker, anonymizer
 from sfumato.anonymizers.anonymizer import Anonymizer, checked
 from sfumato.anonymizers.items import DEFAULT_MAKER, candidate_maker
 from sfumato.anonymizers.items._grouped_items import SETS, GroupedItems, Sets, check_limit
+from sfumato.anonymizers.items._mixed_verification import verify
 from sfumato.anonymizers.items.item_anonymizer import BasketAnonymizer
 from sfumato.config.options import Configured, Option, check_choice, parse
 from sfumato.data.assignment import Assignment, distinct_rows, ranges
@@ -53,7 +54,6 @@ from sfumato.data.items import taken_rows
 from sfumato.data.reading import Ranges
 from sfumato.errors import BadInputError
 from sfumato.release.items import MixedRelease, Placed, placed, rows_of
-from sfumato.release.mixed_verification import verify
 from sfumato.release.release import Form, Release, generalization, widened
 from sfumato.requirements.item_policy import (
     SuppressionLimit,

@@ -63,7 +63,7 @@ class CodeCatalogue:
     @cached_property
     def chapters(self) -> list[tuple[Range, list[Range]]]:
         """Every chapter with its blocks: a line of the file each, its range first."""
-        text = (files("sfumato.transactions") / "data" / f"{self.name}.txt").read_text(encoding="utf-8")
+        text = (files("sfumato.data") / "files" / f"{self.name}.txt").read_text(encoding="utf-8")
         ranges = [[_range(part) for part in line.split()] for line in text.splitlines()]
         return [(chapter, blocks) for chapter, *blocks in ranges]
 

@@ -102,8 +102,8 @@ def _columns_published(release: Published) -> Numbers | None:
 
 def _bins(hierarchy: Hierarchy, before: Counts) -> tuple[list[str], Counts]:
     """Choose bins: the finest level of few enough nodes, else even stretches of numbers or the commonest values."""
-    for level, number in enumerate(map(len, (level.starts for level in hierarchy.levels))):
-        if number <= MOST_BINS and (number >= FEW_BINS or level == 0):
+    for level, nodes in enumerate(map(len, (level.starts for level in hierarchy.levels))):
+        if nodes <= MOST_BINS and (nodes >= FEW_BINS or level == 0):
             return list(hierarchy.levels[level].labels), hierarchy.ancestors[level].astype(np.int64)
     if hierarchy.scale != "category":
         return _stretches(hierarchy)

@@ -179,8 +179,8 @@ class Exploration:
             raise
 
 
-SOURCES = (*up_to("mixed"), "tradeoff/exploration")
-"""The rooms and folders on whose sources a point depends."""
+SOURCES = (*up_to("measures"), "tradeoff/exploration")
+"""The packages and folders on whose sources a point depends."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 // Two or three releases side by side, drawn as the report draws two.
 import { data as given, t } from "/static/api.js";
-import { recordsButton } from "/static/after/records.js";
+import { recordsButton } from "/static/records.js";
 
 take(given);
 Object.assign(depths, { block: 2, card: 3 });

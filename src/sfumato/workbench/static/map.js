@@ -1,7 +1,7 @@
 // The page of the map: what report pages draw of a map, with bounds to drag, a lasso, and questions.
 import { call, data as given, t } from "/static/api.js";
 import { listen } from "/static/events.js";
-import { answer, outward, typed } from "/static/after/bounds.js";
+import { answer, outward, typed } from "/static/bounds.js";
 
 const here = `/projects/${encodeURIComponent(given.project)}`;
 const api = `/api${here}`;

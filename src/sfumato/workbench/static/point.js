@@ -1,6 +1,6 @@
 // The page of a point: its blocks drawn as the report draws them; records and certificate only when they are asked for.
 import { call, data as given, t } from "/static/api.js";
-import { recordsButton } from "/static/after/records.js";
+import { recordsButton } from "/static/records.js";
 
 take(given);
 Object.assign(depths, { block: 2, card: 3 });

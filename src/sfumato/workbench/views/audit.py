@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from starlette.responses import Response
 
-from sfumato.auditing._legend import legend_beside
+from sfumato.auditing._legend import legend_beside, legend_file
 from sfumato.auditing.audit import Audit
 from sfumato.auditing.audit import audit as audit_table
 from sfumato.auditing.baskets import BasketAudit, audit_baskets
@@ -24,7 +24,6 @@ from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
 from sfumato.publish._mixed_publication import original_of
 from sfumato.publish.audit_report import audit_lines, basket_audit_lines, mixed_audit_lines
-from sfumato.release.legend import legend_file
 from sfumato.report.point_summary import ARROWS, measure_lines
 from sfumato.requirements import basket_requirement
 from sfumato.requirements.items import mixed_requirement

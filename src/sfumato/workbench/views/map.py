@@ -121,12 +121,6 @@ def map_page(call: Call) -> Response:
 
 
 MAP = "/api/projects/{project}/map"
-ENDPOINTS = (
-    Endpoint("GET", "/projects/{project}/map", "Shows the map of a project.", map_page),
-    Endpoint("GET", MAP, "Tells the map of a project: measures, releases, frontier and limit.", map_values),
-    Endpoint("GET", f"{MAP}/ask", "Answers a question such as “k within loss 0.25”.", ask, query=("question",)),
-    Endpoint("GET", f"{MAP}/choose", "Recommends a release, for a recipient or for anybody.", choose, query=("for",)),
-)
 
 MOST = 3
 
@@ -167,7 +161,11 @@ def compare_page(call: Call) -> Response:
     )
 
 
-COMPARE_ENDPOINTS = (
+ENDPOINTS = (
+    Endpoint("GET", "/projects/{project}/map", "Shows the map of a project.", map_page),
+    Endpoint("GET", MAP, "Tells the map of a project: measures, releases, frontier and limit.", map_values),
+    Endpoint("GET", f"{MAP}/ask", "Answers a question such as “k within loss 0.25”.", ask, query=("question",)),
+    Endpoint("GET", f"{MAP}/choose", "Recommends a release, for a recipient or for anybody.", choose, query=("for",)),
     Endpoint(
         "GET",
         "/projects/{project}/compare",
