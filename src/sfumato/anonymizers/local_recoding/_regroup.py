@@ -70,7 +70,7 @@ HOSTS = 16
 STRETCH = 1000
 """After groups with about so many records a pass asks whether going on pays."""
 
-PAYS = 0.15
+PAYS = 0.08
 """It does while a record that is dissolved saves on average this share of what one saved in the best stretch."""
 
 WORTH = 1e-9
