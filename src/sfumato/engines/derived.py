@@ -9,6 +9,7 @@ What engines answer as Arrow tables, turned into the values of the protocol: the
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -81,3 +82,14 @@ def _encoded(column: pa.Array) -> tuple[NDArray[np.int64], list[str | None]]:
     """Number the values of a column in the order of their first appearance; a missing one counts as a value."""
     coded = column.dictionary_encode(null_encoding="encode")
     return numbers_in(coded.indices).astype(np.int64), coded.dictionary.to_pylist()
+
+
+def received_names(number: int) -> list[str]:
+    """Name columns of texts that another engine has sent to DuckDB: no column of a source is called so."""
+    return [f"\0{i}" for i in range(number)]
+
+
+def received(codings: Sequence[Coding]) -> list[Coding]:
+    """Code such columns; their texts are what rules have made of them already."""
+    names = received_names(len(codings))
+    return [replace(coding, column=name, rule=None) for coding, name in zip(codings, names, strict=True)]

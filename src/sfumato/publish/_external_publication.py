@@ -18,6 +18,7 @@ import pyarrow as pa
 from sfumato.anonymizers.external.external import Brought, BroughtFile
 from sfumato.auditing.audit import Audit, audit
 from sfumato.data.reading import Table
+from sfumato.engines.duckdb.write import write_table
 from sfumato.engines.formulas import escape_file
 from sfumato.engines.locations import input_files
 from sfumato.errors import BadInputError
@@ -111,7 +112,7 @@ class LeavingForeign(Leaving):
 
     def write(self, drafts: Sequence[Path]) -> Mapping[str, int]:
         """Write the rows, shuffled."""
-        self.release.table.engine.write_table(self.rows, drafts[0], format_of(self.path))
+        write_table(self.rows, drafts[0], format_of(self.path))
         if self.escape_formulas:
             escape_file(drafts[0])
         return written_formulas(list(drafts), self.escape_formulas)

@@ -115,6 +115,8 @@ class DuckDBEngine:
         self._values = {**loaded.values, **settled.expressions}
         self._connection = connection
         self._as_it_stands = reading.as_it_stands
+        self._times = ["times"] if loaded.counted else []
+        self._number = "sum(times)::BIGINT" if loaded.counted else "count(*)"
         self._typed, self._as_written = loaded.typed, reading.as_written
         self._files = {path: _stamp(path) for path in loaded.files}
         self._numbers = count()
@@ -144,6 +146,22 @@ class DuckDBEngine:
                 loaded = _unescaped(connection, loaded, reading.origin)
             return cls(connection, reading, loaded)
 
+    @classmethod
+    def receive(
+        cls, batches: pa.RecordBatchReader, kinds: Mapping[str, str], reading: Reading, counted: bool = False
+    ) -> Self:
+        """Take rows that another engine sends, or tuples with their counts: columns of these names and types."""
+        connection = connect(reading)
+        connection.register("incoming", batches)
+        names = [f"c{i}" for i in range(len(kinds))] + ["times"] * counted
+        columns = [f"{name}::{kind} AS {name}" for name, kind in zip(names, [*kinds.values(), "BIGINT"], strict=False)]
+        with readable(reading.origin):
+            connection.execute(
+                f"CREATE TABLE rows AS SELECT {', '.join(columns)} FROM incoming AS t({', '.join(names)})"
+            )
+        connection.unregister("incoming")
+        return cls(connection, replace(reading, notations=False), LoadedRows(tuple(kinds), counted=counted))
+
     # -- the verbs -----------------------------------------------------------------------------------------
 
     @cached_property
@@ -168,7 +186,7 @@ class DuckDBEngine:
     @translated
     def row_count(self) -> int:
         """The number of rows that were read."""
-        return int(self._connection.execute("SELECT count(*) FROM rows").fetchall()[0][0])
+        return int(self._connection.execute(f"SELECT {self._number} FROM rows").fetchall()[0][0] or 0)
 
     @translated
     def digest(self, columns: Sequence[str] = ()) -> str:
@@ -305,7 +323,7 @@ class DuckDBEngine:
         names = [f"v{i} NULLS LAST" for i in range(len(columns))]
         with self._lock:
             query = (
-                f"SELECT {', '.join(['cell', *texts, 'count(*) AS n'])} {self._linked(link)} "
+                f"SELECT {', '.join(['cell', *texts, f'{self._number} AS n'])} {self._linked(link)} "
                 f"GROUP BY ALL ORDER BY {', '.join(['cell', *names])}"
             )
             table = self._connection.sql(query).to_arrow_table()
@@ -325,16 +343,6 @@ class DuckDBEngine:
             table = self._connection.sql(rows).to_arrow_table() if isinstance(rows, str) else rows.read_all()
             table = table.cast(plain(table.schema))
         return table.rename_columns(list(layout.order))
-
-    @translated
-    def write_table(self, content: pa.Table, path: Path, format: str) -> int:
-        """Write a small table of our own making in the same way, its rows shuffled."""
-        return save(self._connection, self._shuffled(content), list(content.column_names), path, format)
-
-    @translated
-    def shuffled_table(self, content: pa.Table) -> pa.Table:
-        """Return a small table of our own making as `write_table` writes it."""
-        return self._connection.sql(self._shuffled(content)).to_arrow_table().rename_columns(content.column_names)
 
     @translated
     def lists(self, column: str) -> CountedLists:
@@ -402,7 +410,7 @@ class DuckDBEngine:
             kinds = "1" if rule is None else f"count(DISTINCT {self._text(column)})"
             self._tables[column, kept, rule] = self._made(
                 f"SELECT {alias} AS value, {text} AS t, * EXCLUDE ({alias}) FROM (SELECT {key} AS {alias}, "
-                f"count(*) AS n, {kinds} AS kinds{first} FROM rows WHERE {kept} GROUP BY {key})"
+                f"{self._number} AS n, {kinds} AS kinds{first} FROM rows WHERE {kept} GROUP BY {key})"
             )
         return self._tables[column, kept, rule]
 
@@ -445,9 +453,10 @@ class DuckDBEngine:
         """Write the query that counts the distinct packed codes, of rows in which every value has one."""
         keys = [f"{number} AS {name}" for number, name in zip(packing.numbers, packing.names, strict=True)]
         there = " AND ".join(f"{name} IS NOT NULL" for name in packing.names)
+        names, read = ", ".join(packing.names), ", ".join(keys + self._times)
         return (
-            f"SELECT {', '.join(packing.names)}, count(*) AS n FROM (SELECT {', '.join(keys)} FROM rows "
-            f"{packing.joins} WHERE {kept}) WHERE {there} GROUP BY {', '.join(packing.names)}"
+            f"SELECT {names}, {self._number} AS n FROM (SELECT {read} FROM rows {packing.joins} WHERE {kept}) "
+            f"WHERE {there} GROUP BY {names}"
         )
 
     def _counted_table(self, codings: tuple[Coding, ...]) -> tuple[Packing, str]:
@@ -552,12 +561,6 @@ class DuckDBEngine:
             f"{rows} UNION ALL SELECT {columns}, cell, grp FROM ({apart}) JOIN split USING (cell) "
             "WHERE place >= first AND place < last"
         )
-
-    def _shuffled(self, content: pa.Table) -> str:
-        """Write the query that gives a table in an order that depends on nothing but what its rows show."""
-        outputs = [f"o{i}" for i in range(content.num_columns)]
-        self._replace_table("content", content.rename_columns(outputs))
-        return f"SELECT {', '.join(outputs)} FROM content ORDER BY {shuffled(outputs)}"
 
     def _check_unchanged(self) -> None:
         """Raise where a file that stays where it is is not what was counted any more."""

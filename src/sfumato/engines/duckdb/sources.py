@@ -239,6 +239,9 @@ class LoadedRows:
     typed: bool = False
     """Whether the source itself says what are texts, and what is not."""
 
+    counted: bool = False
+    """Whether a row stands for as many as its column `times` says."""
+
     files: tuple[Path, ...] = ()
     """The files that stay where they are, and are read whenever rows are."""
 
