@@ -297,7 +297,7 @@ class DuckDBEngine:
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
         link = f"link{next(self._numbers)}"
-        if self._small and not any(coding.rule for coding in codings):
+        if (self._small or self._times) and not any(coding.rule for coding in codings):
             packing = packing_of(codings)
             keys, counts = self._counted_here(codings, packing)
             self._unlinked[link] = tuple(codings), keys
@@ -475,15 +475,15 @@ class DuckDBEngine:
     def _counted_here(
         self, codings: Sequence[Coding], packing: Packing
     ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
-        """Count tuples of a small table by their texts, and code these: a join for every column would cost more."""
+        """Count tuples by their texts, and code these while they come: a join for every column costs more."""
         texts = ", ".join(f"{self._text(coding.column)} AS t{i}" for i, coding in enumerate(codings))
-        tuples = self._connection.sql(f"SELECT {texts}, count(*) AS n FROM rows GROUP BY ALL").to_arrow_table()
-        columns = coded_columns([column.combine_chunks() for column in tuples.columns[:-1]], codings)
-        coded = pa.table([*columns, tuples["n"]], [*(f"t{i}" for i in range(len(codings))), "n"]).drop_null()
-        numbers = packing.packed([numbers_in(column) for column in coded.columns[:-1]])
-        keys, counts = in_order(
-            pa.table([*map(number_column, numbers), coded["n"]], [*packing.names, "n"]), len(numbers)
-        )
+        number = "times FROM rows" if self._times else "count(*) FROM rows GROUP BY ALL"
+        parts = [pa.schema([(name, pa.int64()) for name in (*packing.names, "n")]).empty_table()]
+        for batch in self._connection.sql(f"SELECT {texts}, {number}").to_arrow_reader(TUPLES_AT_ONCE):
+            coded = pa.table([*coded_columns(batch.columns[:-1], codings), batch.columns[-1]], batch.schema.names)
+            *codes, counts = map(numbers_in, coded.drop_null().columns)
+            parts.append(pa.table(list(map(number_column, [*packing.packed(codes), counts])), parts[0].schema.names))
+        keys, counts = in_order(pa.concat_tables(parts), len(packing.names))
         first = np.flatnonzero(np.any([np.diff(key, prepend=-1) != 0 for key in keys], axis=0))
         return [key[first] for key in keys], np.add.reduceat(counts, first) if len(first) else counts
 
