@@ -674,13 +674,13 @@ def test_a_search_for_epsilon_turns_the_dial_of_mechanisms(explored):
     assert set(dials) == {kind.name for kind in MECHANISMS}
     bare = replace(study, grids=study.grids[1:])
     offered = [family.example.anonymizer for family in families_of(bare, table, private=True)]
-    assert sfumato.MST(1.0) in offered
-    assert sfumato.MST(1.0) not in [family.example.anonymizer for family in families_of(bare, table)]
+    assert sfumato.anonymizers.MST(1.0) in offered
+    assert sfumato.anonymizers.MST(1.0) not in [family.example.anonymizer for family in families_of(bare, table)]
 
 
 def test_a_search_finds_a_smaller_epsilon_within_the_bounds(explored):
     study = sfumato.read_map(explored / "map").study
-    grid = replace(study.grids[0], anonymizers=(sfumato.MST(5.0),))
+    grid = replace(study.grids[0], anonymizers=(sfumato.anonymizers.MST(5.0),))
     bare = replace(study, grids=(grid,), scales=replace(study.scales, draws=1))
     question = read_question("epsilon within query_error 0.5")
     found = tune(bare, tries=6, best=question.asked, bounds=question.bounds, workers=1)

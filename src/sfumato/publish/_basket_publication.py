@@ -170,4 +170,4 @@ def columns_of(layout: str) -> dict[str, Any]:
 
 def maker_numbers(release: BasketRelease, known: int) -> dict[str, float]:
     """Work out, from the release in memory, what the audit works out from the file."""
-    return itemset_spread(Rows.of_release(release), known).measures() | ItemLosses().measure(release)
+    return itemset_spread(Rows.of_release(release), known).measures() | ItemLosses().measure(release.published)

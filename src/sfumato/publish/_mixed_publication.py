@@ -16,7 +16,8 @@ from sfumato.data.mixed_declaration import DataDeclaration
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
 from sfumato.measures.groups import measure
-from sfumato.measures.items.mixed_scales import MixedScales, item_losses, known_within_groups
+from sfumato.measures.items.losses import ItemLosses
+from sfumato.measures.items.mixed_scales import MixedScales, known_within_groups
 from sfumato.publish._item_publication import LeavingItems
 from sfumato.publish._mixed_cautions import mixed_cautions
 from sfumato.publish._mixed_certificate import (
@@ -208,7 +209,11 @@ def original_of(data: MixedTable, declared: DataDeclaration) -> Table:
 
 def maker_numbers(release: MixedRelease, known: int) -> dict[str, float]:
     """Work out, from the release in memory, what the audit works out from the file."""
-    lost = {name: value for name, value in item_losses(release).items() if name in ("ncp", "occurrences_suppressed")}
+    lost = {
+        name: value
+        for name, value in ItemLosses().measure(release).items()
+        if name in ("ncp", "occurrences_suppressed")
+    }
     relational = dict(measure(release.relational).values)
     if release.data.sensitive:  # the derived attribute is not in the file
         relational = {name: relational[name] for name in ("k", "loss", "suppressed") if name in relational}
