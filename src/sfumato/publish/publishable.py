@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from sfumato.config.documents import json_text
+from sfumato.engines.duckdb.write import write_table
 from sfumato.engines.formulas import escape_file, formula_items, formula_notice
 from sfumato.measures.groups import Measured, measure
 from sfumato.publish._basket_mapping import SCHEMA, basket_mapping
@@ -144,7 +145,7 @@ class Publishable:
         elif self.rows is None:
             release.write_draft(drafts[0], format, escaped)
         else:
-            release.table.engine.write_table(self.rows, drafts[0], format)
+            write_table(self.rows, drafts[0], format)
             if escaped:
                 escape_file(drafts[0])
         return written_formulas(list(drafts), escaped)
