@@ -18,7 +18,9 @@ import numpy as np
 import pyarrow as pa
 
 from common import print_table, verdict
-from sfumato import Exchange, Mondrian, load, read, requirement
+from sfumato import load, read, requirement
+from sfumato.anonymizers.exchange import Exchange
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.data.reading import Table
 
 REQUIRED = requirement("t-closeness t=0.05 distance=js")

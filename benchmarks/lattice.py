@@ -32,10 +32,10 @@ from numpy.typing import NDArray
 
 from commands import run
 from common import median_seconds, peak_megabytes, print_table, verdict
-from sfumato import BadInputError, FullDomain, Table, read, requirement
+from sfumato import BadInputError, Table, read, requirement
 from sfumato.anonymizers.full_domain._lattice import lattice_of
 from sfumato.anonymizers.full_domain._search import LatticeSearch
-from sfumato.anonymizers.full_domain.full_domain import named_levels
+from sfumato.anonymizers.full_domain.full_domain import FullDomain, named_levels
 from sfumato.data import bundled
 from sfumato.data.cells import Cells
 from sfumato.runtime.kernels import cache_folder

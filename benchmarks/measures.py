@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common import compare_seconds, median_seconds, print_table, rowless, synthetic_cells, verdict
-from sfumato import KAnonymity, Mondrian, load, measure
+from sfumato import KAnonymity, load, measure
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.data.cells import Sensitive
 from sfumato.measures.groups import RECURSIVE_C
 from sfumato.release.release import Release

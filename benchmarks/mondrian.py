@@ -28,10 +28,10 @@ from common import (
     synthetic_cells,
     verdict,
 )
-from sfumato import KAnonymity, Mondrian, Release, Requirement, anonymizer, load, requirement
+from sfumato import KAnonymity, Release, Requirement, anonymizer, load, requirement
 from sfumato.anonymizers.anonymizer import Anonymizer
 from sfumato.anonymizers.mondrian._cuts import Groups, problem_of
-from sfumato.anonymizers.mondrian.mondrian import partition
+from sfumato.anonymizers.mondrian.mondrian import Mondrian, partition
 from sfumato.data.cells import Cells
 
 K = 10

@@ -546,7 +546,7 @@ def test_the_private_trees_are_noisy_and_measured(adult):
 def test_axes_that_noisy_releases_have_are_taken(with_dummy):
     study = Study.from_toml(STUDY.format("empirical_breach", "query_error_median"))
     assert any(candidate.anonymizer.noisy for candidate in study.candidates)
-    exact = Grid((sfumato.Mondrian(),), (sfumato.requirement("k-anonymity k=2"),))
+    exact = Grid((sfumato.anonymizers.Mondrian(),), (sfumato.requirement("k-anonymity k=2"),))
     assert replace(study, grids=(exact,), axes=("p_loss", "u_loss")).axes == ("p_loss", "u_loss")
 
 

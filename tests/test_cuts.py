@@ -19,9 +19,10 @@ from sfumato.anonymizers.mondrian.mondrian import partition
 from sfumato.data.cells import CountedValues, Quasi, sorted_cells
 from sfumato.data.hierarchies.hierarchy import Hierarchy, Level
 from sfumato.data.hierarchies.numeric import numeric
-from sfumato.publish.cautions import cautions
+from sfumato.publish.cautions import cautions_of
 from sfumato.requirements.requirement import KAnonymity, LDiversity
 from sfumato.tradeoff.check import problems
+from sfumato.tradeoff.study.candidate import Candidate
 from strategies import cells_of_tables, integers, lists, requirements_for, tries
 
 LABELS = ("3", "0.5", None, "-20", "100000")
@@ -417,8 +418,12 @@ def test_a_certificate_says_what_a_target_does():
     release = sfumato.anonymize(table, "k-anonymity k=2")
     said = {}
     for target in (None, "ill", "pay", "age"):
-        maker = sfumato.Mondrian() if target is None else sfumato.Mondrian(cut="information-gain", target=target)
-        found = cautions(release, KAnonymity(2), maker)
+        maker = (
+            sfumato.anonymizers.Mondrian()
+            if target is None
+            else sfumato.anonymizers.Mondrian(cut="information-gain", target=target)
+        )
+        found = cautions_of(release, Candidate(maker, KAnonymity(2)))
         said[target] = [caution.text for caution in found if caution.about == "target"]
     assert said[None] == said["age"] == []
     assert "ill differs between them, as far as the requirement allows" in said["ill"][0]
@@ -474,7 +479,7 @@ def test_a_rule_to_stop_is_asked_of_the_group_that_would_be_cut(rows, k, t):
     numeric = {"type": "numeric", "lower": 0, "upper": 20}
     table = sfumato.read(frame, quasi=["q"], sensitive=["s"], hierarchies={"q": numeric})
     stop = f"t-closeness t={float(t)} distance=equal"
-    release = sfumato.anonymize(table, f"k-anonymity k={k}", sfumato.Mondrian(stop=stop, ranges="tight"))
+    release = sfumato.anonymize(table, f"k-anonymity k={k}", sfumato.anonymizers.Mondrian(stop=stop, ranges="tight"))
     codes = table.cells.codes[:, 0]
     found = [
         sorted(np.repeat(codes[release.assignment.cell[own]], release.assignment.count[own]).tolist())
@@ -485,14 +490,14 @@ def test_a_rule_to_stop_is_asked_of_the_group_that_would_be_cut(rows, k, t):
 
 def test_a_rule_to_stop_is_no_promise_and_says_so(tmp_path):
     table = sfumato.load("adult-train", quasi=["workclass", "education", "sex", "hours-per-week", "salary"])
-    maker = sfumato.Mondrian(stop="t-closeness t=0.2 distance=equal")
+    maker = sfumato.anonymizers.Mondrian(stop="t-closeness t=0.2 distance=equal")
     assert str(maker) == 'mondrian stop="t-closeness t=0.2 distance=equal"'
     assert sfumato.anonymizer(str(maker)) == maker
     stopped = sfumato.measure(sfumato.anonymize(table, "k-anonymity k=8", maker))
     required = sfumato.measure(sfumato.anonymize(table, "k-anonymity k=8 & t-closeness t=0.2 distance=equal"))
     assert stopped["t_equal"] > 0.2 >= required["t_equal"]
     with pytest.raises(sfumato.BadInputError, match="unknown requirement 'closeness'"):
-        sfumato.Mondrian(stop="closeness t=0.2")
+        sfumato.anonymizers.Mondrian(stop="closeness t=0.2")
 
 
 @tries(30)

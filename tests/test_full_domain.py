@@ -126,7 +126,7 @@ def problems(draw):
 
 
 def search_of(cells, requirement, budget, maker=None):
-    return (maker or sfumato.FullDomain()).find(table_of(cells), requirement, budget)
+    return (maker or sfumato.anonymizers.FullDomain()).find(table_of(cells), requirement, budget)
 
 
 @tries(120)
@@ -141,7 +141,7 @@ def test_optimum_is_that_of_brute_force(problem, minimize, aggregate, data):
     else:
         aggregate = "mean"
     said = ", ".join(f"{quasi.name}={weight}" for quasi, weight in zip(cells.quasi, weights or [], strict=False))
-    maker = sfumato.FullDomain(minimize=minimize, aggregate=aggregate, weights=said)
+    maker = sfumato.anonymizers.FullDomain(minimize=minimize, aggregate=aggregate, weights=said)
     expected = brute_force(cells, requirement, minimize, aggregate, weights)
     found = search_of(cells, requirement, budget, maker)
     assert found.value == pytest.approx(optimum(expected, budget), abs=1e-9)
@@ -159,7 +159,7 @@ def test_every_checked_transformation_has_its_values(problem):
     expected = brute_force(cells, requirement)
     table = table_of(cells)
     table.published = [quasi.name for quasi in cells.quasi]
-    decided = sfumato.FullDomain().lattice(table, requirement, budget / cells.records)
+    decided = sfumato.anonymizers.FullDomain().lattice(table, requirement, budget / cells.records)
     assert [tuple(row) for row in decided.levels] == sorted(expected)
     for row, levels in enumerate(map(tuple, decided.levels)):
         value, suppressed = expected[levels]
@@ -323,7 +323,7 @@ def test_the_bound_of_one_transformation_is_its_loss():
     colors = [["warm", "red", "orange"], ["cold", "blue", "green"]]
     frame = pa.table({"color": ["red", "red", "orange", "blue"], "sex": ["f", "f", "f", "m"]})
     table = sfumato.read(frame, quasi=["color", "sex"], hierarchies={"color": colors, "sex": ["f", "m"]})
-    search = sfumato.FullDomain()._search(table, sfumato.KAnonymity(2), 4)
+    search = sfumato.anonymizers.FullDomain()._search(table, sfumato.KAnonymity(2), 4)
     (node,) = search.check([(1, 0)])  # the one cold man is suppressed; a warm color loses a third
     assert (node.groups, node.suppressed, node.deficit) == (1, 1, 1)
     assert search.objective.value(node) == pytest.approx((3 * (1 / 3) + 1 + 0 + 1) / 8)
@@ -334,7 +334,7 @@ def test_the_bound_of_one_transformation_is_its_loss():
 @given(problems(), st.sampled_from(MINIMIZE), st.sampled_from(["mean", "max", "geometric"]), st.data())
 def test_a_bound_is_below_all_it_speaks_of(problem, minimize, aggregate, data):
     cells, requirement, budget = problem
-    maker = sfumato.FullDomain(minimize=minimize, aggregate=aggregate if "loss" in minimize else "mean")
+    maker = sfumato.anonymizers.FullDomain(minimize=minimize, aggregate=aggregate if "loss" in minimize else "mean")
     search = maker._search(table_of(cells), requirement, budget)
     ends = [sorted(data.draw(st.tuples(st.integers(0, top), st.integers(0, top)))) for top in search.highest]
     lo, hi = tuple(a for a, _ in ends), tuple(b for _, b in ends)
@@ -353,7 +353,7 @@ def test_a_bound_is_below_all_it_speaks_of(problem, minimize, aggregate, data):
 def test_searches_with_a_time_limit_end_at_the_optimum_when_there_is_time(problem, search):
     cells, requirement, budget = problem
     expected = optimum(brute_force(cells, requirement), budget)
-    found = search_of(cells, requirement, budget, sfumato.FullDomain(search=search, seconds=600))
+    found = search_of(cells, requirement, budget, sfumato.anonymizers.FullDomain(search=search, seconds=600))
     assert found.value == pytest.approx(expected, abs=1e-9) and found.bound == found.value
 
 
@@ -363,7 +363,7 @@ def test_a_search_that_is_stopped_says_how_much_better_the_optimum_may_be(proble
     cells, requirement, budget = problem
     expected = optimum(brute_force(cells, requirement), budget)
     for first in (descend, lambda search, _: evolve(search, 0.0, 1)):
-        search = sfumato.FullDomain()._search(table_of(cells), requirement, budget)
+        search = sfumato.anonymizers.FullDomain()._search(table_of(cells), requirement, budget)
         first(search, math.inf)
         branch_and_bound(search, deadline=-1.0)
         assert search.bound <= expected + 1e-9 and search.value >= expected - 1e-9
@@ -375,7 +375,7 @@ def test_result_does_not_depend_on_the_number_of_threads(problem):
     cells, requirement, budget = problem
     outcomes = []
     for workers in (1, 3):
-        one = sfumato.FullDomain()._search(table_of(cells), requirement, budget)
+        one = sfumato.anonymizers.FullDomain()._search(table_of(cells), requirement, budget)
         search = LatticeSearch(one.lattice, one.objective, budget, one.lowest, one.highest)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(searching, "MUCH_WORK", 0)
@@ -389,7 +389,7 @@ def test_result_does_not_depend_on_the_number_of_threads(problem):
 def test_threads_give_their_results_back_in_order(workers, count, monkeypatch):
     monkeypatch.setattr(searching, "MUCH_WORK", 0)
     table = sfumato.read(pa.table({"x": list("abcd")}), quasi=["x"], hierarchies={"x": list("abcd")})
-    one = sfumato.FullDomain()._search(table, sfumato.KAnonymity(2), 0)
+    one = sfumato.anonymizers.FullDomain()._search(table, sfumato.KAnonymity(2), 0)
     search = LatticeSearch(one.lattice, one.objective, 0, one.lowest, one.highest)
     jobs = [searching.Job((i,), one.base, (0,)) for i in range(count)]
     assert Crew(workers).do(lambda: search._spread(lambda job: job.levels, jobs)) == [(i,) for i in range(count)]
@@ -541,7 +541,7 @@ def test_geometric_and_max_are_what_they_say():
 
 
 def test_lattice_for_the_map(arx):
-    decided = sfumato.FullDomain(levels="age=2..4, education=1..3, race=0, sex=0, salary-class=0").lattice(
+    decided = sfumato.anonymizers.FullDomain(levels="age=2..4, education=1..3, race=0, sex=0, salary-class=0").lattice(
         arx["eight"], sfumato.requirement(K5), 0.05
     )
     assert len(decided) == 3 * 3 * 3 * 3 * 3

@@ -66,7 +66,7 @@ def test_nothing_depends_on_the_order_of_rows_or_columns_or_on_threads(lines, re
         table = read_table(given_lines, sensitive=["ill", "job"])
         table.engine._connection.execute(f"SET threads = {threads}")
         try:
-            release = sfumato.anonymize(table, requirement, sfumato.LocalRecoding(seed=7), form, 0.1)
+            release = sfumato.anonymize(table, requirement, sfumato.anonymizers.LocalRecoding(seed=7), form, 0.1)
         except sfumato.SfumatoError as error:
             outcomes.append(str(error))
             continue
@@ -98,7 +98,7 @@ def assignment_rows(assignment):
 def test_every_group_shows_the_smallest_nodes_over_it_and_is_admitted(data, cells, budget):
     requirement = data.draw(requirements_for(cells))
     try:
-        release = sfumato.LocalRecoding().release(table_of(cells), requirement, "generalization", budget)
+        release = sfumato.anonymizers.LocalRecoding().release(table_of(cells), requirement, "generalization", budget)
     except sfumato.InfeasibleError:
         assert not requirement.admits(cells.baseline)[0]
         return
@@ -130,14 +130,14 @@ def test_loss_is_never_above_that_of_the_plain_sweep(data, cells):
     groups, left = plain_sweep(cells, requirement)
     if left:
         return
-    release = sfumato.LocalRecoding().release(table_of(cells), requirement, "generalization", 0)
+    release = sfumato.anonymizers.LocalRecoding().release(table_of(cells), requirement, "generalization", 0)
     lost = 0.0
     for own in groups:
         nodes = covering_nodes(cells, own)
         each = [quasi.hierarchy.loss(*node) for quasi, node in zip(cells.quasi, nodes, strict=True)]
         lost += float(cells.counts[own].sum()) * float(np.mean(each))
     assert loss_of(cells, release) <= lost / cells.records + 1e-9
-    swept = sfumato.LocalRecoding(passes=0).release(table_of(cells), requirement, "generalization", 0)
+    swept = sfumato.anonymizers.LocalRecoding(passes=0).release(table_of(cells), requirement, "generalization", 0)
     assert loss_of(cells, swept) == pytest.approx(lost / cells.records, abs=1e-9)
 
 
@@ -333,7 +333,11 @@ def adult(shared):
 
 @pytest.mark.parametrize("k", ARX)
 def test_loss_on_adult_is_below_that_of_arx(adult, k):
-    release = sfumato.anonymize(adult, sfumato.KAnonymity(k), sfumato.LocalRecoding(passes=1 if k <= 10 else 0))
+    release = sfumato.anonymize(
+        adult,
+        sfumato.KAnonymity(k),
+        sfumato.anonymizers.LocalRecoding(passes=1 if k <= 10 else 0),
+    )
     assert release.suppressed == 0 and release.sizes.min() >= k
     assert sfumato.measure(release)["loss"] < ARX[k] * (0.9 if k <= 10 else 0.98)
 

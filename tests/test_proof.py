@@ -212,7 +212,9 @@ def test_written_file_keeps_its_requirement(lines, requirement, form, maker, sup
 def test_boxes_cover_their_records_and_counts_are_conserved(lines, k, mode):
     table = table_of(lines)
     try:
-        release = sfumato.anonymize(table, sfumato.KAnonymity(k), sfumato.Mondrian(mode=mode, ranges="tight"))
+        release = sfumato.anonymize(
+            table, sfumato.KAnonymity(k), sfumato.anonymizers.Mondrian(mode=mode, ranges="tight")
+        )
     except sfumato.InfeasibleError:
         assert k > len(lines)
         return
@@ -252,7 +254,11 @@ def test_nothing_depends_on_order_of_rows_or_columns_or_on_threads(lines, requir
         table.engine._connection.execute(f"SET threads = {threads}")
         try:
             release = sfumato.anonymize(
-                table, requirement, sfumato.Mondrian(mode=mode, seed=7 if mode == "relaxed" else None), form, 0.1
+                table,
+                requirement,
+                sfumato.anonymizers.Mondrian(mode=mode, seed=7 if mode == "relaxed" else None),
+                form,
+                0.1,
             )
         except sfumato.SfumatoError as error:
             outcomes.append(str(error))
@@ -328,7 +334,7 @@ def test_values_of_records_that_are_not_published_do_not_show(tmp_path):
     frame = pa.table({"age": [a for a, _ in people], "job": [j for _, j in people]})
     for ranges in ("tight", "rounded", "node", "region"):
         table = sfumato.read(frame, quasi=["age", "job"])
-        release = sfumato.anonymize(table, "k-anonymity k=4", sfumato.Mondrian(ranges=ranges), suppress=0.2)
+        release = sfumato.anonymize(table, "k-anonymity k=4", sfumato.anonymizers.Mondrian(ranges=ranges), suppress=0.2)
         assert release.suppressed == 1
         text = release.to_csv(tmp_path / f"{ranges}.csv")[0].read_text()
         assert "king" not in text and "777" not in text

@@ -163,17 +163,17 @@ def test_the_full_domain_optimum_is_that_of_brute_force(given_cells, k, budget):
         if kept and left_out <= budget:
             lost = [size * twins.box_loss(widths, *zip(*box, strict=True), weights) for box, size in kept.items()]
             losses.append((sum(lost) + left_out) / Fraction(cells.records))
-    found = sfumato.FullDomain().find(table_of(cells), KAnonymity(k), budget)
+    found = sfumato.anonymizers.FullDomain().find(table_of(cells), KAnonymity(k), budget)
     assert (found.best is None) == (not losses)
     if losses:
         assert found.value == pytest.approx(float(min(losses)), abs=1e-9)
 
 
 def test_a_maker_may_weigh_otherwise_than_its_table():
-    table, own = people({"age": 3}), sfumato.FullDomain(weights="age=1, town=9")
+    table, own = people({"age": 3}), sfumato.anonymizers.FullDomain(weights="age=1, town=9")
     same = people({"town": 9})
-    assert own.find(table, K4, 0).value == sfumato.FullDomain().find(same, K4, 0).value
-    assert own.find(table, K4, 0).value != sfumato.FullDomain().find(table, K4, 0).value
+    assert own.find(table, K4, 0).value == sfumato.anonymizers.FullDomain().find(same, K4, 0).value
+    assert own.find(table, K4, 0).value != sfumato.anonymizers.FullDomain().find(table, K4, 0).value
 
 
 @pytest.mark.parametrize("weights", [{"age": 7, "sex": 0.1}, {"sex": 0}])
@@ -250,7 +250,7 @@ def test_the_curve_is_cut_where_the_weighted_loss_is_least(given_cells, k):
     (cells, weights), points = given_cells, points_on_curve(given_cells[0])
     codes = [cells.codes[cell].tolist() for cell, n in zip(points.cells, points.weights, strict=True) for _ in range(n)]
     assume(k <= len(codes) <= 10)
-    release = sfumato.Hilbert(seed=1).release(table_of(cells), KAnonymity(k), "generalization", 0)
+    release = sfumato.anonymizers.Hilbert(seed=1).release(table_of(cells), KAnonymity(k), "generalization", 0)
     widths, costs = widths_of(cells), []
     for number in range(len(codes)):
         for inner in combinations(range(1, len(codes)), number):
@@ -334,7 +334,10 @@ def folder(tmp_path_factory):
     pyarrow.csv.write_csv(pa.table(rows_of()), path / "t.csv")
     for name, weights in (("plain", {}), ("heavy", {"age": 3, "sex": 0})):
         declared = TableDeclaration(str(path / "t.csv"), ("age", "sex", "town"), ("illness",), weights=weights)
-        grid = Grid((sfumato.anonymizer("mondrian"), sfumato.FullDomain()), (K4, requirement("k-anonymity k=9")))
+        grid = Grid(
+            (sfumato.anonymizer("mondrian"), sfumato.anonymizers.FullDomain()),
+            (K4, requirement("k-anonymity k=9")),
+        )
         study = Study("people", declared, (grid,), axes=("k", "loss"))
         (path / f"{name}.toml").write_text(study.to_toml(path))
         (path / name).mkdir()

@@ -18,30 +18,10 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from sfumato.anonymizers import anonymize, anonymizer, draw
-    from sfumato.anonymizers.anatomy import Anatomy
     from sfumato.anonymizers.anonymizer import Anonymizer
-    from sfumato.anonymizers.burel import Burel
-    from sfumato.anonymizers.cut_vector.cut_vector import CutSpace, CutVector, cut_space
-    from sfumato.anonymizers.dp.aim import AIM
     from sfumato.anonymizers.dp.mechanism import Mechanism
-    from sfumato.anonymizers.dp.mst import MST
-    from sfumato.anonymizers.dp.trees import DPGrid, DPKdHybrid, DPKdTree, DPPrivTree, DPQuadtree
-    from sfumato.anonymizers.exchange import Exchange
-    from sfumato.anonymizers.full_domain.full_domain import DecidedLattice, FullDomain
-    from sfumato.anonymizers.hilbert import Hilbert
     from sfumato.anonymizers.items import anonymize_baskets
     from sfumato.anonymizers.items.items_of_groups import anonymize_mixed
-    from sfumato.anonymizers.local_recoding.local_recoding import LocalRecoding
-    from sfumato.anonymizers.local_suppression import LocalSuppression
-    from sfumato.anonymizers.mondrian.mondrian import Mondrian
-    from sfumato.anonymizers.perturbation.cart import Cart
-    from sfumato.anonymizers.perturbation.microaggregation import Microaggregation
-    from sfumato.anonymizers.perturbation.noise_and_rounding import AddedNoise, Rounding
-    from sfumato.anonymizers.perturbation.pram import Pram
-    from sfumato.anonymizers.perturbation.swapping import RankSwapping, RecordSwapping
-    from sfumato.anonymizers.sabre import Sabre
-    from sfumato.anonymizers.top_coding import TopCoding
-    from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
     from sfumato.auditing.audit import Audit, audit
     from sfumato.auditing.baskets import audit_baskets
     from sfumato.auditing.mixed import audit_mixed
@@ -91,17 +71,9 @@ if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map
     from sfumato.tradeoff.question.answer import Choice, Reply, ask
     from sfumato.tradeoff.question.question import Question
-    from sfumato.tradeoff.search._enumeration import Frontier, FrontierPoint, exact
-    from sfumato.tradeoff.search.pareto import NSGA2, Search, pareto
-    from sfumato.tradeoff.search.problems import (
-        MeasuredProblem,
-        Problem,
-        Problem1,
-        Problem2,
-        Problem3,
-        Problem4,
-        problem,
-    )
+    from sfumato.tradeoff.search._enumeration import Frontier
+    from sfumato.tradeoff.search.pareto import Search
+    from sfumato.tradeoff.search.problems import Problem
     from sfumato.tradeoff.search.tuner import tune
     from sfumato.tradeoff.study.candidate import Candidate
     from sfumato.tradeoff.study.draft import Draft, draft
@@ -110,13 +82,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "AIM",
     "MEASURES",
-    "MST",
-    "NSGA2",
-    "AddedNoise",
     "AlphaK",
-    "Anatomy",
     "Anonymizer",
     "Audit",
     "BadInputError",
@@ -124,71 +91,42 @@ __all__ = [
     "BasketScales",
     "Baskets",
     "BetaLikeness",
-    "Burel",
     "Cancel",
     "Candidate",
-    "Cart",
     "Cells",
     "Check",
     "Choice",
     "ColumnHierarchy",
-    "CutSpace",
-    "CutVector",
-    "DPGrid",
-    "DPKdHybrid",
-    "DPKdTree",
-    "DPPrivTree",
-    "DPQuadtree",
     "DataDeclaration",
-    "DecidedLattice",
     "DeltaDisclosure",
     "Draft",
-    "Exchange",
     "Frontier",
-    "FrontierPoint",
-    "FullDomain",
     "Grid",
     "Guess",
     "Hierarchy",
-    "Hilbert",
     "InfeasibleError",
     "ItemQueries",
     "ItemsDeclaration",
     "KAnonymity",
     "KKMAnonymity",
     "LDiversity",
-    "LocalRecoding",
-    "LocalSuppression",
     "Map",
     "Measure",
     "Measured",
-    "MeasuredProblem",
     "Mechanism",
-    "Microaggregation",
     "MixedRelease",
     "MixedRequirement",
     "MixedScales",
     "MixedTable",
-    "Mondrian",
     "NoisyRelease",
-    "Original",
-    "Pram",
     "Problem",
-    "Problem1",
-    "Problem2",
-    "Problem3",
-    "Problem4",
     "Queries",
     "Question",
-    "RankSwapping",
     "RecordRelease",
-    "RecordSwapping",
     "Release",
     "Reply",
     "Requirement",
     "Roles",
-    "Rounding",
-    "Sabre",
     "Scales",
     "Search",
     "SfumatoError",
@@ -197,9 +135,6 @@ __all__ = [
     "TCloseness",
     "Table",
     "TableDeclaration",
-    "TopCoding",
-    "WithoutQuasi",
-    "WithoutSensitive",
     "__version__",
     "anonymize",
     "anonymize_baskets",
@@ -210,11 +145,9 @@ __all__ = [
     "audit_baskets",
     "audit_mixed",
     "check",
-    "cut_space",
     "dates",
     "draft",
     "draw",
-    "exact",
     "explore",
     "flat",
     "from_level_table",
@@ -226,9 +159,7 @@ __all__ = [
     "measure_baskets",
     "mixed_requirement",
     "numeric",
-    "pareto",
     "prefixes",
-    "problem",
     "read",
     "read_baskets",
     "read_hierarchies",
@@ -243,30 +174,10 @@ __all__ = [
 ]
 _HOMES = {
     "anonymizers": "anonymize anonymizer draw",
-    "anonymizers.anatomy": "Anatomy",
     "anonymizers.anonymizer": "Anonymizer",
-    "anonymizers.burel": "Burel",
-    "anonymizers.cut_vector.cut_vector": "cut_space CutSpace CutVector",
-    "anonymizers.dp.aim": "AIM",
     "anonymizers.dp.mechanism": "Mechanism",
-    "anonymizers.dp.mst": "MST",
-    "anonymizers.dp.trees": "DPGrid DPKdHybrid DPKdTree DPPrivTree DPQuadtree",
-    "anonymizers.exchange": "Exchange",
-    "anonymizers.full_domain.full_domain": "DecidedLattice FullDomain",
-    "anonymizers.hilbert": "Hilbert",
     "anonymizers.items": "anonymize_baskets",
     "anonymizers.items.items_of_groups": "anonymize_mixed",
-    "anonymizers.local_recoding.local_recoding": "LocalRecoding",
-    "anonymizers.local_suppression": "LocalSuppression",
-    "anonymizers.mondrian.mondrian": "Mondrian",
-    "anonymizers.perturbation.cart": "Cart",
-    "anonymizers.perturbation.microaggregation": "Microaggregation",
-    "anonymizers.perturbation.noise_and_rounding": "AddedNoise Rounding",
-    "anonymizers.perturbation.pram": "Pram",
-    "anonymizers.perturbation.swapping": "RankSwapping RecordSwapping",
-    "anonymizers.sabre": "Sabre",
-    "anonymizers.top_coding": "TopCoding",
-    "anonymizers.trivial": "Original WithoutQuasi WithoutSensitive",
     "auditing.audit": "Audit audit",
     "auditing.baskets": "audit_baskets",
     "auditing.mixed": "audit_mixed",
@@ -309,9 +220,9 @@ _HOMES = {
     "tradeoff.map": "Map",
     "tradeoff.question.answer": "ask Choice Reply",
     "tradeoff.question.question": "Question",
-    "tradeoff.search._enumeration": "exact Frontier FrontierPoint",
-    "tradeoff.search.pareto": "NSGA2 pareto Search",
-    "tradeoff.search.problems": "MeasuredProblem Problem problem Problem1 Problem2 Problem3 Problem4",
+    "tradeoff.search._enumeration": "Frontier",
+    "tradeoff.search.pareto": "Search",
+    "tradeoff.search.problems": "Problem",
     "tradeoff.search.tuner": "tune",
     "tradeoff.study.candidate": "Candidate",
     "tradeoff.study.draft": "Draft draft",

@@ -26,6 +26,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,45 +141,128 @@ class Recoded(Quiet):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PublishedLabels(Quiet):
-    """What stands in the file: every label that some record shows, once, and what every item of a basket became.
-
-    A label stands for the same items in all pieces, so a reader need not know of pieces.
-    """
+class ItemParts(Quiet):
+    """Everything that stands for items somewhere in a release, each once."""
 
     labels: tuple[str, ...]
-    leaves: Counts
-    """How many items every label stands for: leaves under its node in the tree, else its members."""
+    sizes: Counts
+    """How many items each stands for: leaves under its node in the tree, else its members."""
+
+    starts: Counts
+    items: Codes
+    """Part p stands for the items `items[starts[p] : starts[p + 1]]`, of those that occur in the data."""
 
     domain: int
-    ends: Counts
-    items: Codes
-    """Of the items that occur, label v stands for `items[ends[v] : ends[v + 1]]`."""
+    """How many items there are: leaves of the tree, else the items that occur."""
 
-    codes: Codes
-    """For every item of every distinct basket, as they stand in `Baskets.codes`, its label; -1 where it is left out."""
+    def __post_init__(self) -> None:
+        for array in (self.sizes, self.starts, self.items):
+            array.setflags(write=False)
 
+    def members(self, part: int) -> Codes:
+        """Return the items (of those that occur) that a part stands for."""
+        return self.items[self.starts[part] : self.starts[part + 1]]
+
+
+class ShowsItems(Quiet):
+    """What stands in a file of items: rows of records with the same items, and what each item became.
+
+    A part stands for the same items in all rows, so a reader need not know of pieces.
+    """
+
+    if TYPE_CHECKING:  # fields, or properties
+
+        @property
+        def baskets(self) -> Baskets:
+            """The sets of items."""
+
+    basket: Counts
+    """For every row its set of items."""
+
+    count: Counts
+    """For every row its records."""
+
+    parts: ItemParts
+    part: Codes
+    """For every item of every row's set, one row after the other, what it is published as; -1 where it is not."""
+
+    @cached_property
+    def lengths(self) -> Counts:
+        """How many items the set of every row has."""
+        return self.baskets.lengths[self.basket]
+
+    @cached_property
+    def items(self) -> Codes:
+        """The items of every row's set, one row after the other, as `part` has them."""
+        return taken_rows(self.baskets.starts, self.baskets.codes, self.basket)[1]
+
+    @cached_property
+    def row_of_item(self) -> Counts:
+        """The row of each of them."""
+        return np.repeat(np.arange(len(self.count)), self.lengths)
+
+    @cached_property
+    def shown(self) -> tuple[Counts, Codes]:
+        """What every row shows: its parts, each once, ascending, as a ragged array."""
+        return rows_once(self.row_of_item, self.part, len(self.count))
+
+    @cached_property
+    def part_supports(self) -> Counts:
+        """How many records of the file show each part."""
+        starts, codes = self.shown
+        return weighted_counts(codes, np.repeat(self.count, np.diff(starts)), len(self.parts.labels))
+
+    @cached_property
+    def suppressed_occurrences(self) -> int:
+        """How many items of published records are left out."""
+        return int(self.count[self.row_of_item[self.part == SUPPRESSED]].sum())
+
+    @cached_property
+    def unpublished(self) -> Counts:
+        """The items that no record shows although some have them."""
+        published = np.zeros(len(self.baskets.items), np.bool_)
+        published[self.items[self.part >= 0]] = True
+        return np.flatnonzero((self.baskets.supports > 0) & ~published)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PublishedItems(ShowsItems):
+    """What stands in a file of sets of items: a row for every distinct set."""
+
+    baskets: Baskets
+    parts: ItemParts
+    part: Codes
     withheld: tuple[tuple[int, Counts], ...] = ()
     """The pieces that leave items out, with these items."""
 
     def __post_init__(self) -> None:
-        for array in (self.leaves, self.ends, self.items, self.codes):
-            array.setflags(write=False)
+        self.part.setflags(write=False)
 
-    def members(self, label: int) -> Codes:
-        """Return the items (of those that occur) that a label stands for."""
-        return self.items[self.ends[label] : self.ends[label + 1]]
+    @cached_property
+    def basket(self) -> Counts:  # type: ignore[override]
+        """For every row its set of items."""
+        return np.arange(self.baskets.distinct)
+
+    @property
+    def count(self) -> Counts:  # type: ignore[override]
+        """For every row its records."""
+        return self.baskets.weights
+
+    @property
+    def items(self) -> Codes:
+        """The items of every row."""
+        return self.baskets.codes
 
 
 class PieceRecodings(Sequence[Recoding], ABC):
     """The recodings of very many pieces, each made when it is asked for: in full they would be pieces x items."""
 
     @abstractmethod
-    def published(self, baskets: Baskets) -> PublishedLabels:
+    def published(self, baskets: Baskets) -> PublishedItems:
         """Say what stands in the file without making the recodings."""
 
 
-def published_by(baskets: Baskets, recodings: Sequence[Recoding], piece: Codes) -> PublishedLabels:
+def published_by(baskets: Baskets, recodings: Sequence[Recoding], piece: Codes) -> PublishedItems:
     """Say what recodings publish of the baskets of their pieces."""
     codes = np.full(len(baskets.codes), SUPPRESSED, np.int32)
     places: dict[str, int] = {}
@@ -200,15 +284,8 @@ def published_by(baskets: Baskets, recodings: Sequence[Recoding], piece: Codes) 
     withheld = tuple((number, one.suppressed) for number, one in enumerate(recodings) if len(one.suppressed))
     lengths = np.array([0, *(len(items) for items in members)], np.int64)
     joined = np.concatenate(members) if members else np.zeros(0, np.int32)
-    return PublishedLabels(
-        tuple(places),
-        np.array(leaves, np.int64),
-        recodings[0].domain,
-        np.cumsum(lengths),
-        joined.astype(np.int32),
-        codes,
-        withheld,
-    )
+    sizes, starts, items = np.array(leaves, np.int64), np.cumsum(lengths), joined.astype(np.int32)
+    return PublishedItems(baskets, ItemParts(tuple(places), sizes, starts, items, recodings[0].domain), codes, withheld)
 
 
 def rows_by_piece(piece: Codes, pieces: int) -> list[Counts]:
@@ -256,7 +333,7 @@ class BasketRelease(Quiet):
         return self.recodings[0]
 
     @cached_property
-    def published(self) -> PublishedLabels:
+    def published(self) -> PublishedItems:
         """What stands in the file; linear in the baskets, however many pieces there are."""
         if isinstance(self.recodings, PieceRecodings):
             return self.recodings.published(self.baskets)
@@ -272,37 +349,30 @@ class BasketRelease(Quiet):
     @property
     def labels(self) -> tuple[str, ...]:
         """Everything that some record shows, each label once."""
-        return self.published.labels
+        return self.published.parts.labels
 
-    @cached_property
+    @property
     def suppressed(self) -> Counts:
         """The items that no record shows although some have them."""
-        published = np.zeros(len(self.baskets.items), np.bool_)
-        published[self.baskets.codes[self.published.codes >= 0]] = True
-        return np.flatnonzero((self.baskets.supports > 0) & ~published)
+        return self.published.unpublished
 
-    @cached_property
+    @property
     def suppressed_occurrences(self) -> int:
         """How many items of records are left out."""
-        gone = self.published.codes == SUPPRESSED
-        return int(np.repeat(self.baskets.weights, self.baskets.lengths)[gone].sum())
+        return self.published.suppressed_occurrences
+
+    @cached_property
+    def _recoded(self) -> Recoded:
+        return Recoded(*self.published.shown, self.baskets.weights, self.labels)
 
     def recoded(self) -> Recoded:
         """Apply the recodings: the published rows, aligned with the distinct baskets."""
         return self._recoded
 
-    @cached_property
-    def _recoded(self) -> Recoded:
-        baskets = self.baskets
-        row = np.repeat(np.arange(baskets.distinct), baskets.lengths)
-        starts, codes = rows_once(row, self.published.codes, baskets.distinct)
-        return Recoded(starts, codes, baskets.weights, self.labels)
-
-    @cached_property
+    @property
     def part_supports(self) -> Counts:
         """For every published label, how many records show it."""
-        rows = self.recoded()
-        return weighted_counts(rows.codes, np.repeat(rows.weights, np.diff(rows.starts)), len(rows.labels))
+        return self.published.part_supports
 
     @cached_property
     def behind(self) -> dict[int, tuple[int, Counts]]:
@@ -310,11 +380,8 @@ class BasketRelease(Quiet):
 
         A label stands for the same items in every piece that has it; those that no record shows are not there.
         """
-        published = self.published
-        return {
-            number: (int(leaves), published.members(number).astype(np.int64))
-            for number, leaves in enumerate(published.leaves)
-        }
+        parts = self.published.parts
+        return {part: (int(size), parts.members(part).astype(np.int64)) for part, size in enumerate(parts.sizes)}
 
     @property
     def least_support(self) -> int:
@@ -374,26 +441,6 @@ def _dealt(data: MixedTable, places: range, groups: Counts, counts: Counts) -> C
             wanted, left[place] = wanted - number, left[place] - number
             at += left[place] == 0
     return np.array(entries, np.int64).T
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ItemParts(Quiet):
-    """Everything that stands for items somewhere in a release, each once."""
-
-    labels: tuple[str, ...]
-    sizes: Counts
-    """How many items each stands for: leaves under its node in the tree, else its members."""
-
-    starts: Counts
-    items: Codes
-    """Part p stands for the items `items[starts[p] : starts[p + 1]]`, of those that occur in the data."""
-
-    domain: int
-    """How many items there are: leaves of the tree, else the items that occur."""
-
-    def members(self, part: int) -> tuple[int, ...]:
-        """Return the items of a part."""
-        return tuple(self.items[self.starts[part] : self.starts[part + 1]].tolist())
 
 
 @dataclass
@@ -472,7 +519,7 @@ class PartsInUse:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MixedRelease(Quiet):
+class MixedRelease(ShowsItems):
     """What is published of a table with a set-valued column, record by record."""
 
     data: MixedTable
@@ -501,36 +548,10 @@ class MixedRelease(Quiet):
         """The number of records that are published."""
         return int(self.count.sum())
 
-    @cached_property
-    def lengths(self) -> Counts:
-        """How many items the basket of every row has."""
-        return self.data.baskets.lengths[self.basket]
-
-    @cached_property
-    def items(self) -> Codes:
-        """The items of every row's basket, one row after the other, as `part` has them."""
-        return taken_rows(self.data.baskets.starts, self.data.baskets.codes, self.basket)[1]
-
-    @cached_property
-    def row_of_item(self) -> Counts:
-        """The row of each of them."""
-        return np.repeat(np.arange(len(self.count)), self.lengths)
-
-    @cached_property
-    def shown(self) -> tuple[Counts, Codes]:
-        """What every row shows: its parts, each once, ascending, as a ragged array."""
-        return rows_once(self.row_of_item, self.part, len(self.count))
-
-    @cached_property
-    def part_supports(self) -> Counts:
-        """How many records of the file show each part."""
-        starts, codes = self.shown
-        return weighted_counts(codes, np.repeat(self.count, np.diff(starts)), len(self.parts.labels))
-
-    @cached_property
-    def suppressed_occurrences(self) -> int:
-        """How many items of published records are left out."""
-        return int(self.count[self.row_of_item[self.part == SUPPRESSED]].sum())
+    @property
+    def baskets(self) -> Baskets:
+        """The sets of items."""
+        return self.data.baskets
 
     @cached_property
     def suppressed_items(self) -> Counts:

@@ -48,8 +48,8 @@ def behind_parts(release: MixedRelease) -> dict[str, Behind]:
     supports = release.part_supports.tolist()
     nodes = {} if baskets.tree is None else {label: ends for ends, label in baskets.tree.nodes.items()}
     shown = {}
-    for part in sorted(np.flatnonzero(release.part_supports).tolist(), key=parts.members):
-        label, members = parts.labels[part], parts.members(part)
+    for part in sorted(np.flatnonzero(release.part_supports).tolist(), key=lambda part: parts.members(part).tolist()):
+        label, members = parts.labels[part], parts.members(part).tolist()
         is_node = label in nodes and parts.sizes[part] == nodes[label][1] - nodes[label][0] + 1
         items = tuple(baskets.items[code] for code in members)
         if is_node and baskets.tree is not None:

@@ -217,14 +217,14 @@ def _constraint_violations(release: BasketRelease, itemsets: list[Itemset], k: i
 
 def _records_showing(release: BasketRelease) -> dict[int, set[int]]:
     """List for every item the rows that show something which stands for it."""
-    rows, published = release.recoded(), release.published
+    rows, parts = release.recoded(), release.published.parts
     row = np.repeat(np.arange(len(rows.starts) - 1), np.diff(rows.starts))
     by_label: dict[int, set[int]] = {}
     for code, place in zip(rows.codes.tolist(), row.tolist(), strict=True):
         by_label.setdefault(code, set()).add(place)
     showing: dict[int, set[int]] = {}
     for code, places in by_label.items():
-        for item in published.members(code).tolist():
+        for item in parts.members(code).tolist():
             showing[item] = showing[item] | places if item in showing else places
     return showing
 
@@ -233,4 +233,4 @@ def _shown_for(release: BasketRelease, row: int, itemset: list[int]) -> list[int
     """Return what a row shows for a set of items."""
     rows = release.recoded()
     codes = rows.codes[rows.starts[row] : rows.starts[row + 1]].tolist()
-    return [code for code in codes if set(itemset) & set(release.published.members(code).tolist())]
+    return [code for code in codes if set(itemset) & set(release.published.parts.members(code).tolist())]

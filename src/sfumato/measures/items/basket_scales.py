@@ -137,7 +137,7 @@ class PreparedBaskets(Quiet):
             **spread.measures(),
             **self.scales.linking.measure(reader, self.persons),
             **errors,
-            **self.scales.losses.measure(release),
+            **self.scales.losses.measure(release.published),
         }
         if self.sensitive:
             values["rho"] = rho(release, self.sensitive, self.scales.known)

@@ -84,9 +84,9 @@ class BasketReader:
     def of(release: BasketRelease) -> BasketReader:
         """Read a release; rows of a piece that leaves items out have one more code, which stands for these."""
         published, rows, items = release.published, release.recoded(), len(release.baskets.items)
-        size, extra = len(published.labels), len(published.withheld)
-        label = [np.repeat(np.arange(size), np.diff(published.ends))]
-        item = [published.items.astype(np.int64)]
+        parts, size, extra = published.parts, len(published.parts.labels), len(published.withheld)
+        label = [np.repeat(np.arange(size), np.diff(parts.starts))]
+        item = [parts.items.astype(np.int64)]
         all_rows = Rows(rows.starts, rows.codes, rows.weights, size + extra)
         if extra:
             mark = np.full(len(release.recodings), SUPPRESSED, np.int32)
@@ -102,7 +102,7 @@ class BasketReader:
         behind, codes = rows_once(np.concatenate(item), np.concatenate(label), items)
         first, kind = equal_rows(behind, codes)
         ends, kinds = taken_rows(behind, codes, first)
-        sizes = np.concatenate([published.leaves, np.zeros(extra, np.int64)])
+        sizes = np.concatenate([parts.sizes, np.zeros(extra, np.int64)])
         return BasketReader(all_rows.merged(), kind.astype(np.int32), ends, kinds, sizes)
 
     @staticmethod

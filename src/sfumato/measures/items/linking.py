@@ -94,10 +94,10 @@ def rho(release: BasketRelease, sensitive: Sequence[int], known: int) -> float:
     what stands for a sensitive item, times the share of sensitive items among those it stands for. What stands for a
     known item and a sensitive one tells nothing beyond itself.
     """
-    rows, published, worst = Rows.of_release(release), release.published, 0.0
-    label = np.repeat(np.arange(rows.size), np.diff(published.ends))
-    is_sensitive = np.isin(published.items, np.array(sensitive, np.int64))
-    share = np.bincount(label, is_sensitive, rows.size) / np.maximum(published.leaves, 1)
+    rows, parts, worst = Rows.of_release(release), release.published.parts, 0.0
+    label = np.repeat(np.arange(rows.size), np.diff(parts.starts))
+    is_sensitive = np.isin(parts.items, np.array(sensitive, np.int64))
+    share = np.bincount(label, is_sensitive, rows.size) / np.maximum(parts.sizes, 1)
     for target in np.flatnonzero(share):
         most = min(known, MOST_INFERRED_FROM)
         confidence = _confidence(rows.starts, rows.codes, rows.weights, *rows.postings, int(target), most)

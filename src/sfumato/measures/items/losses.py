@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from sfumato.config.options import Configured, Option
 from sfumato.data.items import Baskets
 from sfumato.errors import BadInputError
-from sfumato.release.items import SUPPRESSED, BasketRelease, PublishedLabels
+from sfumato.release.items import SUPPRESSED, BasketRelease, ItemParts, ShowsItems
 from sfumato.requirements.item_lists import lines_of, named_items, names_in, spans_of
 from sfumato.requirements.item_policy import ItemWeights, read_weights
 from sfumato.runtime.arrays import Codes, Numbers
@@ -67,50 +67,53 @@ class ItemLosses(Configured):
     ] = None
     name: ClassVar[str] = "item-losses"
 
-    def measure(self, release: BasketRelease) -> dict[str, float]:
-        """Return ncp, ul, ul_log2 and the shares suppressed; ul only where it can be written."""
-        baskets = release.baskets
-        log2 = self.ul_log2(release)
+    def measure(self, published: ShowsItems) -> dict[str, float]:
+        """Return ncp, ul, ul_log2 and the shares suppressed, over the items of all records; ul if it can be written.
+
+        A record that is not published has lost all its items.
+        """
+        baskets = published.baskets
+        log2 = self.ul_log2(published)
         ul = float(2.0**log2)
         return {
-            "ncp": self.ncp(release),
+            "ncp": self.ncp(published),
             **({"ul": ul} if ul >= SMALLEST or log2 == -np.inf else {}),  # a small loss must not read as none
             "ul_log2": log2,
-            "items_suppressed": len(release.suppressed) / max(len(baskets.items), 1),
-            "occurrences_suppressed": release.suppressed_occurrences / max(baskets.occurrences, 1),
+            "items_suppressed": len(published.unpublished) / max(len(baskets.items), 1),
+            "occurrences_suppressed": _lost(published) / max(baskets.occurrences, 1),
         }
 
-    def ncp(self, release: BasketRelease) -> float:
+    def ncp(self, published: ShowsItems) -> float:
         """Return the mean cost of an occurrence of an item."""
-        baskets = release.baskets
-        published = release.published
-        costs = published.leaves / published.domain
+        parts = published.parts
+        costs = parts.sizes / parts.domain
         if self.leaf_zero == "yes":
-            costs = np.where(published.leaves == 1, 0.0, costs)
-        cost = np.append(costs, 1.0)[published.codes]  # the last is what a suppressed item costs: -1
-        weights = np.repeat(baskets.weights, baskets.lengths)
-        return float((cost * weights).sum() / max(baskets.occurrences, 1))
+            costs = np.where(parts.sizes == 1, 0.0, costs)
+        cost = np.append(costs, 1.0)[published.part]  # the last is what a suppressed item costs: -1
+        lost = _lost(published) - published.suppressed_occurrences
+        total = (cost * published.count[published.row_of_item]).sum() + lost
+        return float(total / max(published.baskets.occurrences, 1))
 
-    def ul_log2(self, release: BasketRelease) -> float:
+    def ul_log2(self, published: ShowsItems) -> float:
         """Return log2 of UL; minus infinity where nothing is lost.
 
         A suppressed occurrence costs as if its item were published as the set of all items, times its penalty where
         the owner has said one.
         """
-        worth = None if self.file is None else read_weights(release.baskets, self.file)
-        records, published = release.baskets.size, release.published
+        baskets, parts = published.baskets, published.parts
+        worth = None if self.file is None else read_weights(baskets, self.file)
         terms = []
-        for label, (size, support) in enumerate(
-            zip(published.leaves.tolist(), release.part_supports.tolist(), strict=True)
+        for part, (size, support) in enumerate(
+            zip(parts.sizes.tolist(), published.part_supports.tolist(), strict=True)
         ):
             if support and (size > 1 or self.singletons == "yes"):
-                members = published.members(label)
-                weight = self._weight(release.baskets, members) if worth is None else worth.weights[members].mean()
+                members = parts.members(part)
+                weight = self._weight(baskets, members) if worth is None else worth.weights[members].mean()
                 if weight > 0:
-                    loss = set_loss_log2(size, published.domain)
-                    terms.append(loss + np.log2(weight) + np.log2(support) - np.log2(records))
-        if release.suppressed_occurrences:
-            terms.append(np.log2(_left_out(release, worth)) - np.log2(records))
+                    loss = set_loss_log2(size, parts.domain)
+                    terms.append(loss + np.log2(weight) + np.log2(support) - np.log2(baskets.size))
+        if _lost(published):
+            terms.append(np.log2(_left_out(published, worth)) - np.log2(baskets.size))
         return sum_of_log2(np.array(terms))
 
     def _weight(self, baskets: Baskets, members: Codes) -> float:
@@ -122,13 +125,19 @@ class ItemLosses(Configured):
         return mean_distance(np.stack([above[leaves] for above in baskets.tree.ancestors]), _widths(baskets))
 
 
-def _left_out(release: BasketRelease, worth: ItemWeights | None) -> float:
+def _lost(published: ShowsItems) -> int:
+    """Return how many items of records are left out, by themselves or with their records."""
+    shown = published.part >= 0
+    return published.baskets.occurrences - int(published.count[published.row_of_item[shown]].sum())
+
+
+def _left_out(published: ShowsItems, worth: ItemWeights | None) -> float:
     """Return how many items of records are left out, each times its penalty."""
     if worth is None:
-        return release.suppressed_occurrences
-    gone, baskets = release.published.codes == SUPPRESSED, release.baskets
-    records = np.repeat(baskets.weights, baskets.lengths)[gone]
-    return float((worth.penalties[baskets.codes[gone]] * records).sum())
+        return _lost(published)
+    gone = published.part == SUPPRESSED
+    records = published.count[published.row_of_item[gone]]
+    return float((worth.penalties[published.items[gone]] * records).sum())
 
 
 def set_loss_log2(size: int, domain: int) -> float:
@@ -186,22 +195,22 @@ class ItemStudy:
 
     def supported(self, release: BasketRelease) -> bool:
         """Say whether a release supports the study."""
-        baskets, published = release.baskets, release.published
-        left_out = np.unique(baskets.codes[published.codes == SUPPRESSED])
+        baskets, parts = release.baskets, release.published.parts
+        left_out = np.unique(baskets.codes[release.published.part == SUPPRESSED])
         if any(baskets.items[item] in self.labels for item in left_out.tolist()):
             return False
-        behind = (stands_for(baskets, published, label) for label in range(len(published.labels)))
+        behind = (stands_for(baskets, parts, label) for label in range(len(parts.labels)))
         return all(items <= self.labels or items.isdisjoint(self.labels) for items in behind)
 
 
-def stands_for(baskets: Baskets, published: PublishedLabels, label: int) -> frozenset[str]:
+def stands_for(baskets: Baskets, parts: ItemParts, label: int) -> frozenset[str]:
     """Return the items that a label stands for: those that occur, and the others under its node of the tree."""
-    members = frozenset(baskets.items[item] for item in published.members(label).tolist())
-    if published.leaves[label] == len(members) or baskets.tree is None:
+    members = frozenset(baskets.items[item] for item in parts.members(label).tolist())
+    if parts.sizes[label] == len(members) or baskets.tree is None:
         return members
     leaves = baskets.tree.leaves
-    for span in spans_of(baskets.tree, published.labels[label]):
-        if len(span) == published.leaves[label]:
+    for span in spans_of(baskets.tree, parts.labels[label]):
+        if len(span) == parts.sizes[label]:
             return frozenset(leaves[place] for place in span)
     return members | frozenset(leaves)  # a part for everything
 

@@ -22,16 +22,13 @@ from sfumato.measures.groups import Measured
 from sfumato.measures.items.basket_scales import query_values
 from sfumato.measures.items.estimates import LONGEST, MixedReader, Questions
 from sfumato.measures.items.linking import Linking, Persons, attacked
-from sfumato.measures.items.losses import set_loss_log2, sum_of_log2
+from sfumato.measures.items.losses import ItemLosses
 from sfumato.measures.items.queries import ItemQueries, JointQueries
 from sfumato.measures.queries import Queries
 from sfumato.measures.scales import Prepared, Scales
 from sfumato.release._itemsets import Rows, Spread, itemset_spread
-from sfumato.release.items import SUPPRESSED, MixedRelease
-from sfumato.runtime.arrays import Counts, Numbers, Quiet
-
-LEAST_UL = 1e-12
-"""A smaller loss would be written as none; its logarithm tells."""
+from sfumato.release.items import MixedRelease
+from sfumato.runtime.arrays import Numbers, Quiet
 
 
 @dataclass(frozen=True)
@@ -122,7 +119,7 @@ class PreparedMixed(Quiet):
             **known_within_groups(release, self.scales.known),
             **attacked(release, reader, self.persons, self.scales.linking),
             **self._errors(reader),
-            **item_losses(release),
+            **ItemLosses().measure(release),
         }
         return MixedMeasures({name: values[name] for name in MEASURES if name in values}, relational)
 
@@ -157,36 +154,3 @@ def group_spread(release: MixedRelease, known: int) -> Spread:
     used, small = np.unique(tagged, return_inverse=True)
     rows = Rows(starts, small.ravel().astype(np.int32), release.count, len(used))
     return itemset_spread(rows, known)
-
-
-def item_losses(release: MixedRelease) -> dict[str, float]:
-    """Return ncp, ul, ul_log2 and the shares suppressed, over the items of all records."""
-    parts, baskets = release.parts, release.data.baskets
-    total = max(baskets.occurrences, 1)
-    records = release.count[release.row_of_item]
-    published = release.part != SUPPRESSED
-    sizes = parts.sizes[release.part[published]]
-    cost = np.where(sizes == 1, 0.0, sizes / parts.domain)
-    left = total - int(records[published].sum())  # with their records, or by themselves
-    log2 = _ul_log2(release.part_supports, release, left)
-    ul = float(2.0**log2)
-    shown = np.unique(release.items[published])
-    return {
-        "ncp": (float((cost * records[published]).sum()) + left) / total,
-        **({"ul": ul} if ul >= LEAST_UL or log2 == -inf else {}),
-        "ul_log2": log2,
-        "items_suppressed": 1 - len(shown) / max(len(baskets.items), 1),
-        "occurrences_suppressed": left / total,
-    }
-
-
-def _ul_log2(supports: Counts, release: MixedRelease, left: int) -> float:
-    """Return log2 of UL: every part costs by its size and its records, an item that is left out as much as all."""
-    parts, records = release.parts, release.data.records
-    terms = [
-        set_loss_log2(int(parts.sizes[part]), parts.domain) + np.log2(supports[part]) - np.log2(records)
-        for part in np.flatnonzero(supports).tolist()
-    ]
-    if left:
-        terms.append(np.log2(left) - np.log2(records))
-    return sum_of_log2(np.array(terms))

@@ -77,9 +77,9 @@ def _studies(release: BasketRelease, studies: Sequence[ItemStudy]) -> list[dict[
 
 def item_changes(release: BasketRelease) -> str:
     """Say what was done to the items, in a few words; of one that is published in several ways, the coarsest."""
-    items, codes = release.baskets.codes, release.published.codes
+    items, codes = release.baskets.codes, release.published.part
     alone, together, gone = (np.zeros(len(release.baskets.items), np.bool_) for _ in range(3))
-    is_alone = np.append(release.published.leaves == 1, False)[codes]
+    is_alone = np.append(release.published.parts.sizes == 1, False)[codes]
     alone[items[is_alone]], gone[items[codes < 0]] = True, True
     together[items[(codes >= 0) & ~is_alone]] = True
     ways = {
@@ -99,7 +99,7 @@ def _rarest(release: BasketRelease) -> list[list[Any]]:
 
 
 def _largest(release: BasketRelease) -> list[list[Any]]:
-    sizes = dict(zip(release.labels, release.published.leaves.tolist(), strict=True))
+    sizes = dict(zip(release.labels, release.published.parts.sizes.tolist(), strict=True))
     supports = dict(zip(release.labels, release.part_supports.tolist(), strict=True))
     order = sorted(release.labels, key=lambda label: (-sizes[label], -supports[label], label))
     return [[short(label), sizes[label], supports[label]] for label in order[:SHOWN]]
@@ -107,7 +107,7 @@ def _largest(release: BasketRelease) -> list[list[Any]]:
 
 def _commonest(release: BasketRelease) -> list[list[Any]]:
     """Show what the commonest items are published as; in several pieces, each way."""
-    baskets, codes, rows = release.baskets, release.published.codes, []
+    baskets, codes, rows = release.baskets, release.published.part, []
     for item in np.argsort(-baskets.supports, kind="stable")[:SHOWN].tolist():
         ways = [code for code in dict.fromkeys(codes[baskets.codes == item].tolist()) if code >= 0]
         label = short(" or ".join(release.labels[code] for code in ways)) or "left out"
