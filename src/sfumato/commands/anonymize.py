@@ -83,13 +83,9 @@ def anonymize(
         typer.Option(help="With full-domain: also write every transformation with its values to this CSV file."),
     ] = None,
     legend: Legends = "auto",
-    certificate: Annotated[
-        bool,
-        typer.Option(
-            " /--no-certificate",
-            help="Audit the written file and write its certificates; or the data alone.",
-        ),
-    ] = True,
+    no_certificate: Annotated[
+        bool, typer.Option("--no-certificate", help="Write the data alone: no audit, no certificates.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Make one release of a table or of baskets, in one line, and say what it achieves."""
@@ -97,7 +93,7 @@ def anonymize(
 
     study = _study(table)
     declared = table if study is not None and not {**roles.given(), **about.given(), **reading.given()} else ""
-    written = (to, layout, writing.escape_formulas, writing.force, lattice, legend, certificate)
+    written = (to, layout, writing.escape_formulas, writing.force, lattice, legend, not no_certificate)
     target = Target(*written, study=declared)
     if study is not None:
         refuse({**baskets.given(), **items.given()}, f"is said by the study {table}; leave it out")
