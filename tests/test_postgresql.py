@@ -346,7 +346,7 @@ def test_names_of_any_characters_are_only_names(postgresql):
             open_rows(postgresql.url(table) if table else postgresql.url())
 
 
-def test_a_role_that_may_read_and_make_temporary_tables_is_enough(postgresql, tmp_path):
+def test_a_role_that_may_read_is_enough_unless_numbers_are_read_as_people_write_them(postgresql, tmp_path):
     postgresql.load("seen", people())
     postgresql.run("CREATE ROLE reader LOGIN")
     with pytest.raises(BadInputError, match="the role may read no column of it; let its owner GRANT SELECT"):
@@ -359,11 +359,13 @@ def test_a_role_that_may_read_and_make_temporary_tables_is_enough(postgresql, tm
     postgresql.run("REVOKE TEMPORARY ON DATABASE postgres FROM PUBLIC")
     try:
         rows = open_rows(postgresql.url("seen", "reader"))
-        link = rows.count_cells(CODINGS).link  # counting needs no more than SELECT
+        placed(rows, tmp_path / "again.csv")  # which needs no more than SELECT
+        postgresql.load("measured", pa.table({"size": ["1,5", "2,25", "10,5"] * 5}))
+        postgresql.run("GRANT SELECT ON measured TO reader")
         with pytest.raises(BadInputError, match=r"may not create temporary tables there .* GRANT TEMPORARY"):
-            rows.tuples(("note",), link)
+            open_rows(postgresql.url("measured", "reader"))
     finally:
-        postgresql.run("GRANT TEMPORARY ON DATABASE postgres TO PUBLIC", "REVOKE ALL ON seen FROM reader")
+        postgresql.run("GRANT TEMPORARY ON DATABASE postgres TO PUBLIC", "REVOKE ALL ON seen, measured FROM reader")
 
 
 STUDY = """

@@ -87,8 +87,13 @@ def _is_data(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
     rest = [record for record in rest if len(record) == len(first)]
     if len(rest) < FEWEST or _is_a_scale(first):
         return False
-    votes = [_vote(name.strip(BLANKS), [record[i].strip(BLANKS) for record in rest]) for i, name in enumerate(first)]
-    return -1 not in votes and 2 * votes.count(1) >= len(votes)
+    votes = 0
+    for name, *values in zip(first, *rest, strict=True):
+        vote = _vote(name.strip(BLANKS), [value.strip(BLANKS) for value in values])
+        if vote < 0:  # mostly by the first columns
+            return False
+        votes += vote
+    return 2 * votes >= len(first)
 
 
 def _vote(name: str, values: Sequence[str]) -> int:

@@ -193,8 +193,8 @@ def sniff(path: Path, reading: Reading) -> tuple[DelimitedText, bool]:
         chosen = delimiter or _delimiter(sample)
         records, lines = _records(sample, chosen, reading.settles)
     header = header_of(str(path), records, reading.header, reading.columns, reading.settles)
-    plain_ends = sample.replace("\r\n", "")
-    mixed = "\r" in plain_ends or ("\r\n" in sample and "\n" in plain_ends)
+    other_ends = sample.replace("\r\n", "") if "\r" in sample else ""
+    mixed = "\r" in other_ends or "\n" in other_ends
     spaced = reading.settles and ' "' in sample and _has_spaced_quotes(sample, chosen, lines if header.stands else 0)
     if spaced:
         notices.append(f"{path}: blanks before quoted values and names are taken away")

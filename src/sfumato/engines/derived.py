@@ -8,7 +8,8 @@ What engines answer as Arrow tables, turned into the values of the protocol: the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.engines.protocol import CountedLists, DistinctValues, Tuples
+from sfumato.engines.protocol import Coding, CountedLists, DistinctValues, Tuples
 
 
 def numbers_in(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
@@ -67,7 +68,28 @@ def lists_in(table: pa.Table) -> CountedLists:
     return CountedLists(texts, lengths, codes.astype(np.int32), numbers_in(table[1]), first)
 
 
+def coded_columns(texts: Sequence[pa.Array], codings: Sequence[Coding]) -> list[pa.Array]:
+    """Give the texts of columns their codes; none to a text that has none."""
+    columns = []
+    for column, coding in zip(texts, codings, strict=True):
+        encoded = column.dictionary_encode(null_encoding="encode")
+        codes = pa.array([coding.codes.get(text) for text in encoded.dictionary.to_pylist()], pa.int32())
+        columns.append(codes.take(encoded.indices))
+    return columns
+
+
 def _encoded(column: pa.Array) -> tuple[NDArray[np.int64], list[str | None]]:
     """Number the values of a column in the order of their first appearance; a missing one counts as a value."""
     coded = column.dictionary_encode(null_encoding="encode")
     return numbers_in(coded.indices).astype(np.int64), coded.dictionary.to_pylist()
+
+
+def received_names(number: int) -> list[str]:
+    """Name columns of texts that another engine has sent to DuckDB: no column of a source is called so."""
+    return [f"\0{i}" for i in range(number)]
+
+
+def received(codings: Sequence[Coding]) -> list[Coding]:
+    """Code such columns; their texts are what rules have made of them already."""
+    names = received_names(len(codings))
+    return [replace(coding, column=name, rule=None) for coding, name in zip(codings, names, strict=True)]

@@ -75,11 +75,12 @@ DATE_FORMS = (
 
 _NUMBERS = [re.compile(pattern) for pattern in (PLAIN, COMMA, POINT)]
 _DATES = [re.compile(pattern) for pattern in (ISO, *(form.pattern for form in DATE_FORMS))]
+_MEASURED = re.compile("|".join(f"(?:{pattern.pattern})" for pattern in (*_NUMBERS, *_DATES)))
 
 
 def looks_measured(text: str) -> bool:
     """Say whether a text is a number or a date, however written."""
-    return any(pattern.fullmatch(text) for pattern in (*_NUMBERS, *_DATES))
+    return _MEASURED.fullmatch(text) is not None
 
 
 def is_plain(texts: Iterable[str]) -> bool:

@@ -402,12 +402,6 @@ class Engine(Protocol):
     def placed_rows(self, placement: Placement, layout: Layout) -> pa.Table:
         """Return the placed rows in the order in which `write` writes them: texts, neutral columns with their types."""
 
-    def write_table(self, content: pa.Table, path: Path, format: str) -> int:
-        """Write a small table of our own making in the same way."""
-
-    def shuffled_table(self, content: pa.Table) -> pa.Table:
-        """Return a small table of our own making in the order in which `write_table` writes it."""
-
     def lists(self, column: str) -> CountedLists:
         """Count the distinct lists of a column."""
 

@@ -25,7 +25,7 @@ from sfumato.data.items import Baskets, counted_baskets, taken_rows
 from sfumato.engines.formulas import formula_items
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.publish._basket_mapping import SCHEMA
-from sfumato.publish._basket_publication import columns_of
+from sfumato.publish._written_file import reading_of
 from sfumato.publish.apply import LeftOut, NewData, RecodedFile, Rest, UnknownValues
 from sfumato.release.items import SUPPRESSED, BasketRelease, Recoding, global_release, numbered
 from sfumato.release.legend import Names, names_as_before
@@ -118,7 +118,7 @@ class AppliedBaskets(RecodedFile):
     def audited(self, drafts: Sequence[Path], layout: str, escape: bool) -> BasketAudit:
         """Audit the draft with the new baskets at hand; of what is promised, by what the mapping says."""
         wanted, known = str(self.mapping.requirement), dict(self.mapping.published)
-        at = columns_of(layout)
+        at = reading_of(layout)
         verdict = audit_baskets(
             drafts[0], wanted, self._with_all_items(), None, known, False, **at, escaped_formulas=escape
         )

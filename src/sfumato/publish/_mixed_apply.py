@@ -31,8 +31,7 @@ from sfumato.engines.locations import input_files
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
 from sfumato.publish._mixed_mapping import MixedMapping
-from sfumato.publish._mixed_publication import audit_of
-from sfumato.publish._written_file import written_formulas
+from sfumato.publish._written_file import audit_of, written_formulas
 from sfumato.publish.apply import (
     Fitting,
     LeftOut,

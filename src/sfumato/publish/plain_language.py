@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from itertools import accumulate
-from math import ceil
+from math import ceil, exp, log
 from typing import Any
 
 from sfumato.data.reading import Unit
-from sfumato.publish._noisy_cautions import NEARLY_SURE, NOISE_PREVAILS, belief
-from sfumato.publish.certificate import DROPPED, NOT_SHOWN
 from sfumato.release.changes import EXACT, text_pieces
 from sfumato.requirements.requirement import requirement
+from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted, ended, listed, percent, worst_share
 
 MOST_NAMES, MOST_LETTERS = 8, 90
@@ -33,8 +32,53 @@ MOST_SENSITIVE = 2
 FAR_COUNTS = "Counts of items may be far from the truth: where sets are large, an answer of 0 may be nearer."
 """For everybody: the error of counts depends on the original."""
 
+NEARLY_SURE = 0.99
+"""Where even odds may become this belief, a promise is too weak to be left without a warning."""
+
+NOISE_PREVAILS = "more noise than records"
+"""What is said first of counts that drown in noise."""
+
+DROPPED, NOT_SHOWN, NOTHING_CLAIMED = (t(f"certificate.{name}") for name in ("dropped", "not_shown", "nothing_claimed"))
+
 PlainWords = dict[str, list[str]]
 """Sentences by what they are about: `is`, `protects`, `does_not`."""
+
+
+def in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
+    """Say what a file is, what it protects and what it does not, of its public certificate alone."""
+    promise = certificate["promise"]
+    if "differential_privacy" in promise:
+        return draw_in_plain_words(certificate)
+    if "claimed" in promise:
+        return external_in_plain_words(certificate)
+    if "baskets" in certificate:
+        return baskets_in_plain_words(certificate)
+    if "items" in certificate:
+        return items_in_plain_words(certificate)
+    if promise["form"] in ("changed records", "synthetic records"):
+        return records_in_plain_words(certificate)
+    return table_in_plain_words(certificate)
+
+
+def belief(epsilon: float, delta: float = 0.0) -> float:
+    """Return how sure somebody can become of what was as likely as not before: e^epsilon / (1 + e^epsilon).
+
+    With a delta it is how often the best guess is right: (e^epsilon + delta) / (1 + e^epsilon).
+    """
+    return min(1.0, (1 + delta * exp(-epsilon)) / (1 + exp(-epsilon)))
+
+
+def promise_in_words(epsilon: float, delta: float = 0.0) -> str:
+    """Say what a budget promises; with a delta of guesses, since single files are bounded by delta alone.
+
+    To have another value is one record less and one more: 2 epsilon, and a delta of (1 + e^epsilon) delta.
+    """
+    twice = belief(2 * epsilon, delta * (1 + exp(min(epsilon, 700))))
+    factor = f"{exp(epsilon):.3g}" if epsilon < log(1e6) else f"10^{epsilon / log(10):.0f}"
+    once, again = (
+        "100 % (as good as)" if sure > 0.9995 else percent(sure, 3) for sure in (belief(epsilon, delta), twice)
+    )
+    return t(f"certificate.{'delta' if delta else 'epsilon'}", factor=factor, delta=delta, once=once, twice=again)
 
 
 def table_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
@@ -307,6 +351,82 @@ def baskets_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
             "not have.",
             "All records that fit may have further items in common: these are then known of the person too.",
             FAR_COUNTS,
+            "It does not hide whether somebody is in it at all, nor what another file about the same people adds.",
+        ],
+    }
+
+
+def _sets_in_words(listed: bool) -> list[str]:
+    """Say what a set tells of its group, where it tells more than it stands for."""
+    told = "What stands for several items lists items of its group: somebody in the group has each of them."
+    return [told] if listed else []
+
+
+def items_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
+    """Say of a table with items what it is, what it protects and what it does not."""
+    columns, promise = certificate["columns"], certificate["promise"]
+    rules = [part["in_words"] for part in promise["parts"]]
+    items, quasi = columns["items"], columns["quasi"]
+    shown = [ended(f"Shown in ranges, groups or as they are: {named(quasi)}")]
+    if columns["sensitive"]:
+        shown.append(ended(f"Shown as they are: {named(columns['sensitive'])}"))
+    alone = all(part["confirmed_by_the_file"] for part in promise["parts"])
+    removed = f" {DROPPED}" if any(meaning["text"] == DROPPED for meaning in certificate["meanings"]) else ""
+    return {
+        "is": [
+            f"{certificate['files'][0]['name']} has {counted(certificate['rows'], 'record')}, each with a set of items "
+            f"({items}), such as what a patient was treated for.{removed}",
+            *shown,
+            "A published item is the item itself, or stands for several: then the record has one or more of them.",
+        ],
+        "protects": [
+            *(ended(f"{rule[:1].upper()}{rule[1:]}") for rule in rules),
+            "Anybody can check this on the file alone."
+            if alone
+            else "Some of this can be checked on the file alone; the rest was checked by the publisher.",
+        ],
+        "does_not": [
+            f"It promises nothing against somebody who knows more of a person than {named(quasi)} and so many items, "
+            "or items that the person does not have.",
+            "All records that fit may have further items in common: these are then known of the person too.",
+            FAR_COUNTS,
+            *_sets_in_words(certificate["items"]["sets_list_items_of_groups"]),
+            "It does not hide whether somebody is in it at all, nor what another file about the same people adds.",
+        ],
+    }
+
+
+def external_in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
+    """Say of what was made elsewhere what it is, what it protects and what it does not."""
+    promise, columns = certificate["promise"], certificate["columns"]
+    name, rows = certificate["files"][0]["name"], counted(certificate["rows"], "row")
+    maker = f" ({promise['made_by']})" if promise["made_by"] else ""
+    people = "each said to be made of one record of a table about people"
+    nobody = "which are said to be nobody's: made up to look like people of a table"
+    protects = []
+    k = int(certificate["measures"].get("k", 1))
+    if k > 1:
+        protects.append(
+            f"Whoever knows {named(columns['quasi'])} of a person finds at least {k:,} rows with the same texts, or "
+            "none: everybody can count that."
+        )
+    if promise["claimed"]:
+        confirmed = [part["confirmed_by_the_file"] for part in promise["parts"]]
+        state = "The file confirms it" if confirmed and all(confirmed) else "The file alone does not confirm it"
+        protects.append(f"Claimed by who made it: {promise['claimed']}. {state}. {promise['why_not_checked']}".rstrip())
+    else:
+        protects.append(NOTHING_CLAIMED)
+    names = named([*columns["quasi"], *columns["sensitive"], *columns["neutral"]])
+    exact = ended(f"It does not hide who is in it: it has the exact values of {named(columns['quasi'])}")
+    return {
+        "is": [
+            f"{name} has {rows}, {people if promise['records'] == 'people' else nobody}. It was made elsewhere{maker}.",
+            ended(f"It has the columns {names}"),
+        ],
+        "protects": protects,
+        "does_not": [
+            *([exact] if certificate["form"] == "bucketization" else []),
+            "Nobody here promises how it came about: what it protects beyond what the file shows rests on who made it.",
             "It does not hide whether somebody is in it at all, nor what another file about the same people adds.",
         ],
     }

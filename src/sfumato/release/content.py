@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from sfumato.config.options import check_choice
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.reading import Table
+from sfumato.engines.duckdb.write import shuffled_table, write_table
 from sfumato.engines.formulas import escape_file
 from sfumato.errors import BadInputError
 from sfumato.release.frames import typed
@@ -78,15 +79,14 @@ class WrittenRecords(Published):
 
     def write_draft(self, draft: Path, format: Format, escape_formulas: bool = False) -> int:
         """Write its records wherever they will be moved to; return how many."""
-        rows = self.table.engine.write_table(self.record_table(), draft, format)
+        rows = write_table(self.record_table(), draft, format)
         if escape_formulas:
             escape_file(draft)
         return rows
 
     def to_arrow(self) -> pa.Table:
         """Return its records as an Arrow table, in an order that tells nothing."""
-        engine = self.table.engine
-        return typed(engine.shuffled_table(self.record_table()), engine.texts)
+        return typed(shuffled_table(self.record_table()), self.table.engine.texts)
 
 
 MOST_ROWS = 100_000_000

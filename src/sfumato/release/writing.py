@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.assignment import Points
 from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.engines.duckdb.write import write_table
 from sfumato.engines.formulas import check_escaping, escape_file
 from sfumato.engines.locations import input_files
 from sfumato.engines.protocol import Layout, Placement, Texts
@@ -76,7 +77,7 @@ def write_drafts(
     """Write the files of a release, the rows first in the list, wherever they will be moved to."""
     engine = release.table.engine
     if layout == "anatomy":
-        engine.write_table(sensitive_table(release), drafts[1], format)
+        write_table(sensitive_table(release), drafts[1], format)
     rows = engine.write(_placement(release), row_layout(release, with_sensitive=layout == "rows"), drafts[0], format)
     _check_all_written(release, rows)
     for part in chain.from_iterable(map(parts_of, drafts if escape_formulas else ())):

@@ -36,11 +36,11 @@ from __future__ import annotations
 import heapq
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
-from sfumato.anonymizers import Maker, anonymizer
+from sfumato.anonymizers import anonymizer
 from sfumato.anonymizers.anonymizer import Anonymizer, checked
 from sfumato.anonymizers.items import DEFAULT_MAKER, anonymize_baskets, candidate_maker
 from sfumato.anonymizers.items._grouped_items import SETS, GroupedItems, Sets, check_limit
@@ -64,6 +64,9 @@ from sfumato.requirements.item_policy import (
 from sfumato.requirements.items import MixedRequirement, mixed_requirement
 from sfumato.requirements.requirement import Requirement
 from sfumato.runtime.arrays import Codes, Counts, Numbers
+
+if TYPE_CHECKING:
+    from sfumato.anonymizers import Maker
 
 BETTER = 1e-12
 """By how much a loss must fall to count as less."""

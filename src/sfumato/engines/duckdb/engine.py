@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.engines import protocol
-from sfumato.engines.derived import lists_in, number_column, numbers_in, text_column, tuples_in
+from sfumato.engines.derived import coded_columns, lists_in, number_column, numbers_in, text_column, tuples_in
 from sfumato.engines.duckdb.connection import connect, readable
 from sfumato.engines.duckdb.grouped import (
     KEYED_BY_VALUE,
@@ -32,6 +32,7 @@ from sfumato.engines.duckdb.grouped import (
     framed,
     gathered_lists,
     in_order,
+    packing_of,
     published,
     ruled,
     runs,
@@ -39,7 +40,7 @@ from sfumato.engines.duckdb.grouped import (
 )
 from sfumato.engines.duckdb.grouped import unescaped as without_mark
 from sfumato.engines.duckdb.sources import WHOLE_KINDS, LoadedRows, load
-from sfumato.engines.duckdb.values import Settled, settle
+from sfumato.engines.duckdb.values import Settled, count_values, settle
 from sfumato.engines.duckdb.write import (
     MANY_ROWS,
     ROWS_AT_ONCE,
@@ -105,20 +106,24 @@ class DuckDBEngine:
     def __init__(self, connection: duckdb.DuckDBPyConnection, reading: Reading, loaded: LoadedRows) -> None:
         self.columns = loaded.names
         self.origin, self.na = reading.origin, reading.na
+        self._small = count_values(connection, len(loaded.names)) if loaded.trims else {}
         settled = Settled()
         if reading.settles:
-            settled = settle(connection, loaded.names, reading, loaded.trims, loaded.values)
+            settled = settle(connection, loaded.names, reading, loaded.trims, loaded.values, self._small)
         self.notices = (*loaded.notices, *settled.notices)
         self.notations = settled.notations
         self._values = {**loaded.values, **settled.expressions}
         self._connection = connection
         self._as_it_stands = reading.as_it_stands
+        self._times = ["times"] if loaded.counted else []
+        self._number = "sum(times)::BIGINT" if loaded.counted else "count(*)"
         self._typed, self._as_written = loaded.typed, reading.as_written
         self._files = {path: _stamp(path) for path in loaded.files}
         self._numbers = count()
         self._tables: dict[tuple[str, str, Rule | None], str] = {}
         self._texts: dict[tuple[str, str], tuple[CodedColumn, str]] = {}
         self._links: dict[str, tuple[Packing, NDArray[np.int64]]] = {}
+        self._unlinked: dict[str, tuple[tuple[Coding, ...], list[NDArray[np.int64]]]] = {}
         self._last: tuple[tuple[Coding, ...], Packing, str] | None = None
         self._lock = Lock()
         finalize(self, _close, connection, loaded.store)
@@ -140,6 +145,22 @@ class DuckDBEngine:
             if reading.escaped and reading.layout != "lines":
                 loaded = _unescaped(connection, loaded, reading.origin)
             return cls(connection, reading, loaded)
+
+    @classmethod
+    def receive(
+        cls, batches: pa.RecordBatchReader, kinds: Mapping[str, str], reading: Reading, counted: bool = False
+    ) -> Self:
+        """Take rows that another engine sends, or tuples with their counts: columns of these names and types."""
+        connection = connect(reading)
+        connection.register("incoming", batches)
+        names = [f"c{i}" for i in range(len(kinds))] + ["times"] * counted
+        columns = [f"{name}::{kind} AS {name}" for name, kind in zip(names, [*kinds.values(), "BIGINT"], strict=False)]
+        with readable(reading.origin):
+            connection.execute(
+                f"CREATE TABLE rows AS SELECT {', '.join(columns)} FROM incoming AS t({', '.join(names)})"
+            )
+        connection.unregister("incoming")
+        return cls(connection, replace(reading, notations=False), LoadedRows(tuple(kinds), counted=counted))
 
     # -- the verbs -----------------------------------------------------------------------------------------
 
@@ -165,7 +186,7 @@ class DuckDBEngine:
     @translated
     def row_count(self) -> int:
         """The number of rows that were read."""
-        return int(self._connection.execute("SELECT count(*) FROM rows").fetchall()[0][0])
+        return int(self._connection.execute(f"SELECT {self._number} FROM rows").fetchall()[0][0] or 0)
 
     @translated
     def digest(self, columns: Sequence[str] = ()) -> str:
@@ -222,6 +243,9 @@ class DuckDBEngine:
 
     @translated
     def _distinct(self, column: str, kept: str, rule: Rule | None = None) -> DistinctValues:
+        if kept == "true" and rule is None and self._value(column) in self._small:
+            table = self._small[self._value(column)]
+            return DistinctValues(table["t"].to_pylist(), numbers_in(table["n"]), numbers_in(table["first"]))
         values = self._values_of(column, kept, rule)
         if self.row_count > protocol.MOST_TEXTS:
             number = self._connection.execute(f"SELECT count(*) FROM {values}").fetchall()[0][0]
@@ -272,13 +296,17 @@ class DuckDBEngine:
     @translated
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
-        packing, table = self._counted_table(tuple(codings))
-        counted = self._connection.sql(f"SELECT * FROM {table}").to_arrow_table()
-        self._forget_counted()
-        keys, counts = in_order(counted, len(packing.names))
         link = f"link{next(self._numbers)}"
-        cells = {name: number_column(key) for name, key in zip(packing.names, keys, strict=True)}
-        self._replace_table(link, pa.table({**cells, "cell": number_column(np.arange(len(counts)))}))
+        if (self._small or self._times) and not any(coding.rule for coding in codings):
+            packing = packing_of(codings)
+            keys, counts = self._counted_here(codings, packing)
+            self._unlinked[link] = tuple(codings), keys
+        else:
+            packing, table = self._counted_table(tuple(codings))
+            counted = self._connection.sql(f"SELECT * FROM {table}").to_arrow_table()
+            self._forget_counted()
+            keys, counts = in_order(counted, len(packing.names))
+            self._link_cells(link, packing, keys)
         self._links[link] = packing, counts
         return CountedCodes(packing.unpacked(keys), counts, self.row_count - int(counts.sum()), link)
 
@@ -293,11 +321,11 @@ class DuckDBEngine:
         """List the tuples of values that the rows of every cell have, in the order of cells and texts."""
         texts = [f"{self._text(column)} AS v{i}" for i, column in enumerate(columns)]
         names = [f"v{i} NULLS LAST" for i in range(len(columns))]
-        query = (
-            f"SELECT {', '.join(['cell', *texts, 'count(*) AS n'])} {self._linked(link)} "
-            f"GROUP BY ALL ORDER BY {', '.join(['cell', *names])}"
-        )
         with self._lock:
+            query = (
+                f"SELECT {', '.join(['cell', *texts, f'{self._number} AS n'])} {self._linked(link)} "
+                f"GROUP BY ALL ORDER BY {', '.join(['cell', *names])}"
+            )
             table = self._connection.sql(query).to_arrow_table()
         return tuples_in(table)
 
@@ -315,16 +343,6 @@ class DuckDBEngine:
             table = self._connection.sql(rows).to_arrow_table() if isinstance(rows, str) else rows.read_all()
             table = table.cast(plain(table.schema))
         return table.rename_columns(list(layout.order))
-
-    @translated
-    def write_table(self, content: pa.Table, path: Path, format: str) -> int:
-        """Write a small table of our own making in the same way, its rows shuffled."""
-        return save(self._connection, self._shuffled(content), list(content.column_names), path, format)
-
-    @translated
-    def shuffled_table(self, content: pa.Table) -> pa.Table:
-        """Return a small table of our own making as `write_table` writes it."""
-        return self._connection.sql(self._shuffled(content)).to_arrow_table().rename_columns(content.column_names)
 
     @translated
     def lists(self, column: str) -> CountedLists:
@@ -392,7 +410,7 @@ class DuckDBEngine:
             kinds = "1" if rule is None else f"count(DISTINCT {self._text(column)})"
             self._tables[column, kept, rule] = self._made(
                 f"SELECT {alias} AS value, {text} AS t, * EXCLUDE ({alias}) FROM (SELECT {key} AS {alias}, "
-                f"count(*) AS n, {kinds} AS kinds{first} FROM rows WHERE {kept} GROUP BY {key})"
+                f"{self._number} AS n, {kinds} AS kinds{first} FROM rows WHERE {kept} GROUP BY {key})"
             )
         return self._tables[column, kept, rule]
 
@@ -435,9 +453,10 @@ class DuckDBEngine:
         """Write the query that counts the distinct packed codes, of rows in which every value has one."""
         keys = [f"{number} AS {name}" for number, name in zip(packing.numbers, packing.names, strict=True)]
         there = " AND ".join(f"{name} IS NOT NULL" for name in packing.names)
+        names, read = ", ".join(packing.names), ", ".join(keys + self._times)
         return (
-            f"SELECT {', '.join(packing.names)}, count(*) AS n FROM (SELECT {', '.join(keys)} FROM rows "
-            f"{packing.joins} WHERE {kept}) WHERE {there} GROUP BY {', '.join(packing.names)}"
+            f"SELECT {names}, {self._number} AS n FROM (SELECT {read} FROM rows {packing.joins} WHERE {kept}) "
+            f"WHERE {there} GROUP BY {names}"
         )
 
     def _counted_table(self, codings: tuple[Coding, ...]) -> tuple[Packing, str]:
@@ -453,12 +472,37 @@ class DuckDBEngine:
             self._connection.execute(f"DROP TABLE {self._last[2]}")
         self._last = None
 
+    def _counted_here(
+        self, codings: Sequence[Coding], packing: Packing
+    ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+        """Count tuples by their texts, and code these while they come: a join for every column costs more."""
+        texts = ", ".join(f"{self._text(coding.column)} AS t{i}" for i, coding in enumerate(codings))
+        number = "times FROM rows" if self._times else "count(*) FROM rows GROUP BY ALL"
+        parts = [pa.schema([(name, pa.int64()) for name in (*packing.names, "n")]).empty_table()]
+        for batch in self._connection.sql(f"SELECT {texts}, {number}").to_arrow_reader(TUPLES_AT_ONCE):
+            coded = pa.table([*coded_columns(batch.columns[:-1], codings), batch.columns[-1]], batch.schema.names)
+            *codes, counts = map(numbers_in, coded.drop_null().columns)
+            parts.append(pa.table(list(map(number_column, [*packing.packed(codes), counts])), parts[0].schema.names))
+        keys, counts = in_order(pa.concat_tables(parts), len(packing.names))
+        first = np.flatnonzero(np.any([np.diff(key, prepend=-1) != 0 for key in keys], axis=0))
+        return [key[first] for key in keys], np.add.reduceat(counts, first) if len(first) else counts
+
+    def _link_cells(self, link: str, packing: Packing, keys: Sequence[NDArray[np.int64]]) -> None:
+        """Make the table by which rows find their cells."""
+        cells = {name: number_column(key) for name, key in zip(packing.names, keys, strict=True)}
+        self._replace_table(link, pa.table({**cells, "cell": number_column(np.arange(len(keys[0])))}))
+
     def _linked(self, link: str, parts: str | None = None) -> str:
         """Write rows with the number of their cell, which is called `cell`, and what a table of parts says of cells.
 
         The two tables of cells are joined first: there are fewer cells than rows.
         """
-        packing, _ = self._links[link]
+        packing, sizes = self._links[link]
+        if link in self._unlinked:
+            codings, keys = self._unlinked.pop(link)
+            packing = Packing(tuple(map(self._code, codings)))
+            self._link_cells(link, packing, keys)
+            self._links[link] = packing, sizes
         if parts is not None:
             self._connection.execute(f"CREATE OR REPLACE TEMP TABLE linked AS FROM {link} JOIN {parts} USING (cell)")
             link = "linked"
@@ -517,12 +561,6 @@ class DuckDBEngine:
             f"{rows} UNION ALL SELECT {columns}, cell, grp FROM ({apart}) JOIN split USING (cell) "
             "WHERE place >= first AND place < last"
         )
-
-    def _shuffled(self, content: pa.Table) -> str:
-        """Write the query that gives a table in an order that depends on nothing but what its rows show."""
-        outputs = [f"o{i}" for i in range(content.num_columns)]
-        self._replace_table("content", content.rename_columns(outputs))
-        return f"SELECT {', '.join(outputs)} FROM content ORDER BY {shuffled(outputs)}"
 
     def _check_unchanged(self) -> None:
         """Raise where a file that stays where it is is not what was counted any more."""

@@ -222,6 +222,9 @@ def _quoted(name: str) -> str:
 WHOLE_KINDS = ("STRUCT", "MAP", "UNION", "VARIANT", "GEOMETRY", "BLOB")
 """How a DuckDB type is told whose values are made of several, or of bytes: their texts need not tell them apart."""
 
+SMALL_TEXT = 8 << 20
+"""Text of fewer bytes is read by one thread: several would spend more on each other than on it."""
+
 LARGE_TEXT = 256 << 20
 """Text of more bytes than this, or than a sixteenth of the memory allowed, is read to disk."""
 
@@ -235,6 +238,9 @@ class LoadedRows:
     notices: tuple[str, ...] = ()
     typed: bool = False
     """Whether the source itself says what are texts, and what is not."""
+
+    counted: bool = False
+    """Whether a row stands for as many as its column `times` says."""
 
     files: tuple[Path, ...] = ()
     """The files that stay where they are, and are read whenever rows are."""
@@ -329,6 +335,8 @@ def _load_texts(
     """
     store = None
     size = sum(path.stat().st_size for path in paths)
+    if size < SMALL_TEXT:
+        connection.execute("SET threads = 1")
     if size > min(LARGE_TEXT, (memory_limit(reading) or 1 << 40) // 16):
         store = use_store(connection, reading)
     first = None

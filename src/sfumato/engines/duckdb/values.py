@@ -8,10 +8,14 @@ written gets an expression.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from sfumato.engines.derived import numbers_in
 from sfumato.engines.duckdb.grouped import literal
 from sfumato.engines.notations import (
     BLANKS,
@@ -39,17 +43,44 @@ MEASURED = 0.3
 """From this share of the texts looked at on a column may be one of numbers or dates."""
 
 
+MOST_VALUES = 1_000_000
+MOST_COLUMNS = 50
+"""The values and columns of a table up to which those of all columns are counted at once."""
+
+
+def count_values(connection: duckdb.DuckDBPyConnection, columns: int) -> dict[str, pa.Table]:
+    """Count the distinct values of all columns of a small table of texts, in the order of texts: t, n, first.
+
+    One statement for every column would cost more than its rows do. Of a large table nothing is counted beforehand.
+    """
+    [(rows,)] = connection.execute("SELECT count(*) FROM rows").fetchall()
+    if columns > MOST_COLUMNS or rows * columns > MOST_VALUES:
+        return {}
+    each = [
+        f"SELECT {i} AS place, c{i} AS t, count(*) AS n, min(rowid) + 1 AS first FROM rows GROUP BY c{i}"
+        for i in range(columns)
+    ]
+    connection.execute(f"CREATE TEMP TABLE counted AS {' UNION ALL '.join(each)}")
+    values = connection.sql("SELECT * FROM counted ORDER BY place, t NULLS LAST").to_arrow_table()
+    ends = np.searchsorted(numbers_in(values["place"]), np.arange(columns + 1))
+    return {f"c{i}": values.slice(ends[i], ends[i + 1] - ends[i]) for i in range(columns)}
+
+
 @dataclass(frozen=True)
 class RowColumn:
     """A column of `rows`, and the expression over it that is its text."""
 
     base: str
     text: str
+    is_counted: bool
 
     @property
     def values(self) -> str:
         """Write a query of its distinct values, as texts t, with the number n of rows of each."""
-        return f"(SELECT {self.text} AS t, n FROM (SELECT {self.base}, count(*) AS n FROM rows GROUP BY ALL))"
+        distinct = f"SELECT {self.base}, count(*) AS n FROM rows GROUP BY ALL"
+        if self.is_counted:
+            distinct = f"SELECT t AS {self.base}, n FROM counted WHERE place = {self.base.removeprefix('c')}"
+        return f"(SELECT {self.text} AS t, n FROM ({distinct}))"
 
 
 @dataclass(frozen=True)
@@ -69,21 +100,23 @@ def settle(
     reading: Reading,
     trims: bool,
     values: Mapping[str, str],
+    counted: Mapping[str, pa.Table],
 ) -> Settled:
     """Find out how the texts of `rows` are to be read; `trims` says whether blanks around values mean nothing.
 
-    `values` has what stands for a column already, where that is not the column itself.
+    `values` has what stands for a column already, where that is not the column itself; `counted` the values
+    of columns whose values were counted before.
     """
     reading.check_columns(names)
     kinds = connection.sql("SELECT * FROM rows").types
     texts = {
-        name: RowColumn(f"c{i}", values.get(f"c{i}", f"c{i}"))
-        for i, (name, kind) in enumerate(zip(names, kinds, strict=False))
+        name: RowColumn(c, values.get(c, c), c in counted)
+        for c, name, kind in zip((f"c{i}" for i in range(len(names))), names, kinds, strict=False)
         if str(kind) == "VARCHAR" and name not in reading.as_written
     }
     if not texts:
         return Settled()
-    blanks = _with_blanks(connection, texts) if trims else {}
+    blanks = _with_blanks(connection, texts, counted) if trims else {}
     columns = {name: _trimmed(column, reading) if name in blanks else column for name, column in texts.items()}
     notices = _blank_notice(reading.origin, blanks)
     candidates, decimals = _candidates(connection, columns, reading)
@@ -110,16 +143,21 @@ def settle(
 def _trimmed(column: RowColumn, reading: Reading) -> RowColumn:
     """Write the expression that takes blanks away; what means missing without them is missing."""
     bare, missing = f"trim({column.text}, {literal(BLANKS)})", ", ".join(map(literal, ("", *reading.na)))
-    return RowColumn(column.base, f"CASE WHEN {bare} NOT IN ({missing}) THEN {bare} END")
+    return replace(column, text=f"CASE WHEN {bare} NOT IN ({missing}) THEN {bare} END")
 
 
-def _with_blanks(connection: duckdb.DuckDBPyConnection, texts: Mapping[str, RowColumn]) -> dict[str, int]:
+def _with_blanks(
+    connection: duckdb.DuckDBPyConnection, texts: Mapping[str, RowColumn], counted: Mapping[str, pa.Table]
+) -> dict[str, int]:
     """Count the values with blanks around them, of columns that have any."""
-    counted = _count(f"t <> trim(t, {literal(BLANKS)})")
-    numbers = {
-        name: connection.execute(f"SELECT {counted} FROM {column.values}").fetchall()[0][0]
-        for name, column in texts.items()
-    }
+    blank, numbers = _count(f"t <> trim(t, {literal(BLANKS)})"), {}
+    for name, column in texts.items():
+        if column.is_counted and column.text == column.base:  # no statement for a few values
+            values = counted[column.base]
+            changed = pc.not_equal(values["t"], pc.utf8_trim(values["t"], characters=BLANKS))
+            numbers[name] = pc.sum(values["n"].filter(changed)).as_py()
+        else:
+            numbers[name] = connection.execute(f"SELECT {blank} FROM {column.values}").fetchall()[0][0]
     return {name: number for name, number in numbers.items() if number}
 
 

@@ -53,6 +53,24 @@ def save(connection: duckdb.DuckDBPyConnection, rows: Rows, names: list[str], pa
         raise unwritable(error) from None
 
 
+def write_table(content: pa.Table, path: Path, format: str) -> int:
+    """Write a small table of our own making as `shuffled_table` has it; return the number of its rows."""
+    with connect() as connection:
+        return save(connection, _shuffled(connection, content), list(content.column_names), path, format)
+
+
+def shuffled_table(content: pa.Table) -> pa.Table:
+    """Return a small table of our own making in an order that depends on nothing but what its rows show."""
+    with connect() as connection:
+        return connection.sql(_shuffled(connection, content)).to_arrow_table().rename_columns(content.column_names)
+
+
+def _shuffled(connection: duckdb.DuckDBPyConnection, content: pa.Table) -> str:
+    outputs = [f"o{i}" for i in range(content.num_columns)]
+    connection.register("content", content.rename_columns(outputs))
+    return f"SELECT {', '.join(outputs)} FROM content ORDER BY {shuffled(outputs)}"
+
+
 def _save_csv(connection: duckdb.DuckDBPyConnection, rows: Rows, names: list[str], temporary: str) -> int:
     header = ", ".join(literal(name) for name in names)
     texts = ", ".join(f"o{i}::VARCHAR" for i in range(len(names)))

@@ -99,19 +99,6 @@ class Session:
             except Exception as error:
                 raise (self.told(failed[0]) if failed else error) from None
 
-    @contextmanager
-    def hashing(self) -> Iterator[None]:
-        """Let joins be made by hashing: the server guesses wrongly how few rows are left after several of them."""
-        ways = ("enable_nestloop", "enable_mergejoin")
-        for way in ways:
-            self.execute(f"SET {way} = off")
-        try:
-            yield
-        finally:
-            with suppress(BadInputError):  # where the connection is lost
-                for way in ways:
-                    self.execute(f"RESET {way}")
-
     def upload(self, name: str, content: pa.Table) -> None:
         """Bring a table up as a temporary one."""
         with self._asking() as cursor:
@@ -160,9 +147,9 @@ class Session:
             )
         if code == READ_ONLY or "temporary" in reason:
             return BadInputError(
-                f"{self.origin}: the role may not create temporary tables there ({reason}), and codes of values are "
-                "brought to the server in such; let its owner GRANT TEMPORARY ON DATABASE, or give a server that may "
-                "be written to"
+                f"{self.origin}: the role may not create temporary tables there ({reason}), by which numbers and dates "
+                "as people write them are read; let its owner GRANT TEMPORARY ON DATABASE, give a server that may be "
+                "written to, or let columns stay as written (--as-written)"
             )
         remedy = "; let its owner GRANT SELECT on it" if "permission denied" in reason else ""
         return BadInputError(f"{self.origin}: the server cannot answer ({reason}){remedy}")

@@ -163,7 +163,7 @@ def settled(session: Session, source: ServerRelation, reading: Reading) -> Read:
         local.execute(f"CREATE TABLE rows AS SELECT * FROM {' POSITIONAL JOIN '.join(listed)}")
         try:
             asking = replace(reading, as_written=())
-            found = settle(local, [names[place] for place in places], asking, trims=False, values={})
+            found = settle(local, [names[place] for place in places], asking, trims=False, values={}, counted={})
         except BadInputError as error:
             raise BadInputError(NOWHERE.sub("", str(error))) from None
         tables = {}

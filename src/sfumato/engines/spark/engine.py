@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from sfumato.engines import protocol
 from sfumato.engines.derived import by_text, distinct_in, lists_in, tuples_in
-from sfumato.engines.duckdb.engine import DuckDBEngine
 from sfumato.engines.duckdb.grouped import in_order, packing_of
 from sfumato.engines.protocol import (
     DIGITS,
@@ -219,14 +218,6 @@ class SparkEngine:
         with spoken(self.origin):
             return self._session.createDataFrame(table)
 
-    def write_table(self, content: pa.Table, path: Path, format: str) -> int:
-        """Write a small table of our own making, which never was in Spark."""
-        return self._beside.write_table(content, path, format)
-
-    def shuffled_table(self, content: pa.Table) -> pa.Table:
-        """Return a small table of our own making as `write_table` writes it."""
-        return self._beside.shuffled_table(content)
-
     @translated
     def lists(self, column: str) -> CountedLists:
         """Count the distinct lists of a column."""
@@ -249,11 +240,6 @@ class SparkEngine:
         return _counted_lists(collected(lists))
 
     # -- how ---------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def _beside(self) -> DuckDBEngine:
-        """Who writes small tables of our own."""
-        return DuckDBEngine.open(pa.table({"none": [""]}), Reading(origin=self.origin, empty=True))
 
     def _column(self, name: str) -> str:
         return f"c{self.columns.index(name)}"

@@ -22,7 +22,7 @@ from sfumato.engines.locations import split_table
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
-from sfumato.publish._mixed_publication import original_of
+from sfumato.publish._written_file import original_of
 from sfumato.publish.audit_report import audit_lines, basket_audit_lines, mixed_audit_lines
 from sfumato.report.point_summary import ARROWS, measure_lines
 from sfumato.requirements import basket_requirement
