@@ -7,9 +7,9 @@ The risks are those that follow from a published file and from what was promised
 them. `a_know` compares groups with Q, the distribution of the whole table, suppressed records included; whoever has the
 file could solve it for the suppressed values. Here the distribution is that of the file, F. If at most the share a of
 all records was left out, Q = (1 - s) F + s R for some s <= a and some distribution R of the suppressed values. Half L1
-is convex in Q, so the measure against Q is at most (1 - a) x + a, where x is the one against F. That bound is returned: no
-suppressed value enters it, and no risk is above it. Risks of the worst group are left out: a record that this release
-publishes may be missing in another one, and moves its group as far as the group is small.
+is convex in Q, so the measure against Q is at most (1 - a) x + a, where x is the one against F. That bound is returned:
+no suppressed value enters it, and no risk is above it. Risks of the worst group are left out: a record that this
+release publishes may be missing in another one, and moves its group as far as the group is small.
 """
 
 from __future__ import annotations
