@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from sfumato.auditing._legend import MAPPING, WORDS
-from sfumato.auditing.baskets import BasketAudit, audit_baskets
+from sfumato.auditing.audit import Audit
+from sfumato.auditing.baskets import audit_baskets
 from sfumato.auditing.ledger import file_digest
 from sfumato.config.documents import fields, in_shape, listed, one_of, read_json, text
 from sfumato.data.items import Baskets, counted_baskets, taken_rows
@@ -95,7 +96,7 @@ def apply_baskets(mapping: BasketMapping, baskets: Baskets, rest: Rest = "refuse
     recoding = Recoding(parts, tuple(texts), leaves, len(number))
     release = global_release(kept, recoding, "mapping")
 
-    def audited(drafts: Sequence[Path], layout: str, escape: bool) -> BasketAudit:
+    def audited(drafts: Sequence[Path], layout: str, escape: bool) -> Audit:
         original, at = _with_all_items(kept, mapping), reading_of(layout)
         legend = dict(mapping.published)
         wanted = str(mapping.requirement)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.anonymizers.items._mixed_verification import verify
-from sfumato.auditing.mixed import MixedAudit
+from sfumato.auditing.audit import Audit
 from sfumato.data.assignment import Assignment, distinct_rows, weighted_counts
 from sfumato.data.dataset import MixedTable
 from sfumato.data.item_reading import items_of_column, items_of_file, tied, with_items_of_file
@@ -64,7 +64,7 @@ def apply_mixed(
     verify(release, mapping.requirement)
     items = mapping.items
 
-    def audited(drafts: Sequence[Path], layout: str, escape: bool) -> MixedAudit:
+    def audited(drafts: Sequence[Path], layout: str, escape: bool) -> Audit:
         original = data.declared
         if items_file is not None:
             original = with_items_of_file(original, items_file, str(items["id"]), str(items["item"]))

@@ -335,8 +335,9 @@ class RecodedFile(Quiet):
     @staticmethod
     def _amounts(written: Written) -> dict[str, int]:
         """Return what there is of groups and of published items in the file."""
-        names = (name for name in ("groups", "published_items") if hasattr(written.audit, name))
-        return {name: getattr(written.audit, name) for name in names}
+        found = written.audit
+        amounts = {"groups": found.groups} if found.quasi else {}
+        return amounts | ({"published_items": found.published_items} if found.has_items else {})
 
 
 def apply(mapping: AppliedMapping, path: str | Path | Any, rest: Rest = "refuse", **reading: Any) -> RecodedFile:
