@@ -7,10 +7,13 @@ Who makes releases of baskets: one file per algorithm.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Unpack
 
 from sfumato.anonymizers.anonymizer import Anonymizer
 from sfumato.config.options import Registry, parse
+from sfumato.data.dataset import MixedTable
+from sfumato.data.items import Baskets
 from sfumato.data.reading import Columns, Table, as_table
 from sfumato.errors import BadInputError
 from sfumato.release.content import NoisyRelease
@@ -92,17 +95,18 @@ def anonymizer(text: str) -> Maker:
 
 
 def anonymize(
-    table: Table | Any,
+    table: Any,
     require: Requirement | str,
-    maker: Anonymizer | str = "mondrian",
+    maker: Anonymizer | str | None = None,
     form: Form = "generalization",
     suppress: float = 0.0,
-    **columns: Unpack[Columns],
-) -> Release:
-    """Make one release of a table (or of a frame or file) that satisfies a requirement, which may be given as text.
+    **more: Any,
+) -> Any:
+    """Make one release of data (or of a frame or file) that satisfies a requirement, which may be given as text.
 
     Of a frame or file the keywords of `read` say what its columns are: `quasi`, `sensitive`, `neutral`, ... At most a
-    share `suppress` of the records is left out. The release comes back as what came in by its `frame()`.
+    share `suppress` of the records is left out. The release comes back as what came in by its `frame()`. Of sets of
+    items, and of records with items, the keywords are `utility`, `limit`, `item_maker`, `merge` and `sets`.
 
     >>> import pyarrow
     >>> people = {"age": ["34", "36", "51", "58"], "illness": ["flu", "cold", "flu", "cold"]}
@@ -110,11 +114,14 @@ def anonymize(
     >>> sorted(release.frame()["age"].to_pylist())
     ['30-39', '30-39', '50-59', '50-59']
     """
-    chosen = anonymizer(maker) if isinstance(maker, str) else maker
+    if isinstance(table, Baskets | MixedTable):
+        made = import_module("sfumato.anonymizers.items.items_of_groups").anonymize_items  # it reads anonymizers
+        return made(table, require, maker, suppress=suppress, **more)
+    chosen = anonymizer(maker or "mondrian") if maker is None or isinstance(maker, str) else maker
     if not isinstance(chosen, Anonymizer):
         raise BadInputError(f'{chosen.name} satisfies no requirement but draws records: draw(table, "{chosen}")')
     wanted = requirement(require) if isinstance(require, str) else require
-    return chosen.anonymize(as_table(table, columns), wanted, form, suppress)
+    return chosen.anonymize(as_table(table, more), wanted, form, suppress)  # type: ignore[arg-type]
 
 
 def draw(
