@@ -30,7 +30,7 @@ CODE = ("endpoints.py",)
 TECHNICAL_TEXTS = re.compile(
     r"-src |^attachment; |^: still here|^made elsewhere$| by maker$|^k within |From the study to the published file, "
 )
-"""What programs read: headers, comments of a stream, sections of the catalogue, questions as one types them, code to download."""
+"""What programs read: headers, comments of a stream, sections of the catalogue, questions as one types them, code."""
 
 
 def _strings(tree: ast.AST) -> Iterator[ast.Constant]:
