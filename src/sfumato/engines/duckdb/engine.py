@@ -296,19 +296,23 @@ class DuckDBEngine:
     @translated
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
-        link = f"link{next(self._numbers)}"
         if (self._small or self._times) and not any(coding.rule for coding in codings):
             packing = packing_of(codings)
             keys, counts = self._counted_here(codings, packing)
-            self._unlinked[link] = tuple(codings), keys
+            link = self._link_later(codings, keys, counts)
         else:
             packing, table = self._counted_table(tuple(codings))
             counted = self._connection.sql(f"SELECT * FROM {table}").to_arrow_table()
             self._forget_counted()
             keys, counts = in_order(counted, len(packing.names))
+            link = f"link{next(self._numbers)}"
             self._link_cells(link, packing, keys)
-        self._links[link] = packing, counts
+            self._links[link] = packing, counts
         return CountedCodes(packing.unpacked(keys), counts, self.row_count - int(counts.sum()), link)
+
+    def link(self, codings: Sequence[Coding], cells: CountedCodes) -> str:
+        """Know cells that were counted elsewhere; return what the link from these rows to them is called."""
+        return self._link_later(codings, packing_of(codings).packed(list(cells.codes.T)), cells.counts)
 
     @translated
     def cell_number(self, codings: Sequence[Coding]) -> int:
@@ -486,6 +490,13 @@ class DuckDBEngine:
         keys, counts = in_order(pa.concat_tables(parts), len(packing.names))
         first = np.flatnonzero(np.any([np.diff(key, prepend=-1) != 0 for key in keys], axis=0))
         return [key[first] for key in keys], np.add.reduceat(counts, first) if len(first) else counts
+
+    def _link_later(self, codings: Sequence[Coding], keys: list[NDArray[np.int64]], counts: NDArray[np.int64]) -> str:
+        """Keep cells by their packed codes, until somebody asks for their rows."""
+        link = f"link{next(self._numbers)}"
+        self._unlinked[link] = tuple(codings), keys
+        self._links[link] = packing_of(codings), counts
+        return link
 
     def _link_cells(self, link: str, packing: Packing, keys: Sequence[NDArray[np.int64]]) -> None:
         """Make the table by which rows find their cells."""
