@@ -288,7 +288,7 @@ def test_exact_quasi_identifiers_come_with_their_warning_first():
 
 def test_what_a_release_shows_decides_whether_it_is_published():
     """Whatever the map says of its point: the release itself is looked at."""
-    from sfumato.publish.cautions import cautions
+    from sfumato.publish.cautions import cautions_of
     from sfumato.tradeoff.question.recipients import check_shown
 
     rows = {"age": [20, 30, 40, 50], "ill": ["a", "b", "a", "b"]}
@@ -313,7 +313,9 @@ def test_what_a_release_shows_decides_whether_it_is_published():
     exact = maker.anonymize(twice, sfumato.requirement("k-anonymity k=2"))
     check_shown(exact, "x")
     assert exact.is_exact and not pairs.is_exact and not buckets.is_exact
-    assert "nothing was generalized" in cautions(exact, k_1, maker)[0].text
+    assert (
+        "nothing was generalized" in cautions_of(exact, sfumato.tradeoff.study.candidate.Candidate(maker, k_1))[0].text
+    )
 
 
 # ---------------------------------------------------------------- how far from the best

@@ -510,7 +510,7 @@ class Dummy(Anonymizer):
 
 @pytest.fixture
 def with_dummy(monkeypatch):
-    monkeypatch.setattr(anonymizers, "ANONYMIZERS", (*anonymizers.ANONYMIZERS, Dummy))
+    monkeypatch.setitem(anonymizers.ANONYMIZERS._kinds, Dummy.name, Dummy)
 
 
 STUDY = """axes = ["{}", "{}"]

@@ -25,7 +25,7 @@ from sfumato.engines.item_files import LONG
 from sfumato.errors import BadInputError
 from sfumato.measures.items.basket_scales import protected_risk
 from sfumato.publish._basket_mapping import basket_mapping
-from sfumato.publish._basket_publication import maker_numbers
+from sfumato.publish._written_file import numbers_of_baskets
 from sfumato.release.items import global_release, set_recoding
 from sfumato.release.writing_items import published_rows, write_baskets
 from sfumato.requirements import basket_requirement
@@ -55,7 +55,7 @@ def test_the_file_says_what_its_maker_says(tmp_path: Path, case, written) -> Non
     assert dict(read.rows) == dict(shown)
     for known in (1, 2, 3):
         found = audit_baskets(read, known=known, original=release.baskets, local=not release.is_global)
-        mine = maker_numbers(release, known)
+        mine = numbers_of_baskets(release, known)
         wanted = sorted(plain.supports(list(shown.elements()), known).values())
         assert found["least_support"] == (wanted[0] if wanted else math.inf)
         for measure, value in found.measures.items():
@@ -160,7 +160,7 @@ def test_nodes_of_a_tree_cost_their_leaves(tmp_path: Path) -> None:
     release = global_release(baskets, cut_recoding(items, nodes, cut))
     assert release.labels == ("Y", "c", "Z")
     path = write_baskets(release, tmp_path / "r.csv")
-    found, mine = audit_baskets(path, original=baskets), maker_numbers(release, 2)
+    found, mine = audit_baskets(path, original=baskets), numbers_of_baskets(release, 2)
     assert found["ncp"] == pytest.approx(mine["ncp"]) == pytest.approx((2 * 2 / 5 + 2 * 2 / 5) / 6)
     assert found["ul"] == pytest.approx(mine["ul"])
 
@@ -261,7 +261,7 @@ def test_a_loss_that_is_too_small_to_be_written_is_not_written_as_none(tmp_path:
     keys[baskets.places["i1"]] = keys[baskets.places["i0"]]
     release = global_release(baskets, set_recoding(baskets.items, keys))
     path = write_baskets(release, tmp_path / "r.csv")
-    found, mine = audit_baskets(path, original=baskets), maker_numbers(release, 2)
+    found, mine = audit_baskets(path, original=baskets), numbers_of_baskets(release, 2)
     assert "ul" not in found.measures and "ul" not in mine
     assert found["ul_log2"] == pytest.approx(mine["ul_log2"]) and -420 < found["ul_log2"] < -400
     whole = global_release(baskets, set_recoding(baskets.items, np.zeros(420, int)))

@@ -21,7 +21,7 @@ import sfumato
 from sfumato.commands.app import app
 from sfumato.publish.certificate import certificate_files
 from sfumato.publish.pipeline import publish_point
-from sfumato.tradeoff.study.study import Study, read_study
+from sfumato.tradeoff.study.study import read_study
 
 PRINTED = re.compile("<pre>(.*?)</pre>", re.DOTALL)
 
@@ -41,21 +41,12 @@ def mapped(folder: Path) -> list[str]:
     study = read_study(str(folder / "study.toml"))
     (folder / "map").mkdir()
     (folder / "map" / "study.toml").write_text(study.to_toml(folder / "map"), encoding="utf-8")
-    if isinstance(study, Study):
-        about = {"digest": study.data.sets.open().digest}
-        points = [own.point() for own in study.candidates]
-        entries = [
-            {"id": own.id, "anonymizer": own.anonymizer, "form": own.form, "requirement": own.requirement}
-            | {"parameters": dict(own.parameters)}
-            for own in points
-        ]
-    else:
-        about = {"digest": study.digest_of(study.table.open())}
-        entries = [
-            {"id": own.id, "anonymizer": str(own.anonymizer), "form": own.form, "requirement": str(own.requirement)}
-            | {"parameters": own.parameters}
-            for own in study.candidates
-        ]
+    about = {"digest": study.digest_of(study.data.open())}
+    entries = [
+        {"id": own.id, "anonymizer": str(own.anonymizer), "form": own.form, "requirement": str(own.requirement)}
+        | {"parameters": own.parameters}
+        for own in study.candidates
+    ]
     content = {"schema": 1, study.section: about}
     content["points"] = [{**own, "status": "measured", "reason": None, "measures": {}} for own in entries]
     (folder / "map" / "points.json").write_text(json.dumps(content), encoding="utf-8")

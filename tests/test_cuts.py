@@ -19,9 +19,10 @@ from sfumato.anonymizers.mondrian.mondrian import partition
 from sfumato.data.cells import CountedValues, Quasi, sorted_cells
 from sfumato.data.hierarchies.hierarchy import Hierarchy, Level
 from sfumato.data.hierarchies.numeric import numeric
-from sfumato.publish.cautions import cautions
+from sfumato.publish.cautions import cautions_of
 from sfumato.requirements.requirement import KAnonymity, LDiversity
 from sfumato.tradeoff.check import problems
+from sfumato.tradeoff.study.candidate import Candidate
 from strategies import cells_of_tables, integers, lists, requirements_for, tries
 
 LABELS = ("3", "0.5", None, "-20", "100000")
@@ -422,7 +423,7 @@ def test_a_certificate_says_what_a_target_does():
             if target is None
             else sfumato.anonymizers.Mondrian(cut="information-gain", target=target)
         )
-        found = cautions(release, KAnonymity(2), maker)
+        found = cautions_of(release, Candidate(maker, KAnonymity(2)))
         said[target] = [caution.text for caution in found if caution.about == "target"]
     assert said[None] == said["age"] == []
     assert "ill differs between them, as far as the requirement allows" in said["ill"][0]

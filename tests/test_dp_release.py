@@ -27,20 +27,29 @@ from sfumato.anonymizers.dp.trees import DPKdTree, DPQuadtree
 from sfumato.commands.app import main
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
-from sfumato.publish._noisy_cautions import alarms, belief, epsilon_in_words, noisy_cautions, noisy_notices
-from sfumato.publish._noisy_certificate import guarantee_values, public_noisy_certificate
-from sfumato.publish._noisy_publication import check_draft
+from sfumato.publish._sections import guarantee_values, notices_of_records
+from sfumato.publish._written_file import check_draft
 from sfumato.publish.board import board_file
-from sfumato.publish.certificate import certificate_files, check_certificate, read_certificate
+from sfumato.publish.cautions import ALARMS, cautions_of
+from sfumato.publish.certificate import (
+    certificate_files,
+    certificate_page,
+    check_certificate,
+    public_certificate,
+    read_certificate,
+)
+from sfumato.publish.context import Origin
 from sfumato.publish.mapping import mapping_of
 from sfumato.publish.pipeline import publish_point
-from sfumato.publish.publishable import certificate_page
+from sfumato.publish.plain_language import belief, promise_in_words
+from sfumato.publish.publishable import Publishable
 from sfumato.release.guarantee import Budget
 from sfumato.report.folder import save_map
 from sfumato.requirements.requirement import KAnonymity
 from sfumato.tradeoff.question.question import read_question
 from sfumato.tradeoff.search.families import families_of
 from sfumato.tradeoff.search.tuner import tune
+from sfumato.tradeoff.study.candidate import Candidate
 
 RECORDS = 1213
 DOMAINS = {
@@ -204,9 +213,7 @@ def test_the_page_is_what_the_certificate_says(published):
     for _, path, _ in published:
         own, own_page, outside, outside_page = certificate_files(path)
         for content, page in ((own, own_page), (outside, outside_page)):
-            assert page.read_text(encoding="utf-8") == certificate_page(
-                "certificate-noisy.html", json.loads(content.read_text("utf-8"))
-            )
+            assert page.read_text(encoding="utf-8") == certificate_page(json.loads(content.read_text("utf-8")))
         promise = read_certificate(outside)["promise"]["differential_privacy"]
         rows = r'<tr><th scope="row">([^<]+)</th>(?:<td class="n">[^<]*</td>)*<td class="n">([^<]+)</td></tr>'
         sums = re.findall(rows, outside_page.read_text(encoding="utf-8"))
@@ -223,7 +230,7 @@ def test_a_page_escapes_what_it_shows(published):
     content["promise"]["differential_privacy"]["public"] = [bad]
     content["files"][0]["name"] = content["for_your_eyes"]["input"]["table"] = bad
     content["for_your_eyes"]["notices"] = [bad]
-    assert bad not in certificate_page("certificate-noisy.html", content)
+    assert bad not in certificate_page(content)
 
 
 # -- what the public must not see --------------------------------------------------------------------------
@@ -300,8 +307,8 @@ def test_the_public_certificate_depends_on_nothing_but_the_answers(kind, tmp_pat
     for rows in (several, single, gaps):
         table = memory_table(rows, missing="drop")
         release = maker.draw(table, Deaf())
-        about = noisy_cautions(release, maker)
-        made = public_noisy_certificate(release, maker, Path("out.csv"), tmp_path / "out.csv", about)
+        own = Publishable(release, Candidate(maker, KAnonymity(1)), Path("out.csv"), Origin("", ""))
+        made = public_certificate(own.contexts([tmp_path / "out.csv"], None)[0])
         found.append({key: value for key, value in made.items() if key != "made"})
     assert found[0] == found[1] == found[2]
 
@@ -393,7 +400,7 @@ def test_a_full_disk_leaves_nothing_behind(explored, tmp_path, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sfumato.publish.publishable.certificate_page", full)
+    monkeypatch.setattr("sfumato.publish.certificate.certificate_page", full)
     with pytest.raises(BadInputError, match="No space left on device"):
         publish_point(explored / "map", noisy_points(explored)[0].id, tmp_path / "out.csv")
     assert list(tmp_path.iterdir()) == []
@@ -407,11 +414,16 @@ def test_epsilon_in_words_is_what_bayes_says():
     for epsilon in (0.1, 1.0, 3.0):
         odds = math.exp(epsilon)
         assert belief(epsilon) == pytest.approx(odds / (1 + odds))
-        said = epsilon_in_words(epsilon)
+        said = promise_in_words(epsilon)
         assert f"{odds:.3g} times" in said
         assert f"{100 * odds / (1 + odds):.3g} % sure by this file" in said
         assert f"values the person has there, at most {100 * odds**2 / (1 + odds**2):.3g} %" in said
-    assert "10^434 times" in epsilon_in_words(1000.0) and "100 % (as good as)" in epsilon_in_words(1000.0)
+    assert "10^434 times" in promise_in_words(1000.0) and "100 % (as good as)" in promise_in_words(1000.0)
+
+
+def alarms(release, maker):
+    """Name what is wrong with the settings of a draw."""
+    return [own.about for own in cautions_of(release, Candidate(maker, KAnonymity(1))) if own.about in ALARMS]
 
 
 def test_alarms_where_the_promise_is_weak_or_noise_drowns_the_counts():
@@ -419,7 +431,7 @@ def test_alarms_where_the_promise_is_weak_or_noise_drowns_the_counts():
 
     def about(text):
         maker = sfumato.anonymizer(text)
-        return [own.about for own in alarms(maker.draw(table, UnsafeSeededNoise(1)), maker)]
+        return alarms(maker.draw(table, UnsafeSeededNoise(1)), maker)
 
     assert about("dp-quadtree epsilon=4.5 height=2") == []  # e^4.5 / (1 + e^4.5) = .989
     assert about("dp-quadtree epsilon=4.7 height=2") == ["large epsilon"]  # .991
@@ -431,12 +443,12 @@ def test_what_the_publisher_alone_is_told():
     table = memory_table(people(40), missing="drop")
     maker = DPQuadtree(0.05, 6)
     release = maker.draw(table, UnsafeSeededNoise(1))
-    said = {own.about: own.count for own in noisy_cautions(release, maker) if own.count}
+    said = {own.about: own.count for own in cautions_of(release, Candidate(maker, KAnonymity(1))) if own.count}
     rows = int(np.rint(np.maximum(release.counts, 0)).sum())
     assert said["synthetic records"].startswith(f"{rows:,} rows, but the table has 40 records")
     assert said["several records"] == "up to 2 records with one value of patient"
     assert said["other columns"] == "not in it: patient and diary"
-    assert noisy_notices(table) == [] and table.notices  # those of the table speak of k and of columns kept
+    assert notices_of_records(table) == [] and table.notices  # those of the table speak of k and of columns kept
     for kind in MECHANISMS:
         assert kind.procedure.endswith(".") and len(kind.procedure) > 80
 
@@ -629,7 +641,7 @@ def test_a_delta_too_large_for_the_rows_is_alarming():
     table = memory_table(people(400))
     for delta, expected in (("1e-6", []), ("1e-3", ["large delta"])):
         maker = sfumato.anonymizer(f"mst epsilon=4 delta={delta}")
-        assert [own.about for own in alarms(maker.draw(table, UnsafeSeededNoise(1)), maker)] == expected
+        assert alarms(maker.draw(table, UnsafeSeededNoise(1)), maker) == expected
 
 
 def test_of_somebody_with_several_records_the_delta_grows_too():
@@ -637,7 +649,7 @@ def test_of_somebody_with_several_records_the_delta_grows_too():
     table = memory_table(people(400))
     for text, grows in (("mst epsilon=1", False), ("mst epsilon=1 delta=1e-6", True)):
         maker = sfumato.anonymizer(text)
-        cautions = noisy_cautions(maker.draw(table, UnsafeSeededNoise(1)), maker)
+        cautions = cautions_of(maker.draw(table, UnsafeSeededNoise(1)), Candidate(maker, KAnonymity(1)))
         [several] = [each.text for each in cautions if each.about == "several records"]
         assert ("n times epsilon and a delta of n e^((n - 1) epsilon) times delta" in several) == grows
 

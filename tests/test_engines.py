@@ -314,7 +314,7 @@ def test_baskets_are_read_published_and_audited_on_every_engine(engine, layout, 
     (tmp_path / "b.csv").write_text("".join(f"{a},{b},c\n" for a, b in itertools.product("xy", "ijk") for _ in "12"))
     baskets = sfumato.read_baskets(tmp_path / "b.csv")
     assert (baskets.size, baskets.distinct, baskets.items) == (12, 6, ("c", "i", "j", "k", "x", "y"))
-    release = sfumato.anonymize_baskets(baskets, "km-anonymity k=4 m=1", "aa")
+    release = sfumato.anonymize(baskets, "km-anonymity k=4 m=1", "aa")
     columns = {"who": "record", "item": "item"} if layout == "long" else {}
     path = write_baskets(release, tmp_path / "out.csv", layout)
     assert sfumato.audit_baskets(path, "km-anonymity k=4 m=1", original=baskets, **columns).holds

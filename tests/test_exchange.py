@@ -21,7 +21,7 @@ from sfumato.anonymizers.exchange import Exchange, admitted, deal_out, exchanged
 from sfumato.anonymizers.local_recoding.local_recoding import LocalRecoding
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.measures.scales import Scales
-from sfumato.publish.cautions import cautions
+from sfumato.publish.cautions import cautions_of
 from sfumato.release.release import bucketization
 from sfumato.requirements._nearest import ball_of, nearest_between, nearest_equal
 from strategies import flat_sensitive, tries
@@ -222,10 +222,16 @@ def test_text_and_seeds():
 def test_the_certificate_warns_of_exchanged_records():
     release = made(village(), "t-closeness t=0.004 distance=js", "exchange regions=40 seed=3")
     wanted = sfumato.requirement("t-closeness t=0.004 distance=js")
-    found = {own.about: own for own in cautions(release, wanted, Exchange())}
-    moved = release.details["exchanged"]
+    found = {
+        own.about: own
+        for own in cautions_of(release, sfumato.tradeoff.study.candidate.Candidate(Exchange(), wanted, release.form))
+    }
+    moved, other = (
+        release.details["exchanged"],
+        sfumato.tradeoff.study.candidate.Candidate(Mondrian(), wanted, release.form),
+    )
     assert 0 < moved < 3000 and found["dealing"].count.startswith(f"{moved:,} records of 3,000")
-    assert "dealing" not in {own.about for own in cautions(release, wanted, Mondrian())}
+    assert "dealing" not in {own.about for own in cautions_of(release, other)}
 
 
 # ---------------------------------------------------------------- the nearest of a ball

@@ -409,7 +409,7 @@ def test_a_checkpoint_that_was_changed_is_not_believed(tmp_path):
 def test_a_legend_must_list_texts(tmp_path):
     baskets = sfumato.read_baskets(io_lines(tmp_path, ["a b", "a b", "b c", "a c"]))
     wanted = "km-anonymity k=2 m=1"
-    release = sfumato.anonymize_baskets(baskets, wanted)
+    release = sfumato.anonymize(baskets, wanted)
     content, path = basket_mapping(release, wanted), tmp_path / "m.json"
     path.write_text(json.dumps(content))
     assert read_legend(path)

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 import command_line
 from sfumato import BadInputError, audit_baskets
 from sfumato.anonymizers.items import anonymize_baskets
-from sfumato.auditing._legend import read_legend
+from sfumato.auditing._legend import legend_file, read_legend
 from sfumato.auditing._published_items import read_published
 from sfumato.data.hierarchies.categorical import tree as tree_of
 from sfumato.data.items import baskets_of
 from sfumato.engines.item_files import LONG
 from sfumato.publish._basket_mapping import basket_mapping
-from sfumato.publish._basket_publication import maker_numbers
+from sfumato.publish._written_file import numbers_of_baskets
 from sfumato.release.items import global_release, set_recoding
-from sfumato.release.legend import Behind, legend_file, names_of, release_names
+from sfumato.release.legend import Behind, names_of, release_names
 from sfumato.release.writing_items import write_baskets
 
 HOSTILE = [
@@ -94,7 +94,7 @@ def test_file_and_legend_say_what_was_published(tmp_path: Path, records, keys, w
     columns = LONG if layout == "long" else {}
     found = audit_baskets(path, original=release.baskets, **columns, escaped_formulas=escape)
     assert found.coverage is not None and found.coverage.holds, found.coverage
-    mine = maker_numbers(release, 2)
+    mine = numbers_of_baskets(release, 2)
     for measure, value in found.measures.items():
         assert value == pytest.approx(mine[measure]), measure
     legend = json.loads(legend_file(path).read_text())["legend"] if legend_file(path).exists() else {}

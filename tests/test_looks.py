@@ -275,9 +275,10 @@ def test_what_is_told_most_is_said_of_many_sensitive_columns() -> None:
 
 
 def test_what_the_file_does_not_show_is_not_said_to_be_checked_on_it() -> None:
-    from sfumato.publish.certificate import ALONE, NOT_SHOWN, RESTS
     from sfumato.publish.plain_language import _checked
+    from sfumato.texts.catalogue import texts
 
+    ALONE, NOT_SHOWN, RESTS = (texts()[f"certificate.{name}"] for name in ("alone", "not_shown", "rests"))
     parts = {text: {"confirmed_by_the_file": text == ALONE, "checked": text} for text in (ALONE, NOT_SHOWN, RESTS)}
     assert "checked on the written file" not in _checked([parts[NOT_SHOWN]])
     assert _checked([parts[ALONE], parts[NOT_SHOWN]]).endswith("written file, and anybody can check it again.")
@@ -317,14 +318,14 @@ def test_a_recipient_is_checked_on_what_was_written_too(
     folder, map_ = ward
     point = point_with(map_, "k-anonymity k=12 & l-diversity l=2 variant=frequency")
     assert not RECIPIENTS["public"].objections(map_, point, point.measures)
-    verified = sfumato.publish.pipeline.LeavingTable.verify
+    verified = sfumato.publish.publishable.Publishable.verify
 
     def worse(self: Any, drafts: Any) -> Any:
         verdict = verified(self, drafts)
         verdict.measures["k"] = 10
         return verdict
 
-    monkeypatch.setattr("sfumato.publish.pipeline.LeavingTable.verify", worse)
+    monkeypatch.setattr("sfumato.publish.publishable.Publishable.verify", worse)
     with pytest.raises(sfumato.InfeasibleError, match="it has 10"):
         publish_point(folder / "map", point.id, folder / "worse.csv", recipient="public")
     assert not list(folder.glob("worse*"))

@@ -23,7 +23,7 @@ from sfumato.anonymizers.anatomy import buckets_of, drawn_buckets
 from sfumato.anonymizers.burel import fewest_buckets
 from sfumato.anonymizers.hilbert import order_on_curve, places_on_curve, points_on_curve, stricter
 from sfumato.anonymizers.sabre import nodes_divided, peeled, within
-from sfumato.publish.cautions import cautions
+from sfumato.publish.cautions import cautions_of
 from sfumato.requirements._predicates import BETA, EQUAL, HIERARCHICAL, JS
 from sfumato.requirements.requirement import BetaLikeness, KAnonymity, LDiversity, TCloseness, sensitive_levels
 from sfumato.tradeoff.exploration.explore import repeatable
@@ -539,6 +539,7 @@ def test_a_certificate_says_how_records_were_dealt():
     table = people()
     wanted = sfumato.requirement("l-diversity l=2 variant=frequency")
     release = sfumato.anonymize(table, wanted, "anatomy", "bucketization")
-    said = {own.about: own.text for own in cautions(release, wanted, sfumato.anonymizers.Anatomy())}
+    anatomy, mondrian = sfumato.anonymizers.Anatomy(), sfumato.anonymizers.Mondrian()
+    said = {own.about: own.text for own in cautions_of(release, Candidate(anatomy, wanted, release.form))}
     assert "deFinetti" in said["dealing"] and "minimality" in said
-    assert "dealing" not in {own.about for own in cautions(release, wanted, sfumato.anonymizers.Mondrian())}
+    assert "dealing" not in {own.about for own in cautions_of(release, Candidate(mondrian, wanted, release.form))}

@@ -16,10 +16,11 @@ from sfumato.anonymizers.full_domain.full_domain import fixed_levels
 from sfumato.data.hierarchies.automatic import automatic
 from sfumato.data.hierarchies.declared import from_entry
 from sfumato.data.reading import Roles, with_roles
-from sfumato.publish.cautions import cautions
+from sfumato.publish._written_file import columns_of
+from sfumato.publish.cautions import cautions_of
 from sfumato.publish.mapping import mapping_of
-from sfumato.publish.pipeline import columns_of
 from sfumato.release.release import generalization
+from sfumato.tradeoff.study.candidate import Candidate
 
 K5 = requirement("k-anonymity k=5")
 NODES = ("full-domain", "local-recoding", "mondrian ranges=node")
@@ -138,7 +139,11 @@ def test_the_caution_about_automatic_hierarchies_is_said_where_they_are():
     for hierarchies, names in ((declared, None), ({"age": declared["age"]}, "income"), ({}, "age and income")):
         table = read(people(), quasi=["age", "income"], sensitive=["ill"], hierarchies=hierarchies)
         release = anonymizer("mondrian").anonymize(table, K5)
-        told = [c.text for c in cautions(release, K5, anonymizer("mondrian")) if c.about == "automatic hierarchies"]
+        told = [
+            c.text
+            for c in cautions_of(release, Candidate(anonymizer("mondrian"), K5))
+            if c.about == "automatic hierarchies"
+        ]
         assert len(told) == int(names is not None) and all(f" {names} can have" in text for text in told)
 
 

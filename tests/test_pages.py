@@ -17,10 +17,9 @@ from markupsafe import Markup
 import sfumato
 from sfumato._packages import up_to
 from sfumato.publish.board import Decision, board_file, board_page
-from sfumato.publish.certificate import certificate_files
+from sfumato.publish.certificate import certificate_files, certificate_page
 from sfumato.publish.pipeline import publish_point
-from sfumato.publish.plain_language import table_in_plain_words
-from sfumato.publish.publishable import certificate_page
+from sfumato.publish.plain_language import in_plain_words
 from sfumato.report.data_summary import DECLARED
 from sfumato.report.folder import save_map
 from sfumato.report.page import page
@@ -204,7 +203,7 @@ def test_the_page_for_the_board_is_printed_on_one_sheet(
     names = [f"a long name of a column in number {i}" for i in range(60)]
     content["columns"] = dict.fromkeys(("quasi", "sensitive", "neutral"), names)
     content["by_sensitive"] = {name: {"l_frequency": 1} for name in names}
-    content["in_plain_words"] = table_in_plain_words(content)
+    content["in_plain_words"] = in_plain_words(content)
     content["warnings"] = [{"about": "a word", "text": "A long sentence. " * 40, "found": "much " * 90}] * 30
     content["for_your_eyes"]["input"]["table"] = "folder/" * 60
     crowded = tmp_path / "crowded.html"
@@ -240,9 +239,7 @@ def test_the_tags_of_a_certificate_do_not_depend_on_what_its_texts_are(
 ) -> None:
     for path in certificates[kind][:4:2]:
         content = json.loads(path.read_text("utf-8"))
-        harmless, hostile = (
-            certificate_page(f"certificate-{kind}.html", replaced(content, text)) for text in ("word", f"w{FILE}{BAD}")
-        )
+        harmless, hostile = (certificate_page(replaced(content, text)) for text in ("word", f"w{FILE}{BAD}"))
         assert Page(hostile).tags == Page(harmless).tags and is_harmless(hostile)
         assert len(re.findall(r"\bw", "".join(Page(hostile).texts))) >= 10
 
@@ -251,7 +248,7 @@ def test_a_template_without_a_value_is_an_error(certificates: dict[str, list[Pat
     content = json.loads(certificates["exact"][0].read_text("utf-8"))
     del content["rows"]
     with pytest.raises(UndefinedError, match="rows"):
-        certificate_page("certificate-exact.html", content)
+        certificate_page(content)
 
 
 @pytest.mark.parametrize("text", ["a</script>", "</ScRipt >", "<!-- a", "x = '<script'", "</style>"])

@@ -16,9 +16,10 @@ import pytest
 
 import sfumato
 from sfumato.anonymizers.dp.mechanism import assigned
-from sfumato.publish.certificate import Origin, certificate_files
-from sfumato.publish.pipeline import LeavingTable, publish_point
-from sfumato.publish.publishable import publish
+from sfumato.publish.certificate import certificate_files
+from sfumato.publish.context import Origin
+from sfumato.publish.pipeline import publish_point
+from sfumato.publish.publishable import Publishable, publish
 from sfumato.report.data_summary import meanings
 from sfumato.tradeoff.map import Map, Point
 from test_check_command import basket_study, mapped
@@ -70,7 +71,7 @@ def frozen(monkeypatch):
         def now(cls, tz=None):
             return datetime(2026, 1, 2, tzinfo=UTC)
 
-    monkeypatch.setattr("sfumato.publish.certificate.datetime", Then)
+    monkeypatch.setattr("sfumato.publish._sections.datetime", Then)
 
 
 def published(folder: Path, study: str, rows: str) -> dict[str, Path]:
@@ -90,7 +91,7 @@ def published(folder: Path, study: str, rows: str) -> dict[str, Path]:
         about = {"sensitive": ["ill"], "dropped": table.dropped, "records": table.cells.records}
         origin = Origin("t.csv", "digest", declared.name, "digest", own.id, str(folder / "study.toml"))
         known = meanings(Map(declared, (point,), about))
-        publish(LeavingTable(release, own, folder / f"{own.id}.csv", origin, known))
+        publish(Publishable(release, own, folder / f"{own.id}.csv", origin, known))
         found[str(own)] = folder / f"{own.id}.csv"
     return found
 

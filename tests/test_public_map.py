@@ -332,7 +332,7 @@ def test_no_value_shows_records_of_itself(explored: tuple[Path, Map], tmp_path: 
     )
     (tmp_path / "baskets.txt").write_text("".join(f"{MARKER}-a {MARKER}-{i % 3}\n" for i in range(40)))
     baskets = sfumato.read_baskets(str(tmp_path / "baskets.txt"))
-    recoded = sfumato.anonymize_baskets(baskets, "km-anonymity k=2 m=1", "coat")
+    recoded = sfumato.anonymize(baskets, "km-anonymity k=2 m=1", "coat")
     values = [
         *(table, table.cells, release, sfumato.measure(release), sfumato.check(table), audited, baskets, recoded),
         *(
@@ -342,7 +342,7 @@ def test_no_value_shows_records_of_itself(explored: tuple[Path, Map], tmp_path: 
             sfumato.ask(shown, "k within loss 0.9"),
             sfumato.draft(str(folder.parent / "secret-name.csv")),
         ),
-        *(sfumato.measure_baskets(recoded), shown.scores(), shown.frontier(), shown.chart(internal=True)),
+        *(sfumato.measure(recoded), shown.scores(), shown.frontier(), shown.chart(internal=True)),
     ]
     seen: set[int] = set()
     for value in values:

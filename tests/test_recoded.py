@@ -19,11 +19,14 @@ from sfumato.config.documents import json_text
 from sfumato.data.declaration import TableDeclaration
 from sfumato.data.items import baskets_of
 from sfumato.data.mixed_declaration import DataDeclaration, ItemsDeclaration
+from sfumato.measures.items.mixed_scales import MixedScales
 from sfumato.publish._basket_mapping import SCHEMA, basket_mapping
-from sfumato.publish._mixed_certificate import mixed_in_plain_words, public_mixed_certificate
 from sfumato.publish._mixed_mapping import mixed_mapping
-from sfumato.publish.certificate import DROPPED
+from sfumato.publish.certificate import public_certificate
+from sfumato.publish.context import Origin
 from sfumato.publish.mapping import mapping_of
+from sfumato.publish.plain_language import DROPPED
+from sfumato.publish.publishable import Publishable
 from sfumato.release.mixed_writing import mixed_names, write_mixed
 from sfumato.requirements import basket_requirement
 from sfumato.requirements.items import mixed_requirement
@@ -210,11 +213,13 @@ def test_the_public_certificate_of_patients_tells_no_found_cuts_and_that_records
     cuts = anonymizer('cut-vector cuts="age=25"')
     candidate = Candidate(cuts, mixed_requirement("k-km-anonymity k=3 m=2"), item_anonymizer=candidate_maker("coat"))
     [path] = write_mixed(release, tmp_path / "out.csv")
-    alone = audit_mixed(path, ["age", "sex"], "codes", "k-km-anonymity k=3 m=2")
-    outside = public_mixed_certificate(candidate, release, {"out.csv": path}, 0, alone, [], [])
+    audit_mixed(path, ["age", "sex"], "codes", "k-km-anonymity k=3 m=2")
+    scales = MixedScales(known=2)
+    own = Publishable(release, candidate, tmp_path / "out.csv", Origin("", ""), scales=scales)
+    outside = public_certificate(own.contexts([path], None)[0])
     assert outside["anonymizer"] == "cut-vector with coat" and outside["rows"] == len(PEOPLE)
     assert outside["meanings"] == [{"name": "Missing values", "text": DROPPED}]
-    assert DROPPED in mixed_in_plain_words(outside)["is"][0]
+    assert DROPPED in outside["in_plain_words"]["is"][0]
 
 
 def test_new_patients_are_read_back_with_what_separates_items_by_the_mapping(tmp_path) -> None:

@@ -21,11 +21,12 @@ from sfumato.anonymizers.perturbation.record_anonymizer import NOTHING
 from sfumato.errors import BadInputError
 from sfumato.measures.groups import measure
 from sfumato.measures.scales import Scales
-from sfumato.publish._record_cautions import record_cautions
-from sfumato.publish._record_publication import record_lines
+from sfumato.publish._told import record_lines
+from sfumato.publish.cautions import cautions_of
 from sfumato.publish.certificate import certificate_files
 from sfumato.publish.pipeline import publish_point
 from sfumato.release.records import Records, boxed_records, read_as_records, replicated_uniques, unchanged_records
+from sfumato.tradeoff.study.candidate import Candidate
 from test_check_command import mapped
 
 AGES = {"age": {"type": "numeric", "lower": 0, "upper": 99}}
@@ -209,7 +210,7 @@ def test_the_publisher_alone_is_told_of_a_seed() -> None:
     table = table_of(people())
     seeded, fresh = (anonymizer(text) for text in ("noise scale=0.3 seed=7", "noise scale=0.3"))
     told = [
-        {each.about: each for each in record_cautions(maker.anonymize(table, NOTHING), maker)}["chance"]
+        {each.about: each for each in cautions_of(maker.anonymize(table, NOTHING), Candidate(maker, NOTHING))}["chance"]
         for maker in (seeded, fresh)
     ]
     assert told[0].text == told[1].text and "seed" not in told[0].text

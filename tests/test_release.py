@@ -22,7 +22,7 @@ from command_line import run
 from independent_checker import read_rows, violations
 from renames import watched_renames
 from sfumato.errors import BadInputError
-from sfumato.publish import pipeline as releasing
+from sfumato.publish import _written_file, publishable
 from sfumato.publish.certificate import certificate_files, check_certificate, read_certificate
 from sfumato.publish.pipeline import publish_point
 from sfumato.release.writing import write_drafts
@@ -202,7 +202,7 @@ def test_a_missing_folder_is_made_and_removed_again_where_nothing_is_written(exp
     words = ("release", explored / "map", "--point", point.id, "--to")
     assert run(*words, tmp_path / "new" / "deeper" / "out.csv").returncode == 0
     assert (tmp_path / "new" / "deeper" / "out.csv").is_file()
-    monkeypatch.setattr("sfumato.publish.pipeline.LeavingTable.write", refuse_to_write)
+    monkeypatch.setattr("sfumato.publish.publishable.Publishable.write", refuse_to_write)
     assert run(*words, tmp_path / "other" / "out.csv").returncode == 2
     assert not (tmp_path / "other").exists()
 
@@ -286,7 +286,7 @@ def test_a_full_disk_leaves_nothing_behind(explored, tmp_path, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sfumato.publish.publishable.certificate_page", full)
+    monkeypatch.setattr("sfumato.publish.certificate.certificate_page", full)
     with pytest.raises(sfumato.BadInputError, match="No space left on device"):
         publish_point(explored / "map", releasable(explored)[0].id, tmp_path / "out.csv")
     assert list(tmp_path.iterdir()) == []
@@ -331,12 +331,12 @@ def test_a_file_that_its_audit_does_not_confirm_is_not_published(explored, tmp_p
         lines = drafts[0].read_text(encoding="utf-8").splitlines()
         drafts[0].write_text("\n".join([*lines[:-1], lines[-1].replace(lines[-1].split(",")[0], "77")]) + "\n")
 
-    monkeypatch.setattr(releasing, "write_drafts", spoiled)
+    monkeypatch.setattr(publishable, "write_drafts", spoiled)
     with pytest.raises(AssertionError, match="audit of the written file failed"):
         publish_point(explored / "map", point.id, tmp_path / "out.csv")
     monkeypatch.undo()
     monkeypatch.setattr(
-        releasing,
+        _written_file,
         "measure",
         lambda release: replace(measured := sfumato.measure(release), values={**measured.values, "k": 99}),
     )

@@ -17,7 +17,8 @@ from command_line import run
 from sfumato.auditing.audit import audit
 from sfumato.engines.formulas import escaped, formula_notice, is_formula, unescaped
 from sfumato.publish._written_file import written_formulas
-from sfumato.publish.pipeline import audited
+from sfumato.publish.context import Origin
+from sfumato.publish.publishable import Publishable
 from sfumato.tradeoff.study.candidate import Candidate
 
 NASTY = [
@@ -73,7 +74,8 @@ def test_every_text_is_written_and_audited_as_it_is(tmp_path_factory, texts, for
     columns = columns_of(files, escape)
     for name in ("s", "n", *(["q"] if form == "bucketization" else [])):
         assert Counter(columns[name]) == Counter(texts * 2), name
-    found = audited(release, Candidate(sfumato.anonymizer("mondrian"), wanted, form), files, escape)
+    made = Candidate(sfumato.anonymizer("mondrian"), wanted, form)
+    found = Publishable(release, made, path, Origin("", ""), layout=layout, escape_formulas=escape).verify(files)
     assert found.coverage.holds
     if escape:
         assert not any(is_formula(cell) for file in files for own in read(file).values() for cell in own)

@@ -12,8 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from sfumato.errors import BadInputError
-from sfumato.publish.pipeline import LeavingTable
-from sfumato.publish.publishable import STEPS
+from sfumato.publish.publishable import STEPS, Publishable
 from sfumato.runtime.cancellation import look, remove_unfinished
 from sfumato.runtime.staging import staged
 from sfumato.texts.catalogue import t
@@ -77,13 +76,13 @@ def test_another_tab_sees_how_far_it_is_and_stops_it_while_it_writes(
     """What an interrupted query raises is no error of anybody's: it was stopped."""
     begun, stopped = threading.Event(), threading.Event()
 
-    def interrupted(leaving: LeavingTable, drafts: list[Path]) -> Any:
+    def interrupted(published: Publishable, drafts: list[Path]) -> Any:
         drafts[0].write_text("half of", encoding="utf-8")
         begun.set()
         assert stopped.wait(600)
         raise RuntimeError("INTERRUPT Error: Interrupted!")
 
-    monkeypatch.setattr(LeavingTable, "write", interrupted)
+    monkeypatch.setattr(Publishable, "write", interrupted)
     answers: list[Any] = []
     body = {"point": a_release(desk), "file": "half.csv"}
     assert client.request("DELETE", PUBLISHING).status_code == 409, "nothing is under way"

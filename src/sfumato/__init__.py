@@ -20,14 +20,11 @@ if TYPE_CHECKING:
     from sfumato.anonymizers import anonymize, anonymizer, draw
     from sfumato.anonymizers.anonymizer import Anonymizer
     from sfumato.anonymizers.dp.mechanism import Mechanism
-    from sfumato.anonymizers.items import anonymize_baskets
-    from sfumato.anonymizers.items.items_of_groups import anonymize_mixed
     from sfumato.auditing.audit import Audit, audit
     from sfumato.auditing.baskets import audit_baskets
     from sfumato.auditing.mixed import audit_mixed
-    from sfumato.data.bundled import load, load_baskets
+    from sfumato.data.bundled import load
     from sfumato.data.cells import Cells
-    from sfumato.data.dataset import MixedTable
     from sfumato.data.declaration import TableDeclaration
     from sfumato.data.guessing import Guess, guess
     from sfumato.data.hierarchies.categorical import flat, from_level_table, prefixes, tree
@@ -35,24 +32,17 @@ if TYPE_CHECKING:
     from sfumato.data.hierarchies.hierarchy import Hierarchy
     from sfumato.data.hierarchies.numeric import dates, numeric
     from sfumato.data.item_reading import read_baskets
-    from sfumato.data.items import Baskets
     from sfumato.data.mixed_declaration import DataDeclaration, ItemsDeclaration, read_mixed
     from sfumato.data.reading import Roles, Table, read
     from sfumato.errors import BadInputError, InfeasibleError, SfumatoError, StoppedError
     from sfumato.measures.all_measures import MEASURES
     from sfumato.measures.groups import Measured, measure
-    from sfumato.measures.items.basket_scales import BasketScales, measure_baskets
-    from sfumato.measures.items.mixed_scales import MixedScales
-    from sfumato.measures.items.queries import ItemQueries
     from sfumato.measures.measure import Measure
     from sfumato.measures.queries import Queries
     from sfumato.measures.scales import Scales
     from sfumato.release.content import NoisyRelease
-    from sfumato.release.items import BasketRelease, MixedRelease
-    from sfumato.release.mixed_writing import write_mixed
     from sfumato.release.records import RecordRelease
     from sfumato.release.release import Release
-    from sfumato.requirements.items import KKMAnonymity, MixedRequirement, mixed_requirement
     from sfumato.requirements.requirement import (
         AlphaK,
         BetaLikeness,
@@ -87,9 +77,6 @@ __all__ = [
     "Anonymizer",
     "Audit",
     "BadInputError",
-    "BasketRelease",
-    "BasketScales",
-    "Baskets",
     "BetaLikeness",
     "Cancel",
     "Candidate",
@@ -105,19 +92,13 @@ __all__ = [
     "Guess",
     "Hierarchy",
     "InfeasibleError",
-    "ItemQueries",
     "ItemsDeclaration",
     "KAnonymity",
-    "KKMAnonymity",
     "LDiversity",
     "Map",
     "Measure",
     "Measured",
     "Mechanism",
-    "MixedRelease",
-    "MixedRequirement",
-    "MixedScales",
-    "MixedTable",
     "NoisyRelease",
     "Problem",
     "Queries",
@@ -137,8 +118,6 @@ __all__ = [
     "TableDeclaration",
     "__version__",
     "anonymize",
-    "anonymize_baskets",
-    "anonymize_mixed",
     "anonymizer",
     "ask",
     "audit",
@@ -154,10 +133,7 @@ __all__ = [
     "guess",
     "hierarchy",
     "load",
-    "load_baskets",
     "measure",
-    "measure_baskets",
-    "mixed_requirement",
     "numeric",
     "prefixes",
     "read",
@@ -170,20 +146,16 @@ __all__ = [
     "requirement",
     "tree",
     "tune",
-    "write_mixed",
 ]
 _HOMES = {
     "anonymizers": "anonymize anonymizer draw",
     "anonymizers.anonymizer": "Anonymizer",
     "anonymizers.dp.mechanism": "Mechanism",
-    "anonymizers.items": "anonymize_baskets",
-    "anonymizers.items.items_of_groups": "anonymize_mixed",
     "auditing.audit": "Audit audit",
     "auditing.baskets": "audit_baskets",
     "auditing.mixed": "audit_mixed",
-    "data.bundled": "load load_baskets",
+    "data.bundled": "load",
     "data.cells": "Cells",
-    "data.dataset": "MixedTable",
     "data.declaration": "TableDeclaration",
     "data.guessing": "Guess guess",
     "data.hierarchies.categorical": "flat from_level_table prefixes tree",
@@ -191,24 +163,17 @@ _HOMES = {
     "data.hierarchies.hierarchy": "Hierarchy",
     "data.hierarchies.numeric": "dates numeric",
     "data.item_reading": "read_baskets",
-    "data.items": "Baskets",
     "data.mixed_declaration": "DataDeclaration ItemsDeclaration read_mixed",
     "data.reading": "read Roles Table",
     "errors": "BadInputError InfeasibleError SfumatoError StoppedError",
     "measures.all_measures": "MEASURES",
     "measures.groups": "measure Measured",
-    "measures.items.basket_scales": "BasketScales measure_baskets",
-    "measures.items.mixed_scales": "MixedScales",
-    "measures.items.queries": "ItemQueries",
     "measures.measure": "Measure",
     "measures.queries": "Queries",
     "measures.scales": "Scales",
     "release.content": "NoisyRelease",
-    "release.items": "BasketRelease MixedRelease",
-    "release.mixed_writing": "write_mixed",
     "release.records": "RecordRelease",
     "release.release": "Release",
-    "requirements.items": "KKMAnonymity mixed_requirement MixedRequirement",
     "requirements.requirement": (
         "AlphaK BetaLikeness DeltaDisclosure KAnonymity LDiversity Requirement requirement TCloseness"
     ),

@@ -5,33 +5,15 @@ Who makes releases of tables with items: groups of the table first, then the ite
 Who makes releases of baskets: one file per algorithm.
 """
 
-from typing import Any, Unpack
+from __future__ import annotations
 
-from sfumato.anonymizers.anatomy import Anatomy
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Unpack
+
 from sfumato.anonymizers.anonymizer import Anonymizer
-from sfumato.anonymizers.burel import Burel
-from sfumato.anonymizers.cut_vector.cut_vector import CutVector
-from sfumato.anonymizers.dp.aim import AIM
-from sfumato.anonymizers.dp.mechanism import Mechanism
-from sfumato.anonymizers.dp.mst import MST
-from sfumato.anonymizers.dp.trees import DPGrid, DPKdHybrid, DPKdTree, DPPrivTree, DPQuadtree
-from sfumato.anonymizers.exchange import Exchange
-from sfumato.anonymizers.external.external import Brought, BroughtFile, BroughtFrame, BroughtFunction
-from sfumato.anonymizers.full_domain.full_domain import FullDomain
-from sfumato.anonymizers.hilbert import Hilbert
-from sfumato.anonymizers.local_recoding.local_recoding import LocalRecoding
-from sfumato.anonymizers.local_suppression import LocalSuppression
-from sfumato.anonymizers.mondrian.mondrian import Mondrian
-from sfumato.anonymizers.perturbation.cart import Cart
-from sfumato.anonymizers.perturbation.microaggregation import Microaggregation
-from sfumato.anonymizers.perturbation.noise_and_rounding import AddedNoise, Rounding
-from sfumato.anonymizers.perturbation.pram import Pram
-from sfumato.anonymizers.perturbation.record_anonymizer import RecordMaker
-from sfumato.anonymizers.perturbation.swapping import RankSwapping, RecordSwapping
-from sfumato.anonymizers.sabre import Sabre
-from sfumato.anonymizers.top_coding import TopCoding
-from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
-from sfumato.config.options import parse
+from sfumato.config.options import Registry, parse
+from sfumato.data.dataset import MixedTable
+from sfumato.data.items import Baskets
 from sfumato.data.reading import Columns, Table, as_table
 from sfumato.errors import BadInputError
 from sfumato.release.content import NoisyRelease
@@ -39,39 +21,61 @@ from sfumato.release.records import RecordRelease
 from sfumato.release.release import Form, Release
 from sfumato.requirements.requirement import KAnonymity, Requirement, requirement
 
-ANONYMIZERS: list[type[Anonymizer]] = [
-    Mondrian,
-    FullDomain,
-    LocalRecoding,
-    Exchange,
-    CutVector,
-    Hilbert,
-    Anatomy,
-    Sabre,
-    Burel,
-    LocalSuppression,
-    TopCoding,
-    WithoutQuasi,
-    WithoutSensitive,
-    Original,
-]
-MECHANISMS: list[type[Mechanism]] = [DPKdTree, DPQuadtree, DPKdHybrid, DPPrivTree, DPGrid, MST, AIM]
-RECORD_MAKERS: list[type[RecordMaker]] = [
-    Microaggregation,
-    Pram,
-    RankSwapping,
-    RecordSwapping,
-    AddedNoise,
-    Rounding,
-    Cart,
-]
-FOREIGN: list[type[Brought]] = [BroughtFile, BroughtFrame, BroughtFunction]
+if TYPE_CHECKING:
+    from sfumato.anonymizers.dp.mechanism import Mechanism
+    from sfumato.anonymizers.external.external import Brought
+    from sfumato.anonymizers.perturbation.record_anonymizer import RecordMaker
+
+    Maker = Anonymizer | Mechanism | RecordMaker | Brought
+    """Whatever makes a release: of a requirement, noisy, of records in place of records, or made elsewhere."""
+
+ANONYMIZERS: Registry[Anonymizer] = Registry(
+    __name__,
+    "mondrian mondrian.mondrian.Mondrian",
+    "full-domain full_domain.full_domain.FullDomain",
+    "local-recoding local_recoding.local_recoding.LocalRecoding",
+    "exchange exchange.Exchange",
+    "cut-vector cut_vector.cut_vector.CutVector",
+    "hilbert hilbert.Hilbert",
+    "anatomy anatomy.Anatomy",
+    "sabre sabre.Sabre",
+    "burel burel.Burel",
+    "local-suppression local_suppression.LocalSuppression",
+    "top-coding top_coding.TopCoding",
+    "without-quasi trivial.WithoutQuasi",
+    "without-sensitive trivial.WithoutSensitive",
+    "original trivial.Original",
+)
+MECHANISMS: Registry[Mechanism] = Registry(
+    __name__,
+    "dp-kd-tree dp.trees.DPKdTree",
+    "dp-quadtree dp.trees.DPQuadtree",
+    "dp-kd-hybrid dp.trees.DPKdHybrid",
+    "dp-privtree dp.trees.DPPrivTree",
+    "dp-grid dp.trees.DPGrid",
+    "mst dp.mst.MST",
+    "aim dp.aim.AIM",
+)
+RECORD_MAKERS: Registry[RecordMaker] = Registry(
+    __name__,
+    "microaggregation perturbation.microaggregation.Microaggregation",
+    "pram perturbation.pram.Pram",
+    "rank-swapping perturbation.swapping.RankSwapping",
+    "record-swapping perturbation.swapping.RecordSwapping",
+    "noise perturbation.noise_and_rounding.AddedNoise",
+    "rounding perturbation.noise_and_rounding.Rounding",
+    "cart perturbation.cart.Cart",
+)
+EXTERNAL: Registry[Brought] = Registry(
+    __name__,
+    "brought external.external.BroughtFile",
+    "frame external.external.BroughtFrame",
+    "function external.external.BroughtFunction",
+)
 NO_COMMANDS = (
     "candidates no longer run programs (command was removed); run the program yourself and name the file that it "
     'writes (file = "made.csv")'
 )
-Maker = Anonymizer | Mechanism | RecordMaker | Brought
-"""Whatever makes a release: exact and of a requirement, noisy, of records in place of records, or made elsewhere."""
 
 
 def makers() -> tuple[type[Maker], ...]:
@@ -83,21 +87,26 @@ def anonymizer(text: str) -> Maker:
     """Read an anonymizer from its text form, such as `mondrian mode=relaxed` or `dp-kd-tree epsilon=1 height=8`."""
     if text.split(None, 1)[:1] == ["command"]:
         raise BadInputError(f"{text!r}: {NO_COMMANDS}")
-    return parse(text, (*makers(), *FOREIGN), "anonymizer")
+    name = text.split(None, 1)[0] if text.strip() else ""
+    registries: tuple[Registry[Maker], ...] = (ANONYMIZERS, MECHANISMS, RECORD_MAKERS, EXTERNAL)  # type: ignore[assignment]
+    found = [kinds[name] for kinds in registries if name in kinds.names]
+    read: Maker = parse(text, found or (*makers(), *EXTERNAL), "anonymizer")
+    return read
 
 
 def anonymize(
-    table: Table | Any,
+    table: Any,
     require: Requirement | str,
-    maker: Anonymizer | str = "mondrian",
+    maker: Anonymizer | str | None = None,
     form: Form = "generalization",
     suppress: float = 0.0,
-    **columns: Unpack[Columns],
-) -> Release:
-    """Make one release of a table (or of a frame or file) that satisfies a requirement, which may be given as text.
+    **more: Any,
+) -> Any:
+    """Make one release of data (or of a frame or file) that satisfies a requirement, which may be given as text.
 
     Of a frame or file the keywords of `read` say what its columns are: `quasi`, `sensitive`, `neutral`, ... At most a
-    share `suppress` of the records is left out. The release comes back as what came in by its `frame()`.
+    share `suppress` of the records is left out. The release comes back as what came in by its `frame()`. Of sets of
+    items, and of records with items, the keywords are `utility`, `limit`, `item_maker`, `merge` and `sets`.
 
     >>> import pyarrow
     >>> people = {"age": ["34", "36", "51", "58"], "illness": ["flu", "cold", "flu", "cold"]}
@@ -105,11 +114,14 @@ def anonymize(
     >>> sorted(release.frame()["age"].to_pylist())
     ['30-39', '30-39', '50-59', '50-59']
     """
-    chosen = anonymizer(maker) if isinstance(maker, str) else maker
+    if isinstance(table, Baskets | MixedTable):
+        made = import_module("sfumato.anonymizers.items.items_of_groups").anonymize_items  # it reads anonymizers
+        return made(table, require, maker, suppress=suppress, **more)
+    chosen = anonymizer(maker or "mondrian") if maker is None or isinstance(maker, str) else maker
     if not isinstance(chosen, Anonymizer):
         raise BadInputError(f'{chosen.name} satisfies no requirement but draws records: draw(table, "{chosen}")')
     wanted = requirement(require) if isinstance(require, str) else require
-    return chosen.anonymize(as_table(table, columns), wanted, form, suppress)
+    return chosen.anonymize(as_table(table, more), wanted, form, suppress)  # type: ignore[arg-type]
 
 
 def draw(
@@ -119,6 +131,9 @@ def draw(
 
     Of a frame or file the keywords of `read` say what its columns are.
     """
+    from sfumato.anonymizers.dp.mechanism import Mechanism
+    from sfumato.anonymizers.external.external import Brought
+
     chosen = anonymizer(maker) if isinstance(maker, str) else maker
     if isinstance(chosen, Anonymizer):
         known = ", ".join(kind.name for kind in (*MECHANISMS, *RECORD_MAKERS))

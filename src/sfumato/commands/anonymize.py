@@ -83,18 +83,28 @@ def anonymize(
         typer.Option(help="With full-domain: also write every transformation with its values to this CSV file."),
     ] = None,
     legend: Legends = "auto",
+    certificate: Annotated[
+        bool,
+        typer.Option(
+            "--certificate/--no-certificate",
+            help="Audit the written file and write its certificates; or the data alone.",
+        ),
+    ] = True,
     as_json: AsJson = False,
 ) -> None:
     """Make one release of a table or of baskets, in one line, and say what it achieves."""
     from sfumato.publish._single import Target
 
-    target = Target(to, layout, writing.escape_formulas, writing.force, lattice, legend)
     study = _study(table)
+    declared = table if study is not None and not {**roles.given(), **about.given(), **reading.given()} else ""
+    written = (to, layout, writing.escape_formulas, writing.force, lattice, legend, certificate)
+    target = Target(*written, study=declared)
     if study is not None:
         refuse({**baskets.given(), **items.given()}, f"is said by the study {table}; leave it out")
-    if items.are_meant or hasattr(study, "data"):
+    parts = frozenset() if study is None else study.parts
+    if items.are_meant or len(parts) > 1:
         single = _mixed(table, study, recipe, roles, about, reading, baskets, items, target)
-    elif baskets.are_meant(table) or hasattr(study, "baskets"):
+    elif baskets.are_meant(table) or parts == {"items"}:
         items.refuse_alone()
         recipe.refuse_items()
         given = {**roles.given(), **about.given(), "--na": reading.na, "--lattice": lattice}
@@ -128,10 +138,10 @@ def _table(
     """Make a release of a table; everything that can be refused is, before the table is read."""
     from sfumato.anonymizers import anonymizer
     from sfumato.anonymizers.anonymizer import Anonymizer
-    from sfumato.anonymizers.dp.mechanism import Mechanism
     from sfumato.anonymizers.external.external import Brought
-    from sfumato.publish._single import Clock, single_draw, single_records, single_release
+    from sfumato.publish._single import Clock, single_table
     from sfumato.requirements.requirement import KAnonymity, requirement
+    from sfumato.tradeoff.study.candidate import Candidate
 
     clock = Clock()
     if study is None:
@@ -153,16 +163,14 @@ def _table(
         raise BadInputError(f'{maker.name} needs to know what to satisfy: --require "k-anonymity k=10", for example')
     if target.lattice is not None and not maker.has_lattice:
         raise BadInputError(f"--lattice belongs to --with full-domain; {maker.name} searches no lattice")
-    target.check(declared.files)
+    target = replace(target, inputs=declared.files)
+    target.check()
     announce_first_run()
     rows = declared.open_rows()
-    table = replace(declared, **roles.of_rows(rows)).open(rows)  # type: ignore[arg-type]
+    declared = replace(declared, **roles.of_rows(rows))  # type: ignore[arg-type]
+    table = declared.open(rows)
     clock.end("read")
-    if isinstance(maker, Mechanism):
-        return single_draw(table, maker, target, clock)
-    if not isinstance(maker, Anonymizer):
-        return single_records(table, maker, wanted, target, clock)
-    return single_release(table, maker, wanted, form, suppress, target, clock)  # type: ignore[arg-type]
+    return single_table(table, Candidate(maker, wanted, form, suppress), declared, target, clock)  # type: ignore[arg-type]
 
 
 def _mixed(
@@ -179,11 +187,11 @@ def _mixed(
     """Make a release of a table with items; everything that can be refused is, before the table is read."""
     from sfumato.anonymizers import anonymizer
     from sfumato.anonymizers.items import DEFAULT_MAKER, TREE_MAKER, basket_anonymizer
-    from sfumato.anonymizers.items.items_of_groups import FORM, MixedRecipe, NoMerging, merging
-    from sfumato.publish._single import Clock, single_mixed
+    from sfumato.anonymizers.items.items_of_groups import FORM, NoMerging, merging
+    from sfumato.publish._single import Clock, single_items
     from sfumato.requirements.item_policy import SuppressionLimit, suppression_limit, utility_constraints
     from sfumato.requirements.items import mixed_requirement
-    from sfumato.tradeoff.study.candidate import files_of
+    from sfumato.tradeoff.study.candidate import Candidate, files_of
 
     clock = Clock()
     refuse({"--lattice": target.lattice}, "is about tables without items; leave it out")
@@ -194,27 +202,28 @@ def _mixed(
         )
     if not recipe.require:
         raise BadInputError('a table with items needs to know what to satisfy: --require "k-km-anonymity k=5 m=2"')
-    made = MixedRecipe(
+    made = Candidate(
         anonymizer(USUAL if recipe.maker is None else recipe.maker),
         mixed_requirement(" & ".join(recipe.require)),
-        basket_anonymizer(recipe.items_with or (DEFAULT_MAKER if baskets.tree is None else TREE_MAKER)),
-        merging(NoMerging.name if recipe.merging is None else recipe.merging),
-        recipe.suppress,
-        None if recipe.utility is None else utility_constraints(recipe.utility),
-        SuppressionLimit() if recipe.limit is None else suppression_limit(recipe.limit),
-        recipe.sets or "group",  # type: ignore[arg-type]  # checked by the recipe
+        suppress=recipe.suppress,
+        item_anonymizer=basket_anonymizer(recipe.items_with or (DEFAULT_MAKER if baskets.tree is None else TREE_MAKER)),
+        merging=merging(NoMerging.name if recipe.merging is None else recipe.merging),
+        utility=None if recipe.utility is None else utility_constraints(recipe.utility),
+        limit=SuppressionLimit() if recipe.limit is None else suppression_limit(recipe.limit),
+        sets=recipe.sets or "group",  # type: ignore[arg-type]  # checked by the recipe
     )
     made.check()
     if study is None:
         declared = items.declaration(about.declaration(source, roles, reading), baskets)
     else:
         declared = replace(study.data, table=about.override(study.data.table, roles, reading))
-    target.check([*declared.files, *map(Path, files_of(made))])
+    target = replace(target, inputs=[*declared.files, *map(Path, files_of(made))])
+    target.check()
     announce_first_run()
     rows = declared.open_rows()
     data = declared.with_table(**roles.of_rows(rows)).open(rows)
     clock.end("read")
-    return single_mixed(data, made, target, clock)
+    return single_items(data, made, declared, target, clock)
 
 
 def _baskets(
@@ -224,13 +233,13 @@ def _baskets(
     from sfumato.anonymizers.items import DEFAULT_MAKER, TREE_MAKER, basket_anonymizer, usual_maker
     from sfumato.publish._single import Clock, basket_layout, single_baskets
     from sfumato.requirements import basket_requirement
-    from sfumato.requirements.item_policy import utility_constraints
-    from sfumato.tradeoff.study.candidate import files_of
+    from sfumato.requirements.item_policy import SuppressionLimit, suppression_limit, utility_constraints
+    from sfumato.tradeoff.study.candidate import Candidate, files_of
 
     clock = Clock()
     if study is not None:
         refuse(reading.given(), f"is said by the study {source}; leave it out")
-    declared = baskets.declaration(source, reading) if study is None else study.baskets
+    declared = baskets.declaration(source, reading) if study is None else study.data.sets
     basket_layout(target)
     if len(recipe.require) != 1:
         raise BadInputError('baskets need one requirement: --require "km-anonymity k=5 m=2", for example')
@@ -240,6 +249,8 @@ def _baskets(
         kept = "sets of items keep to the branches of the tree, so that counts of pairs are less exact than without it"
         tell([f'{kept}; --with "{DEFAULT_MAKER}" takes no notice of the tree'])
     utility = None if recipe.utility is None else utility_constraints(recipe.utility)
-    target.check([*declared.files, *map(Path, files_of(maker, wanted, utility))])
+    limit = SuppressionLimit() if recipe.limit is None else suppression_limit(recipe.limit)
+    target = replace(target, inputs=[*declared.files, *map(Path, files_of(maker, wanted, utility))])
+    target.check()
     announce_first_run()
-    return single_baskets(declared, maker, wanted, recipe.utility, recipe.limit, target, clock)
+    return single_baskets(declared, Candidate(maker, wanted, utility=utility, limit=limit), target, clock)

@@ -22,12 +22,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from dataclasses import field as dataclass_field
 from functools import cache
+from importlib import import_module
 from types import NoneType
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from sfumato.errors import BadInputError
 
@@ -270,13 +271,49 @@ Kind = TypeVar("Kind", bound=Configured)
 Maker = TypeVar("Maker")
 
 
+class Registry(Generic[Kind]):
+    """Kinds in an order, each imported when it is first used.
+
+    `Registry("sfumato.anonymizers", "mondrian mondrian.mondrian.Mondrian")` has one kind, called `mondrian`. Iterating
+    imports all; `append` adds a class.
+    """
+
+    def __init__(self, package: str, *homes: str) -> None:
+        self._kinds: dict[str, type[Kind] | str] = {}
+        for name, home in (entry.split() for entry in homes):
+            self._kinds[name] = f"{package}.{home}"
+
+    def __iter__(self) -> Iterator[type[Kind]]:
+        return (self[name] for name in self.names)
+
+    def __len__(self) -> int:
+        return len(self._kinds)
+
+    def __getitem__(self, name: str) -> type[Kind]:
+        kind = self._kinds[name]
+        if isinstance(kind, str):
+            module, _, class_name = kind.rpartition(".")
+            kind = self._kinds[name] = getattr(import_module(module), class_name)
+        return cast(type[Kind], kind)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names, in order."""
+        return tuple(self._kinds)
+
+    def append(self, kind: type[Kind]) -> None:
+        """Add a kind under its own name."""
+        self._kinds[kind.name] = kind
+
+
 def parse(text: str, kinds: Iterable[type[Kind]], what: str) -> Kind:
     """Make the configured object that a text describes; unknown names and keys are errors that list the known."""
-    known = {kind.name: kind for kind in kinds}
     name, rest = [*text.split(None, 1), "", ""][:2]
-    if name not in known:
-        raise BadInputError(f"unknown {what} {name!r}; known are {', '.join(known)}")
-    kind = known[name]
+    known = kinds if isinstance(kinds, Registry) else {kind.name: kind for kind in kinds}
+    names = known.names if isinstance(known, Registry) else tuple(known)
+    if name not in names:
+        raise BadInputError(f"unknown {what} {name!r}; known are {', '.join(names)}")
+    kind: type[Kind] = known[name]
     allowed = {each.key: each for each in described(kind).values()}
     values: dict[str, Any] = {}
     for key, value in _tokens(text, rest):

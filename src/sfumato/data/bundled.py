@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from sfumato.data.hierarchies.declared import Declared, read_hierarchies
-from sfumato.data.reading import Missing, Table, read
+from sfumato.data.reading import Missing, read
 from sfumato.engines import ENGINES, engine_for, open_rows
 from sfumato.engines.duckdb.sources import parquet_part
 from sfumato.engines.frames import Frame
@@ -83,8 +83,10 @@ def load(
     sensitive: Iterable[str] | None = None,
     neutral: Iterable[str] = (),
     missing: Missing = "value",
-) -> Table:
-    """Load a bundled table, with its usual roles or others."""
+) -> Any:
+    """Load bundled data: a table with its usual roles or others, or sets of items."""
+    if name in BASKETS:
+        return load_baskets(name)
     dataset = find(name)
     return read(
         frame(name),

@@ -14,6 +14,7 @@ from sfumato.data.cells import Sensitive
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES, READ_NOISY
 from sfumato.measures.divergence import adversary_gains
+from sfumato.release.items import BasketRelease, MixedRelease
 from sfumato.release.release import Grouped, Published, counts_people
 from sfumato.requirements.requirement import sensitive_levels
 from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
@@ -78,11 +79,15 @@ class Measured(Quiet):
         return {name: dict(own) for name, own in self.by_sensitive.items()} if several else {}
 
 
-def measure(release: Grouped) -> Measured:
-    """Measure a release by everything that can be read off its groups.
+def measure(release: Any, scales: Mapping[str, Any] | None = None) -> Measured:
+    """Measure a release by everything that can be read off its groups; of one with items, on `[scales]`, too.
 
     Where there are several sensitive attributes, a measure about sensitive values is that of the worst attribute.
     """
+    if isinstance(release, BasketRelease | MixedRelease):
+        from sfumato.measures.items.mixed_scales import measure_items
+
+        return measure_items(release, scales or {})
     need_records(release)
     by_sensitive, losses, unread = {}, None, False
     if release.histograms is not None:

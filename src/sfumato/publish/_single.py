@@ -1,9 +1,7 @@
-"""One release in one line: made, measured and written, for tables, noisy releases and baskets alike.
+"""One release in one line, for `anonymize`: made, measured, and published like a point of a map.
 
-Unlike a publication (`leaving`) it has no map behind it and no certificate; what is said of it is values for a program
-and lines for a person.
-
-One release of a table with items in one line: made, measured and written.
+Without a certificate nothing is audited either: the data are written, all or nothing. What is said of the release is
+values for a program and lines for a person.
 """
 
 from __future__ import annotations
@@ -16,42 +14,44 @@ from typing import Any
 
 from sfumato.anonymizers.anonymizer import Anonymizer
 from sfumato.anonymizers.dp.mechanism import Mechanism
-from sfumato.anonymizers.items import anonymize_baskets
-from sfumato.anonymizers.items.item_anonymizer import BasketAnonymizer
-from sfumato.anonymizers.items.items_of_groups import MixedRecipe
-from sfumato.anonymizers.perturbation.record_anonymizer import RecordMaker
 from sfumato.config.options import check_choice
 from sfumato.data.basket_declaration import BasketsDeclaration
 from sfumato.data.dataset import MixedTable
+from sfumato.data.declaration import TableDeclaration
+from sfumato.data.mixed_declaration import DataDeclaration
 from sfumato.data.reading import Table
-from sfumato.engines.formulas import check_escaping, formula_items, formula_notice
-from sfumato.measures.groups import Measured, measure
+from sfumato.engines.formulas import check_escaping
+from sfumato.measures.groups import Measured
 from sfumato.measures.items.basket_scales import BasketScales, measure_baskets, protected_risk
 from sfumato.measures.items.mixed_scales import MixedMeasures, MixedScales
 from sfumato.measures.items.queries import fitting_queries
-from sfumato.publish._item_publication import legend_line
-from sfumato.publish._noisy_publication import drawn_lines, drawn_values
-from sfumato.publish._record_publication import record_lines, record_values
-from sfumato.publish._written_file import audit_written, written_formulas
-from sfumato.publish.cautions import unique_numbers
-from sfumato.publish.publishable import check_confirmed
-from sfumato.release.changes import column_changes, ends_of_single_records
-from sfumato.release.content import WrittenRecords
-from sfumato.release.items import MixedRelease
-from sfumato.release.legend import MODES, release_names
-from sfumato.release.mixed_writing import mixed_names, write_mixed
-from sfumato.release.release import Form, Release
-from sfumato.release.writing import format_of, write_release
-from sfumato.release.writing_items import files_of, laid_out, published_rows, write_baskets
+from sfumato.publish._told import drawn_lines, drawn_values, end_lines, legend_lines, record_lines, record_values
+from sfumato.publish._written_file import original_words
+from sfumato.publish.certificate import certificate_files
+from sfumato.publish.context import Origin, unique_numbers
+from sfumato.publish.pipeline import certified_scales
+from sfumato.publish.publishable import Publishable, publish
+from sfumato.release.changes import column_changes
+from sfumato.release.legend import MODES
+from sfumato.release.release import Release
+from sfumato.release.writing import format_of
+from sfumato.release.writing_items import laid_out
+from sfumato.report.data_summary import basket_meanings, mixed_meanings
+from sfumato.report.data_summary import meanings as meanings_of
 from sfumato.report.measure_sentences import Subject, sentences
 from sfumato.report.point_summary import ARROWS, EXACT_VALUES, changes_sentence, measure_lines
-from sfumato.requirements.items import BasketRequirement, KMAnonymity, MixedRequirement, known_in_words
-from sfumato.requirements.requirement import KAnonymity, Requirement
+from sfumato.requirements.items import KMAnonymity, known_in_words
+from sfumato.requirements.requirement import Requirement
 from sfumato.runtime.arrays import Quiet
 from sfumato.runtime.staging import check_targets
+from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted, wrapped
 from sfumato.tradeoff.exploration._item_details import item_changes, mixed_changes
+from sfumato.tradeoff.map import Map
 from sfumato.tradeoff.question.recipients import check_changed
+from sfumato.tradeoff.study.candidate import Candidate
+from sfumato.tradeoff.study.grids import Grid
+from sfumato.tradeoff.study.study import Study
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,30 @@ class Target:
     legend: str = "auto"
     """Of baskets: whether sets of items are named in a legend beside the file."""
 
-    def check(self, inputs: Sequence[Path]) -> None:
+    certificate: bool = True
+    """Whether the written file is audited and certified."""
+
+    inputs: Sequence[Path] = ()
+    """What is read, and so never replaced."""
+
+    study: str = ""
+    """The study that declares the data, where they are named by one."""
+
+    def check(self) -> None:
         """Raise where the files cannot be written, before anything is read."""
         check_escaping(self.escape_formulas, self.path, format_of(self.path))
-        check_targets([self.path, *([] if self.lattice is None else [self.lattice])], self.force, inputs)
+        beside = [*([] if self.lattice is None else [self.lattice]), *self._certificates]
+        check_targets([self.path, *beside], self.force, self.inputs)
+
+    @property
+    def _certificates(self) -> Sequence[Path]:
+        return certificate_files(self.path) if self.certificate else ()
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """How a release is written to it."""
+        names = ("layout", "escape_formulas", "legend", "inputs")
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,43 +125,76 @@ class Clock:
         return {"seconds": round(sum(self.steps.values()), 4), "seconds_by_step": by_step}
 
 
-def single_release(
-    table: Table, maker: Anonymizer, wanted: Requirement, form: Form, suppress: float, target: Target, clock: Clock
+def written(
+    own: Publishable,
+    target: Target,
+    clock: Clock,
+    values: Mapping[str, Any],
+    lines: Sequence[str],
+    notices: Sequence[str] = (),
+    beside: Mapping[Path, str] | None = None,
 ) -> Single:
-    """Make a release of a table in groups, measure it and write it."""
-    release = maker.anonymize(table, wanted, form, suppress)
-    measured = measure(release)
-    clock.end("anonymize")
-    beside = {} if target.lattice is None else {target.lattice: maker.lattice(table, wanted, suppress).to_text()}
-    escaped = target.escape_formulas
-    path, layout, force = target.path, target.layout, target.force
-
-    def verify(drafts: list[Path]) -> None:
-        if table.roles.person is not None:
-            check_confirmed(audit_written(release, wanted, drafts, escaped), measured.values)
-
-    files = write_release(
-        release,
-        path,
-        layout,  # type: ignore[arg-type]
-        force,
-        format_of(path),
-        beside,
-        escaped,
-        verify,
-    )
+    """Publish a release, or write its data alone, and say so."""
+    done = publish(own, target.force, beside=beside, certified=target.certificate)
     clock.end("write")
-    written = [path for path in files if path not in beside]
+    notices = [*notices, *done.notices]
+    told = done.lines_of_files() if target.certificate else [t("release.uncertified")]
+    files = [str(file) for file in done.files]
+    return Single(
+        done.files, notices, {**values, "notices": notices, "files": files, **clock.values()}, [*lines, "", *told]
+    )
+
+
+def single_table(
+    table: Table, candidate: Candidate, declared: TableDeclaration, target: Target, clock: Clock
+) -> Single:
+    """Make a release of a table and write it: in groups, drawn with noise, or records in place of its records."""
+    maker, wanted, path = candidate.anonymizer, candidate.requirement, target.path
+    words = original_words(declared, path.parent) if not target.study else ()
+    origin = Origin(table.engine.origin, table.digest(()), study_file=target.study, original=words)
+    if isinstance(maker, Mechanism):
+        maker.check(table, wanted, candidate.form, 0.0)
+        drawn = maker.draw(table)
+        clock.end("draw")
+        own = Publishable(drawn, candidate, path, origin, **target.how)
+        values = drawn_values(drawn, maker)
+        return written(own, target, clock, values, drawn_lines(drawn, maker, path), values["notices"])
+    release = candidate.make(table)
+    if not isinstance(maker, Anonymizer):
+        check_changed(release, str(maker))
+        clock.end("anonymize")
+        own = Publishable(release, candidate, path, origin, **target.how)
+        lines = record_lines(release, maker, path, target.certificate)  # type: ignore[arg-type]
+        return written(own, target, clock, record_values(release, maker), lines, table.notices)  # type: ignore[arg-type]
+    own = Publishable(release, candidate, path, origin, _meanings(table, candidate, declared), **target.how)
+    lattice = {} if target.lattice is None else {target.lattice: maker.lattice(table, wanted, candidate.suppress)}
+    clock.end("anonymize")
+    values = table_values(own)
+    lines = table_lines(own, [*own.files, *lattice])
     notices = [*table.notices, *table.household_notices()]
-    notices += formula_notice(written_formulas(written, escaped), escaped)
-    values = {
+    texts = {file: rows.to_text() for file, rows in lattice.items()}
+    return written(own, target, clock, values, lines, notices, texts)
+
+
+def _meanings(table: Table, candidate: Candidate, declared: TableDeclaration) -> list[tuple[str, str]]:
+    """Say what words mean, as on a map of this one release."""
+    grid = Grid((candidate.anonymizer,), (candidate.requirement,), (candidate.form,), (candidate.suppress,))
+    study = Study("anonymize", DataDeclaration(declared), (grid,), axes=("k", "loss"))
+    about = {"weights": dict(table.roles.weights), "dropped": table.dropped}
+    return meanings_of(Map(study, (candidate.point(),), about))
+
+
+def table_values(own: Publishable) -> dict[str, Any]:
+    """Return what a program reads of a table in groups."""
+    release, measured, table = own.release, own.measured, own.release.table
+    return {
         "table": table.engine.origin,
         "records": table.cells.records,
         "dropped": table.dropped,
-        "anonymizer": str(maker),
-        "requirement": str(wanted),
-        "promise": str(_promise(release, wanted, measured)),
-        "form": form,
+        "anonymizer": str(own.maker),
+        "requirement": str(own.candidate.requirement),
+        "promise": str(_promise(release, own.candidate.requirement, measured)),
+        "form": release.form,
         "groups": release.groups,
         "changes": column_changes(release),
         "loss": measured.values["loss"],
@@ -149,14 +202,10 @@ def single_release(
         **release.details,
         "measures": dict(measured.values),
         "by_sensitive": {name: dict(values) for name, values in measured.by_sensitive.items()},
-        "files": [str(file) for file in files],
         "same_in_households": table.shared_names,
         "counted": table.roles.unit,
         "weights": dict(table.roles.weights),
-        "notices": notices,
-        **clock.values(),
     }
-    return Single(files, notices, values, release_lines(release, maker, wanted, measured, files))
 
 
 def _promise(release: Release, wanted: Requirement, measured: Measured) -> Requirement:
@@ -166,10 +215,9 @@ def _promise(release: Release, wanted: Requirement, measured: Measured) -> Requi
     return wanted.strengthen(measured.values, measured.by_sensitive)
 
 
-def release_lines(
-    release: Release, maker: Anonymizer, wanted: Requirement, measured: Measured, files: Sequence[Path]
-) -> list[str]:
+def table_lines(own: Publishable, files: Sequence[Path]) -> list[str]:
     """Say in words what was written and what it achieves."""
+    release, wanted, measured = own.release, own.candidate.requirement, own.measured
     rows, groups = counted(release.assignment.records, "record"), counted(release.groups, "group")
     promised = _promise(release, wanted, measured)
     required = "" if promised == wanted else f" (required: {wanted})"
@@ -178,25 +226,24 @@ def release_lines(
         f"Every group satisfies: {promised}{required}",
     ]
     if release.histograms is None:
-        lines.append("(No sensitive attribute is published, so what this says of sensitive values holds of itself.)")
+        lines.append(t("release.not_published"))
     if release.form == "bucketization":
         lines.append(f"{EXACT_VALUES} The size of a group is a bucket size, not k-anonymity.")
-    lines += maker.account(release)
-    lines += [f"WARNING: {found}." for found in ends_of_single_records(release, maker.ranges_of(release.table))]
-    if release.suppressed:
-        lines.append(f"Left out (suppressed): {counted(release.suppressed, 'record')}.")
-    if release.table.dropped:
-        lines.append(f"Dropped because a value is missing: {counted(release.table.dropped, 'record')}.")
+    lines += [*own.maker.account(release), *end_lines(own)]
+    lines += left_out_lines(release.suppressed, release.table.dropped)
     done = changes_sentence(column_changes(release), release.suppressed, release.cells.records)
     lines.append(wrapped(f"What was done: {done}").lstrip())
     lines += [wrapped(f"WARNING: {text}.").lstrip() for text in _single_values(release)]
     several = ", of the worst sensitive attribute where there are several" if len(measured.by_sensitive) > 1 else ""
-    sentences_by_measure = sentences(
-        measured.values,
-        Subject(tuple(measured.by_sensitive), records=release.cells.records, unit=release.table.roles.unit),
-        measured.by_sensitive,
-    )
-    return [*lines, "", f"Measured{several} {ARROWS}:", *measure_lines(measured.values, sentences_by_measure)]
+    subject = Subject(tuple(measured.by_sensitive), records=release.cells.records, unit=release.table.roles.unit)
+    said = sentences(measured.values, subject, measured.by_sensitive)
+    return [*lines, "", f"Measured{several} {ARROWS}:", *measure_lines(measured.values, said)]
+
+
+def left_out_lines(suppressed: int, dropped: int) -> list[str]:
+    """Say how many records are not in the file."""
+    lines = [f"Left out (suppressed): {counted(suppressed, 'record')}."] if suppressed else []
+    return [*lines, *([f"Dropped because a value is missing: {counted(dropped, 'record')}."] if dropped else [])]
 
 
 def _single_values(release: Release) -> list[str]:
@@ -207,70 +254,22 @@ def _single_values(release: Release) -> list[str]:
     found = {each.name: unique_numbers(each, histograms, i) for i, each in enumerate(histograms.sensitive)}
     rows = counted(release.assignment.records, "record")
     return [
-        f"{unique:,} of {rows} have a number of {name} that no other record has, published as it is: whoever knows "
-        f"it finds the record. A hierarchy makes it coarser: `sfumato init` drafts one; use that study in place of "
-        "the table, or give it as --hierarchies"
-        for name, unique in found.items()
-        if unique
+        t("release.unique_number", unique=unique, rows=rows, column=name) for name, unique in found.items() if unique
     ]
 
 
-def single_records(table: Table, maker: RecordMaker, wanted: Requirement, target: Target, clock: Clock) -> Single:
-    """Make records in place of a table's records and write them."""
-    release = maker.anonymize(table, wanted)
-    check_changed(release, str(maker))
-    clock.end("anonymize")
-    written, formulas = _written(release, target)
-    clock.end("write")
-    values = record_values(release, maker) | {"files": written, **clock.values()}
-    return Single(
-        [target.path], [*formulas, *table.notices], values, record_lines(release, maker, target.path, audited=False)
-    )
-
-
-def _written(release: WrittenRecords, target: Target) -> tuple[list[str], list[str]]:
-    """Write records of a release's own; return the files and what is to be noticed of them."""
-    escaped = target.escape_formulas
-    if format_of(target.path) == "csv":
-        release.to_csv(target.path, target.force, escaped)
-    else:
-        release.to_parquet(target.path, target.force)
-    return [str(target.path)], formula_notice(written_formulas([target.path], escaped), escaped)
-
-
-def single_draw(table: Table, maker: Mechanism, target: Target, clock: Clock) -> Single:
-    """Draw a noisy release of a table and write records drawn from it."""
-    maker.check(table, KAnonymity(1), "generalization", 0.0)
-    release = maker.draw(table)
-    written, formulas = _written(release, target)
-    clock.end("draw_and_write")
-    values = drawn_values(release, maker) | {"files": written, **clock.values()}
-    lines = drawn_lines(release, maker, target.path)
-    return Single([target.path], [*formulas, *values["notices"]], values, lines)
-
-
-def single_baskets(
-    declared: BasketsDeclaration,
-    maker: BasketAnonymizer,
-    wanted: BasketRequirement,
-    utility: str | None,
-    limit: str | None,
-    target: Target,
-    clock: Clock,
-) -> Single:
-    """Make a release of baskets, write it and then measure it: whoever stops the measuring has the file."""
-    layout, format, escaped = basket_layout(target), format_of(target.path), target.escape_formulas
-    baskets = declared.open()
-    release = anonymize_baskets(baskets, wanted, maker, utility, limit)
+def single_baskets(declared: BasketsDeclaration, candidate: Candidate, target: Target, clock: Clock) -> Single:
+    """Make a release of baskets, measure it and write it."""
+    baskets, wanted, maker = declared.open(), candidate.requirement, candidate.anonymizer
+    release = candidate.make(baskets)
     known = wanted.m if isinstance(wanted, KMAnonymity) else BasketScales().known
-    names = release_names(release, target.legend)
-    files = files_of(target.path, names)
-    write_baskets(release, target.path, layout, target.force, escaped, target.legend)
-    measured = measure_baskets(release, BasketScales(known=known, queries=fitting_queries(baskets)))
-    measures = protected_risk(release, wanted) | dict(measured.values)
-    clock.end("all")
-    cells = formula_items(published_rows(release, names), escaped) if format == "csv" else {}
-    notices = [*baskets.notices, *formula_notice(cells, escaped)]
+    scales = BasketScales(known=known, queries=fitting_queries(baskets))
+    origin = Origin(declared.source, baskets.digest, study_file=target.study)
+    certified = certified_scales(scales, candidate)
+    how = target.how | {"layout": basket_layout(target), "declared": declared, "scales": certified}
+    own = Publishable(release, candidate, target.path, origin, basket_meanings(certified), **how)
+    measures = protected_risk(release, wanted) | dict(measure_baskets(release, scales).values)
+    clock.end("anonymize")
     values = {
         "baskets": baskets.origin,
         "records": baskets.size,
@@ -280,22 +279,19 @@ def single_baskets(
         "published_items": len(release.labels),
         "suppressed": len(release.suppressed),
         "measures": measures,
-        "files": [str(file) for file in files],
-        "notices": notices,
-        "seconds": clock.values()["seconds"],
     }
     subject = Subject(records=baskets.size, known=f"{known_in_words(known)} of", below=BasketScales().linking.below)
     rows, items = counted(baskets.size, "record"), counted(len(baskets.items), "item")
     lines = [
         f"Wrote {target.path}: {rows}, {items} published as {len(release.labels):,}, by {maker.in_words()}.",
         f"In it {wanted.strengthen(measures).rule_in_words()}.",
-        *(legend_line(file, len(names.legend)) for file in files[1:]),
+        *legend_lines(own),
         f"What was done: {changes_sentence({'items': item_changes(release)})}",
         "",
         f"Measured {ARROWS}:",
         *measure_lines(measures, sentences(measures, subject)),
     ]
-    return Single(files, notices, values, lines)
+    return written(own, target, clock, values, lines, baskets.notices)
 
 
 def basket_layout(target: Target) -> str:
@@ -304,63 +300,52 @@ def basket_layout(target: Target) -> str:
     return laid_out(target.layout, format_of(target.path))
 
 
-def single_mixed(data: MixedTable, recipe: MixedRecipe, target: Target, clock: Clock) -> Single:
+def single_items(
+    data: MixedTable, candidate: Candidate, declared: DataDeclaration, target: Target, clock: Clock
+) -> Single:
     """Make a release of a table with items, measure it and write it."""
-    recipe.check(data)
-    release = recipe.make(data)
+    candidate.check(data)
+    release, wanted = candidate.make(data), candidate.requirement
     clock.end("anonymize")
-    scales = MixedScales(known=recipe.requirement.m, item_queries=fitting_queries(data.baskets))
+    scales = MixedScales(known=wanted.m, item_queries=fitting_queries(data.baskets))
     measured = scales.prepare(data).measure(release)
     clock.end("measure")
-    names = mixed_names(release, target.legend)
-    files = write_mixed(release, target.path, target.force, target.escape_formulas, target.legend)
-    clock.end("write")
-    formulas = written_formulas(files[:1], target.escape_formulas)
-    notices = [*data.notices, *formula_notice(formulas, target.escape_formulas)]
-    shown = {name: own for name, own in measured.relational.by_sensitive.items() if name != data.column}
-    promised = recipe.requirement.strengthen(measured.values, shown)
+    origin = Origin(data.origin, data.digest, study_file=target.study)
+    how = target.how | {"declared": declared, "scales": scales}
+    own = Publishable(release, candidate, target.path, origin, mixed_meanings(scales), **how)
+    shown = {name: found for name, found in measured.relational.by_sensitive.items() if name != data.column}
+    promised, suppressed = wanted.strengthen(measured.values, shown), data.records - release.records
     values = {
         "table": data.origin,
         "records": data.records,
         "dropped": data.table.dropped,
         "items": data.column,
-        "anonymizer": str(recipe.anonymizer),
-        "items_with": str(recipe.item_anonymizer),
-        "merging": str(recipe.merging),
-        "sets": recipe.sets,
-        "requirement": str(recipe.requirement),
+        "anonymizer": str(candidate.anonymizer),
+        "items_with": str(candidate.item_anonymizer),
+        "merging": str(candidate.merging),
+        "sets": candidate.sets,
+        "requirement": str(wanted),
         "promise": str(promised),
         "groups": release.relational.groups,
         "changes": mixed_changes(release),
-        "published_items": len(names.texts),
-        "suppressed": data.records - release.records,
+        "published_items": len(own.names.texts),
+        "suppressed": suppressed,
         "measures": dict(measured.values),
-        "files": [str(file) for file in files],
-        "notices": notices,
-        **clock.values(),
     }
-    legends = [legend_line(file, len(names.legend)) for file in files[1:]]
-    told = [*_lines(release, promised, target.path), *legends, *_measured(data, measured)]
-    return Single(files, notices, values, told)
-
-
-def _lines(release: MixedRelease, promised: MixedRequirement, path: Path) -> list[str]:
-    """Say what was written and what it achieves."""
-    data = release.data
     rows, groups = counted(release.records, "record"), counted(release.relational.groups, "group")
+    done = changes_sentence(mixed_changes(release), suppressed, data.records)
     lines = [
-        f"Wrote {path}: {rows} in {groups}, with what is published of {len(data.baskets.items):,} items.",
+        f"Wrote {target.path}: {rows} in {groups}, with what is published of {len(data.baskets.items):,} items.",
         f"In it {promised.rule_in_words()}.",
+        *left_out_lines(suppressed, data.table.dropped),
+        wrapped(f"What was done: {done}").lstrip(),
+        *legend_lines(own),
+        *_measured_items(data, measured),
     ]
-    if data.records > release.records:
-        lines.append(f"Left out (suppressed): {counted(data.records - release.records, 'record')}.")
-    if data.table.dropped:
-        lines.append(f"Dropped because a value is missing: {counted(data.table.dropped, 'record')}.")
-    done = changes_sentence(mixed_changes(release), data.records - release.records, data.records)
-    return [*lines, wrapped(f"What was done: {done}").lstrip()]
+    return written(own, target, clock, values, lines, data.notices)
 
 
-def _measured(data: MixedTable, measured: MixedMeasures) -> Sequence[str]:
+def _measured_items(data: MixedTable, measured: MixedMeasures) -> Sequence[str]:
     subject = Subject(
         tuple(measured.relational.by_sensitive),
         records=data.records,

@@ -15,7 +15,8 @@ from typing import Any
 from sfumato.config.options import check_choice
 from sfumato.errors import InfeasibleError
 from sfumato.measures.all_measures import MEASURES
-from sfumato.publish.certificate import DROPPED, certificate_files
+from sfumato.publish.certificate import certificate_files
+from sfumato.publish.plain_language import DROPPED
 from sfumato.report.measure_sentences import Subject, sentences
 from sfumato.report.point_summary import headlines, settings
 from sfumato.texts.format import counted

@@ -1,24 +1,62 @@
 """What a release does not protect against, said of this very release: the honest part of a certificate.
 
-Texts are for everybody: whether one is said, and what it says, follows from the settings and from the published groups
-alone. What needs the table, and how much there is of it, stands in `count` and is for the publisher.
+One registry: every caution has an id (its text stands in the catalogue as `caution.ID`), a condition, and what was
+found. Texts are for everybody: whether one is said, and what it says, follows from a `PublicContext`. What needs the
+table, and how much there is of it, is found with the release at hand and is for the publisher.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
-from math import isfinite
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from sfumato.anonymizers.anonymizer import Anonymizer
-from sfumato.data.cells import Histograms, Sensitive
-from sfumato.data.hierarchies.hierarchy import read_number
+from sfumato.data.reading import Table
+from sfumato.measures.items.estimates import BasketReader, MixedReader
+from sfumato.measures.items.linking import Linking, Persons, listed_items, rho
+from sfumato.publish._written_file import columns_of
+from sfumato.publish.context import (
+    InternalContext,
+    PublicContext,
+    alike_groups,
+    shown_by,
+    similar_groups,
+    unique_numbers,
+)
+from sfumato.publish.plain_language import NEARLY_SURE, NOISE_PREVAILS, belief, named
+from sfumato.release._itemsets import Rows
 from sfumato.release.changes import ends_of_single_records
-from sfumato.release.release import Release, widened
-from sfumato.requirements.requirement import Requirement
-from sfumato.texts.format import counted, ended, listed
+from sfumato.release.content import NoisyRelease
+from sfumato.release.items import MixedRelease
+from sfumato.release.records import replicated_uniques, unchanged_records
+from sfumato.requirements.inference import Coherence, InferenceRequirement, RhoUncertainty
+from sfumato.requirements.items import (
+    CompleteKAnonymity,
+    KMAnonymity,
+    MixedRequirement,
+    PrivacyConstraints,
+    known_in_words,
+)
+from sfumato.texts.catalogue import t
+from sfumato.texts.format import counted, ended, listed, percent
+from sfumato.tradeoff.study.candidate import Candidate
+
+Places = Mapping[str, Any]
+"""What is filled in into a text."""
+
+RARE = 0.1
+"""A delta times the number of rows that is more than this is no small probability any more."""
+
+MANY_ROWS = 0.1
+"""The share by which rows and records may differ before the publisher is told."""
+
+ALARMS = ("large epsilon", "large delta", NOISE_PREVAILS)
+"""What is wrong with the settings of a noisy draw."""
+
+BESIDE = "; a column that shall stand beside changed ones as it is must be quasi, with what is changed in columns="
 
 
 @dataclass(frozen=True)
@@ -33,24 +71,42 @@ class Caution:
     """For the publisher: how much of it there is in this release."""
 
 
-IDENTITY = (
-    "The exact quasi-identifiers stand in this file. It does not hide who is in the table; it only loosens the link to "
-    "the sensitive values. The size of a bucket is not k-anonymity."
-)
-"""Of what is in buckets."""
+@dataclass(frozen=True)
+class CautionRule:
+    """When a caution is said, and what is found of it."""
+
+    id: str
+    """Its text; what stands before `/` is what it is about."""
+
+    applies: Callable[[PublicContext], Iterable[Places]]
+    """The places of its text: one caution for each."""
+
+    found: Callable[[InternalContext, Places], str] = lambda inside, places: ""
 
 
-def cautions(release: Release, requirement: Requirement, maker: Anonymizer) -> list[Caution]:
-    """List what this release does not protect against; its maker says what can be reasoned from how it was made."""
+def cautions(inside: InternalContext) -> list[Caution]:
+    """List what a release does not protect against."""
     return [
-        *_identity(release),
-        *_sensitive(release, requirement),
-        *_target(release, maker.decided_by),
-        *_stop(maker.stops_at),
-        *_dealing(release, maker.dealing),
-        *_ranges(release, maker),
-        *_always(release, requirement),
+        Caution(rule.id.partition("/")[0], t(f"caution.{rule.id}", **places), rule.found(inside, places))
+        for rule, places in _applying(inside.public)
     ]
+
+
+def cautions_of(release: Any, candidate: Candidate) -> list[Caution]:
+    """List what a release that was not written yet does not protect against."""
+    shown = shown_by(release, candidate.anonymizer)
+    return cautions(InternalContext(PublicContext(candidate.public, columns_of(release), shown), release, candidate))
+
+
+def public_cautions(context: PublicContext) -> list[Caution]:
+    """List it for everybody, without what was found."""
+    return [
+        Caution(rule.id.partition("/")[0], t(f"caution.{rule.id}", **places)) for rule, places in _applying(context)
+    ]
+
+
+def _applying(context: PublicContext) -> Iterable[tuple[CautionRule, Places]]:
+    return ((rule, places) for rule in CAUTIONS for places in rule.applies(context))
 
 
 def found_first(cautions: Iterable[Caution]) -> list[Caution]:
@@ -58,228 +114,356 @@ def found_first(cautions: Iterable[Caution]) -> list[Caution]:
     return sorted(cautions, key=lambda caution: caution.count == "")
 
 
-def _identity(release: Release) -> Iterator[Caution]:
-    if release.form == "bucketization":
-        unique = int((release.quasi_counts == 1).sum())
-        yield Caution(
-            "identity",
-            IDENTITY,
-            f"{counted(unique, 'combination')} of quasi-identifiers occur once" if unique else "",
-        )
-    elif release.histograms is None:
-        yield Caution("identity", "The exact quasi-identifiers stand in this file; only sensitive values do not.")
-    elif release.is_exact:
-        yield Caution(
-            "identity",
-            "The exact quasi-identifiers stand in this file beside the sensitive values: nothing was generalized. "
-            "All that hides a person is who else has the same ones.",
-        )
-    yield Caution(
-        "membership",
-        "Whoever knows the quasi-identifiers of a person can judge whether the person is in the table: a combination "
-        "that no published box covers is not, or was suppressed. Only differential privacy limits this.",
-    )
+def columns_left_out(table: Table) -> list[str]:
+    """Return the columns of a table that are not among records of a release's own."""
+    kept = {*table.roles.quasi, *table.roles.sensitive}
+    return [name for name in table.engine.columns if name not in kept]
 
 
-def _sensitive(release: Release, requirement: Requirement) -> Iterator[Caution]:
-    histograms = release.histograms
-    if histograms is None or not histograms.sensitive:
-        return
-    for place, attribute in enumerate(histograms.sensitive):
-        yield from _unique_numbers(attribute, histograms, place)
-        yield from _homogeneity(attribute, histograms, place)
-        yield from _similarity(attribute, histograms, place)
-    yield from _undeclared_similarity(histograms.sensitive)
-    yield from _skewness(histograms, requirement)
-    if len(histograms.sensitive) > 1:
-        names = listed([attribute.name for attribute in histograms.sensitive])
-        yield Caution(
-            "several sensitive columns",
-            f"Each requirement speaks of one column. The columns {names} stay together in a row: who knows one of a "
-            "person's values may learn the others.",
-        )
+# -- conditions --------------------------------------------------------------------------------------------------------
 
 
-def unique_numbers(attribute: Sensitive, histograms: Histograms, place: int) -> int:
-    """Count the published numbers of a sensitive column that stand in one record each."""
-    once = histograms.of(place).sum(axis=0) == 1
-    return sum(isfinite(read_number(label)) for label, alone in zip(attribute.labels, once, strict=True) if alone)
+def _if(holds: object, **places: Any) -> list[Places]:
+    return [places] if holds else []
 
 
-def _unique_numbers(attribute: Sensitive, histograms: Histograms, place: int) -> Iterator[Caution]:
-    if unique := unique_numbers(attribute, histograms, place):
-        yield Caution(
-            "single values",
-            f"Some numbers of {attribute.name} stand in one row only: whoever knows such a number of a person finds "
-            "that row.",
-            f"{unique:,} of {counted(int(histograms.sizes.sum()), 'row')}",
-        )
+def _columns(names: Iterable[str]) -> list[Places]:
+    return [{"column": name} for name in names]
 
 
-def _homogeneity(attribute: Sensitive, histograms: Histograms, place: int) -> Iterator[Caution]:
-    alike = (histograms.of(place) > 0).sum(axis=1) == 1
-    if alike.any():
-        records = counted(int(histograms.sizes[alike].sum()), "record")
-        yield Caution(
-            "homogeneity",
-            f"There are groups in which all records have the same {attribute.name}: whoever is known to be in such a "
-            "group, that value is known of, whatever the size of the group.",
-            f"{counted(int(alike.sum()), 'group')}, {records}",
-        )
+def _large_epsilon(context: PublicContext) -> list[Places]:
+    if not _noisy(context) or belief(context.maker.budget.epsilon, context.maker.budget.delta) <= NEARLY_SURE:
+        return []
+    return [{"epsilon": context.maker.epsilon, "most": math.log(NEARLY_SURE / (1 - NEARLY_SURE)), "sure": NEARLY_SURE}]
 
 
-def _similarity(attribute: Sensitive, histograms: Histograms, place: int) -> Iterator[Caution]:
-    """Find groups whose values differ and yet lie all under one node below the root.
-
-    A hierarchy that was made of the table's values depends on all of them, so then nothing is said of what it finds.
-    """
-    hierarchy = attribute.hierarchy
-    if hierarchy.observed or hierarchy.height < 2:
-        return
-    parents = hierarchy.ancestors[-2][attribute.leaves]
-    present = histograms.of(place) > 0
-    families = np.stack([present[:, parents == node].any(axis=1) for node in np.unique(parents)], axis=1)
-    alike = (families.sum(axis=1) == 1) & (present.sum(axis=1) > 1)
-    if alike.any():
-        yield Caution(
-            "similarity",
-            f"There are groups whose values of {attribute.name} differ but lie under one node of its hierarchy: what "
-            "they have in common is known of everybody in the group.",
-            counted(int(alike.sum()), "group"),
-        )
+def _large_delta(context: PublicContext) -> list[Places]:
+    if not _noisy(context):
+        return []
+    delta, rows = context.maker.budget.delta, context.shown.rows
+    return _if(delta * rows > RARE, delta=delta, rows=counted(rows, "row"))
 
 
-def _undeclared_similarity(sensitive: Iterable[Sensitive]) -> Iterator[Caution]:
-    """Name the columns in which nothing was declared by which values are similar."""
-    if observed := [attribute.name for attribute in sensitive if attribute.hierarchy.observed]:
-        yield Caution(
-            "similarity",
-            f"Values of {listed(observed)} that differ may still have something in common, which is then known of "
-            "everybody in the group. Nothing was declared by which to look for that.",
-        )
+def _noise_prevails(context: PublicContext) -> list[Places]:
+    counts, mean, remedy = context.shown.spread
+    return _if(mean < context.shown.noise, counts=counts, mean=mean, noise=context.shown.noise, remedy=remedy)
 
 
-def _skewness(histograms: Histograms, requirement: Requirement) -> Iterator[Caution]:
-    """Name the columns whose distribution in a group nothing bounds, and the one that differs most from the table."""
-    bounding = [p for p in requirement.parts if p.name in ("t-closeness", "beta-likeness", "delta-disclosure")]
+def _ends_at(context: PublicContext) -> list[Places]:
+    """Say where a promise about known items ends."""
+    wanted = context.candidate.requirement
+    if isinstance(wanted, KMAnonymity):
+        return [{"known": known_in_words(wanted.m), "more": f"{wanted.m + 1} items", "beside": "", "k": wanted.k}]
+    if not isinstance(wanted, MixedRequirement):
+        return []
+    ends = f"{wanted.m} known items" if wanted.m > 1 else "one known item" if wanted.m else "no known item"
+    known, beside = f"the quasi-identifiers and {ends}", " beside the quasi-identifiers"
+    return [{"known": known, "more": counted(wanted.m + 1, "item"), "beside": beside, "k": wanted.k}]
+
+
+def _inference(context: PublicContext) -> bool:
+    return isinstance(context.candidate.requirement, InferenceRequirement)
+
+
+def _about_rules(context: PublicContext) -> bool:
+    return _inference(context) and not isinstance(context.candidate.requirement, RhoUncertainty | Coherence)
+
+
+def _unbounded(context: PublicContext) -> list[str]:
+    """Name the sensitive columns whose distribution in a group nothing bounds."""
+    if not (context.in_groups and context.shown.sensitive):
+        return []
+    bounding = [p for p in context.wanted.parts if p.name in ("t-closeness", "beta-likeness", "delta-disclosure")]
+    return [name for name in context.shown.published if not any(part.on in (None, name) for part in bounding)]
+
+
+def _noisy(context: PublicContext) -> bool:
+    return context.shown.content == "noisy"
+
+
+def _records(context: PublicContext) -> bool:
+    return context.shown.content == "records"
+
+
+def _external(context: PublicContext) -> bool:
+    return context.shown.content == "external"
+
+
+def _neutral(context: PublicContext) -> list[Places]:
+    names = listed(context.columns.neutral)
+    opening = "Taken" if _external(context) else "Published as they are, and taken"
+    there = context.columns.neutral and (context.in_groups or _external(context))
+    return _if(there, named=ended(f"{opening} for harmless: {names}"))
+
+
+# -- what was found ----------------------------------------------------------------------------------------------------
+
+
+def _column(inside: InternalContext, places: Places) -> tuple[Any, Any, int]:
+    """Find a sensitive column: itself, the histograms, its place."""
+    histograms = inside.groups.histograms
+    place = [each.name for each in histograms.sensitive].index(places["column"])
+    return histograms.sensitive[place], histograms, place
+
+
+def _unique_combinations(inside: InternalContext, places: Places) -> str:
+    if inside.public.shown.content == "external":
+        return ""
+    unique = int((inside.groups.quasi_counts == 1).sum())
+    return f"{counted(unique, 'combination')} of quasi-identifiers occur once" if unique else ""
+
+
+def _single(inside: InternalContext, places: Places) -> str:
+    attribute, histograms, place = _column(inside, places)
+    return f"{unique_numbers(attribute, histograms, place):,} of {counted(int(histograms.sizes.sum()), 'row')}"
+
+
+def _alike(inside: InternalContext, places: Places) -> str:
+    _, histograms, place = _column(inside, places)
+    alike = alike_groups(histograms, place)
+    return f"{counted(int(alike.sum()), 'group')}, {counted(int(histograms.sizes[alike].sum()), 'record')}"
+
+
+def _gain(inside: InternalContext, places: Places) -> str:
+    """Name the column whose distribution in a group differs most from the table's."""
+    histograms, names = inside.groups.histograms, _unbounded(inside.public)
     gains = {
         attribute.name: float((histograms.of(place) / histograms.sizes[:, None] / attribute.shares).max())
         for place, attribute in enumerate(histograms.sensitive)
-        if not any(part.on in (None, attribute.name) for part in bounding)
+        if attribute.name in names
     }
-    if not gains:
-        return
     worst = max(gains, key=lambda name: gains[name])
     column = f" ({worst})" if len(gains) > 1 else ""
-    yield Caution(
-        "skewness",
-        f"Nothing was required of how far a group's distribution of {listed(gains)} may lie from the table's: a rare "
-        "value can be much more likely in a group than in the table.",
-        f"up to {gains[worst]:.3g} times as likely{column}" if gains[worst] > 1.5 else "",
+    return f"up to {gains[worst]:.3g} times as likely{column}" if gains[worst] > 1.5 else ""
+
+
+def _moved(inside: InternalContext, places: Places) -> str:
+    release = inside.groups
+    moved = int(release.details.get("exchanged", 0))
+    of = f"{counted(moved, 'record')} of {release.assignment.records:,}"
+    return f"{of} outside the bucket of most people like them" if moved else ""
+
+
+def _exact_ends(inside: InternalContext, places: Places) -> str:
+    release = inside.groups
+    return "; ".join(map(str, ends_of_single_records(release, inside.public.maker.ranges_of(release.table))))
+
+
+def _listed_items(inside: InternalContext, places: Places) -> str:
+    """Say what a group's sets tell of it beyond what they stand for."""
+    k = inside.public.candidate.requirement.k
+    found = listed_items(inside.release, k)
+    share = percent(found.most / max(found.of_items, 1), 3)
+    text = (
+        f"{found.groups:,} of {counted(found.of_groups, 'group')} list every item that their sets stand for; the "
+        f"longest list has {counted(found.most, 'item')} ({share} of all) of {counted(found.records, 'record')}; "
+        f"{counted(found.rare, 'listed item')} fewer than {counted(k, 'record')} of the whole table have. Sets that "
+        "all groups have in common (sets = common) list nothing of the kind"
     )
+    return text if found.groups else ""
 
 
-def _target(release: Release, target: str | None) -> Iterator[Caution]:
-    """Say what it means that groups were formed to tell the values of a column apart."""
-    if target is None:
-        return
-    if target in release.table.roles.sensitive:
-        yield Caution(
-            "target",
-            f"Groups were formed so that {target} differs between them, as far as the requirement allows. That makes "
-            f"{target} easier to predict, for a researcher and for whoever looks a person up; nothing but the "
-            "requirement limits how sure that is. And where groups end depends on values of single records.",
-        )
-    elif target in release.table.roles.neutral:
-        yield Caution(
-            "target",
-            f"Where groups end was decided looking at {target}, so it depends on the values of single records; that "
-            f"is harmless as far as {target} itself is, which stands in the file.",
-        )
+def _more_known(inside: InternalContext, places: Places) -> str:
+    """Say what happens to somebody of whom more is known than the promise speaks of."""
+    release, k, more = inside.release, places["k"], inside.public.candidate.requirement.m + 1
+    if isinstance(release, MixedRelease):
+        persons = Persons.drawn(release.data, replace(Linking(), persons=2000), more)
+        kept, items = persons.in_release(release)
+        asked = persons.questions(release.data, kept, items, True) if kept else None
+        fits = np.zeros(0) if asked is None else MixedReader.of(release).fitting(asked)
+        known = f"the quasi-identifiers and {more} random items are known"
+    else:
+        drawn = inside.prepared.scales.linking.draw(release.baskets, more)
+        fits = BasketReader.of(release).matches(drawn) if drawn else np.zeros(0, np.int64)
+        known = f"{more} random items are known"
+    few, one = int((fits < k).sum()), int((fits == 1).sum())
+    of = f"of {len(fits):,} records of which {known}, {few:,} fit fewer than {counted(k, 'record')}"
+    return f"{of}, {one:,} a single one" if few else ""
 
 
-def _stop(stop: str | None) -> Iterator[Caution]:
-    """Say that a rule to stop is no promise."""
-    if stop is not None:
-        yield Caution(
-            "stop",
-            f"Cutting ended at groups beyond {stop} (Cormode et al. 2013). This is no promise: a group is cut as long "
-            "as it satisfies this itself, so groups of this file may lie beyond it.",
-        )
+def _alone(inside: InternalContext, places: Places) -> str:
+    rows = Rows.of_release(inside.release)
+    alone = int(rows.weights[(rows.weights == 1) & (np.diff(rows.starts) > 0)].sum())
+    of = f"{counted(alone, 'record')} of {inside.release.baskets.size:,}"
+    return f"{of} show a basket that no other shows" if alone else ""
 
 
-def _dealing(release: Release, dealing: str) -> Iterator[Caution]:
-    """Say what the maker's way of dealing records to groups gives away, and of how many records."""
-    if dealing:
-        moved = int(release.details.get("exchanged", 0))
-        sentence = (
-            f"{counted(moved, 'record')} of {release.assignment.records:,} outside the bucket of most people like them"
-        )
-        yield Caution("dealing", dealing, sentence if moved else "")
+def _inferred(inside: InternalContext, places: Places) -> str:
+    """Say how surely the sensitive items can be inferred."""
+    release, prepared = inside.release, inside.prepared
+    names = listed([release.baskets.items[code] for code in prepared.sensitive])
+    confidence = rho(release, prepared.sensitive, prepared.scales.known)
+    sure = f", up to {percent(confidence, 3)} sure, from up to two other items" if confidence else ""
+    return f"{names}{sure}"
 
 
-def _ranges(release: Release, maker: Anonymizer) -> Iterator[Caution]:
-    """Describe what the ends of published ranges reveal, where the anonymizer publishes ranges of groups.
-
-    Cuts and limits that the publisher names may lie within bands; then ranges end there.
-    """
-    ranges = maker.ranges_of(release.table)
-    if release.form == "bucketization":
-        return
-    of_groups = "ranges" in {each.name for each in fields(maker)}  # type: ignore[arg-type]
-    rounded = widened(release.cells, release.boxes.lo, release.boxes.hi, "rounded")
-    within_bands = any(
-        (ends != own).any() for ends, own in zip(rounded, (release.boxes.lo, release.boxes.hi), strict=True)
-    )
-    if ranges == "tight" if of_groups else within_bands:
-        yield Caution(
-            "exact ends",
-            "The ends of published ranges can be values of single records: a range of 20-61 says that somebody is 61. "
-            "Where ranges meet can be the value of a record that was left out.",
-            "; ".join(map(str, ends_of_single_records(release, ranges))),
-        )
-    elif of_groups and ranges == "rounded":
-        yield Caution(
-            "rounded ends",
-            "The ends of ranges of numbers and dates are rounded outward to the first level of the hierarchy. A value "
-            "that all records of a group share is exact, and each set of categories begins and ends with values that "
-            "records have.",
-        )
+def _unchanged(inside: InternalContext, places: Places) -> str:
+    same, rows = unchanged_records(inside.release), counted(inside.release.records, "row")
+    return f"{same:,} of {rows} say just what was recorded of the person" if same else ""
 
 
-def _always(release: Release, requirement: Requirement) -> Iterator[Caution]:
-    if any(part.about_sensitive for part in requirement.parts) and release.histograms is not None:
-        yield Caution(
-            "minimality",
-            "Where to cut was decided looking at sensitive values, no more general than needed. Who knows the "
-            "algorithm can sometimes reason from what was not done (minimality attack, Wong et al. 2007).",
-        )
-    yield Caution(
-        "composition",
-        "Another release about the same people, by whomever, can be joined with this one; the promise is about this "
-        "file alone. `sfumato audit FILE --with EARLIER` says what two releases give away together.",
-    )
-    yield Caution(
-        "background knowledge",
-        "Who knows more of a person than the quasi-identifiers (a value the person does not have, a relative in the "
-        "same group) can exclude records; the promise is about the quasi-identifiers.",
-    )
-    if release.table.roles.neutral:
-        names = listed(release.table.roles.neutral)
-        yield Caution(
-            "neutral columns",
-            f"{ended(f'Published as they are, and taken for harmless: {names}')} Their content was not judged.",
-        )
-    observed = [quasi.name for quasi in release.cells.quasi if quasi.hierarchy.observed]
-    observed = observed if release.form == "generalization" else []
-    if release.histograms is not None:
-        binned = (each for each in release.histograms.sensitive if each.hierarchy.firsts != each.hierarchy.lasts)
-        observed += [attribute.name for attribute in binned if attribute.hierarchy.observed]
-    if observed:
-        yield Caution(
-            "automatic hierarchies",
-            f"Which values and groups {listed(observed)} can have was taken from the table, records that were left out "
-            "included, and not declared beforehand. Who knows how that is done can sometimes reason from where "
-            "intervals begin, how wide they are and how they are written (20-29 or 20..<30), and which groups there "
-            "are to a record that is not published.",
-        )
+def _copied(inside: InternalContext, places: Places) -> str:
+    copied, unique = replicated_uniques(inside.release)
+    of = f"{copied:,} of the {counted(unique, 'record')}"
+    return f"{of} that occur once in the table stand in the file" if copied else ""
+
+
+def _seeded(inside: InternalContext, places: Places) -> str:
+    text = "it was drawn with a seed, and who guesses that can; leave the seed out of what you publish"
+    return text if getattr(inside.candidate.anonymizer, "seed", None) is not None else ""
+
+
+def _rows(inside: InternalContext, places: Places) -> str:
+    """Say how many rows and records there are, where they differ much: noise below zero is cut off, above it stays."""
+    rows, records = inside.release.rows_written, inside.release.cells.records
+    if abs(rows - records) <= MANY_ROWS * records:
+        return ""
+    nearer = "a lower height or a larger epsilon" if isinstance(inside.release, NoisyRelease) else "a larger epsilon"
+    return f"{counted(rows, 'row')}, but the table has {counted(records, 'record')}; {nearer} brings them nearer"
+
+
+def _repeated(inside: InternalContext, places: Places) -> str:
+    """Say how many records one identifier has at most, if more than one."""
+    table: Table = inside.release.table
+    most = {name: int(table.engine.distinct(name).counts.max()) for name in table.roles.naming_persons}
+    repeated = [f"up to {n:,} records with one value of {name}" for name, n in most.items() if n > 1]
+    household = table.roles.household
+    return listed(repeated if household is None else [*repeated, f"families ({household})"])
+
+
+def _left_out(inside: InternalContext, places: Places) -> str:
+    others = columns_left_out(inside.release.table)
+    beside = BESIDE if _records(inside.public) and inside.public.shown.people else ""
+    return f"not in it: {listed(others)}{beside}" if others else ""
+
+
+# -- the registry ------------------------------------------------------------------------------------------------------
+
+CAUTIONS = (
+    CautionRule("origin", lambda c: _if(_external(c))),
+    CautionRule(
+        "how it was made", lambda c: _if(_records(c) and c.maker.caution, text=getattr(c.maker, "caution", ""))
+    ),
+    CautionRule("large epsilon", _large_epsilon),
+    CautionRule("large delta", _large_delta),
+    CautionRule(NOISE_PREVAILS, _noise_prevails),
+    CautionRule("what sets tell of a group/listed", lambda c: _if(c.in_groups and c.lists_items), _listed_items),
+    CautionRule("what sets tell of a group", lambda c: _if(c.in_groups and c.shown.items and not c.lists_items)),
+    CautionRule(
+        "other known items/constraints",
+        lambda c: _if(
+            isinstance(c.candidate.requirement, PrivacyConstraints), file=getattr(c.candidate.requirement, "file", "")
+        ),
+    ),
+    CautionRule(
+        "other known items/rho",
+        lambda c: [
+            {"known": known_in_words(own.m)} for own in c.candidate.requirement.parts if isinstance(own, RhoUncertainty)
+        ],
+    ),
+    CautionRule(
+        "other known items/coherence",
+        lambda c: [
+            {"known": known_in_words(own.p)} for own in c.candidate.requirement.parts if isinstance(own, Coherence)
+        ],
+    ),
+    CautionRule("other known items/rules", lambda c: _if(_about_rules(c))),
+    CautionRule("more known items", _ends_at, _more_known),
+    CautionRule("what the rest of a record tells/group", lambda c: _if(c.in_groups and c.shown.items)),
+    CautionRule("what the rest of a record tells", lambda c: _if(c.baskets and not _inference(c))),
+    CautionRule("what the rest of a record tells/bounded", lambda c: _if(c.baskets and _inference(c))),
+    CautionRule(
+        "whole baskets",
+        lambda c: _if(c.baskets and not isinstance(c.candidate.requirement, CompleteKAnonymity)),
+        _alone,
+    ),
+    CautionRule(
+        "sensitive items/none",
+        lambda c: _if(c.baskets and not _inference(c) and not c.shown.names_sensitive),
+    ),
+    CautionRule(
+        "sensitive items",
+        lambda c: _if(c.baskets and not _inference(c) and c.shown.names_sensitive),
+        _inferred,
+    ),
+    CautionRule(
+        "sensitive items and known items",
+        lambda c: _if(
+            c.in_groups and c.shown.items and any(p.on == c.columns.items for p in c.candidate.requirement.further)
+        ),
+    ),
+    CautionRule("items a person does not have", lambda c: _if(c.baskets)),
+    CautionRule("identity", lambda c: _if(c.bucketized), _unique_combinations),
+    CautionRule("identity/alone", lambda c: _if(c.in_groups and not c.bucketized and not c.shown.sensitive)),
+    CautionRule("identity/exact", lambda c: _if(c.shown.exact and c.shown.sensitive)),
+    CautionRule("membership", lambda c: _if(c.in_groups)),
+    CautionRule("membership/items", lambda c: _if(c.baskets)),
+    CautionRule("single values", lambda c: _columns(c.shown.single), _single),
+    CautionRule("homogeneity", lambda c: _columns(c.shown.homogeneous), _alike),
+    CautionRule(
+        "similarity",
+        lambda c: _columns(c.shown.similar),
+        lambda inside, places: counted(similar_groups(*_column(inside, places)), "group"),
+    ),
+    CautionRule("similarity/undeclared", lambda c: _if(c.shown.undeclared, columns=listed(c.shown.undeclared))),
+    CautionRule("skewness", lambda c: _if(_unbounded(c), columns=listed(_unbounded(c))), _gain),
+    CautionRule(
+        "several sensitive columns",
+        lambda c: _if(len(c.shown.published) > 1, columns=listed(c.shown.published)),
+    ),
+    CautionRule(
+        "target/sensitive", lambda c: _if(c.shown.target == "sensitive", target=getattr(c.maker, "decided_by", ""))
+    ),
+    CautionRule(
+        "target/neutral", lambda c: _if(c.shown.target == "neutral", target=getattr(c.maker, "decided_by", ""))
+    ),
+    CautionRule(
+        "stop", lambda c: _if(c.in_groups and c.maker.stops_at is not None, stop=getattr(c.maker, "stops_at", ""))
+    ),
+    CautionRule(
+        "dealing", lambda c: _if(c.in_groups and c.maker.dealing, text=getattr(c.maker, "dealing", "")), _moved
+    ),
+    CautionRule("exact ends", lambda c: _if(c.shown.ends == "exact"), _exact_ends),
+    CautionRule("rounded ends", lambda c: _if(c.shown.ends == "rounded")),
+    CautionRule(
+        "minimality",
+        lambda c: _if(c.in_groups and c.shown.sensitive and any(part.about_sensitive for part in c.wanted.parts)),
+    ),
+    CautionRule("minimality/items", lambda c: _if(c.baskets)),
+    CautionRule("items that occur", lambda c: _if(c.baskets and c.shown.sets)),
+    CautionRule("changed values", lambda c: _if(_records(c) and c.shown.people), _unchanged),
+    CautionRule("synthetic records/noisy", lambda c: _if(_noisy(c)), _rows),
+    CautionRule("synthetic records/model", lambda c: _if(_records(c) and not c.shown.people), _copied),
+    CautionRule("synthetic records/external", lambda c: _if(_external(c) and not c.shown.people)),
+    CautionRule("chance", lambda c: _if(_records(c) and c.maker.draws_at_random), _seeded),
+    CautionRule("nothing is proved", lambda c: _if(_records(c) and not c.maker.promises)),
+    CautionRule("what k counts", lambda c: _if(_records(c) and c.maker.promises)),
+    CautionRule("membership/records", lambda c: _if(_records(c))),
+    CautionRule("statistics", lambda c: _if(_noisy(c))),
+    CautionRule(
+        "small groups", lambda c: _if(_noisy(c), noise=c.shown.noise, not_kept=getattr(c.maker, "not_kept", ""))
+    ),
+    CautionRule("conclusions", lambda c: _if(_records(c))),
+    CautionRule("composition", lambda c: _if(c.in_groups)),
+    CautionRule("composition/items", lambda c: _if(c.baskets)),
+    CautionRule("composition/noisy", lambda c: _if(_noisy(c))),
+    CautionRule("composition/records", lambda c: _if(_records(c))),
+    CautionRule("composition/external", lambda c: _if(_external(c))),
+    CautionRule(
+        "several records",
+        lambda c: _if(
+            _noisy(c),
+            grown=" and a delta of n e^((n - 1) epsilon) times delta" if _noisy(c) and c.maker.budget.delta else "",
+        ),
+        _repeated,
+    ),
+    CautionRule("several records of one person", lambda c: _if(c.baskets)),
+    CautionRule("declared domains", lambda c: _if(_noisy(c))),
+    CautionRule("background knowledge", lambda c: _if(c.in_groups)),
+    CautionRule(
+        "background knowledge/external", lambda c: _if(_external(c), known=named(c.columns.quasi) or "the columns here")
+    ),
+    CautionRule("neutral columns", _neutral),
+    CautionRule("automatic hierarchies", lambda c: _if(c.shown.automatic, columns=listed(c.shown.automatic))),
+    CautionRule("other columns", lambda c: _if(_noisy(c) or _records(c)), _left_out),
+)

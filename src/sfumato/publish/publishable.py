@@ -1,95 +1,215 @@
-"""Leaving the house: what a release of any kind offers to be published, and the one loop that publishes it.
+"""What can be published: a release with its settings and its target, and the one loop that publishes it.
 
-Whatever the release is (groups of a table, a noisy draw, baskets), it names its files, writes them to drafts, verifies
-what was written, and says what its certificates say. The loop does the rest: drafts beside their targets, the public
-certificate made of what is allowed, certificates and mapping named first, data last; all of it or nothing.
+Whatever the release is (groups of a table, a noisy draw, baskets), it names its files, writes them to drafts, and is
+verified as written. The loop does the rest: drafts beside their targets, certificates made of a public and an internal
+context, certificates and mapping named first, data last; all of it or nothing.
 """
 
 from __future__ import annotations
 
-import shlex
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from math import isclose
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
+import pyarrow as pa
+
 from sfumato.config.documents import json_text
-from sfumato.engines.formulas import formula_notice
-from sfumato.errors import BadInputError
-from sfumato.measures.all_measures import MEASURES
-from sfumato.publish._written_file import note_formulas
+from sfumato.engines.duckdb.write import write_table
+from sfumato.engines.formulas import escape_file, formula_items, formula_notice
+from sfumato.measures.groups import Measured, measure
+from sfumato.publish._basket_mapping import SCHEMA, basket_mapping
+from sfumato.publish._mixed_mapping import mixed_mapping
+from sfumato.publish._told import published_lines, published_values
+from sfumato.publish._written_file import (
+    VERIFY,
+    alone_of,
+    columns_of,
+    confirmed_of,
+    note_formulas,
+    parts_on_the_file,
+    promised_by,
+    written_formulas,
+)
 from sfumato.publish.board import Decision, board_file, board_page
-from sfumato.publish.certificate import certificate_files, internal
-from sfumato.publish.plain_language import PlainWords
+from sfumato.publish.certificate import (
+    certificate_files,
+    certificate_page,
+    internal,
+    internal_certificate,
+    public_certificate,
+)
+from sfumato.publish.context import InternalContext, Origin, PublicContext, PublishedFacts, shown_by
+from sfumato.publish.mapping import mapping_of
+from sfumato.release.items import BasketRelease, MixedRelease
+from sfumato.release.legend import Names, release_names
+from sfumato.release.mixed_writing import mixed_names, published_sheet
+from sfumato.release.mixed_writing import write_drafts as write_sheet
+from sfumato.release.release import Release
+from sfumato.release.writing import format_of, release_files, write_drafts
+from sfumato.release.writing_items import files_of, published_rows
+from sfumato.release.writing_items import write_drafts as write_rows
 from sfumato.runtime.arrays import Quiet
 from sfumato.runtime.cancellation import look, step
 from sfumato.runtime.staging import check_targets, staged
-from sfumato.texts.render import render
-from sfumato.tradeoff.map import Map
+from sfumato.texts.catalogue import t
 
 STEPS = ("read", "make", "write", "verify", "certify")
 """What publishing does, in order: each is told as it begins (`process.steps`), and can be the last."""
 
-AGREE = 1e-9
-"""How far a measure of the audit may lie from the maker's own."""
 
-
-class Leaving(ABC):
+@dataclass(frozen=True)
+class Publishable:
     """A release on its way out."""
 
-    template: ClassVar[str]
-    """What a certificate is shown by as a page."""
-
-    only_yours: ClassVar[str]
-    """What the publisher's certificate tells that nobody else may know."""
-
-    use_of_mapping: ClassVar[str] = ""
-    """What the mapping is for, with `{}` in place of its file."""
-
     release: Any
+    candidate: Any
     path: Path
-    escape_formulas: bool
+    origin: Origin
+    meanings: Sequence[tuple[str, str]] = ()
+    """Those of the map that it comes from."""
+
+    measures: Mapping[str, float] = field(default_factory=dict)
+    """Those of the map, for the publisher alone."""
+
+    inputs: Sequence[Path] = ()
+    """Files that it was made of, which no output may replace."""
+
+    layout: str = "rows"
+    escape_formulas: bool = False
     """Whether cells that a spreadsheet would run are written so that it does not."""
 
+    legend: str = "auto"
+    declared: Any = None
+    """The declaration of data with items."""
+
+    scales: Any = None
+    """The scales of items that its certificate measures by."""
+
+    named: Names | None = None
+    """What the file calls published items, where that is settled."""
+
+    rows: pa.Table | None = None
+    """Of what was made elsewhere: its rows as they stand."""
+
+    @cached_property
+    def kind(self) -> str:
+        """What is published: a table in groups, baskets, a table with items; or noisy, records, external."""
+        if isinstance(self.release, BasketRelease):
+            return "baskets"
+        if isinstance(self.release, MixedRelease):
+            return "items"
+        if self.rows is not None:
+            return "external"
+        if isinstance(self.release, Release):
+            return "table"
+        return "records" if self.release.guarantee is None else "noisy"
+
     @property
-    def data(self) -> Sequence[Path]:
+    def maker(self) -> Any:
+        """Who made it."""
+        return self.candidate.anonymizer
+
+    @cached_property
+    def measured(self) -> Measured:
+        """What is measured of a table in groups."""
+        return measure(self.release)
+
+    @property
+    def counts_persons(self) -> bool:
+        """Whether a column says whose record it is."""
+        return self.kind == "table" and self.release.table.roles.person is not None
+
+    @cached_property
+    def names(self) -> Names:
+        """What the file calls published items."""
+        if self.named is not None:
+            return self.named
+        return (release_names if self.kind == "baskets" else mixed_names)(self.release, self.legend)
+
+    @property
+    def files(self) -> Sequence[Path]:
         """The files of the data by their final names, mostly one; the certificates are called after the first."""
-        return (self.path,)
+        if self.kind in ("baskets", "items"):
+            return files_of(self.path, self.names)
+        return release_files(self.release, self.path, self.layout) if self.kind == "table" else (self.path,)  # type: ignore[arg-type]
 
-    @property
-    @abstractmethod
-    def inputs(self) -> Collection[Path]:
-        """Files that it was made of, which no output may replace."""
-
-    @abstractmethod
-    def mapping(self) -> str:
-        """Write how values were recoded, for the publisher; raises where nothing is."""
-
-    @abstractmethod
     def write(self, drafts: Sequence[Path]) -> Mapping[str, int]:
-        """Write the data; return by column how many cells a spreadsheet would run."""
+        """Write the data, shuffled; return by column how many cells a spreadsheet would run."""
+        release, escaped, format = self.release, self.escape_formulas, format_of(self.path)
+        if self.kind == "baskets":
+            rows = published_rows(release, self.names)
+            write_rows(rows, self.names, drafts, self.path, self.layout, escaped)
+            return formula_items(rows, escaped) if format == "csv" else {}
+        if self.kind == "items":
+            write_sheet(published_sheet(release, self.names), self.names, drafts, self.path, escaped)
+            return written_formulas(list(drafts[:1]), escaped)
+        if self.kind == "table":
+            write_drafts(release, drafts, self.layout, format, escaped)  # type: ignore[arg-type]
+        elif self.rows is None:
+            release.write_draft(drafts[0], format, escaped)
+        else:
+            write_table(self.rows, drafts[0], format)
+            if escaped:
+                escape_file(drafts[0])
+        return written_formulas(list(drafts), escaped)
 
-    @abstractmethod
     def verify(self, drafts: Sequence[Path]) -> Any:
         """Check what was written by means that share nothing with its maker; raise AssertionError where it fails."""
+        return VERIFY[self.kind](self, drafts)
 
-    @abstractmethod
-    def certificates(self, drafts: Sequence[Path], verdict: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Say what the publisher's certificate says and what the public one, which sees nothing but the files."""
+    def mapping(self) -> str:
+        """Write how values were recoded, for the publisher."""
+        wanted = self.candidate.requirement
+        if self.kind == "baskets":
+            return json_text(basket_mapping(self.release, wanted, self.names), SCHEMA)
+        if self.kind == "items":
+            return mixed_mapping(self.release, wanted, self.declared.beside, self.names)
+        return mapping_of(self.release, wanted).to_text()
 
-    @abstractmethod
-    def in_plain_words(self, outside: Mapping[str, Any]) -> PlainWords:
-        """Say first what the file is, what it protects and what it does not, of the public certificate alone."""
+    @cached_property
+    def shown(self) -> PublishedFacts:
+        """What everybody sees in it."""
+        if self.rows is not None:
+            return PublishedFacts("external", people=self.maker.people, rows=self.rows.num_rows)
+        return shown_by(self.release, self.maker, bool(getattr(self.scales, "sensitive", ())))
 
-    @abstractmethod
-    def values(self, verdict: Any) -> Mapping[str, Any]:
-        """Return what a program reads of it."""
-
-    @abstractmethod
-    def lines(self, verdict: Any) -> Sequence[str]:
-        """Say to a person what was published."""
+    def contexts(self, drafts: Sequence[Path], findings: Any) -> tuple[PublicContext, InternalContext]:
+        """Collect what the public certificate is made of, and what the publisher's is."""
+        release = self.release
+        alone = findings if self.kind == "records" else alone_of(self, drafts)
+        promised = promised_by(self, alone)
+        public = PublicContext(
+            self.candidate.public,
+            columns_of(release, self.rows),
+            self.shown,
+            self.shown.rows or getattr(alone, "records", 0),
+            "value" if self.kind == "baskets" else getattr(release, "data", release).table.missing,
+            dict(zip((target.name for target in self.files), drafts, strict=True)),
+            promised.public if self.kind == "baskets" else promised,
+            confirmed_of(self, promised, alone),
+            alone,
+            self.meanings,
+            self.layout,
+            len(self.names.legend) if self.shown.items else 0,
+            bool(self.origin.point),
+        )
+        data = release.baskets if self.kind == "baskets" else getattr(release, "data", None)
+        prepared = self.scales.prepare(data) if self.shown.items else None
+        return public, InternalContext(
+            public,
+            release,
+            self.candidate,
+            self.origin,
+            self.path,
+            findings,
+            self.measures if prepared is None else prepared.measure(release).values,
+            self.meanings,
+            prepared,
+            promised,
+            tuple(map(str, parts_on_the_file(release, promised))) if self.kind == "table" else (),
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,7 +218,7 @@ class Publication(Quiet):
 
     spoken: ClassVar[tuple[str, ...]] = ("audit", "files")
 
-    leaving: Leaving
+    published: Publishable
     audit: Any
     """What verifying the written file found; nothing is found in a noisy one that would prove its promise."""
 
@@ -113,84 +233,75 @@ class Publication(Quiet):
     @property
     def release(self) -> Any:
         """The release that was published."""
-        return self.leaving.release
+        return self.published.release
 
     def values(self) -> dict[str, Any]:
         """Return what a program reads of it."""
-        return {**self.leaving.values(self.audit), "files": [str(file) for file in self.files]}
+        return {**published_values(self.published, self.audit), "files": [str(file) for file in self.files]}
 
     def lines(self) -> list[str]:
         """Say to a person what was published, and for whom each file is."""
-        data = self.files[0]
-        lines = [
-            *self.leaving.lines(self.audit),
-            "",
-            f"For you:        {data}.certificate.html (and .json) - keep it; {self.leaving.only_yours}",
-            f"For the public: {data}.certificate-public.html (and .json) - hand it out with the data",
-        ]
+        lines = [*published_lines(self.published, self.audit), "", *self.lines_of_files()]
+        return lines if self.mapping is None else [*lines, t("release.mapping", file=self.mapping, **self._new_data())]
+
+    def lines_of_files(self) -> list[str]:
+        """Say for whom each certificate is."""
+        data, kind = self.files[0], self.published.kind
+        told = [t("release.yours", data=data, tells=t(f"release.yours_{kind}")), t("release.public", data=data)]
         if (board := board_file(data)) in self.files:
-            lines.insert(-1, f"For the board:  {board} - one page, also printed: what, what for, who decided; internal")
-        return lines if self.mapping is None else [*lines, self.leaving.use_of_mapping.format(self.mapping)]
+            told.insert(1, t("release.board", board=board))
+        return told
 
-
-def check_unchanged(map_: Map, folder: Path, origin: str, digest: str) -> None:
-    """Raise unless the data of a map are still those that were measured."""
-    if digest != map_.about.get("digest"):
-        raise BadInputError(
-            f"{origin} has changed since the map in {folder} was made, so its points say nothing of it any more; run "
-            f"`sfumato explore {folder / 'study.toml'} --out {folder}` again"
-        )
-
-
-def check_confirmed(verdict: Any, measured: Mapping[str, float]) -> None:
-    """Refuse to publish where the audit of the written draft fails or differs from what the maker measured."""
-    if verdict.unconfirmed:
-        raise AssertionError(verdict.unconfirmed)
-    for name, value in verdict.measures.items():
-        if name in measured and not isclose(value, measured[name], rel_tol=AGREE, abs_tol=AGREE):
-            raise AssertionError(
-                f"{name} is {value!r} in the written file and {measured[name]!r} by the maker's measure"
-            )
+    def _new_data(self) -> dict[str, str]:
+        baskets = self.published.kind == "baskets"
+        return {"what": "baskets", "new": "NEW.txt"} if baskets else {"what": "data", "new": "NEW.csv"}
 
 
 def publish(
-    leaving: Leaving, force: bool = False, mapping: str | Path | None = None, decision: Decision | None = None
+    published: Publishable,
+    force: bool = False,
+    mapping: str | Path | None = None,
+    decision: Decision | None = None,
+    beside: Mapping[Path, str] | None = None,
+    certified: bool = True,
 ) -> Publication:
     """Write a release with its certificates and its mapping: these get their names first, the data last.
 
-    With the `decision` that it comes from there is a page for the board, too.
+    With the `decision` that it comes from there is a page for the board, too. What is not `certified` is not audited
+    either, unless persons are counted; `beside` are further files.
     """
-    data = list(leaving.data)
-    certificates = certificate_files(data[0])
+    data = list(published.files)
+    certificates = certificate_files(data[0]) if certified else []
     boards = [] if decision is None else [board_file(data[0])]
-    mappings = {} if mapping is None else {Path(mapping): leaving.mapping()}
-    targets = [*data, *certificates, *boards, *mappings]
-    check_targets(targets, force, leaving.inputs)
+    mappings = {} if mapping is None else {Path(mapping): published.mapping()}
+    further = mappings | dict(beside or {})
+    targets = [*data, *certificates, *boards, *further]
+    check_targets(targets, force, published.inputs)
     with staged(targets, private=[*internal(certificates), *boards, *mappings]) as drafts:
         written = drafts[: len(data)]
         step("write")
-        cells = leaving.write(written)
+        cells = published.write(written)
         step("verify")
-        verdict = leaving.verify(written)
+        findings = published.verify(written) if certified or published.counts_persons else None
         if decision is not None:
-            decision.check(None if verdict is None else verdict.measures)
+            decision.check(None if findings is None else findings.measures)
         step("certify")
-        texts: list[str] = []
-        certified = leaving.certificates(written, verdict)
-        plain = leaving.in_plain_words(certified[1])
-        for content in certified:
-            content["in_plain_words"] = plain
-            note_formulas(content, cells, leaving.escape_formulas)
-            texts += [json_text(content), certificate_page(leaving.template, content)]
-        if decision is not None:
-            texts.append(board_page(certified[0], decision, data[0]))
-        for draft, text in zip(drafts[len(data) :], [*texts, *mappings.values()], strict=True):
+        texts = _certified(published, written, findings, cells, decision) if certified else []
+        for draft, text in zip(drafts[len(data) :], [*texts, *further.values()], strict=True):
             draft.write_text(text, encoding="utf-8")
         look()
-    notices = formula_notice(dict(cells), leaving.escape_formulas)
-    return Publication(leaving, verdict, tuple(targets), tuple(notices), next(iter(mappings), None))
+    notices = formula_notice(dict(cells), published.escape_formulas)
+    return Publication(published, findings, tuple(targets), tuple(notices), next(iter(mappings), None))
 
 
-def certificate_page(template: str, content: Mapping[str, Any]) -> str:
-    """Write a certificate as HTML, by the template for its kind of release."""
-    return render(template, certificate=content, measures=MEASURES, command=shlex.join(content["verify"]))
+def _certified(
+    published: Publishable, drafts: Sequence[Path], findings: Any, cells: Mapping[str, int], decision: Decision | None
+) -> list[str]:
+    """Write the publisher's certificate and the public one, which comes first, and the page for the board."""
+    public, inside = published.contexts(drafts, findings)
+    outside = public_certificate(public)
+    own, texts = internal_certificate(outside, inside), []
+    for content in (own, outside):
+        note_formulas(content, cells, published.escape_formulas)
+        texts += [json_text(content), certificate_page(content)]
+    return [*texts, *([] if decision is None else [board_page(own, decision, published.files[0])])]

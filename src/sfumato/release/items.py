@@ -26,7 +26,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -321,6 +322,12 @@ class BasketRelease(Quiet):
                 "every item has a part"
             )
 
+    def to_csv(self, path: str | Path, force: bool = False, **options: Any) -> list[Path]:
+        """Write the release as CSV, with its legend where it needs one, all or nothing; data only."""
+        from sfumato.release.writing_items import write_baskets
+
+        return [write_baskets(self, path, force=force, **options)]
+
     @property
     def is_global(self) -> bool:
         """Whether an item is published alike in all baskets."""
@@ -557,6 +564,12 @@ class MixedRelease(ShowsItems):
     def suppressed_items(self) -> Counts:
         """The items that are left out of some published record."""
         return np.unique(self.items[self.part == SUPPRESSED])
+
+    def to_csv(self, path: str | Path, force: bool = False, **options: Any) -> list[Path]:
+        """Write the release as CSV, with its legend where it needs one, all or nothing; data only."""
+        from sfumato.release.mixed_writing import write_mixed
+
+        return list(write_mixed(self, path, force=force, **options))
 
     @cached_property
     def is_one_way(self) -> bool:

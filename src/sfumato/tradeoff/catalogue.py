@@ -118,7 +118,7 @@ def sections() -> Mapping[str, tuple[Entry, ...]]:
         "requirements": tuple(REQUIREMENTS),
         "scales": (Queries, Attack, Classification, *READERS, Fidelity, Attacks),
         "searches": (NSGA2, *PROBLEMS),
-        "anonymizers of baskets": CANDIDATES,
+        "anonymizers of baskets": tuple(CANDIDATES),
         "requirements of baskets": (*BASKET_REQUIREMENTS, UtilityConstraints, SuppressionLimit),
         "scales of baskets": (ItemQueries, Linking, ItemLosses),
         REQUIREMENTS_WITH_ITEMS: (KKMAnonymity,),

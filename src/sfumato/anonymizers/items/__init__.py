@@ -10,14 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from sfumato.anonymizers.items.aa import AA
-from sfumato.anonymizers.items.coat_pcta import COAT, PCTA, UPCTA, SetBased
-from sfumato.anonymizers.items.inference_control import SuppressControl, TDControl
+from sfumato.anonymizers.items.coat_pcta import SetBased
 from sfumato.anonymizers.items.item_anonymizer import NOTHING, BasketAnonymizer, Task, finished
-from sfumato.anonymizers.items.lra_vpa import LRA, VPA
-from sfumato.anonymizers.items.partition import Partition
-from sfumato.anonymizers.items.trivial import OneItem, OriginalBaskets
-from sfumato.config.options import parse
+from sfumato.config.options import Registry, parse
 from sfumato.data.items import Baskets
 from sfumato.errors import BadInputError
 from sfumato.release.items import BasketRelease
@@ -31,18 +26,21 @@ from sfumato.requirements.item_policy import (
 )
 from sfumato.requirements.items import BasketRequirement
 
-BASKET_ANONYMIZERS: tuple[type[BasketAnonymizer], ...] = (
-    AA,
-    COAT,
-    PCTA,
-    UPCTA,
-    LRA,
-    VPA,
-    Partition,
-    SuppressControl,
-    TDControl,
+_HOMES = (
+    "aa aa.AA",
+    "coat coat_pcta.COAT",
+    "pcta coat_pcta.PCTA",
+    "upcta coat_pcta.UPCTA",
+    "lra lra_vpa.LRA",
+    "vpa lra_vpa.VPA",
+    "partition partition.Partition",
+    "suppress-control inference_control.SuppressControl",
+    "td-control inference_control.TDControl",
 )
-CANDIDATES: tuple[type[BasketAnonymizer], ...] = (*BASKET_ANONYMIZERS, OneItem, OriginalBaskets)
+BASKET_ANONYMIZERS: Registry[BasketAnonymizer] = Registry(__name__, *_HOMES)
+CANDIDATES: Registry[BasketAnonymizer] = Registry(
+    __name__, *_HOMES, "one-item trivial.OneItem", "original trivial.OriginalBaskets"
+)
 """Who can be a candidate of a study: everybody who makes releases, and the two ends of a map."""
 
 PAPER = ("aa", "coat", "pcta")

@@ -36,13 +36,13 @@ from __future__ import annotations
 import heapq
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
-from sfumato.anonymizers import Maker, anonymizer
+from sfumato.anonymizers import anonymizer
 from sfumato.anonymizers.anonymizer import Anonymizer, checked
-from sfumato.anonymizers.items import DEFAULT_MAKER, candidate_maker
+from sfumato.anonymizers.items import DEFAULT_MAKER, anonymize_baskets, candidate_maker
 from sfumato.anonymizers.items._grouped_items import SETS, GroupedItems, Sets, check_limit
 from sfumato.anonymizers.items._mixed_verification import verify
 from sfumato.anonymizers.items.item_anonymizer import BasketAnonymizer
@@ -50,7 +50,7 @@ from sfumato.config.options import Configured, Option, check_choice, parse
 from sfumato.data.assignment import Assignment, distinct_rows, ranges
 from sfumato.data.cells import Histograms
 from sfumato.data.dataset import MixedTable
-from sfumato.data.items import taken_rows
+from sfumato.data.items import Baskets, taken_rows
 from sfumato.data.reading import Ranges
 from sfumato.errors import BadInputError
 from sfumato.release.items import MixedRelease, Placed, placed, rows_of
@@ -64,6 +64,9 @@ from sfumato.requirements.item_policy import (
 from sfumato.requirements.items import MixedRequirement, mixed_requirement
 from sfumato.requirements.requirement import Requirement
 from sfumato.runtime.arrays import Codes, Counts, Numbers
+
+if TYPE_CHECKING:
+    from sfumato.anonymizers import Maker
 
 BETTER = 1e-12
 """By how much a loss must fall to count as less."""
@@ -413,3 +416,15 @@ def anonymize_mixed(
     )
     recipe.check(data)
     return recipe.make(data)
+
+
+def anonymize_items(data: Baskets | MixedTable, require: Any, maker: Any, suppress: float, **more: Any) -> Any:
+    """Make one release of sets of items, or of a table with items."""
+    if isinstance(data, MixedTable):
+        return anonymize_mixed(data, require, maker or "mondrian", suppress=suppress, **more)
+    if suppress:
+        raise BadInputError(
+            f"of sets of items every record is published; say what items may be left out (limit) in place of "
+            f"suppress={suppress}"
+        )
+    return anonymize_baskets(data, require, maker, **more)

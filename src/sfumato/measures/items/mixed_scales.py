@@ -11,15 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 from sfumato.config.options import Option, check_options
+from sfumato.config.sections import section_values
 from sfumato.data.dataset import MixedTable
 from sfumato.measures.all_measures import ESTIMATORS, MEASURES
 from sfumato.measures.groups import Measured
-from sfumato.measures.items.basket_scales import query_values
+from sfumato.measures.items.basket_scales import BasketScales, query_values
 from sfumato.measures.items.estimates import LONGEST, MixedReader, Questions
 from sfumato.measures.items.linking import Linking, Persons, attacked
 from sfumato.measures.items.losses import ItemLosses
@@ -27,7 +28,7 @@ from sfumato.measures.items.queries import ItemQueries, JointQueries
 from sfumato.measures.queries import Queries
 from sfumato.measures.scales import Prepared, Scales
 from sfumato.release._itemsets import Rows, Spread, itemset_spread
-from sfumato.release.items import MixedRelease
+from sfumato.release.items import BasketRelease, MixedRelease
 from sfumato.runtime.arrays import Numbers, Quiet
 
 
@@ -154,3 +155,10 @@ def group_spread(release: MixedRelease, known: int) -> Spread:
     used, small = np.unique(tagged, return_inverse=True)
     rows = Rows(starts, small.ravel().astype(np.int32), release.count, len(used))
     return itemset_spread(rows, known)
+
+
+def measure_items(release: BasketRelease | MixedRelease, scales: Mapping[str, Any]) -> Any:
+    """Measure a release with items on scales that are written as in a study."""
+    kind: Any = MixedScales if isinstance(release, MixedRelease) else BasketScales
+    data = release.data if isinstance(release, MixedRelease) else release.baskets
+    return kind(**section_values("[scales]", scales, kind)).prepare(data).measure(release)

@@ -81,7 +81,8 @@ TABLE_2 = tuple(name for name in NINE if name not in OCCUPATION)
 def opened(quasi: tuple[str, ...], sensitive: str) -> Table:
     """Load the nine attributes with these roles, those that are neither quasi nor sensitive as neutral ones."""
     neutral = [name for name in NINE if name not in quasi and name != sensitive]
-    return load("adult", quasi=quasi, sensitive=[sensitive], neutral=neutral)
+    table: Table = load("adult", quasi=quasi, sensitive=[sensitive], neutral=neutral)
+    return table
 
 
 @dataclass(frozen=True, eq=False)

@@ -164,9 +164,9 @@ class Dewri2011:
         self.progress = progress or (lambda done, total, last: None)
         self.usual, self.large = usual, large
         self._searches = 0
-        self.table = load("adult-train", quasi=(*UNCONSTRAINED, *CONSTRAINED), sensitive=())
+        self.table: Table = load("adult-train", quasi=(*UNCONSTRAINED, *CONSTRAINED), sensitive=())
         others = [name for name in CONSTRAINED if name != "occupation"]
-        self.sensitive = load("adult-train", quasi=(*UNCONSTRAINED, *others), sensitive=("occupation",))
+        self.sensitive: Table = load("adult-train", quasi=(*UNCONSTRAINED, *others), sensitive=("occupation",))
 
     @cached_property
     def frontiers(self) -> dict[Problem, Frontier]:

@@ -25,6 +25,7 @@ import numpy as np
 
 from sfumato.anonymizers import anonymize
 from sfumato.data.bundled import load
+from sfumato.data.reading import Table
 from sfumato.measures.queries import Queries
 from sfumato.measures.scales import Scales
 from sfumato.papers.claims import Claim, Figure, FigureLine, Progress, claim_rows
@@ -52,7 +53,7 @@ class LiLi2009:
     """The releases of the paper, measured once, and what can be said of them."""
 
     def __init__(self, progress: Progress | None = None) -> None:
-        self.table = load("adult")
+        self.table: Table = load("adult")
         self.queries = QUERIES
         self.prepared = Scales(queries=self.queries).prepare(self.table)
         self.progress = progress or (lambda done, total, last: None)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.anonymizers import FOREIGN, anonymizer
+from sfumato.anonymizers import EXTERNAL, anonymizer
 from sfumato.anonymizers.external.external import Brought, BroughtFile, BroughtFrame, BroughtFunction
 from sfumato.config.options import check_choice
 from sfumato.data.reading import Table
@@ -206,7 +206,7 @@ def brought(given: Any, declared: Mapping[str, Any]) -> Brought:
 
 def named(text: str) -> Brought:
     """Read what was made elsewhere from the name of its file, or from the text of its maker."""
-    kinds = {kind.name for kind in FOREIGN}
+    kinds = set(EXTERNAL.names)
     if text.split(None, 1)[:1] and text.split(None, 1)[0] in kinds and not Path(text).exists():
         maker = anonymizer(text)
         assert isinstance(maker, Brought)

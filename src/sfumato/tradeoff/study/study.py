@@ -65,6 +65,8 @@ class Study:
     """Also blocks as they stand in a file: `{"anonymizers": "aa", "requirements": "km-anonymity k=5 m=2"}`."""
 
     scales: Any = None
+    """Also as they stand in a file: `{"known": 2}`."""
+
     axes: tuple[str, ...] = ()
     search: SearchPlan | None = None
     """How time is spent on candidates beside these; None: as `SearchPlan()` says, where a budget is given."""
@@ -77,7 +79,10 @@ class Study:
             object.__setattr__(self, "data", DataDeclaration(items=given))
         grids = (one if isinstance(one, Grid) else Grid.read(one, Path(), self.parts) for one in self.grids)
         object.__setattr__(self, "grids", tuple(grids))
-        object.__setattr__(self, "scales", self.scales or SCALES[self.parts]())
+        kind, scales = SCALES[self.parts], self.scales or {}
+        if isinstance(scales, Mapping):
+            scales = kind(**section_values("[scales]", scales, kind))
+        object.__setattr__(self, "scales", scales)
         object.__setattr__(self, "axes", self.axes or AXES[self.parts])
         sets = self.parts == ITEMS
         check_axes(self.axes, [name for name, one in MEASURES.items() if not sets or one.is_said_of(self.section)])
@@ -277,12 +282,12 @@ class Study:
             content = {**content, "candidates": ends()[0].blocks(None)}
         common = {key: value for key, value in content.items() if key != "table" or has != BOTH}
         whole = study_content(common, sections[0], AXES[has], others)
-        folder, kind = Path(origin).parent, SCALES[has]
+        folder = Path(origin).parent
         study = Study(
             str(whole.get("name", Path(origin).stem)),
             DataDeclaration.of(content, folder),
             tuple(Grid.read(block, folder, has) for block in whole["candidates"]),
-            kind(**section_values("[scales]", whole["scales"], kind)),
+            whole["scales"],
             tuple(whole["axes"]),
             SearchPlan(**section_values("[search]", whole["search"], SearchPlan)) if "search" in whole else None,
         )

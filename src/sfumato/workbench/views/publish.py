@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from sfumato.config.options import Option
 from sfumato.errors import BadInputError, InfeasibleError, SfumatoError
+from sfumato.publish._told import published_lines, published_values
 from sfumato.publish.board import board_file
 from sfumato.publish.certificate import certificate_files, read_certificate
 from sfumato.publish.pipeline import publish_point
@@ -222,9 +223,9 @@ def publish(call: Call) -> dict[str, Any]:
         kept = project.notes().get(PUBLISHED, {})
         project.note(**{PUBLISHED: {**kept, asked.file: asdict(asked)}})
     return {
-        "lines": [in_forms(project.locally(line)) for line in done.leaving.lines(done.audit)],
+        "lines": [in_forms(project.locally(line)) for line in published_lines(done.published, done.audit)],
         "notices": [in_forms(project.locally(notice)) for notice in done.notices],
-        "values": dict(done.leaving.values(done.audit)),
+        "values": dict(published_values(done.published, done.audit)),
         "files": [_file(path, asked.file) for path in done.files],
         "file": asked.file,
     }
