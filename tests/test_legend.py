@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import command_line
 from sfumato import BadInputError, audit_baskets
 from sfumato.anonymizers.items import anonymize_baskets
-from sfumato.auditing._legend import read_legend
+from sfumato.auditing._legend import legend_file, read_legend
 from sfumato.auditing._published_items import read_published
 from sfumato.data.hierarchies.categorical import tree as tree_of
 from sfumato.data.items import baskets_of
@@ -23,7 +23,7 @@ from sfumato.engines.item_files import LONG
 from sfumato.publish._basket_mapping import basket_mapping
 from sfumato.publish._written_file import numbers_of_baskets
 from sfumato.release.items import global_release, set_recoding
-from sfumato.release.legend import Behind, legend_file, names_of, release_names
+from sfumato.release.legend import Behind, names_of, release_names
 from sfumato.release.writing_items import write_baskets
 
 HOSTILE = [

@@ -19,7 +19,7 @@ from sfumato._packages import up_to
 from sfumato.publish.board import Decision, board_file, board_page
 from sfumato.publish.certificate import certificate_files, certificate_page
 from sfumato.publish.pipeline import publish_point
-from sfumato.publish.plain_language import table_in_plain_words
+from sfumato.publish.plain_language import in_plain_words
 from sfumato.report.data_summary import DECLARED
 from sfumato.report.folder import save_map
 from sfumato.report.page import page
@@ -203,7 +203,7 @@ def test_the_page_for_the_board_is_printed_on_one_sheet(
     names = [f"a long name of a column in number {i}" for i in range(60)]
     content["columns"] = dict.fromkeys(("quasi", "sensitive", "neutral"), names)
     content["by_sensitive"] = {name: {"l_frequency": 1} for name in names}
-    content["in_plain_words"] = table_in_plain_words(content)
+    content["in_plain_words"] = in_plain_words(content)
     content["warnings"] = [{"about": "a word", "text": "A long sentence. " * 40, "found": "much " * 90}] * 30
     content["for_your_eyes"]["input"]["table"] = "folder/" * 60
     crowded = tmp_path / "crowded.html"

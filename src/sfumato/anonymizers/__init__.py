@@ -7,6 +7,7 @@ Who makes releases of baskets: one file per algorithm.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Unpack
 
 from sfumato.anonymizers.anonymizer import Anonymizer
@@ -114,9 +115,8 @@ def anonymize(
     ['30-39', '30-39', '50-59', '50-59']
     """
     if isinstance(table, Baskets | MixedTable):
-        from sfumato.anonymizers.items.items_of_groups import anonymize_items
-
-        return anonymize_items(table, require, maker, suppress=suppress, **more)
+        made = import_module("sfumato.anonymizers.items.items_of_groups").anonymize_items  # it reads anonymizers
+        return made(table, require, maker, suppress=suppress, **more)
     chosen = anonymizer(maker or "mondrian") if maker is None or isinstance(maker, str) else maker
     if not isinstance(chosen, Anonymizer):
         raise BadInputError(f'{chosen.name} satisfies no requirement but draws records: draw(table, "{chosen}")')

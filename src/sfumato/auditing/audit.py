@@ -9,7 +9,7 @@ be those of the original; with an earlier release of the same people, what the t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -72,28 +72,41 @@ MOST_MATCHED = 1_000_000
 """Up to so many records rows are matched by neutral columns too: with these nearly every row is another one, and all
 would have to be brought here. Of more, engines compare neutral columns by digests."""
 
+OF_ALL = ("holds", "file", "records", "measures", "require", "failures", "coverage", "notices")
+OF_GROUPS = ("groups", "quasi", "sensitive", "relative_to", "by_sensitive", "worst", "uniques")
+OF_TABLES = (
+    *("group", "neutral", "with_neutral", "missing", "repeated", "differences", "throughout", "households", "persons"),
+)
+OF_ITEMS = ("published_items", "empty", "known", "weakest")
+"""What there is to say of a file, by what it has."""
+
 
 @dataclass(frozen=True, repr=False)
 class Audit(AuditFindings):
-    """What an audit found."""
+    """What an audit found in a file: of its attributes, of its items, or of both."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("quasi", "sensitive", "require", "holds")
+    spoken: ClassVar[tuple[str, ...]] = ("quasi", "items", "sensitive", "require", "holds")
 
     file: str
     records: int
-    groups: int
-    quasi: tuple[str, ...]
-    sensitive: tuple[str, ...]
-    group: str | None
-    relative_to: str
+    measures: Mapping[str, float]
+    require: str | None = None
+    failures: tuple[Any, ...] = ()
+    coverage: Coverage | None = None
+    notices: tuple[str, ...] = ()
+
+    groups: int = 0
+    quasi: tuple[str, ...] = ()
+    sensitive: tuple[str, ...] = ()
+    relative_to: str = "the file"
     """The table whose distribution Q is compared with: the original, or the file itself."""
 
-    measures: Mapping[str, float]
-    by_sensitive: Mapping[str, Mapping[str, float]]
-    worst: tuple[WorstGroup, ...]
-    uniques: int
+    by_sensitive: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    worst: tuple[WorstGroup, ...] = ()
+    uniques: int = 0
     """Records that no other record looks like by its quasi-identifiers."""
 
+    group: str | None = None
     neutral: tuple[str, ...] = ()
     """Columns that groups are told apart by although they are neutral; none unless they were to be included."""
 
@@ -104,9 +117,6 @@ class Audit(AuditFindings):
     missing: Missing = "value"
     """What a missing quasi-identifier is: a value of its own, or any value."""
 
-    require: str | None = None
-    failures: tuple[Failure, ...] = ()
-    coverage: Coverage | None = None
     repeated: tuple[Intersection, ...] = ()
     differences: tuple[Difference, ...] = ()
     """Of pairs of files of which one may hold all rows of the other."""
@@ -118,7 +128,34 @@ class Audit(AuditFindings):
     persons: PersonAudit | None = None
     """Who stands behind the groups, where persons are counted; without it all numbers count records."""
 
-    notices: tuple[str, ...] = ()
+    has_items: bool = False
+    items: str | None = None
+    """The column of items, where there are attributes beside it."""
+
+    published_items: int = 0
+    empty: int = 0
+    """Records that show no item."""
+
+    known: int = 0
+    """Items of a person an attacker was taken to know."""
+
+    weakest: tuple[Any, ...] = ()
+    """What fewest records show together."""
+
+    rare: tuple[Any, ...] = ()
+    """Bounds on sets of known items that do not hold within some groups."""
+
+    @property
+    def faults(self) -> tuple[Any, ...]:
+        """What fails in groups, and sets that too few records show."""
+        return (*self.failures, *self.rare)
+
+    def content(self) -> dict[str, Any]:
+        """Return everything that was asked as plain values."""
+        known = OF_ALL + (OF_ITEMS if self.has_items else OF_TABLES)
+        known += OF_GROUPS if self.quasi else ()
+        known += ("items", "rare") if self.items is not None else ()
+        return {name: value for name, value in super().content().items() if name in known}
 
     @property
     def holds(self) -> bool:

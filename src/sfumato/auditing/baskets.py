@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, log2
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.auditing._legend import Legend, legend_beside
 from sfumato.auditing._published_items import PublishedBaskets, Shown, faults, labels_by_item, read_published
-from sfumato.auditing.decision import AuditFindings
+from sfumato.auditing.audit import Audit
+from sfumato.auditing.coverage import Coverage
 from sfumato.auditing.notation import set_members
 from sfumato.config.options import check_whole
 from sfumato.data.hierarchies.hierarchy import Hierarchy
@@ -28,7 +30,7 @@ from sfumato.errors import BadInputError
 from sfumato.requirements import basket_requirement
 from sfumato.requirements.inference import InferenceRequirement
 from sfumato.requirements.items import BasketRequirement, CompleteKAnonymity, KMAnonymity, PrivacyConstraints
-from sfumato.runtime.arrays import Quiet
+from sfumato.runtime.arrays import Counts, Quiet
 from sfumato.runtime.cancellation import look
 from sfumato.texts.format import SMALLEST
 
@@ -59,42 +61,6 @@ class BasketFailure(Quiet):
     """What is wrong with them."""
 
 
-@dataclass(frozen=True, repr=False)
-class BasketCoverage(Quiet):
-    """Whether the records of a file can be those of the original."""
-
-    spoken: ClassVar[tuple[str, ...]] = ("holds",)
-
-    checked: str
-    exact: bool
-    holds: bool
-    uncovered: int
-    examples: tuple[str, ...]
-
-
-@dataclass(frozen=True, repr=False)
-class BasketAudit(AuditFindings):
-    """What an audit of baskets found."""
-
-    spoken: ClassVar[tuple[str, ...]] = ("require", "holds")
-
-    file: str
-    records: int
-    published_items: int
-    empty: int
-    """Records that show nothing."""
-
-    known: int
-    """Items of a person an attacker was taken to know."""
-
-    measures: Mapping[str, float]
-    weakest: tuple[RareSet, ...]
-    require: str | None = None
-    failures: tuple[BasketFailure, ...] = ()
-    coverage: BasketCoverage | None = None
-    notices: tuple[str, ...] = ()
-
-
 def audit_baskets(
     file: str | Path | PublishedBaskets,
     require: str | None = None,
@@ -111,7 +77,7 @@ def audit_baskets(
     memory: str | None = None,
     spill: str | None = None,
     lines: bool = False,
-) -> BasketAudit:
+) -> Audit:
     """Measure any published file of baskets from what stands in it.
 
     `known` is how many items of a person an attacker knows: by default the m of the requirement, else two. `original`
@@ -142,7 +108,7 @@ def audit_baskets(
             f"{wanted.name} speaks of items, and a published set must be read against all of them; "
             "give the original (--original)"
         )
-    measures, listed = _measures(counted), list[RareSet]()
+    measures, listed = itemset_measures(counted), list[RareSet]()
     if isinstance(wanted, PrivacyConstraints):
         assert original is not None and readings is not None
         listed = _known_lines(read, wanted, original, readings)
@@ -151,27 +117,28 @@ def audit_baskets(
     if original is not None and readings is not None:
         coverage = covered(read, original, readings, local)
         measures |= {} if local else losses(read, original, readings)
-    return BasketAudit(
+    return Audit(
         read.origin,
         read.records,
-        len(read.labels),
-        read.empty,
-        known,
         measures,
-        tuple(_weakest(read, counted)),
         require,
         tuple(_failures(read, wanted, counted, original, readings, listed)),
         coverage,
         (*read.notices, *beside, *_notices(read)),
+        has_items=True,
+        published_items=len(read.labels),
+        empty=read.empty,
+        known=known,
+        weakest=tuple(_weakest(read, counted)),
     )
 
 
-Counted = Mapping[int, tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]
+Supports = Mapping[int, tuple[NDArray[np.int64], Counts]]
 
 
-def _measures(counted: Counted) -> dict[str, float]:
-    """Turn the supports of all sets into risks."""
-    supports = np.sort(np.concatenate([counts for _, counts in counted.values()]))
+def itemset_measures(counted: Supports) -> dict[str, float]:
+    """Turn the supports of all sets, by their size, into risks."""
+    supports = np.sort(np.concatenate([np.zeros(0, np.int64), *(counts for _, counts in counted.values())]))
     if not len(supports):
         return {"itemset_risk": 0.0, "itemset_risk_99": 0.0, "itemset_risk_95": 0.0, "least_support": inf}
 
@@ -187,7 +154,7 @@ def _measures(counted: Counted) -> dict[str, float]:
     }
 
 
-def _weakest(read: PublishedBaskets, counted: Counted) -> list[RareSet]:
+def _weakest(read: PublishedBaskets, counted: Supports) -> list[RareSet]:
     rare = []
     for sets, supports in counted.values():
         for place in np.argsort(supports, kind="stable")[:EXAMPLES]:
@@ -208,7 +175,7 @@ def _notices(read: PublishedBaskets) -> Iterable[str]:
 def _failures(
     read: PublishedBaskets,
     wanted: BasketRequirement | None,
-    counted: Counted,
+    counted: Supports,
     original: Baskets | None,
     readings: Mapping[str, frozenset[int]] | None,
     lines: Sequence[RareSet],
@@ -286,16 +253,16 @@ def stands_for(
 
 def covered(
     read: PublishedBaskets, original: Baskets, readings: Mapping[str, frozenset[int]], local: bool = False
-) -> BasketCoverage:
+) -> Coverage:
     """Check that the records can be those of the original: exactly where every item is published in one way."""
     unread = [label for label, items in readings.items() if not items]
     if unread:
         rows = sum(n for row, n in read.rows.items() if any(label in row for label in unread))
         examples = tuple(f"{label!r} stands for no item of the original" for label in unread[:EXAMPLES])
-        return BasketCoverage("which items every published text stands for", True, False, rows, examples)
+        return Coverage("which items every published text stands for", True, rows, examples)
     if read.records != original.size:
         examples = (f"the file has {read.records:,} records, the original {original.size:,}",)
-        return BasketCoverage("the number of records", True, False, abs(read.records - original.size), examples)
+        return Coverage("the number of records", True, abs(read.records - original.size), examples)
     shown_as = None if local else _one_way(readings)
     if shown_as is None:
         return _each_label(read, original, readings)
@@ -306,7 +273,7 @@ def covered(
     beyond = Counter(read.rows) - wanted
     examples = tuple(f"{{{', '.join(sorted(row))}}}" for row in sorted(beyond, key=sorted)[:EXAMPLES])
     checked = "every record of the original, published item by item, against the records of the file"
-    return BasketCoverage(checked, True, not beyond, sum(beyond.values()), examples)
+    return Coverage(checked, True, sum(beyond.values()), examples)
 
 
 def _one_way(readings: Mapping[str, frozenset[int]]) -> dict[int, str] | None:
@@ -320,7 +287,7 @@ def _one_way(readings: Mapping[str, frozenset[int]]) -> dict[int, str] | None:
     return label_of
 
 
-def _each_label(read: PublishedBaskets, original: Baskets, readings: Mapping[str, frozenset[int]]) -> BasketCoverage:
+def _each_label(read: PublishedBaskets, original: Baskets, readings: Mapping[str, frozenset[int]]) -> Coverage:
     """Where items are published in several ways: no text may be shown by more records than have one of its items."""
     having: dict[int, set[int]] = {}
     row = np.repeat(np.arange(original.distinct), original.lengths)
@@ -334,7 +301,7 @@ def _each_label(read: PublishedBaskets, original: Baskets, readings: Mapping[str
             beyond += records[label] - most
             examples.append(f"{label!r} is shown by {records[label]:,} records, and {most:,} have one of its items")
     checked = "for every published text that no more records show it than have one of its items"
-    return BasketCoverage(checked, False, not examples, beyond, tuple(examples[:EXAMPLES]))
+    return Coverage(checked, False, beyond, tuple(examples[:EXAMPLES]))
 
 
 def losses(read: PublishedBaskets, original: Baskets, readings: Mapping[str, frozenset[int]]) -> dict[str, float]:

@@ -14,26 +14,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from math import inf
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.auditing._against_original import observed_hierarchy
 from sfumato.auditing._item_coverage import OriginalRecords, RowMatching
 from sfumato.auditing._legend import Legend
 from sfumato.auditing._published_items import ItemSets, PublishedRecords, check_items, is_listed, item_sets
-from sfumato.auditing.audit import MOST_MATCHED, audit
-from sfumato.auditing.baskets import stands_for
+from sfumato.auditing.audit import MOST_MATCHED, Audit, audit
+from sfumato.auditing.baskets import Supports, itemset_measures, stands_for
 from sfumato.auditing.coverage import Coverage, Located
-from sfumato.auditing.decision import AuditFindings, Failure, failures
+from sfumato.auditing.decision import failures
 from sfumato.auditing.notation import Notation, set_members
 from sfumato.auditing.profile import Profile, baseline, worst_of
 from sfumato.auditing.published_file import Source, blank_columns, open_published, open_source
-from sfumato.auditing.question import AuditQuestion, Suppressed, WorstGroup, given_hierarchies
+from sfumato.auditing.question import AuditQuestion, Suppressed, given_hierarchies
 from sfumato.config.options import check_whole
 from sfumato.data.hierarchies.declared import Declared
 from sfumato.data.hierarchies.hierarchy import Hierarchy
@@ -42,7 +40,7 @@ from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
 from sfumato.requirements.items import MixedRequirement, mixed_requirement
 from sfumato.requirements.requirement import All, Requirement
-from sfumato.runtime.arrays import Counts, Quiet
+from sfumato.runtime.arrays import Quiet
 
 EXAMPLES = 5
 USUAL_KNOWN = 2
@@ -77,43 +75,6 @@ class SetFailure(Quiet):
     examples: tuple[RareInGroup, ...]
 
 
-@dataclass(frozen=True, repr=False)
-class MixedAudit(AuditFindings):
-    """What an audit of a table with items found."""
-
-    spoken: ClassVar[tuple[str, ...]] = ("quasi", "items", "sensitive", "require", "holds")
-
-    file: str
-    records: int
-    groups: int
-    quasi: tuple[str, ...]
-    items: str
-    sensitive: tuple[str, ...]
-    published_items: int
-    empty: int
-    """Records that show no item."""
-
-    known: int
-    """Items of a person an attacker was taken to know beside the quasi-identifiers."""
-
-    relative_to: str
-    measures: Mapping[str, float]
-    by_sensitive: Mapping[str, Mapping[str, float]]
-    worst: tuple[WorstGroup, ...]
-    weakest: tuple[RareInGroup, ...]
-    uniques: int
-    require: str | None = None
-    failures: tuple[Failure, ...] = ()
-    rare: tuple[SetFailure, ...] = ()
-    coverage: Coverage | None = None
-    notices: tuple[str, ...] = ()
-
-    @property
-    def faults(self) -> tuple[Any, ...]:
-        """What fails in groups, and sets that too few records show."""
-        return (*self.failures, *self.rare)
-
-
 def audit_mixed(
     path: str | Path | Any,
     quasi: Sequence[str],
@@ -141,7 +102,7 @@ def audit_mixed(
     memory: str | None = None,
     spill: str | None = None,
     **of_original: Any,
-) -> MixedAudit:
+) -> Audit:
     """Measure any published table with a column of items from what stands in it.
 
     `items` names that column: lists, or cells with `separator` (`;`) between items. `known` is how many items of a
@@ -204,22 +165,16 @@ def audit_mixed(
     if against is not None:
         coverage, lost = _against(asked, records, against, meaning, hierarchies, local, table.coverage)
         measures |= lost
-    return MixedAudit(
-        file=table.file,
-        records=table.records,
-        groups=table.groups,
-        quasi=table.quasi,
+    return replace(
+        table,
+        has_items=True,
         items=items,
-        sensitive=table.sensitive,
         published_items=len(records.sets.labels),
         empty=records.empty,
         known=known,
-        relative_to=table.relative_to,
         measures=measures,
         by_sensitive=by_sensitive,
-        worst=table.worst,
         weakest=tuple(_weakest(asked, records, counted, inf)),
-        uniques=table.uniques,
         require=require,
         failures=tuple(failed),
         rare=tuple(_rare(asked, records, wanted, counted)),
@@ -343,26 +298,11 @@ def _against(
 
 # -- what sets tell ------------------------------------------------------------------------------------------------
 
-Supports = Mapping[int, tuple[NDArray[np.int64], Counts]]
-
 
 def _measures(records: PublishedRecords, counted: Supports) -> dict[str, float]:
     """Turn the supports of all sets within groups into risks; `candidates` counts who fits both kinds of knowledge."""
-    supports = np.sort(np.concatenate([np.zeros(0, np.int64), *(counts for _, counts in counted.values())]))
-    least = float(supports[0]) if len(supports) else inf
-    candidates = min(least, float(records.sizes.min()))
-
-    def risk(share: str) -> float:
-        """Leave out the rarest sets beyond a share of all."""
-        return float(1 / supports[int(Fraction(len(supports)) * (1 - Fraction(share)))]) if len(supports) else 0.0
-
-    return {
-        "itemset_risk": 1 / least,
-        "itemset_risk_99": risk("0.99"),
-        "itemset_risk_95": risk("0.95"),
-        "least_support": least,
-        "candidates": candidates,
-    }
+    risks = itemset_measures(counted)
+    return {**risks, "candidates": min(risks["least_support"], float(records.sizes.min()))}
 
 
 def _weakest(asked: Asked, records: PublishedRecords, counted: Supports, below: float) -> list[RareInGroup]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -26,8 +26,6 @@ from sfumato.errors import BadInputError
 
 if TYPE_CHECKING:
     from sfumato.auditing.audit import Audit
-    from sfumato.auditing.baskets import BasketAudit
-    from sfumato.auditing.mixed import MixedAudit
 
 LAID_OUT = ("delimiter", "encoding", "sheet", "header", "header_row", "columns", "engine", "memory", "spill")
 NO_ITEMS = "is not known of a table with a column of items (--items); leave one of them out"
@@ -185,7 +183,7 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Measure any published file from what stands in it: a second opinion that shares nothing with its maker."""
-    from sfumato.publish.audit_report import audit_lines, basket_audit_lines, mixed_audit_lines
+    from sfumato.publish.audit_report import audit_lines
 
     wanted = " & ".join(require) if require else None
     if about_items.items is None:
@@ -195,26 +193,18 @@ def audit(
     if certificate is not None and _certified(Path(file), certificate, wanted, as_json):
         return
     if about_items.items is not None:
-        mixed = _of_items(
-            file, wanted, roles, original, about, text, baskets, about_baskets, about_items, escaped_formulas
-        )
-        _say(mixed, mixed_audit_lines(mixed), as_json)
+        about_both = (baskets, about_baskets, about_items, escaped_formulas)
+        found = _of_items(file, wanted, roles, original, about, text, *about_both)
     elif baskets.baskets:
         given = {**roles.given(), **about.given()}
         refuse({"--with" if name == "--earlier" else name: value for name, value in given.items()}, NO_TABLE)
-        sets = _of_baskets(file, wanted, original, baskets, about_baskets, text, escaped_formulas)
-        _say(sets, basket_audit_lines(sets), as_json)
+        found = _of_baskets(file, wanted, original, baskets, about_baskets, text, escaped_formulas)
     else:
-        rows = _of_table(file, wanted, roles, original, about, text, escaped_formulas)
-        _say(rows, audit_lines(rows), as_json)
-
-
-def _say(audit: Audit | BasketAudit | MixedAudit, lines: Iterable[str], as_json: bool) -> None:
-    """Print what was found, and exit 1 where it does not hold."""
+        found = _of_table(file, wanted, roles, original, about, text, escaped_formulas)
     if not as_json:
-        tell(audit.notices)
-    say(audit.content(), lines, as_json)
-    if not audit.holds:
+        tell(found.notices)
+    say(found.content(), audit_lines(found), as_json)
+    if not found.holds:
         raise typer.Exit(1)
 
 
@@ -259,7 +249,7 @@ def _of_baskets(
     about: AboutBaskets,
     text: TextFile,
     escaped: bool,
-) -> BasketAudit:
+) -> Audit:
     """Audit published baskets."""
     from sfumato.auditing._legend import read_legend
     from sfumato.auditing.baskets import audit_baskets
@@ -305,7 +295,7 @@ def _of_items(
     sets: AboutBaskets,
     items: AboutItems,
     escaped: bool,
-) -> MixedAudit:
+) -> Audit:
     """Audit a published table with a column of items."""
     from sfumato.auditing._legend import legend_beside, read_legend
     from sfumato.auditing.mixed import audit_mixed

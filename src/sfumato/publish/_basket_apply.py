@@ -11,26 +11,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from sfumato.auditing._legend import MAPPING, WORDS
-from sfumato.auditing.baskets import BasketAudit, audit_baskets
+from sfumato.auditing.audit import Audit
+from sfumato.auditing.baskets import audit_baskets
 from sfumato.auditing.ledger import file_digest
 from sfumato.config.documents import fields, in_shape, listed, one_of, read_json, text
 from sfumato.data.items import Baskets, counted_baskets, taken_rows
-from sfumato.engines.formulas import formula_items
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.publish._basket_mapping import SCHEMA
 from sfumato.publish._written_file import reading_of
 from sfumato.publish.apply import LeftOut, NewData, RecodedFile, Rest, UnknownValues
-from sfumato.release.items import SUPPRESSED, BasketRelease, Recoding, global_release, numbered
-from sfumato.release.legend import Names, names_as_before
-from sfumato.release.writing import format_of
-from sfumato.release.writing_items import files_of, laid_out, published_rows, write_drafts
+from sfumato.release.items import SUPPRESSED, Recoding, global_release, numbered
+from sfumato.release.legend import names_as_before
 from sfumato.requirements import basket_requirement
 from sfumato.requirements.items import BasketRequirement
 from sfumato.runtime.arrays import Quiet
@@ -72,68 +69,7 @@ def read_basket_mapping(path: Path) -> BasketMapping:
     return BasketMapping(wanted, published, tuple(content["suppressed"]), file_digest(path))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class AppliedBaskets(RecodedFile):
-    """New baskets recoded."""
-
-    called: ClassVar[str] = "baskets"
-
-    release: BasketRelease
-    mapping: BasketMapping
-    left_out: LeftOut
-    baskets: Baskets
-    """All of them, also those that are left out."""
-
-    @property
-    def source(self) -> NewData:
-        """The new baskets."""
-        return NewData(self.baskets.origin, self.baskets.notices, lambda: self.baskets.digest)
-
-    @property
-    def inputs(self) -> list[Path]:
-        """The file of the baskets, and what the promise is read from."""
-        return [*super().inputs, *map(Path, files_in(self.mapping.requirement))]
-
-    @cached_property
-    def names(self) -> Names:
-        """What the file calls what it shows, as the release did."""
-        release = self.release
-        labels = [release.labels[number] for number in np.flatnonzero(release.part_supports).tolist()]
-        return names_as_before(labels, self.mapping.published)
-
-    def files(self, path: Path) -> list[Path]:
-        """The records, and the legend where they need one."""
-        return files_of(path, self.names)
-
-    def laid_out(self, path: Path, layout: str) -> str:
-        """Lay records out in lines, or in long rows."""
-        return laid_out(layout, format_of(path))
-
-    def draft(self, drafts: Sequence[Path], path: Path, layout: str, escape: bool) -> Mapping[str, int]:
-        """Write every record as what is published of its items."""
-        rows = published_rows(self.release, self.names)
-        write_drafts(rows, self.names, drafts, path, layout, escape)
-        return formula_items(rows, escape) if format_of(path) == "csv" else {}
-
-    def audited(self, drafts: Sequence[Path], layout: str, escape: bool) -> BasketAudit:
-        """Audit the draft with the new baskets at hand; of what is promised, by what the mapping says."""
-        wanted, known = str(self.mapping.requirement), dict(self.mapping.published)
-        at = reading_of(layout)
-        verdict = audit_baskets(
-            drafts[0], wanted, self._with_all_items(), None, known, False, **at, escaped_formulas=escape
-        )
-        if why := shown_baskets(verdict.measures, self.mapping.requirement):
-            raise InfeasibleError(f"{self.source.origin}: recoded by this mapping it {why}; make a new release")
-        return verdict
-
-    def _with_all_items(self) -> Baskets:
-        """Return the baskets with all items that the mapping knows: the promise may name one that nobody has."""
-        of, mapping = self.release.baskets, self.mapping
-        known = [item for items in (*mapping.published.values(), mapping.suppressed) for item in items]
-        return replace(of, items=(*of.items, *(item for item in known if item not in of.places)))
-
-
-def apply_baskets(mapping: BasketMapping, baskets: Baskets, rest: Rest = "refuse") -> AppliedBaskets:
+def apply_baskets(mapping: BasketMapping, baskets: Baskets, rest: Rest = "refuse") -> RecodedFile:
     """Recode new baskets as an earlier release was.
 
     `rest` says what happens to records with items that the mapping does not know: nothing is published (`refuse`), or
@@ -158,7 +94,27 @@ def apply_baskets(mapping: BasketMapping, baskets: Baskets, rest: Rest = "refuse
     texts = [names[place] for place in keys[parts >= 0][first].tolist()]
     leaves = np.array([len(mapping.published[name]) for name in texts], np.int64)
     recoding = Recoding(parts, tuple(texts), leaves, len(number))
-    return AppliedBaskets(global_release(kept, recoding, "mapping"), mapping, left_out, baskets)
+    release = global_release(kept, recoding, "mapping")
+
+    def audited(drafts: Sequence[Path], layout: str, escape: bool) -> Audit:
+        original, at = _with_all_items(kept, mapping), reading_of(layout)
+        legend = dict(mapping.published)
+        wanted = str(mapping.requirement)
+        verdict = audit_baskets(drafts[0], wanted, original, None, legend, False, **at, escaped_formulas=escape)
+        if why := shown_baskets(verdict.measures, mapping.requirement):
+            raise InfeasibleError(f"{baskets.origin}: recoded by this mapping it {why}; make a new release")
+        return verdict
+
+    shown = [release.labels[number] for number in np.flatnonzero(release.part_supports).tolist()]
+    files = [Path(file) for file in files_in(mapping.requirement)]
+    source = NewData(baskets.origin, baskets.notices, lambda: baskets.digest, files)
+    return RecodedFile(release, mapping, left_out, source, audited, names_as_before(shown, mapping.published))
+
+
+def _with_all_items(of: Baskets, mapping: BasketMapping) -> Baskets:
+    """Return baskets with all items that the mapping knows: the promise may name one that nobody has."""
+    known = [item for items in (*mapping.published.values(), mapping.suppressed) for item in items]
+    return replace(of, items=(*of.items, *(item for item in known if item not in of.places)))
 
 
 def _without(baskets: Baskets, rows: Any, known: Any) -> Baskets:

@@ -10,7 +10,6 @@ The audit of the written draft, with the new records as its original, decides wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping as Entries
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.anonymizers.items._mixed_verification import verify
-from sfumato.auditing.mixed import MixedAudit
+from sfumato.auditing.audit import Audit
 from sfumato.data.assignment import Assignment, distinct_rows, weighted_counts
 from sfumato.data.dataset import MixedTable
 from sfumato.data.item_reading import items_of_column, items_of_file, tied, with_items_of_file
@@ -31,7 +30,7 @@ from sfumato.engines.locations import input_files
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
 from sfumato.publish._mixed_mapping import MixedMapping
-from sfumato.publish._written_file import audit_of, written_formulas
+from sfumato.publish._written_file import audit_of
 from sfumato.publish.apply import (
     Fitting,
     LeftOut,
@@ -45,63 +44,17 @@ from sfumato.publish.apply import (
 )
 from sfumato.release._itemsets import rare_itemsets
 from sfumato.release.items import SUPPRESSED, ItemParts, MixedRelease, Placed
-from sfumato.release.legend import Names, names_as_before
-from sfumato.release.mixed_writing import published_sheet, write_drafts
+from sfumato.release.legend import names_as_before
 from sfumato.release.release import generalization
-from sfumato.release.writing_items import files_of
 from sfumato.runtime.arrays import Codes, Counts, Flags
 
 UNKNOWN = -2
 """What an item is published as that the mapping does not know in its group."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class AppliedMixed(RecodedFile):
-    """New records with items recoded."""
-
-    release: MixedRelease
-    mapping: MixedMapping
-    left_out: LeftOut
-    items_file: str | None = None
-
-    @property
-    def source(self) -> NewData:
-        """The new records with their items."""
-        data = self.release.data
-        return NewData(data.origin, data.notices, lambda: data.digest)
-
-    @property
-    def inputs(self) -> list[Path]:
-        """The files of the table and of the items."""
-        return [*super().inputs, *input_files(self.items_file)]
-
-    @cached_property
-    def names(self) -> Names:
-        """What the file calls what it shows, as the release did."""
-        shown = np.flatnonzero(self.release.part_supports).tolist()
-        return names_as_before([self.release.parts.labels[part] for part in shown], self.mapping.stands_for)
-
-    def files(self, path: Path) -> list[Path]:
-        """The records, and the legend where they need one."""
-        return files_of(path, self.names)
-
-    def draft(self, drafts: Sequence[Path], path: Path, layout: str, escape: bool) -> Entries[str, int]:
-        """Write every record with what is published of its items."""
-        write_drafts(published_sheet(self.release, self.names), self.names, drafts, path, escape)
-        return written_formulas(list(drafts[:1]), escape)
-
-    def audited(self, drafts: Sequence[Path], layout: str, escape: bool) -> MixedAudit:
-        """Audit the draft with the new records at hand; of what texts stand for, by what the mapping says."""
-        wanted, items = self.mapping.requirement, self.mapping.items
-        original = self.release.data.declared
-        if self.items_file is not None:
-            original = with_items_of_file(original, self.items_file, str(items["id"]), str(items["item"]))
-        return audit_of(self.release, wanted, drafts, escape, original, self.mapping.stands_for, items["separator"])
-
-
 def apply_mixed(
     mapping: MixedMapping, source: Any, rest: Rest = "refuse", items_file: str | None = None, **reading: Any
-) -> AppliedMixed:
+) -> RecodedFile:
     """Recode new records with items as an earlier release was; `items_file` is the second file, where there was one."""
     data = _opened(mapping, source, items_file, reading)
     fitting = MixedFitting(data, mapping)
@@ -109,7 +62,18 @@ def apply_mixed(
     left_out.check(data.origin, rest, nothing_left(fitting.admitted, mapping.requirement))
     release = fitting.release()
     verify(release, mapping.requirement)
-    return AppliedMixed(release, mapping, left_out, items_file)
+    items = mapping.items
+
+    def audited(drafts: Sequence[Path], layout: str, escape: bool) -> Audit:
+        original = data.declared
+        if items_file is not None:
+            original = with_items_of_file(original, items_file, str(items["id"]), str(items["item"]))
+        stands_for, separator = mapping.stands_for, items["separator"]
+        return audit_of(release, mapping.requirement, drafts, escape, original, stands_for, separator)
+
+    shown = [release.parts.labels[part] for part in np.flatnonzero(release.part_supports).tolist()]
+    source = NewData(data.origin, data.notices, lambda: data.digest, input_files(items_file))
+    return RecodedFile(release, mapping, left_out, source, audited, names_as_before(shown, mapping.stands_for))
 
 
 def _opened(mapping: MixedMapping, source: Any, items_file: str | None, reading: dict[str, Any]) -> MixedTable:

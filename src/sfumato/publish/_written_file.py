@@ -28,8 +28,8 @@ import pyarrow as pa
 from sfumato.anonymizers.anonymizer import sizes_required
 from sfumato.auditing._legend import read_legend
 from sfumato.auditing.audit import Audit, audit
-from sfumato.auditing.baskets import BasketAudit, audit_baskets
-from sfumato.auditing.mixed import MixedAudit, audit_mixed
+from sfumato.auditing.baskets import audit_baskets
+from sfumato.auditing.mixed import audit_mixed
 from sfumato.auditing.published_file import Source, joined_tables, open_published
 from sfumato.data.dataset import MixedTable
 from sfumato.data.declaration import TableDeclaration
@@ -278,7 +278,7 @@ def columns_of(release: Any, rows: pa.Table | None = None) -> ReleasedColumns:
     return ReleasedColumns(roles.quasi, sensitive, roles.neutral, roles.household, ordered, roles.weights, roles.unit)
 
 
-def alone_of(own: Publishable, drafts: Sequence[Path]) -> FileAlone | BasketAudit | MixedAudit | None:
+def alone_of(own: Publishable, drafts: Sequence[Path]) -> FileAlone | Audit | None:
     """Ask the written file what it shows by itself."""
     release, wanted, escaped = own.release, own.candidate.requirement, own.escape_formulas
     if own.kind == "noisy":
@@ -364,7 +364,7 @@ def verify_table(own: Publishable, drafts: Sequence[Path]) -> Audit:
     return verdict
 
 
-def verify_baskets(own: Publishable, drafts: Sequence[Path]) -> BasketAudit:
+def verify_baskets(own: Publishable, drafts: Sequence[Path]) -> Audit:
     """Audit the draft with the baskets at hand, by the legend that was written."""
     release, wanted, read = own.release, own.candidate.requirement, reading_of(own.layout)
     legend, local = read_legend(drafts[1]) if len(drafts) > 1 else {}, not release.is_global
@@ -394,7 +394,7 @@ def numbers_of_baskets(release: BasketRelease, known: int) -> dict[str, float]:
     return itemset_spread(Rows.of_release(release), known).measures() | ItemLosses().measure(release.published)
 
 
-def verify_items(own: Publishable, drafts: Sequence[Path]) -> MixedAudit:
+def verify_items(own: Publishable, drafts: Sequence[Path]) -> Audit:
     """Audit the drafts, data and legend, with the table and its items at hand.
 
     What is promised of sensitive items is about what people have, which no file shows: it was proved on the groups.
@@ -414,7 +414,7 @@ def audit_of(
     original: Table | None = None,
     legend: Mapping[str, Sequence[str]] | None = None,
     separator: str | None = None,
-) -> MixedAudit:
+) -> Audit:
     """Audit written drafts by themselves, or against the original, whose items stand in one column."""
     data, roles = release.data, release.data.declared.roles
     written: dict[str, Any] = {"delimiter": ",", "encoding": "utf-8", "header": True}

@@ -17,14 +17,13 @@ decides whether the file gets its name.
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Entries
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import isfinite
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -42,10 +41,14 @@ from sfumato.engines.formulas import check_escaping, formula_notice
 from sfumato.engines.locations import input_files
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.publish._written_file import audit_written, written_formulas
+from sfumato.publish._written_file import audit_written
+from sfumato.publish.context import Origin
 from sfumato.publish.mapping import Mapping as AppliedMapping
+from sfumato.publish.publishable import Publishable
+from sfumato.release.legend import Names
 from sfumato.release.release import Release, generalization
-from sfumato.release.writing import format_of, write_drafts
+from sfumato.release.writing import format_of
+from sfumato.release.writing_items import laid_out
 from sfumato.runtime.arrays import Codes, Counts, Flags, Quiet
 from sfumato.runtime.staging import check_targets, staged
 from sfumato.texts.format import counted
@@ -182,19 +185,27 @@ class NewData(NamedTuple):
     origin: str
     notices: Sequence[str]
     digest: Callable[[], str]
+    files: Sequence[Path] = ()
+    """Further files that are read with them."""
 
 
-class RecodedFile(Quiet, ABC):
+@dataclass(frozen=True, eq=False, repr=False)
+class RecodedFile(Quiet):
     """New data recoded, and what was left out of them."""
 
-    called: ClassVar[str] = "records"
-    use_of_ledger: ClassVar[str] = "Kept in {1}, with everything that was published under this mapping."
-    """What the ledger is for: `{0}` is the file, `{1}` the ledger."""
-
+    release: Any
     mapping: Any
     """By which they were recoded: it has a `requirement` and a `digest`."""
 
     left_out: LeftOut
+    source: NewData
+    """The new data, all of them."""
+
+    audited: Callable[[Sequence[Path], str, bool], Any]
+    """Audits drafts of a layout, with formulas escaped or not, against the new data."""
+
+    names: Names | None = None
+    """What the file calls published items, as the release did."""
 
     @property
     def requirement(self) -> Any:
@@ -202,40 +213,35 @@ class RecodedFile(Quiet, ABC):
         return self.mapping.requirement
 
     @property
-    @abstractmethod
-    def source(self) -> NewData:
-        """The new data, all of them."""
+    def called(self) -> str:
+        """What the new data are."""
+        return "baskets" if self._out(Path()).kind == "baskets" else "records"
 
     @cached_property
     def source_digest(self) -> str:
         """The digest of all new data."""
         return self.source.digest()
 
-    @property
-    def inputs(self) -> list[Path]:
-        """Files that no output may replace."""
-        return input_files(self.source.origin)
-
-    def files(self, path: Path) -> list[Path]:
-        """Name the files that are written, the data first."""
-        return [path]
+    def _out(self, path: Path, layout: str = "rows", escape: bool = False) -> Publishable:
+        """Return what is written, and how."""
+        how = {"layout": layout, "escape_formulas": escape, "named": self.names}
+        return Publishable(self.release, None, path, Origin("", ""), **how)  # type: ignore[arg-type]
 
     def laid_out(self, path: Path, layout: str) -> str:
         """Say how the file is laid out; raise where it cannot be."""
+        if self.called == "baskets":
+            return laid_out(layout, format_of(path))
         check_choice("layout", layout, ("rows",))
         return layout
 
-    @abstractmethod
-    def draft(self, drafts: Sequence[Path], path: Path, layout: str, escape: bool) -> Mapping[str, int]:
-        """Write what will be called `path`; return by column how many cells a spreadsheet would run."""
-
-    @abstractmethod
-    def audited(self, drafts: Sequence[Path], layout: str, escape: bool) -> Any:
-        """Audit the drafts against the new data."""
-
     def confirmed(self) -> list[str]:
         """Say what the audit confirmed."""
-        return [f"Counted again in the file: {self.requirement}, that is: {self.requirement.rule_in_words()}."]
+        wanted = self.requirement
+        if self.names is not None:
+            return [f"Counted again in the file: {wanted}, that is: {wanted.rule_in_words()}."]
+        persons = self.mapping.roles.person is not None
+        satisfies = f"Every group satisfies{', counting persons' * persons}: {wanted.by_persons if persons else wanted}"
+        return [satisfies, "The audit of the file, with Q of the whole new table, confirms it."]
 
     def write(
         self,
@@ -252,11 +258,11 @@ class RecodedFile(Quiet, ABC):
         """
         target, book = Path(path), None if ledger is None else Path(ledger)
         check_escaping(escape_formulas, target, format_of(target))
-        kept = [*self.inputs, *inputs, *([] if book is None else [book])]
+        kept = [*input_files(self.source.origin), *self.source.files, *inputs, *([] if book is None else [book])]
         how = partial(self._written, target, self.laid_out(target, layout), force, escape_formulas, kept)
         if book is None:
             return how(None)[0]
-        check_targets(self.files(target), force, kept)
+        check_targets(self._out(target).files, force, kept)
         written, again = kept_in(book, self.source_digest, how, self.called)
         return replace(written, notices=(*written.notices, *again), ledger=book)
 
@@ -264,10 +270,11 @@ class RecodedFile(Quiet, ABC):
         self, target: Path, layout: str, force: bool, escape: bool, inputs: Sequence[Path], book: Ledger | None
     ) -> tuple[Written, int]:
         """Write, audit and name the files; where there is a ledger, its line comes right before the names."""
-        files, number = self.files(target), 0
+        own, number = self._out(target, layout, escape), 0
+        files = list(own.files)
         check_targets(files, force, inputs)
         with staged(files) as drafts:
-            cells = self.draft(drafts, target, layout, escape)
+            cells = own.write(drafts)
             verdict = self.audited(drafts, layout, escape)
             if verdict.unconfirmed:
                 raise InfeasibleError(
@@ -315,51 +322,25 @@ class RecodedFile(Quiet, ABC):
         return [
             f"Wrote {' and '.join(map(str, files))}: {counted(written.audit.records, 'record')}{groups}{items}.",
             *self.confirmed(),
-            *([] if written.ledger is None else [self.use_of_ledger.format(files[0], written.ledger)]),
+            *([] if written.ledger is None else [self._use_of_ledger(files[0], written.ledger)]),
             *self.left_out.lines(),
         ]
+
+    def _use_of_ledger(self, file: Path, ledger: Path) -> str:
+        """Say what the ledger is for."""
+        if self.names is not None:
+            return f"Kept in {ledger}, with everything that was published under this mapping."
+        return f"Kept in {ledger}: `sfumato audit {file} --with {ledger} ...` looks at everything published so."
 
     @staticmethod
     def _amounts(written: Written) -> dict[str, int]:
         """Return what there is of groups and of published items in the file."""
-        names = (name for name in ("groups", "published_items") if hasattr(written.audit, name))
-        return {name: getattr(written.audit, name) for name in names}
+        found = written.audit
+        amounts = {"groups": found.groups} if found.quasi else {}
+        return amounts | ({"published_items": found.published_items} if found.has_items else {})
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Applied(RecodedFile):
-    """A new table recoded."""
-
-    use_of_ledger: ClassVar[str] = "Kept in {1}: `sfumato audit {0} --with {1} ...` looks at everything published so."
-
-    release: Release
-    mapping: AppliedMapping
-    left_out: LeftOut
-
-    @property
-    def source(self) -> NewData:
-        """The new table."""
-        engine = self.release.table.engine
-        return NewData(engine.origin, engine.notices, engine.digest)
-
-    def draft(self, drafts: Sequence[Path], path: Path, layout: str, escape: bool) -> Entries[str, int]:
-        """Write the rows, shuffled."""
-        write_drafts(self.release, drafts, "rows", format_of(path), escape)
-        return written_formulas(list(drafts), escape)
-
-    def audited(self, drafts: Sequence[Path], layout: str, escape: bool) -> Audit:
-        """Audit the draft with the new table at hand."""
-        return audit_written(self.release, self.mapping.requirement, drafts, escape)
-
-    def confirmed(self) -> list[str]:
-        """Say what holds against the new table."""
-        persons = self.mapping.roles.person is not None
-        wanted = self.mapping.requirement.by_persons if persons else self.mapping.requirement
-        satisfies = f"Every group satisfies{', counting persons' * persons}: {wanted}"
-        return [satisfies, "The audit of the file, with Q of the whole new table, confirms it."]
-
-
-def apply(mapping: AppliedMapping, path: str | Path | Any, rest: Rest = "refuse", **reading: Any) -> Applied:
+def apply(mapping: AppliedMapping, path: str | Path | Any, rest: Rest = "refuse", **reading: Any) -> RecodedFile:
     """Recode a new file, or whatever else an engine opens, as an earlier release was.
 
     `rest` says what happens to records with values the mapping does not know, that no box covers, or whose group does
@@ -379,7 +360,12 @@ def apply(mapping: AppliedMapping, path: str | Path | Any, rest: Rest = "refuse"
     checked(release, mapping.requirement)
     checked_values_of_persons(release, mapping.requirement)
     checked_households(release)
-    return Applied(release, mapping, left_out)
+
+    def audited(drafts: Sequence[Path], layout: str, escape: bool) -> Audit:
+        return audit_written(release, mapping.requirement, drafts, escape)
+
+    source = NewData(rows.origin, table.engine.notices, table.engine.digest)
+    return RecodedFile(release, mapping, left_out, source, audited)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,12 +11,11 @@ from typing import Any
 
 from sfumato.auditing._against_original import Together
 from sfumato.auditing.audit import Audit
-from sfumato.auditing.baskets import BasketAudit, BasketCoverage
 from sfumato.auditing.coverage import Coverage
 from sfumato.auditing.decision import Failure
 from sfumato.auditing.intersection import Intersection
 from sfumato.auditing.ledger import Difference, Remainder, Throughout
-from sfumato.auditing.mixed import MixedAudit, RareInGroup
+from sfumato.auditing.mixed import RareInGroup
 from sfumato.auditing.persons import PersonAudit
 from sfumato.auditing.profile import worst_of
 from sfumato.auditing.question import WorstGroup
@@ -30,6 +29,13 @@ LONGEST = 90
 
 
 def audit_lines(audit: Audit) -> Iterator[str]:
+    """Say what was measured, and whether what was required holds."""
+    if not audit.has_items:
+        return _table_lines(audit)
+    return _basket_lines(audit) if audit.items is None else _item_lines(audit)
+
+
+def _table_lines(audit: Audit) -> Iterator[str]:
     """Say what was measured, and whether what was required holds."""
     grouped = "smallest_group" in audit.measures or audit.persons is not None
     kinds = counted(audit.groups, "group" if grouped else "different combination")
@@ -83,7 +89,7 @@ def neutral_line(smallest: int, alone: int, records: int) -> str:
     return f"By the quasi-identifiers and the neutral columns the smallest group has {size}{unlike if alone else ''}."
 
 
-def coverage_lines(coverage: Coverage | BasketCoverage, what: str, examples: Iterable[str]) -> Iterator[str]:
+def coverage_lines(coverage: Coverage, what: str, examples: Iterable[str]) -> Iterator[str]:
     """Say whether what is published can come from the original, and if not, what cannot."""
     if coverage.holds:
         yield f"All {what}s fit." if coverage.exact else "Nothing was found that does not fit."
@@ -240,7 +246,7 @@ def short(items: Sequence[str] | str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
 
-def basket_audit_lines(audit: BasketAudit) -> Iterator[str]:
+def _basket_lines(audit: Audit) -> Iterator[str]:
     """Say what was measured, and whether what was required holds."""
     yield (
         f"{audit.file}: {counted(audit.records, 'record')} with {counted(audit.published_items, 'published item')}; an "
@@ -263,7 +269,7 @@ def basket_audit_lines(audit: BasketAudit) -> Iterator[str]:
         yield f"\nIt holds: {basket_requirement(audit.require).rule_in_words()}."
 
 
-def mixed_audit_lines(audit: MixedAudit) -> Iterator[str]:
+def _item_lines(audit: Audit) -> Iterator[str]:
     """Say what was measured, and whether what was required holds."""
     yield (
         f"{audit.file}: {counted(audit.records, 'record')} in {counted(audit.groups, 'group')}, with "

@@ -87,6 +87,9 @@ class Publishable:
     scales: Any = None
     """The scales of items that its certificate measures by."""
 
+    named: Names | None = None
+    """What the file calls published items, where that is settled."""
+
     rows: pa.Table | None = None
     """Of what was made elsewhere: its rows as they stand."""
 
@@ -121,6 +124,8 @@ class Publishable:
     @cached_property
     def names(self) -> Names:
         """What the file calls published items."""
+        if self.named is not None:
+            return self.named
         return (release_names if self.kind == "baskets" else mixed_names)(self.release, self.legend)
 
     @property

@@ -12,8 +12,8 @@ from starlette.responses import Response
 from sfumato.auditing._legend import legend_beside, legend_file
 from sfumato.auditing.audit import Audit
 from sfumato.auditing.audit import audit as audit_table
-from sfumato.auditing.baskets import BasketAudit, audit_baskets
-from sfumato.auditing.mixed import MixedAudit, audit_mixed
+from sfumato.auditing.baskets import audit_baskets
+from sfumato.auditing.mixed import audit_mixed
 from sfumato.auditing.published_file import open_published
 from sfumato.config.options import Option
 from sfumato.data.basket_declaration import BasketsDeclaration
@@ -23,7 +23,7 @@ from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
 from sfumato.publish._written_file import original_of
-from sfumato.publish.audit_report import audit_lines, basket_audit_lines, mixed_audit_lines
+from sfumato.publish.audit_report import audit_lines
 from sfumato.report.point_summary import ARROWS, measure_lines
 from sfumato.requirements import basket_requirement
 from sfumato.requirements.items import mixed_requirement
@@ -99,17 +99,13 @@ def audited(call: Call) -> dict[str, Any]:
     asked: AuditOptions = call.body
     path = there(call.desk, "file", asked.file)
     _check_one(asked)
-    found: Audit | BasketAudit | MixedAudit
     if asked.kind == "items":
         found = _of_items(call.desk, asked, path)
-        said = list(mixed_audit_lines(found))
     elif asked.kind == "baskets":
         found = _of_baskets(call.desk, asked, path)
-        said = list(basket_audit_lines(found))
     else:
         found = _of_table(call.desk, asked, path)
-        said = list(audit_lines(found))
-    lines = [line.replace(str(path), path.name) for line in said]
+    lines = [line.replace(str(path), path.name) for line in audit_lines(found)]
     return {
         "holds": found.holds,
         "asked": found.require is not None or found.coverage is not None,
@@ -178,7 +174,7 @@ def _of_table(desk: Desk, asked: AuditOptions, path: Path) -> Audit:
     )
 
 
-def _of_baskets(desk: Desk, asked: AuditOptions, path: Path) -> BasketAudit:
+def _of_baskets(desk: Desk, asked: AuditOptions, path: Path) -> Audit:
     strange = [name for name in ("quasi", "sensitive", "items", "group", "suppressed") if getattr(asked, name)]
     if strange:
         raise FieldError(strange[0], t("audit.about_tables", field=strange[0]))
@@ -193,7 +189,7 @@ def _of_baskets(desk: Desk, asked: AuditOptions, path: Path) -> BasketAudit:
     return audit_baskets(path, asked.require, original, asked.known, escaped_formulas=asked.escaped_formulas)
 
 
-def _of_items(desk: Desk, asked: AuditOptions, path: Path) -> MixedAudit:
+def _of_items(desk: Desk, asked: AuditOptions, path: Path) -> Audit:
     """Audit records with sets of items; a project brings the original, and the tree of the items."""
     if asked.group is not None:
         raise FieldError("group", t("audit.no_buckets"))
