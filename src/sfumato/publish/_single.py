@@ -21,6 +21,7 @@ from sfumato.data.declaration import TableDeclaration
 from sfumato.data.mixed_declaration import DataDeclaration
 from sfumato.data.reading import Table
 from sfumato.engines.formulas import check_escaping
+from sfumato.errors import BadInputError
 from sfumato.measures.groups import Measured
 from sfumato.measures.items.basket_scales import BasketScales, measure_baskets, protected_risk
 from sfumato.measures.items.mixed_scales import MixedMeasures, MixedScales
@@ -30,11 +31,11 @@ from sfumato.publish._written_file import original_words
 from sfumato.publish.certificate import certificate_files
 from sfumato.publish.context import Origin, unique_numbers
 from sfumato.publish.pipeline import certified_scales
-from sfumato.publish.publishable import Publishable, publish
+from sfumato.publish.publishable import Publication, Publishable, publish
 from sfumato.release.changes import column_changes
 from sfumato.release.legend import MODES
 from sfumato.release.release import Release
-from sfumato.release.writing import format_of
+from sfumato.release.writing import format_of, inputs_of
 from sfumato.release.writing_items import laid_out
 from sfumato.report.data_summary import basket_meanings, mixed_meanings
 from sfumato.report.data_summary import meanings as meanings_of
@@ -174,6 +175,20 @@ def single_table(
     notices = [*table.notices, *table.household_notices()]
     texts = {file: rows.to_text() for file, rows in lattice.items()}
     return written(own, target, clock, values, lines, notices, texts)
+
+
+def publish_release(release: Any, path: Path, layout: str, force: bool, escape_formulas: bool) -> Publication:
+    """Publish what `anonymize` or `draw` made of a table in Python."""
+    if not release.made:
+        raise BadInputError(t("release.unknown_maker"))
+    check_escaping(escape_formulas, path, format_of(path))
+    candidate, table, roles = Candidate(*release.made), release.table, release.table.roles
+    persons = {"person": roles.person, "one_record_per_person": roles.unit == "one each"}
+    declared = TableDeclaration("table", quasi=roles.quasi, **persons)
+    meanings = _meanings(table, candidate, declared) if isinstance(release, Release) else ()
+    how: dict[str, Any] = {"layout": layout, "escape_formulas": escape_formulas, "inputs": inputs_of(release)}
+    origin = Origin(table.engine.origin, table.digest(()))
+    return publish(Publishable(release, candidate, path, origin, meanings, **how), force)
 
 
 def _meanings(table: Table, candidate: Candidate, declared: TableDeclaration) -> list[tuple[str, str]]:

@@ -149,7 +149,7 @@ class PostgreSQLEngine:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted.
 
         The server counts tuples of texts, which it does in parallel, and these get their codes in DuckDB: to bring
-        the codes up and join them there was measured to cost more (docs/design.md).
+        the codes up and join them there was measured to cost more (docs/decisions/0003).
         """
         counted = self._received_tuples(codings).count_cells(received(codings))
         self._last = None
