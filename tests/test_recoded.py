@@ -147,7 +147,7 @@ def test_files_that_a_promise_names_are_not_replaced(tmp_path) -> None:
 
 def test_a_layout_that_a_file_cannot_have_leaves_nothing_behind(tmp_path) -> None:
     kind = of_baskets(tmp_path)
-    ended = applied(kind, kind.good, "--layout", "long", to="out.parquet")
+    ended = applied(kind, kind.good, "--set", "layout=long", to="out.parquet")
     assert ended.returncode == 2 and not Path("m.json.ledger.jsonl").exists()
 
 

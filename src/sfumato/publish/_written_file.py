@@ -643,9 +643,11 @@ def original_words(declared: TableDeclaration, folder: Path) -> tuple[str, ...]:
         return ()
     source = str(declared.source)
     words = ["--original", argument(seen_from(folder, source)) if Path(source).exists() else source]
-    for option, names in (("--quasi", declared.quasi), ("--sensitive", declared.sensitive), ("--na", declared.na)):
+    for option, names in (("--quasi", declared.quasi), ("--sensitive", declared.sensitive)):
         words += [word for name in names for word in (option, name)]
-    words += [word for name, weight in declared.weights.items() for word in ("--weight", f"{name}={weight!r}")]
-    words += [] if declared.encoding is None else ["--original-encoding", declared.encoding]
+    settings = [f"na={text}" for text in declared.na]
+    settings += [f"weight={name}={weight!r}" for name, weight in declared.weights.items()]
+    settings += [] if declared.encoding is None else [f"original-encoding={declared.encoding}"]
+    words += [word for setting in settings for word in ("--set", setting)]
     hierarchies = declared.hierarchies
     return (*words, *([] if hierarchies is None else ["--hierarchies", seen_from(folder, hierarchies)]))
