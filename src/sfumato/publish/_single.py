@@ -22,9 +22,8 @@ from sfumato.data.mixed_declaration import DataDeclaration
 from sfumato.data.reading import Table
 from sfumato.engines.formulas import check_escaping
 from sfumato.measures.groups import Measured
-from sfumato.measures.items.basket_scales import BasketScales, measure_baskets, protected_risk
-from sfumato.measures.items.mixed_scales import MixedMeasures, MixedScales
 from sfumato.measures.items.queries import fitting_queries
+from sfumato.measures.items.scales import BasketScales, MixedScales, measure_baskets, protected_risk
 from sfumato.publish._told import drawn_lines, drawn_values, end_lines, legend_lines, record_lines, record_values
 from sfumato.publish._written_file import original_words
 from sfumato.publish.certificate import certificate_files
@@ -46,7 +45,7 @@ from sfumato.runtime.arrays import Quiet
 from sfumato.runtime.staging import check_targets
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted, wrapped
-from sfumato.tradeoff.exploration._item_details import item_changes, mixed_changes
+from sfumato.tradeoff.exploration._item_details import item_changes
 from sfumato.tradeoff.map import Map
 from sfumato.tradeoff.question.recipients import check_changed
 from sfumato.tradeoff.study.candidate import Candidate
@@ -275,7 +274,7 @@ def single_baskets(declared: BasketsDeclaration, candidate: Candidate, target: T
         "records": baskets.size,
         "anonymizer": str(maker),
         "requirement": str(wanted),
-        "changes": {"items": item_changes(release)},
+        "changes": item_changes(release),
         "published_items": len(release.labels),
         "suppressed": len(release.suppressed),
         "measures": measures,
@@ -286,7 +285,7 @@ def single_baskets(declared: BasketsDeclaration, candidate: Candidate, target: T
         f"Wrote {target.path}: {rows}, {items} published as {len(release.labels):,}, by {maker.in_words()}.",
         f"In it {wanted.strengthen(measures).rule_in_words()}.",
         *legend_lines(own),
-        f"What was done: {changes_sentence({'items': item_changes(release)})}",
+        f"What was done: {changes_sentence(item_changes(release))}",
         "",
         f"Measured {ARROWS}:",
         *measure_lines(measures, sentences(measures, subject)),
@@ -313,7 +312,7 @@ def single_items(
     origin = Origin(data.origin, data.digest, study_file=target.study)
     how = target.how | {"declared": declared, "scales": scales}
     own = Publishable(release, candidate, target.path, origin, mixed_meanings(scales), **how)
-    shown = {name: found for name, found in measured.relational.by_sensitive.items() if name != data.column}
+    shown = {name: found for name, found in measured.by_sensitive.items() if name != data.column}
     promised, suppressed = wanted.strengthen(measured.values, shown), data.records - release.records
     values = {
         "table": data.origin,
@@ -327,13 +326,13 @@ def single_items(
         "requirement": str(wanted),
         "promise": str(promised),
         "groups": release.relational.groups,
-        "changes": mixed_changes(release),
+        "changes": item_changes(release),
         "published_items": len(own.names.texts),
         "suppressed": suppressed,
         "measures": dict(measured.values),
     }
     rows, groups = counted(release.records, "record"), counted(release.relational.groups, "group")
-    done = changes_sentence(mixed_changes(release), suppressed, data.records)
+    done = changes_sentence(item_changes(release), suppressed, data.records)
     lines = [
         f"Wrote {target.path}: {rows} in {groups}, with what is published of {len(data.baskets.items):,} items.",
         f"In it {promised.rule_in_words()}.",
@@ -345,12 +344,12 @@ def single_items(
     return written(own, target, clock, values, lines, data.notices)
 
 
-def _measured_items(data: MixedTable, measured: MixedMeasures) -> Sequence[str]:
+def _measured_items(data: MixedTable, measured: Measured) -> Sequence[str]:
     subject = Subject(
-        tuple(measured.relational.by_sensitive),
+        tuple(measured.by_sensitive),
         records=data.records,
         known=f"the quasi-identifiers and {known_in_words(2)} of",
         below=MixedScales().linking.below,
     )
-    said = sentences(measured.values, subject, measured.relational.by_sensitive)
+    said = sentences(measured.values, subject, measured.by_sensitive)
     return ["", f"Measured {ARROWS}:", *measure_lines(measured.values, said)]
