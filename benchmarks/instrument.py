@@ -38,10 +38,7 @@ import json, sys, time
 from types import SimpleNamespace
 source, first, second, maker, seconds, seed = sys.argv[1:7]
 import sfumato.tradeoff.exploration.explore as exploration
-try:
-    import sfumato.tradeoff.search.tuner as tuner
-except ImportError:
-    import sfumato.tradeoff.tuning as tuner
+import sfumato.tradeoff.search.tuner as tuner
 from dataclasses import replace
 from sfumato.tradeoff.study import study as studies
 given = studies.of_table(studies.read_study(source))

@@ -649,7 +649,7 @@ def test_a_control_is_a_share_or_a_file():
 
 
 def test_other_studies_are_not_attacked():
-    study = sfumato.tradeoff.study.study.bundled_study("adult")
+    study = sfumato.read_study("adult")
     assert study.scales.attacks is None and "attacks" not in study.to_toml()
     assert Scales().attacks is None
 

@@ -340,7 +340,7 @@ def test_commands(shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     told = run("choose", str(shop / "map"), "--max", "itemset_risk=0.2")
     assert "someone who knows any two items" in told and "sfumato release" in told
     id = json.loads(run("choose", str(shop / "map"), "--max", "itemset_risk=0.2", "--json"))["point"]["id"]
-    told = run("release", str(shop / "map"), "--point", id, "--to", "r.csv", "--layout", "long")
+    told = run("release", str(shop / "map"), "--point", id, "--to", "r.csv", "--set", "layout=long")
     assert "300 records" in told and "hand it out with the data" in told
     rows = ["--baskets", "--id", "record", "--item", "item"]
     assert "It holds" in run("audit", "r.csv", *rows, "--require", "km-anonymity k=5 m=2")
@@ -397,7 +397,7 @@ def test_the_ends_of_the_map_promise_nothing_they_do_not_keep() -> None:
 def test_too_few_records_with_items_are_no_internal_error_whatever_may_be_left_out(tmp_path, maker) -> None:
     (tmp_path / "two.txt").write_text("tea milk\nbeer milk\n")
     words = ("anonymize", "two.txt", "--baskets", "--require", "km-anonymity k=5 m=1", "--with", maker)
-    done = command_line.run(*words, "--limit", "suppression share=1", "--to", "out.csv", cwd=tmp_path)
+    done = command_line.run(*words, "--set", "limit=suppression share=1", "--to", "out.csv", cwd=tmp_path)
     if maker in ("coat", "pcta"):
         assert done.returncode == 0 and (tmp_path / "out.csv").read_text().split() == ['""', '""']
     else:

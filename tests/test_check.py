@@ -588,7 +588,7 @@ def test_a_study_says_what_would_fail_at_explore(here, monkeypatch):
         (["none"], "there is no such file"),
         (["t.csv", "--quasi", "age", "--weight", "disease"], "column 'disease', row 1"),
         (["t.csv", "--quasi", "age", "--population", "3"], "smaller than the table"),
-        (["t.csv", "--quasi", "age", "--missing", "maybe"], "value, drop, any"),
+        (["t.csv", "--quasi", "age", "--set", "missing=maybe"], "value, drop, any"),
     ],
 )
 def test_bad_input_is_one_sentence_and_2(here, monkeypatch, words, said):

@@ -669,12 +669,12 @@ def test_the_command_line_explores_publishes_applies_and_audits_in_spark_and_goe
     days = {"monday": PATIENTS, "tuesday": pa.concat_tables([PATIENTS, PATIENTS.slice(3)])}
     for day, content in days.items():
         pq.write_table(content, tmp_path / f"{day}.parquet")
-        given = "apply", "mapping.json", f"{day}.parquet", "--engine", "spark", "--to", f"{day}-out.parquet"
+        given = "apply", "mapping.json", f"{day}.parquet", "--set", "engine=spark", "--to", f"{day}-out.parquet"
         ended = run(*given, cwd=tmp_path)
         assert ended.returncode == 0, ended.stderr
         assert sum(published_rows(tmp_path / f"{day}-out.parquet").values()) == content.num_rows
     ended = run(
-        *("audit", "tuesday-out.parquet", "--engine", "spark", *quasi, "--original", "tuesday.parquet"),
+        *("audit", "tuesday-out.parquet", "--set", "engine=spark", *quasi, "--original", "tuesday.parquet"),
         *("--with", "mapping.json.ledger.jsonl", "--require", "k-anonymity k=6"),
         cwd=tmp_path,
     )

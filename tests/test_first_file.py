@@ -320,7 +320,7 @@ def test_the_row_of_the_names_can_be_said(tmp_path):
         opened(text, header_row=0)
     with pytest.raises(sfumato.BadInputError, match=r"empty from line 9 on \(--header-row\)"):
         opened(text, header_row=9)
-    study = runner.invoke(app, ["init", str(path), "--header-row", "2", "--to", str(tmp_path / "study.toml")])
+    study = runner.invoke(app, ["init", str(path), "--set", "header-row=2", "--to", str(tmp_path / "study.toml")])
     assert study.exit_code == 0 and "header_row = 2" in (tmp_path / "study.toml").read_text()
 
 
@@ -399,13 +399,13 @@ def test_the_hospital_walks_from_its_draft_to_an_audited_release(tmp_path, monke
     assert sfumato.Study.from_toml(Path("study.toml").read_text(encoding="utf-8")).table.na == ("k.A.",)
     truth = german_hospital.records(400)
     roles = ["--quasi", "PLZ,Geschlecht,Körpergewicht", "--sensitive", "Diagnose (ICD-10)", "--neutral", "Kosten (€)"]
-    command = ["anonymize", "kh.csv", *roles, "--na", "k.A.", "--require", "k-anonymity k=5", "--to", "out.csv"]
+    command = ["anonymize", "kh.csv", *roles, "--set", "na=k.A.", "--require", "k-anonymity k=5", "--to", "out.csv"]
     made = runner.invoke(app, command)
     assert made.exit_code == 0, made.output
     with Path("out.csv").open(encoding="utf-8", newline="") as stream:
         costs = [row["Kosten (€)"] for row in csv.DictReader(stream)]
     assert sorted(map(Decimal, filter(None, costs))) == sorted(record[8] for record in truth if record[8] is not None)
-    words = ["audit", "out.csv", *roles[:4], "--original", "kh.csv", "--na", "k.A.", "--require", "k-anonymity k=5"]
+    words = ["audit", "out.csv", *roles[:4], "--original", "kh.csv", "--set", "na=k.A.", "--require", "k-anonymity k=5"]
     checked = runner.invoke(app, words)
     assert checked.exit_code == 0, checked.output
 
@@ -468,8 +468,8 @@ def test_a_number_that_is_a_value_elsewhere_is_not_proposed_as_missing(tmp_path)
 def test_every_option_stands_in_a_study_and_on_the_command_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     save(Path("t.csv"), "05/06/1999;1.234;1,5;a\n" + "01/02/2000;5.678;2,5;b\n" * 30)
-    flags = ["--no-header", "--columns", "day,n,m,d", "--dates", "day-first", "--decimal-comma", "n"]
-    made = runner.invoke(app, ["init", "t.csv", *flags, "--as-written", "m"])
+    flags = ["--set", "header=no", "--set", "columns=day,n,m,d", "--set", "dates=day-first", "--set", "decimal-comma=n"]
+    made = runner.invoke(app, ["init", "t.csv", *flags, "--set", "as-written=m"])
     assert made.exit_code == 0, made.output
     table = sfumato.Study.from_toml(Path("study.toml").read_text()).table
     assert (table.header, table.columns, table.dates) == (False, ("day", "n", "m", "d"), "day-first")
@@ -477,7 +477,7 @@ def test_every_option_stands_in_a_study_and_on_the_command_line(tmp_path, monkey
     rows = table.open_rows()
     assert (texts(rows, "n"), texts(rows, "m")) == (["1234", "5678"], ["1,5", "2,5"])
     assert texts(rows, "day") == ["1999-06-05", "2000-02-01"]
-    wrong = runner.invoke(app, ["init", "t.csv", "--dates", "year-first", "--force"])
+    wrong = runner.invoke(app, ["init", "t.csv", "--set", "dates=year-first", "--force"])
     assert isinstance(wrong.exception, sfumato.BadInputError) and "day-first, month-first" in str(wrong.exception)
 
 

@@ -571,9 +571,9 @@ def test_lattice_is_written_and_explored(tmp_path, monkeypatch):
         "--require",
         "k-anonymity k=5",
     ]
-    words += ["--to", "out.csv", "--lattice", "lattice.csv"]
+    words += ["--to", "out.csv", "--set", "lattice=lattice.csv"]
     done = run(*words)
-    assert done.returncode == 2 and "--lattice belongs to --with full-domain" in done.stderr
+    assert done.returncode == 2 and "--set lattice belongs to --with full-domain" in done.stderr
     words += ["--with", "full-domain"]
     done = run(*words)
     assert done.returncode == 0 and "This is the optimum" in done.stdout, done.stderr

@@ -173,7 +173,7 @@ def test_what_misses_and_what_is_empty_are_told_apart_and_shown(tmp_path):
     assert {group.shows["q"] for group in found.worst} == {"", '""', "x"}
     assert any("told apart" in notice for notice in found.notices)
     json.loads(found.to_json())
-    code, said = run(tmp_path / "x.parquet", "--quasi", "q", "--sensitive", "s", "--missing", "any")
+    code, said = run(tmp_path / "x.parquet", "--quasi", "q", "--sensitive", "s", "--set", "missing=any")
     assert code == 0 and '""' in said
     covered = sfumato.audit(tmp_path / "x.parquet", "q", "s", original=tmp_path / "x.parquet")
     assert covered.coverage.holds

@@ -448,7 +448,7 @@ def test_every_command_refuses_what_is_no_encoding(tmp_path, monkeypatch):
         ["check", "baskets.txt", "--baskets"],
         ["init", "t.csv", "--to", "new.toml"],
     ):
-        code, said = run(*words, "--encoding", "punycode")
+        code, said = run(*words, "--set", "encoding=punycode")
         assert code == 2 and "unknown encoding 'punycode'" in said, said
     assert files_in(tmp_path) == ["baskets.txt", "t.csv"]
 
@@ -457,7 +457,7 @@ def test_every_command_refuses_what_is_no_encoding(tmp_path, monkeypatch):
 def test_encodings_of_text_files_are_read(encoding, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_bytes("age,ill\n20,flu\n20,cold\n".encode(encoding))
-    code, said = run("audit", "t.csv", "--quasi", "age", "--encoding", encoding, "--json")
+    code, said = run("audit", "t.csv", "--quasi", "age", "--set", f"encoding={encoding}", "--json")
     assert code == 0 and json.loads(said)["records"] == 2
 
 
@@ -624,7 +624,7 @@ PRINTING = {
     "init": ["t.csv", "--to", "new.toml"],
     "check": ["t.csv", *ROLES],
     "hierarchy": ["t.csv", "age"],
-    "policy": ["t.csv", "--baskets", "--lines", "--rare", "2", "--to", "known.txt"],
+    "policy": ["t.csv", "--baskets", "--set", "lines=yes", "--rare", "2", "--to", "known.txt"],
     "explore": ["study.toml", "--out", "map"],
     "ask": ["map", "k"],
     "choose": ["map"],

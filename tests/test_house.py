@@ -62,9 +62,9 @@ def test_every_file_and_folder_of_the_package_is_a_room():
 def test_the_made_parts_of_the_docs_are_up_to_date():
     done = subprocess.run([sys.executable, "tools/docs.py", "--check"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    design = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     shown = re.findall(
-        r"^\| `(\w+)` \|", design.split("<!-- made: packages -->")[1].split("<!-- end -->")[0], re.MULTILINE
+        r"^\| `(\w+)` \|", page.split("<!-- made: packages -->")[1].split("<!-- end -->")[0], re.MULTILINE
     )
     assert shown == ORDER
 

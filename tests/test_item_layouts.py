@@ -121,7 +121,7 @@ def test_no_invoice_number_is_published_from_init_to_audit(tmp_path: Path) -> No
     )
     study = (tmp_path / "study.toml").read_text()
     assert 'id = "Rechnung"' in study and 'item = "Artikel"' in study
-    words = ("anonymize", "tills.csv", "--baskets", "--require", "km-anonymity k=5 m=2", "--legend", "always")
+    words = ("anonymize", "tills.csv", "--baskets", "--require", "km-anonymity k=5 m=2", "--set", "legend=always")
     assert run(*words, "--to", "out.csv", cwd=tmp_path).returncode == 0
     files = [tmp_path / "out.csv", tmp_path / "out.csv.legend.json"]
     assert not any(f"R{number:05d}" in file.read_text() for file in files for number in range(300))
@@ -139,7 +139,7 @@ def test_no_invoice_number_is_published_from_init_to_audit(tmp_path: Path) -> No
 def test_the_audit_recognises_long_files_and_reads_the_original_by_its_options(tmp_path: Path) -> None:
     (tmp_path / "codes.csv").write_text(rows_of(SETS, "p;c", ";"))
     words = ("anonymize", "codes.csv", "--baskets", "--id", "p", "--item", "c", "--require", "km-anonymity k=5 m=1")
-    assert run(*words, "--layout", "long", "--to", "long.csv", cwd=tmp_path).returncode == 0
+    assert run(*words, "--set", "layout=long", "--to", "long.csv", cwd=tmp_path).returncode == 0
     about = ("--baskets", "--original", "codes.csv", "--id", "p", "--item", "c", "--require", "km-anonymity k=5 m=1")
     told = run("audit", "long.csv", *about, "--json", cwd=tmp_path)
     assert told.returncode == 0 and json.loads(told.stdout)["coverage"]["holds"], told.stderr

@@ -174,10 +174,11 @@ def test_what_anonymize_writes_passes_our_own_audit(tmp_path: Path, maker, wante
     Path("in.txt").write_text("\n".join(lines) + "\n")
     out = tmp_path / name
     code, said = run("anonymize", "in.txt", "--baskets", "--require", wanted, "--with", maker, "--to", str(out),
-                     "--layout", layout if layout == "long" else "rows", "--legend", "always", "--json")  # fmt: skip
+                     "--set", f"layout={'long' if layout == 'long' else 'rows'}", "--set", "legend=always",
+                     "--json")  # fmt: skip
     assert code == 0, said
     values = json.loads(said[said.index("{") :])
-    assert values["files"] == [str(out), f"{out}.legend.json"]
+    assert values["files"][:2] == [str(out), f"{out}.legend.json"]
     columns = ["--id", "record", "--item", "item"] if layout == "long" else []
     code, said = run("audit", str(out), "--baskets", *columns, "--require", wanted, "--original", "in.txt", "--json")
     assert code == 0, said
@@ -245,7 +246,16 @@ def test_release_certifies_data_and_legend(tmp_path: Path, monkeypatch) -> None:
     for point in (one for one in points if not one["anonymizer"].startswith(("one-item", "original"))):
         name = f"{point['anonymizer']}.csv"
         code, said = run(
-            "release", "map", "--point", point["id"], "--to", name, "--legend", "always", "--mapping", f"{name}.m.json"
+            "release",
+            "map",
+            "--point",
+            point["id"],
+            "--to",
+            name,
+            "--set",
+            "legend=always",
+            "--mapping",
+            f"{name}.m.json",
         )
         assert code == 0, said
         assert f"{name}.legend.json" in said

@@ -97,7 +97,7 @@ def test_by_the_command_line(tmp_path):
         ("40-49", "3", "flu"),
     ]
     path = write(tmp_path / "f.csv", "age zip ill", *lines)
-    base = (path, "--quasi", "age,zip", "--sensitive", "ill", "--missing", "any")
+    base = (path, "--quasi", "age,zip", "--sensitive", "ill", "--set", "missing=any")
     code, output = run(*base, "--require", "k-anonymity k=2")
     assert code == 1
     for said in (

@@ -68,7 +68,7 @@ def released(folder, maker="coat", sets="group", items="column"):
 
 def applied(folder, mapping, rows, *more, items="column"):
     table = write(folder, rows, "new", items)
-    second = ["--items-file", folder / "new-codes.csv"] if items == "second" else []
+    second = ["--set", f"items-file={folder}/new-codes.csv"] if items == "second" else []
     done = run("apply", mapping, table, *second, "--to", folder / "new-published.csv", *more, "--json")
     return done, json.loads(done.stdout) if done.returncode == 0 else None
 
@@ -124,9 +124,9 @@ def test_what_the_mapping_does_not_know_is_refused_or_left_out_and_so_are_groups
         assert done.returncode == 0 and least_candidates(records, 2) >= 3
         assert said["left_out"]["failing"] == len(women + few) - len(records) in failing
     second = run(
-        "apply", mapping, tmp_path / "new.csv", "--items-file", tmp_path / "new.csv", "--to", tmp_path / "o.csv"
+        "apply", mapping, tmp_path / "new.csv", "--set", f"items-file={tmp_path}/new.csv", "--to", tmp_path / "o.csv"
     )
-    assert second.returncode == 2 and "leave out --items-file" in second.stderr
+    assert second.returncode == 2 and "leave out --set items-file" in second.stderr
 
 
 def test_a_release_that_publishes_items_of_a_group_in_several_ways_recodes_nothing_new(tmp_path):

@@ -176,7 +176,7 @@ def test_the_command_says_what_fails_and_exits_as_other_audits_do(tmp_path: Path
         (["--group", "age"], "--items"),
         (["--id", "x"], "--items"),
         (["--known", "-1"], "known"),
-        (["--separator", ";;"], "separator"),
+        (["--set", "separator=;;"], "separator"),
     ]:
         refused = run(*asked, *more)
         assert refused.returncode == 2 and words in (refused.stdout + refused.stderr), more
@@ -184,7 +184,7 @@ def test_the_command_says_what_fails_and_exits_as_other_audits_do(tmp_path: Path
         (["--quasi", "age", "--items", "nothing"], "there is no column 'nothing'"),
         (["--quasi", "age,codes", "--items", "codes"], "has no other role"),
         (["--items", "codes"], "--quasi"),
-        (["--quasi", "age", "--sensitive-items", "a"], "--items"),
+        (["--quasi", "age", "--set", "sensitive-items=a"], "--items"),
     ]:
         refused = run("audit", str(path), *options)
         assert refused.returncode == 2 and words in (refused.stdout + refused.stderr), options
@@ -206,13 +206,13 @@ def test_what_separates_items_of_an_original_can_be_said(tmp_path: Path) -> None
     baskets.write_text("a;b,c\nc\n")  # the item `a;b`, but a semicolon is what would be guessed
     asked = ["audit", str(baskets), "--baskets", "--original", str(baskets), "--json"]
     assert run(*asked).returncode == 1
-    assert json.loads(run(*asked, "--original-separator", ",").stdout)["coverage"]["holds"]
+    assert json.loads(run(*asked, "--set", "original-separator=,").stdout)["coverage"]["holds"]
     table = write(tmp_path / "table.csv", [(("20", "f"), ["a", "b"])])
     table.write_text(table.read_text().replace("a;b", '"a;b,c"'))
     published = write(tmp_path / "published.csv", [(("20", "f"), ["a;b", "c"])])
     mixed = ["audit", str(published), "--quasi", "age", "--items", "codes", "--original", str(table)]
     assert run(*mixed).returncode == 1
-    assert run(*mixed, "--original-separator", ",").returncode == 0
+    assert run(*mixed, "--set", "original-separator=,").returncode == 0
 
 
 def test_the_items_of_an_original_may_stand_in_a_second_file(tmp_path: Path) -> None:
@@ -220,12 +220,12 @@ def test_the_items_of_an_original_may_stand_in_a_second_file(tmp_path: Path) -> 
     (tmp_path / "codes.csv").write_text("id,code\n007,a\n007,b\n8,a\n")
     path = write(tmp_path / "p.csv", [(("20-29", "f"), ["{a, b}"]), (("20-29", "f"), ["{a, b}"]), (("30", "m"), [])])
     asked = ["audit", str(path), "--quasi", "age,sex", "--items", "codes", "--original", str(tmp_path / "people.csv")]
-    second = [*asked, "--items-file", str(tmp_path / "codes.csv"), "--id", "id", "--item", "code"]
+    second = [*asked, "--set", f"items-file={tmp_path}/codes.csv", "--id", "id", "--item", "code"]
     found = run(*second, "--json")
     assert found.returncode == 0, found.stdout + found.stderr
     content = json.loads(found.stdout)
     assert content["holds"] and content["measures"]["ncp"] == 1  # each for both items that there are
     (tmp_path / "codes.csv").write_text("id,code\n007,a\n007,b\n9,a\n")
     assert run(*second).returncode == 1  # two records with an item, but not of these people
-    refused = run(*asked, "--items-file", str(tmp_path / "codes.csv"), "--id", "id")
+    refused = run(*asked, "--set", f"items-file={tmp_path}/codes.csv", "--id", "id")
     assert refused.returncode == 2 and "--item" in refused.stderr

@@ -13,10 +13,10 @@ import pytest
 
 from sfumato.runtime import kernels
 
-CALLED = "from small.kernels import kernel\n\n\n@kernel\ndef called(x):\n    return x + {}\n"
+CALLED = "from small.runtime.kernels import kernel\n\n\n@kernel\ndef called(x):\n    return x + {}\n"
 CALLING = """\
 from small.called import called
-from small.kernels import kernel
+from small.runtime.kernels import kernel
 
 
 @kernel
@@ -25,7 +25,7 @@ def calling(x):
 """
 RUN = """\
 import json, numba
-from small import kernels
+from small.runtime import kernels
 before = kernels.compiled_before()
 from small.calling import calling
 print(json.dumps({
@@ -46,7 +46,9 @@ def package(tmp_path):
     folder = tmp_path / "site" / "small"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text("")
-    shutil.copy(Path(kernels.__file__), folder / "kernels.py")
+    (folder / "runtime").mkdir()
+    (folder / "runtime" / "__init__.py").write_text("")
+    shutil.copy(Path(kernels.__file__), folder / "runtime" / "kernels.py")
     (folder / "called.py").write_text(CALLED.format(10))
     (folder / "calling.py").write_text(CALLING)
     return folder
@@ -152,7 +154,7 @@ def test_a_read_only_installation_without_a_home_works_in_a_temporary_folder(pac
         "__pycache__",
         "called.py",
         "calling.py",
-        "kernels.py",
+        "runtime",
     }
 
 
@@ -241,7 +243,7 @@ def test_kernels_of_others_are_not_kept_in_our_folder(package, tmp_path):
     code = """\
     import json, numba
     from small.calling import calling
-    from small import kernels
+    from small.runtime import kernels
     import theirs
     theirs.thrice(1)
     ours = str(kernels.cache_folder())

@@ -187,6 +187,28 @@ def test_a_repeated_key_without_a_declaration_stops_and_names_both_remedies(tmp_
     assert run(*drawn, cwd=tmp_path).returncode == 2
 
 
+def test_a_repeated_key_beside_items_names_no_remedy_that_is_refused(tmp_path):
+    rows = [{**row, "codes": f"{row['illness']} c{place % 3}"} for place, row in enumerate(visits())]
+    write_rows(tmp_path / "visits.csv", rows)
+    asked = (
+        "anonymize",
+        "visits.csv",
+        "--quasi",
+        "age",
+        "--items",
+        "codes",
+        "--to",
+        "out.csv",
+        "--identifier",
+        "patient",
+    )
+    asked = (*asked, "--require", "k-km-anonymity k=2 m=1")
+    ended = run(*asked, cwd=tmp_path)
+    assert ended.returncode == 2 and "'patient' repeats" in ended.stderr
+    assert "--person" not in ended.stderr and "one record per person" in ended.stderr
+    assert run(*asked, "--one-record-per-person", cwd=tmp_path).returncode == 0
+
+
 def test_persons_are_counted_from_the_visits_to_the_written_file(tmp_path):
     original = visits()
     write_rows(tmp_path / "visits.csv", original)

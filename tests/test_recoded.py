@@ -23,10 +23,9 @@ from sfumato.measures.items.scales import MixedScales
 from sfumato.publish._basket_mapping import SCHEMA, basket_mapping
 from sfumato.publish._mixed_mapping import mixed_mapping
 from sfumato.publish.certificate import public_certificate
-from sfumato.publish.context import Origin
 from sfumato.publish.mapping import mapping_of
 from sfumato.publish.plain_language import DROPPED
-from sfumato.publish.publishable import Publishable
+from sfumato.publish.publishable import Origin, Publishable
 from sfumato.release.mixed_writing import mixed_names, write_mixed
 from sfumato.requirements import basket_requirement
 from sfumato.requirements.items import mixed_requirement
@@ -148,7 +147,7 @@ def test_files_that_a_promise_names_are_not_replaced(tmp_path) -> None:
 
 def test_a_layout_that_a_file_cannot_have_leaves_nothing_behind(tmp_path) -> None:
     kind = of_baskets(tmp_path)
-    ended = applied(kind, kind.good, "--layout", "long", to="out.parquet")
+    ended = applied(kind, kind.good, "--set", "layout=long", to="out.parquet")
     assert ended.returncode == 2 and not Path("m.json.ledger.jsonl").exists()
 
 

@@ -86,7 +86,7 @@ def test_no_page_of_a_map_has_a_value_or_name_as_code(folder: Path) -> None:
 def test_no_certificate_has_a_value_or_name_as_code_and_no_cell_runs(folder: Path, which: int) -> None:
     name, point = sorted(points(folder).items())[which]
     out = folder / f"out{which}.csv"
-    done = run("release", "map", "--point", point["id"], "--to", out, "--escape-formulas", cwd=folder)
+    done = run("release", "map", "--point", point["id"], "--to", out, "--set", "escape-formulas=yes", cwd=folder)
     assert done.returncode == 0, (name, done.stderr)
     pages = sorted(folder.glob(f"out{which}.csv.*.html"))
     assert len(pages) >= 2

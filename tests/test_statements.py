@@ -286,15 +286,15 @@ def test_neutral_columns_are_counted_wherever_k_is_said(walk):
     assert told in path.with_name(f"{path.name}.board.html").read_text()
     words = ("audit", path, "--quasi", "age,sex", "--sensitive", "health,smoker", "--require", "k-anonymity k=9")
     assert run(*words).returncode == 0
-    included = run(*words, "--include-neutral")
+    included = run(*words, "--set", "include-neutral=yes")
     assert included.returncode == 1 and "FAILS: k-anonymity k=9" in included.stdout
-    assert run(*words[:-1], "k-anonymity k=1", "--include-neutral").returncode == 0
+    assert run(*words[:-1], "k-anonymity k=1", "--set", "include-neutral=yes").returncode == 0
 
 
 def test_what_includes_neutral_columns_is_refused_where_there_are_none(tmp_path):
     path = write(tmp_path / "file.csv", ({"age": 1, "d": "x"} for _ in range(3)))
-    ended = run("audit", path, "--quasi", "age", "--sensitive", "d", "--include-neutral")
-    assert ended.returncode == 2 and "leave out --include-neutral" in ended.stderr.replace("\n", " ")
+    ended = run("audit", path, "--quasi", "age", "--sensitive", "d", "--set", "include-neutral=yes")
+    assert ended.returncode == 2 and "leave out --set include-neutral" in ended.stderr.replace("\n", " ")
 
 
 # -- one release in one line, of a study

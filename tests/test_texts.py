@@ -24,11 +24,13 @@ SENTENCE = re.compile(r"[^\W\d_]{2,}[,;:]? [^\W\d_]{2,}")
 DESCRIBED = ("Option", "Endpoint", "set_cookie")
 """What describes the API, from the options as data; it is no text of a page."""
 
-CODE = ("recipe.py", "openapi.py")
-"""Files whose sentences are code that somebody downloads, or describe the API."""
+CODE = ("endpoints.py",)
+"""Files whose sentences describe the API."""
 
-TECHNICAL_TEXTS = re.compile(r"-src |^attachment; |^: still here|^made elsewhere$| by maker$|^k within ")
-"""What programs read: headers, comments of a stream, sections of the catalogue, questions as one types them."""
+TECHNICAL_TEXTS = re.compile(
+    r"-src |^attachment; |^: still here|^made elsewhere$| by maker$|^k within |From the study to the published file, "
+)
+"""What programs read: headers, comments of a stream, sections of the catalogue, questions as one types them, code."""
 
 
 def _strings(tree: ast.AST) -> Iterator[ast.Constant]:

@@ -16,9 +16,7 @@ import sfumato
 from command_line import run
 from sfumato.auditing.audit import audit
 from sfumato.engines.formulas import escaped, formula_notice, is_formula, unescaped
-from sfumato.publish._written_file import written_formulas
-from sfumato.publish.context import Origin
-from sfumato.publish.publishable import Publishable
+from sfumato.publish.publishable import Origin, Publishable, written_formulas
 from sfumato.tradeoff.study.candidate import Candidate
 
 NASTY = [
@@ -165,8 +163,8 @@ def test_release_tells_of_formulas_and_escapes_them_and_the_certificates_command
     for point in json.loads(Path("map/points.json").read_text())["points"]:
         words = ["release", "map", "--point", point["id"], "--to", "r.csv", "--force"]
         code, said = ended(*words)
-        assert code == 0 and "--escape-formulas" in said and ("'d' 9" in said or "'items' 12" in said), said
-        code, said = ended(*words, "--escape-formulas")
+        assert code == 0 and "--set escape-formulas" in said and ("'d' 9" in said or "'items' 12" in said), said
+        code, said = ended(*words, "--set", "escape-formulas=yes")
         assert code == 0 and "with ' in front" in said, said
         with Path("r.csv").open(newline="") as stream:
             assert not any(is_formula(cell) for row in csv.reader(stream) for cell in row)
@@ -182,10 +180,10 @@ def test_anonymize_tells_of_formulas_and_escapes_them(here):
     words = ["anonymize", "t.csv", "--quasi", "age", "--sensitive", "d", "--require", "k-anonymity k=3"]
     code, said = ended(*words, "--to", "a.csv")
     assert code == 0 and "'d' 9" in said and "'age'" not in said
-    code, said = ended(*words, "--to", "escaped.csv", "--escape-formulas")
+    code, said = ended(*words, "--to", "escaped.csv", "--set", "escape-formulas=yes")
     assert code == 0 and "'d' 18" in said
     assert Counter(read(Path("escaped.csv"), True)["d"]) == Counter(read(Path("a.csv"))["d"])
-    code, said = ended(*words, "--to", "c.parquet", "--escape-formulas")
+    code, said = ended(*words, "--to", "c.parquet", "--set", "escape-formulas=yes")
     assert code == 2 and "leave it out" in said
     plain = audit("escaped.csv", ["age"], ["d"], escaped_formulas=True)
     assert plain.measures == audit("a.csv", ["age"], ["d"]).measures

@@ -389,20 +389,23 @@ def test_the_command_line_weighs(folder, tmp_path, run):  # noqa: F811
     roles = ["--quasi", "age,sex,town", "--sensitive", "illness"]
     made = [folder / "t.csv", *roles, "--require", "k-anonymity k=4", "--with", "full-domain"]
     to = ["--to", tmp_path / "r.csv", "--force", "--json"]
-    code, out, _ = run("anonymize", *made, "--weight", "age=3,sex=0", *to)
+    code, out, _ = run("anonymize", *made, "--set", "weight=age=3,sex=0", *to)
     heavy = json.loads(out)
     assert code == 0 and heavy["weights"] == {"age": 3, "sex": 0, "town": 1}
     against = ["audit", tmp_path / "r.csv", *roles, "--original", folder / "t.csv", "--json"]
-    code, out, _ = run(*against, "--weight", "age=3", "--weight", "sex=0")
+    code, out, _ = run(*against, "--set", "weight=age=3", "--set", "weight=sex=0")
     assert code == 0 and json.loads(out)["measures"]["loss"] == pytest.approx(heavy["loss"])
     code, out, _ = run(*against)
     assert code == 0 and json.loads(out)["measures"]["loss"] != pytest.approx(heavy["loss"])
     for words, says in (
-        (["anonymize", *made, "--weight", "agee=3", *to], "'agee' is no quasi-identifier; these are age, sex, town"),
-        (["anonymize", *made, "--weight", "age", *to], "cannot read 'age'"),
-        (["audit", tmp_path / "r.csv", *roles, "--weight", "age=3"], "give that too (--original)"),
         (
-            ["audit", tmp_path / "r.csv", "--original", folder / "heavy.toml", "--weight", "age=3"],
+            ["anonymize", *made, "--set", "weight=agee=3", *to],
+            "'agee' is no quasi-identifier; these are age, sex, town",
+        ),
+        (["anonymize", *made, "--set", "weight=age", *to], "cannot read 'age'"),
+        (["audit", tmp_path / "r.csv", *roles, "--set", "weight=age=3"], "give that too (--original)"),
+        (
+            ["audit", tmp_path / "r.csv", "--original", folder / "heavy.toml", "--set", "weight=age=3"],
             "leave the option out",
         ),
     ):

@@ -78,6 +78,14 @@ NO_COMMANDS = (
 )
 
 
+def __getattr__(name: str) -> type[Maker]:
+    """Import an anonymizer by the name of its class: `sfumato.anonymizers.FullDomain`."""
+    for kinds in (ANONYMIZERS, MECHANISMS, RECORD_MAKERS, EXTERNAL):
+        if name in kinds.classes():
+            return kinds[kinds.classes()[name]]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def makers() -> tuple[type[Maker], ...]:
     """Return all kinds of makers of our own."""
     return (*ANONYMIZERS, *MECHANISMS, *RECORD_MAKERS)
@@ -121,7 +129,8 @@ def anonymize(
     if not isinstance(chosen, Anonymizer):
         raise BadInputError(f'{chosen.name} satisfies no requirement but draws records: draw(table, "{chosen}")')
     wanted = requirement(require) if isinstance(require, str) else require
-    return chosen.anonymize(as_table(table, more), wanted, form, suppress)  # type: ignore[arg-type]
+    release = chosen.anonymize(as_table(table, more), wanted, form, suppress)  # type: ignore[arg-type]
+    return release.made_by(chosen, wanted, form, suppress)
 
 
 def draw(
@@ -141,7 +150,7 @@ def draw(
     if isinstance(chosen, Mechanism):
         data = as_table(table, columns)
         chosen.check(data, KAnonymity(1), "generalization", 0.0)
-        return chosen.draw(data)
+        return chosen.draw(data).made_by(chosen, KAnonymity(1))
     if isinstance(chosen, Brought):
         return chosen.anonymize(as_table(table, columns), requirement("k-anonymity k=1"), chosen.form)
-    return chosen.anonymize(as_table(table, columns), chosen.promised)
+    return chosen.anonymize(as_table(table, columns), chosen.promised).made_by(chosen, KAnonymity(1))

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_type_hints
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from sfumato.config.options import (
     AS_WRITTEN,
@@ -47,11 +49,13 @@ from sfumato.config.options import (
     SENSITIVE,
     SENSITIVE_ITEMS,
     SEPARATOR,
+    SETTINGS,
     SHEET,
     SPILL,
     TREE,
     WEIGHTS,
     Option,
+    spelled,
 )
 from sfumato.errors import BadInputError
 
@@ -83,32 +87,94 @@ def option(shared: Option, more: str = "") -> Any:
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command whose groups are single options, as Typer reads them."""
+    """Return a command whose groups are single options, as Typer reads them, and whose rare ones are keys of --set."""
     groups: dict[str, type] = {}
-    parameters: list[Parameter] = []
+    single: list[Parameter] = []
     hints = get_type_hints(command, include_extras=True)
     for parameter in signature(command).parameters.values():
         hint = hints[parameter.name]
         if isinstance(hint, type) and is_dataclass(hint):
             groups[parameter.name] = hint
-            parameters += _parameters(hint)
+            single += _parameters(hint)
         else:
-            parameters.append(parameter.replace(annotation=hint, kind=Parameter.KEYWORD_ONLY))
+            single.append(parameter.replace(annotation=hint, kind=Parameter.KEYWORD_ONLY))
+    rare = {each.name: each for each in single if each.name in SETTINGS}
+    parameters = [each for each in single if each.name not in rare] + ([_set_option(rare)] if rare else [])
 
     @wraps(command)
     def called(**values: Any) -> None:
+        values |= read_settings(values.pop("settings", []), rare)
         for name, kind in groups.items():
             values[name] = kind(**{each.name: values.pop(each.name) for each in fields(kind)})
         command(**values)
 
     called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {each.name: each.annotation for each in parameters}
+    called.rare = rare  # type: ignore[attr-defined]
     del called.__wrapped__
     return called
 
 
+class CommandWithSettings(TyperCommand):
+    """A command that refuses a rare option as it was once spelled."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Say how a rare option is spelled."""
+        for word in args[: args.index("--")] if "--" in args else args:
+            name = word.removeprefix("--").partition("=")[0]
+            key = name.removeprefix("no-").replace("-", "_")
+            if word.startswith("--") and key in getattr(self.callback, "rare", ()):
+                value = "no" if name.startswith("no-") else "VALUE"
+                raise BadInputError(f"{name} is a setting now, not an option: write {spelled(key)}={value}")
+        return super().parse_args(ctx, args)
+
+
+def _set_option(rare: Mapping[str, Parameter]) -> Parameter:
+    keys = ", ".join(sorted(name.replace("_", "-") for name in rare))
+    told = typer.Option(
+        "--set", metavar="KEY=VALUE", help=f"A rare setting; repeat. Keys: {keys}. KEY alone explains it."
+    )
+    return Parameter("settings", Parameter.KEYWORD_ONLY, default=[], annotation=Annotated[list[str], told])
+
+
+def read_settings(given: list[str], rare: Mapping[str, Parameter]) -> dict[str, Any]:
+    """Read `KEY=VALUE` texts; a key of a list may be given several times."""
+    values = {name: each.default for name, each in rare.items()}
+    seen: set[str] = set()
+    for text in given:
+        written, sign, value = text.partition("=")
+        name = written.strip().replace("-", "_")
+        if name not in rare:
+            known = ", ".join(sorted(key.replace("_", "-") for key in rare))
+            raise BadInputError(f"--set {text}: the setting {written.strip()!r} is not known here; known are {known}")
+        plain, info = get_args(rare[name].annotation)
+        if not sign:
+            raise BadInputError(f"--set {written}=VALUE: {info.help}")
+        read = partial(_setting_value, text, value)
+        if get_origin(plain) is list:
+            values[name] = [*(values[name] if name in seen else []), read(*get_args(plain))]
+        else:
+            if name in seen:
+                raise BadInputError(f"--set {text}: {written.strip()} is given twice")
+            values[name] = read(next((kind for kind in get_args(plain) if kind is not NoneType), plain))
+        seen.add(name)
+    return values
+
+
+def _setting_value(text: str, value: str, kind: type) -> Any:
+    """Read one value as what an option takes."""
+    if kind is bool:
+        if value not in ("yes", "no"):
+            raise BadInputError(f"--set {text}: yes or no is expected")
+        return value == "yes"
+    try:
+        return kind(value)
+    except ValueError:
+        raise BadInputError(f"--set {text}: a {'whole number' if kind is int else 'number'} is expected") from None
+
+
 @cache
-def _parameters(group: type) -> tuple[Parameter, ...]:
+def _parameters(group: Any) -> tuple[Parameter, ...]:
     """Return the single options of a group; several commands have it, and Python takes long to read hints."""
     hints = get_type_hints(group, include_extras=True)
     return tuple(_parameter(group, each, *get_args(hints[each.name])) for each in fields(group))
@@ -132,11 +198,16 @@ class OptionGroup:
         """Return all options by name."""
         return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
 
+    def _typed(self, name: str) -> str:
+        """Write one of its options as one types it."""
+        info = next(get_args(each.annotation)[1] for each in _parameters(type(self)) if each.name == name)  # type: ignore[arg-type]
+        return spelled(name) if name in SETTINGS or not info.param_decls else str(info.param_decls[0]).partition("/")[0]
+
     def given(self) -> Mapping[str, Any]:
         """Return the options that have another value than usual, by the names that a user types."""
         usual = {each.name: each.default for each in fields(self)}  # type: ignore[arg-type]
         return {
-            f"--{name.replace('_', '-')}": value
+            self._typed(name): value
             for name, value in self.values().items()
             if value not in ([], None) and value != usual[name]
         }
@@ -166,7 +237,7 @@ class TextFile(OptionGroup):
 
     def refuse_for_baskets(self) -> None:
         """Raise where something was given that is about tables only."""
-        shared = ("--delimiter", "--encoding", "--memory", "--spill")
+        shared = set(map(spelled, ("delimiter", "encoding", "memory", "spill")))
         refuse(dict.fromkeys((name for name in self.given() if name not in shared), True), ABOUT_TABLES)
 
     def declared(self) -> dict[str, Any]:
@@ -281,17 +352,16 @@ class OfBaskets(OptionGroup):
             at = self.id, self.item, self.column, separator, self.lines or None, self.tree
             return BasketsDeclaration(name, *at, encoding, reading.memory, reading.spill)
         if separator is not None:
-            raise BadInputError(f"--original-separator: {path} says how its baskets are read; leave the option out")
+            raise BadInputError(f"--set original-separator: {path} says how its baskets are read; leave the option out")
         study = read_study(str(path))
         declared = study.data.items
         if not isinstance(declared, BasketsDeclaration):
             raise BadInputError(f"{name}: this study is about a table, not about baskets")
         return declared if self.tree is None else replace(declared, tree=self.tree)
 
-    def refuse_for_table(self, **more: object) -> None:
+    def refuse_for_table(self, more: Mapping[str, object] | None = None) -> None:
         """Raise where something was given that is about sets of items only."""
-        options = {f"--{name.replace('_', '-')}": value for name, value in more.items()}
-        refuse({**self.given(), **options}, "is about sets of items; say so (--baskets)")
+        refuse({**self.given(), **(more or {})}, "is about sets of items; say so (--baskets)")
 
 
 @dataclass(frozen=True)
@@ -378,11 +448,13 @@ class OfItems(OptionGroup):
         """Say where the table and the items of its records are."""
         from sfumato.data.mixed_declaration import DataDeclaration, ItemsDeclaration
 
-        refuse({"--baskets": sets.baskets, "--column": sets.column}, "is about sets without a table; leave it out")
+        refuse({"--baskets": sets.baskets, "--set column": sets.column}, "is about sets without a table; leave it out")
         named = columns(self.sensitive_items, ())
         at = self.items, self.items_file, sets.id, sets.item, sets.separator, sets.tree
         return DataDeclaration(table, ItemsDeclaration(*at, named))
 
     def refuse_alone(self) -> None:
         """Raise where something was given that is about items, and nobody says where they are."""
-        refuse(self.given(), "is about the items of records; say where they are (--items COLUMN or --items-file FILE)")
+        refuse(
+            self.given(), "is about the items of records; say where they are (--items COLUMN or --set items-file=FILE)"
+        )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from sfumato.config.options import as_typed
 from sfumato.errors import BadInputError, InfeasibleError, StoppedError
 from sfumato.runtime.cancellation import last_words, told_to
 from sfumato.texts.render import NO_ROOM
@@ -178,7 +179,7 @@ def tell_undrawn(files: list[Path], wanted: tuple[str, ...]) -> None:
 def tell(notices: Iterable[str]) -> None:
     """Print what should be known besides, on stderr."""
     for notice in notices:
-        typer.echo(f"note: {notice}", err=True)
+        typer.echo(f"note: {as_typed(notice)}", err=True)
 
 
 def say(values: Mapping[str, Any], lines: Iterable[str], as_json: bool) -> None:

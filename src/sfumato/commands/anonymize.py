@@ -23,7 +23,7 @@ from sfumato.commands._options import (
     refuse,
 )
 from sfumato.commands._output import announce_first_run, say, tell
-from sfumato.config.options import IN_FORMS, ITEM_ANONYMIZERS, LIMIT, MERGING, SETS, SOURCE, SUPPRESS, UTILITY
+from sfumato.config.options import IN_FORMS, ITEM_ANONYMIZERS, LIMIT, MERGING, SETS, SOURCE, SUPPRESS, UTILITY, spelled
 from sfumato.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class RecipeOptions(OptionGroup):
 
     def refuse_items(self) -> None:
         """Refuse what is about the items of a table."""
-        given = {"--items-with": self.items_with, "--merging": self.merging, "--sets": self.sets}
+        given = {"--items-with": self.items_with, "--set merging": self.merging, "--set sets": self.sets}
         refuse(given, OF_ITEMS)
 
 
@@ -83,13 +83,9 @@ def anonymize(
         typer.Option(help="With full-domain: also write every transformation with its values to this CSV file."),
     ] = None,
     legend: Legends = "auto",
-    certificate: Annotated[
-        bool,
-        typer.Option(
-            "--certificate/--no-certificate",
-            help="Audit the written file and write its certificates; or the data alone.",
-        ),
-    ] = True,
+    no_certificate: Annotated[
+        bool, typer.Option("--no-certificate", help="Write the data alone: no audit, no certificates.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Make one release of a table or of baskets, in one line, and say what it achieves."""
@@ -97,7 +93,7 @@ def anonymize(
 
     study = _study(table)
     declared = table if study is not None and not {**roles.given(), **about.given(), **reading.given()} else ""
-    written = (to, layout, writing.escape_formulas, writing.force, lattice, legend, certificate)
+    written = (to, layout, writing.escape_formulas, writing.force, lattice, legend, not no_certificate)
     target = Target(*written, study=declared)
     if study is not None:
         refuse({**baskets.given(), **items.given()}, f"is said by the study {table}; leave it out")
@@ -107,13 +103,14 @@ def anonymize(
     elif baskets.are_meant(table) or parts == {"items"}:
         items.refuse_alone()
         recipe.refuse_items()
-        given = {**roles.given(), **about.given(), "--na": reading.na, "--lattice": lattice}
+        given = {**roles.given(), **about.given(), "--set na": reading.na, "--set lattice": lattice}
         refuse({**given, "--suppress": recipe.suppress}, ABOUT_TABLES)
         single = _baskets(table, study, recipe, baskets, reading, target)
     else:
         items.refuse_alone()
         recipe.refuse_items()
-        baskets.refuse_for_table(utility=recipe.utility, limit=recipe.limit, legend=legend != "auto")
+        named = {"utility": recipe.utility, "limit": recipe.limit, "legend": legend != "auto"}
+        baskets.refuse_for_table({spelled(name): value for name, value in named.items()})
         single = _table(table, study, recipe, roles, about, reading, target)
     tell(single.notices)
     say(single.values, single.lines, as_json)
@@ -158,11 +155,11 @@ def _table(
     if not isinstance(maker, Anonymizer):
         maker.check_request(wanted, form, suppress)  # type: ignore[arg-type]
         if target.layout != "rows":
-            raise BadInputError(f"{maker.name} publishes records, which are rows; leave out --layout {target.layout}")
+            raise BadInputError(f"{maker.name} publishes records, which are rows; leave out --set layout")
     elif not recipe.require:
         raise BadInputError(f'{maker.name} needs to know what to satisfy: --require "k-anonymity k=10", for example')
     if target.lattice is not None and not maker.has_lattice:
-        raise BadInputError(f"--lattice belongs to --with full-domain; {maker.name} searches no lattice")
+        raise BadInputError(f"--set lattice belongs to --with full-domain; {maker.name} searches no lattice")
     target = replace(target, inputs=declared.files)
     target.check()
     announce_first_run()
@@ -194,11 +191,11 @@ def _mixed(
     from sfumato.tradeoff.study.candidate import Candidate, files_of
 
     clock = Clock()
-    refuse({"--lattice": target.lattice}, "is about tables without items; leave it out")
+    refuse({"--set lattice": target.lattice}, "is about tables without items; leave it out")
     if recipe.form != FORM or target.layout != "rows":
         raise BadInputError(
             "a table with items is published as a generalization, row by row: a bucketization shows exact "
-            "quasi-identifiers, and with them and an item a person would be found; leave out --form and --layout"
+            "quasi-identifiers, and with them and an item a person would be found; leave out --form and --set layout"
         )
     if not recipe.require:
         raise BadInputError('a table with items needs to know what to satisfy: --require "k-km-anonymity k=5 m=2"')

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from sfumato.commands import COMMANDS
-from sfumato.commands._options import grouped
+from sfumato.commands._options import CommandWithSettings, grouped
+from sfumato.config.options import as_typed
 from sfumato.errors import BadInputError, SfumatoError, StoppedError, unforeseen
 from sfumato.runtime import cancellation as interrupts
 from sfumato.runtime.cancellation import end_quietly_when_closed
@@ -49,7 +50,7 @@ NO_FRONTIER = (
 )
 
 for command in COMMANDS:
-    app.command()(grouped(command))
+    app.command(cls=CommandWithSettings)(grouped(command))
 
 
 def main() -> None:
@@ -84,7 +85,7 @@ def _command() -> int:
 def _failed(message: str, code: int) -> int:
     """Say why, unless the reason is that Ctrl-C was pressed."""
     if not interrupts.pressed():
-        print(f"sfumato: {message}", file=sys.stderr)
+        print(f"sfumato: {as_typed(message)}", file=sys.stderr)
     return code
 
 

@@ -49,9 +49,9 @@ def apply(
     format_of(to)
     kind, files = kind_of(mapping), [mapping]
     if kind != ITEMS:
-        refuse({"--items-file": items_file}, "is about a mapping of a table with items; leave it out")
+        refuse({"--set items-file": items_file}, "is about a mapping of a table with items; leave it out")
     if kind != BASKETS:
-        baskets.refuse_for_table(layout=layout != "rows")
+        baskets.refuse_for_table({"--set layout": layout != "rows"})
     if kind == BASKETS:
         declared = baskets.declaration(table, reading)
         files += declared.files

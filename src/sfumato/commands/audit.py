@@ -21,7 +21,7 @@ from sfumato.commands._options import (
     refuse,
 )
 from sfumato.commands._output import say, tell
-from sfumato.config.options import WEIGHTS
+from sfumato.config.options import WEIGHTS, spelled
 from sfumato.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -108,11 +108,12 @@ class AboutBaskets(OptionGroup):
     known: Annotated[
         int | None, typer.Option(help="Of baskets: how many items of a person an attacker knows; by default the m.")
     ] = None
-    legend: Annotated[
+    legend_file: Annotated[
         Path | None,
         typer.Option(
+            "--legend",
             help="Of baskets: a legend, mapping or certificate that says which items published ones stand for; the "
-            "legend beside the file is read by itself."
+            "legend beside the file is read by itself.",
         ),
     ] = None
     local: Annotated[
@@ -134,7 +135,7 @@ class AboutItems(OptionGroup):
         str | None,
         typer.Option(
             help="The column of a table that holds sets of items (lists, or cells with ; between them): what quasi-"
-            "identifiers and items tell together. --separator, --tree, --known, --legend and --local are about it then."
+            "identifiers and items tell together. --tree, --known, --legend and --local are about it then."
         ),
     ] = None
     sensitive_items: Annotated[
@@ -155,8 +156,8 @@ class AboutItems(OptionGroup):
             return None
         if original is None or sets.id is None or sets.item is None:
             raise BadInputError(
-                f"--items-file {self.items_file}: the original's items need the original (--original), the column that "
-                "both files name a person by (--id) and the column of items (--item)"
+                f"--set items-file={self.items_file}: the original's items need the original (--original), the column "
+                "that both files name a person by (--id) and the column of items (--item)"
             )
         return self.items_file, sets.id, sets.item
 
@@ -178,7 +179,10 @@ def audit(
         Path | None, typer.Option(help="A certificate: refuse (exit 2) unless this is the very file it speaks of.")
     ] = None,
     escaped_formulas: Annotated[
-        bool, typer.Option("--escaped-formulas", help="The file was written with --escape-formulas: read it back so.")
+        bool,
+        typer.Option(
+            "--escaped-formulas", help="The file was written with --set escape-formulas=yes: read it back so."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -189,15 +193,14 @@ def audit(
     if about_items.items is None:
         refuse(about_items.given(), "is about a column of items; name it (--items)")
     if not baskets.baskets and about_items.items is None:
-        baskets.refuse_for_table(**about_baskets.values())
+        baskets.refuse_for_table(about_baskets.given())
     if certificate is not None and _certified(Path(file), certificate, wanted, as_json):
         return
     if about_items.items is not None:
         about_both = (baskets, about_baskets, about_items, escaped_formulas)
         found = _of_items(file, wanted, roles, original, about, text, *about_both)
     elif baskets.baskets:
-        given = {**roles.given(), **about.given()}
-        refuse({"--with" if name == "--earlier" else name: value for name, value in given.items()}, NO_TABLE)
+        refuse({**roles.given(), **about.given()}, NO_TABLE)
         found = _of_baskets(file, wanted, original, baskets, about_baskets, text, escaped_formulas)
     else:
         found = _of_table(file, wanted, roles, original, about, text, escaped_formulas)
@@ -270,7 +273,7 @@ def _of_baskets(
         tell(against.notices)
     elif baskets.tree is not None:
         raise BadInputError("--tree says which items a published node stands for: give the original too (--original)")
-    legend = None if about.legend is None else read_legend(about.legend)
+    legend = None if about.legend_file is None else read_legend(about.legend_file)
     at = who, item, column, baskets.separator or text.delimiter, text.encoding
     within = text.memory, text.spill
     return audit_baskets(Path(file), wanted, against, about.known, legend, about.local, *at, escaped, *within)
@@ -306,14 +309,14 @@ def _of_items(
 
     options = {**about.given(), **baskets.given()}
     second = items.second(original.original, baskets)
-    kept: tuple[str, ...] = ("--hierarchies", "--weight", "--suppressed", "--na", "--separator", "--tree")
-    kept += () if second is None else ("--id", "--item")
-    refuse({"--with" if name == "--earlier" else name: v for name, v in options.items() if name not in kept}, NO_ITEMS)
+    kept = [spelled(name) for name in ("hierarchies", "weight", "suppressed", "na", "separator", "tree")]
+    kept += [] if second is None else ["--id", "--item"]
+    refuse({name: value for name, value in options.items() if name not in kept}, NO_ITEMS)
     declared = text.declared()
     laid_out = {name: declared.pop(name) for name in LAID_OUT}
     source = open_published(file, Reading(**laid_out, escaped=escaped))
     names = source.engine.columns
-    legend, notices = legend_beside(Path(file)) if sets.legend is None else (read_legend(sets.legend), ())
+    legend, notices = legend_beside(Path(file)) if sets.legend_file is None else (read_legend(sets.legend_file), ())
     tell(notices)
     return audit_mixed(
         source,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class SampledOptions(OptionGroup):
     """How the table came out of a population."""
 
-    weight: Annotated[str | None, typer.Option(help="The column of sampling weights.")] = None
+    sampling_weight: Annotated[str | None, typer.Option("--weight", help="The column of sampling weights.")] = None
     household: Annotated[str | None, typer.Option(help="The column that says who lives together.")] = None
     population: Annotated[int | None, typer.Option(help="How many persons the table is a sample of.")] = None
     sampling_fraction: Annotated[
@@ -131,7 +131,8 @@ def _table(
     else:
         source = _opened(name, roles, reading, hierarchies, missing)
     announce_first_run()
-    return checked(source, **sampled.values(), missing=missing)  # type: ignore[arg-type]
+    values = sampled.values()
+    return checked(source, weight=values.pop("sampling_weight"), **values, missing=missing)  # type: ignore[arg-type]
 
 
 def _opened(name: str, roles: Named, reading: TableReading, hierarchies: Path | None, missing: str | None) -> Table:

@@ -301,6 +301,11 @@ class Registry(Generic[Kind]):
         """The names, in order."""
         return tuple(self._kinds)
 
+    def classes(self) -> dict[str, str]:
+        """Return the name of every kind by that of its class; nothing is imported."""
+        written = {name: kind if isinstance(kind, str) else kind.__name__ for name, kind in self._kinds.items()}
+        return {home.rpartition(".")[2]: name for name, home in written.items()}
+
     def append(self, kind: type[Kind]) -> None:
         """Add a kind under its own name."""
         self._kinds[kind.name] = kind
@@ -426,6 +431,42 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
     allowed = list(choices)
     if value not in allowed:
         raise BadInputError(f"{name} must be one of {', '.join(allowed)}, not {shortened(value)}")
+
+
+SETTINGS = frozenset(
+    re.findall(
+        r"\w+",
+        "as_written column columns dates decimal_comma decimal_point encoding engine escape_formulas header header_row "
+        "include_neutral items_file lattice layout legend limit lines memory merging missing most_cells na "
+        "original_encoding original_separator ranges sensitive_items separator sets sheet spill utility weight",
+    )
+)
+"""Rare options of commands, by the names of the keys that `--set KEY=VALUE` takes."""
+
+
+def spelled(name: str) -> str:
+    """Write an option as one types it on the command line, up to its value.
+
+    >>> spelled("quasi"), spelled("header_row")
+    ('--quasi', '--set header-row')
+    """
+    return f"--{'set ' if name in SETTINGS else ''}{name.replace('_', '-')}"
+
+
+_NAMED = re.compile(
+    rf"(?<![\w-])--({'|'.join(sorted((name.replace('_', '-') for name in SETTINGS), key=len, reverse=True))})(?![\w-])"
+    r"(?:[ =]([A-Z]{2,}\b|'[^']*'|\"[^\"]*\"|any\b|drop\b|value\b|spark\b|day-first|common\b|[^\s(),;]+(?=[),])))?"
+)
+"""An option that is a setting, with what stands for its value."""
+
+
+def as_typed(sentence: str) -> str:
+    """Write the options that a sentence names as the command line takes them: sentences name settings as options.
+
+    >>> as_typed("correct it, or declare it missing (--na ?); --sheet names another, --as-written COLUMN none")
+    'correct it, or declare it missing (--set na=?); --set sheet names another, --set as-written=COLUMN none'
+    """
+    return _NAMED.sub(lambda found: f"--set {found[1]}" + (f"={found[2]}" if found[2] else ""), sentence)
 
 
 SOURCE = Option(

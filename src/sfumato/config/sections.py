@@ -8,7 +8,7 @@ from typing import Any
 
 import tomlkit
 
-from sfumato.config.options import Configured, check_choice, described, parse, value_text
+from sfumato.config.options import SETTINGS, Configured, check_choice, described, parse, spelled, value_text
 from sfumato.errors import BadInputError
 
 SCHEMA = 1
@@ -131,11 +131,12 @@ def option_words(value: Any, others: Collection[str]) -> list[str]:
     words = []
     for name, given in changed(value).items():
         if name not in others:
-            option = f"--{name.replace('_', '-')}"
-            if isinstance(given, bool):
-                words.append(option if given else f"--no-{option[2:]}")
+            option = spelled(name).replace(" ", "=")
+            if isinstance(given, bool) and name not in SETTINGS:
+                words.append(option)
             else:
-                words += [f"{option}={text}" for text in (given if isinstance(given, tuple) else (given,))]
+                told = {True: "yes", False: "no"}.get(given, given) if isinstance(given, bool) else given
+                words += [f"{option}={text}" for text in (told if isinstance(told, tuple) else (told,))]
     return words
 
 

@@ -438,7 +438,7 @@ def tied(table: Table, held: HeldItems, column: str, named: str, tree: Any = Non
     baskets = with_tree(baskets, tree)
     pairs = CellBaskets.gathered(held.cell, number[basket], held.count)
     roles = _notices_of(table, {column, named})
-    table = replace(table, notices=())
+    table = replace(table, notices=(), has_items=True)
     notices = (*roles, *held.notices, *baskets.notices)
     return mixed_table(table, replace(baskets, notices=()), pairs, column, sensitive, notices)
 

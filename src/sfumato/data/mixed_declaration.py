@@ -20,6 +20,7 @@ from sfumato.config.options import (
     ITEMS_FILE,
     SENSITIVE_ITEMS,
     check_options,
+    spelled,
 )
 from sfumato.data.basket_declaration import BasketsDeclaration, ItemFiles
 from sfumato.data.dataset import MixedTable
@@ -80,12 +81,12 @@ class ItemsDeclaration(ItemFiles):
 
     def options(self) -> list[str]:
         """Write what the command line needs to open the same items."""
-        names = {"column": "--items", "source": "--items-file", "sensitive": "--sensitive-items"}
+        names = {"column": "items", "source": "items_file", "sensitive": "sensitive_items"}
         words = []
         for each in fields(self):
-            given = getattr(self, each.name)
+            given, typed = getattr(self, each.name), spelled(names.get(each.name, each.name)).replace(" ", "=")
             for text in given if isinstance(given, tuple) else (given,):
-                words += [] if text is None else [f"{names.get(each.name, f'--{each.name}')}={text}"]
+                words += [] if text is None else [f"{typed}={text}"]
         return words
 
 

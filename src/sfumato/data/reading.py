@@ -184,6 +184,9 @@ class Table:
     ranges: AllowedRanges | None = None
     """The finest ranges that a release of it may publish; None where all are allowed."""
 
+    has_items: bool = False
+    """Whether its records have sets of items, beside which persons are not counted."""
+
     def __repr__(self) -> str:
         return f"<Table: quasi {', '.join(self.roles.quasi)}; sensitive {', '.join(self.roles.sensitive) or 'none'}>"
 
@@ -336,10 +339,13 @@ class Table:
         key = self.repeated_key
         if key is None:
             return None
+        remedy = f"say whose record it is (--person {key}, or person in a study)"
+        if self.has_items or self.engine.name != DUCKDB:  # which count no persons
+            remedy = "give a table with one record per person"
         return (
             f"{self.engine.origin}: the identifier {key!r} repeats, so one person may have several records, and groups "
-            f"of k records may hold fewer than k persons; say whose record it is (--person {key}, or person in a "
-            "study), or declare that every record is another person (--one-record-per-person)"
+            f"of k records may hold fewer than k persons; {remedy}, or declare that every record is another person "
+            "(--one-record-per-person)"
         )
 
     @property

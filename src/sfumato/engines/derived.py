@@ -72,7 +72,8 @@ def coded_columns(texts: Sequence[pa.Array], codings: Sequence[Coding]) -> list[
     """Give the texts of columns their codes; none to a text that has none."""
     columns = []
     for column, coding in zip(texts, codings, strict=True):
-        encoded = column.dictionary_encode(null_encoding="encode")
+        is_listed = pa.types.is_dictionary(column.type)
+        encoded = column if is_listed else column.dictionary_encode(null_encoding="encode")
         codes = pa.array([coding.codes.get(text) for text in encoded.dictionary.to_pylist()], pa.int32())
         columns.append(codes.take(encoded.indices))
     return columns

@@ -10,8 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, TypeGuard
+from typing import Any, ClassVar, Literal, Self, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -51,11 +52,25 @@ class Published(ABC):
 
     table: Table
     boxes: Boxes
+    made: ClassVar[tuple[Any, ...]] = ()
+    """Who made it, by which requirement, form and share of suppressed records: known until it is changed."""
 
     @property
     def cells(self) -> Cells:
         """The cells of the table."""
         return self.table.cells
+
+    def made_by(self, *settings: Any) -> Self:
+        """Keep how it was made, for its certificates."""
+        vars(self)["made"] = settings
+        return self
+
+    def publish(
+        self, path: str | Path, layout: str = "rows", force: bool = False, escape_formulas: bool = False
+    ) -> Any:
+        """Write it, audit the written file and certify it: all files, or none. `to_csv` writes data only."""
+        single = import_module("sfumato.publish._single")  # a package below: it knows releases
+        return single.publish_release(self, Path(path), layout, force, escape_formulas)
 
     @property
     @abstractmethod

@@ -76,7 +76,7 @@ def data_words(study: Study, point: Point) -> tuple[str, list[str]] | None:
     if isinstance(table.source, Frame) or maker.foreign or not maker.is_release:
         return None
     options = option_words(replace(table, hierarchy={}, weights={}), ("source",))
-    options += [f"--weight={quoted_name(name)}={weight!r}" for name, weight in table.weights.items()]
+    options += [f"--set=weight={quoted_name(name)}={weight!r}" for name, weight in table.weights.items()]
     options += [f"--hierarchies={DECLARED}"] if table.hierarchy else []
     return shown_place(str(table.source)), options + items
 

@@ -521,13 +521,19 @@ OPTIONS = {
     "requirement": "--require",
     "form": "--form",
     "suppress": "--suppress",
-    "utility": "--utility",
-    "limit": "--limit",
+    "utility": "--set utility",
+    "limit": "--set limit",
     "item_anonymizer": "--items-with",
-    "merging": "--merging",
-    "sets": "--sets",
+    "merging": "--set merging",
+    "sets": "--set sets",
 }
 """The option for every field of a candidate."""
+
+
+def _words(option: str, value: str) -> list[str]:
+    """Write an option, or a setting, with its value."""
+    name, _, key = option.partition(" ")
+    return [name, f"{key}={value}" if key else value]
 
 
 def anonymize_command(study: Study, point: Point) -> str | None:
@@ -539,7 +545,7 @@ def anonymize_command(study: Study, point: Point) -> str | None:
     given = changed(point.candidate)
     names = list(given) if point.is_grouped else ["anonymizer"]  # others satisfy no requirement
     names.sort(key=list(OPTIONS).index)
-    settings = [word for name in names for word in (OPTIONS[name], str(given[name]))]
+    settings = [word for name in names for word in _words(OPTIONS[name], str(given[name]))]
     words = ["sfumato", "anonymize", source_word(source), *options, *settings]
     return shlex.join([*words, "--to", f"release-{point.id}.csv"])
 

@@ -59,10 +59,12 @@ class Policy(Quiet):
     def lines(self, to: Path) -> list[str]:
         """Say what was written, and how it is used."""
         sets, longest = counted(len(self.itemsets), "set"), max(map(len, self.itemsets), default=0)
-        asked = f"privacy-constraints k=5 file={to}" if self.kind == PRIVACY else f"utility-constraints file={to}"
+        asked = (
+            f"privacy-constraints k=5 file={to}" if self.kind == PRIVACY else f"utility=utility-constraints file={to}"
+        )
         if self.kind == PRIVACY and sum(2.0 ** len(itemset) for itemset in self.itemsets) > MOST_SUBSETS:
             asked += " protect-subsets=no"
-        option = "--require" if self.kind == PRIVACY else "--utility"
+        option = "--require" if self.kind == PRIVACY else "--set"
         return [
             f"Wrote {to}: {sets} of up to {counted(longest, 'item')}. {' '.join(self.head[1:])}",
             f'Look at it, correct it, then give it with {option} "{asked}". It shows what is in the data: keep it.',

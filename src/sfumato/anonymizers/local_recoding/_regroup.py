@@ -67,8 +67,8 @@ MOST_ASKED = 100_000_000
 HOSTS = 16
 """The groups of this many nearest portions are asked to take a record in."""
 
-STRETCH = 1000
-"""After groups with about so many records a pass asks whether going on pays."""
+STRETCH = 64
+"""After about so many groups, with a thousand records at least, a pass asks whether going on pays."""
 
 PAYS = 0.08
 """It does while a record that is dissolved saves on average this share of what one saved in the best stretch."""
@@ -117,7 +117,8 @@ def regroup(domain: PointDomain, grouping: Grouping, shop: Workshop, passes: int
         order = np.argsort(-grouping.losses, kind="stable")
         order = order[changed[order] & (grouping.losses[order] > 0)]
         changed[:] = False
-        for stretch in np.array_split(order, max(1, int(grouping.sizes[order].sum()) // STRETCH)):
+        stretches = min(len(order) // STRETCH, int(grouping.sizes[order].sum()) // 1000)
+        for stretch in np.array_split(order, max(1, stretches)):
             before, records = total_loss(grouping), int(grouping.sizes[stretch].sum())
             regroup_once(domain, grouping, shop, stretch, changed)
             saved = (before - total_loss(grouping)) / max(1, records)

@@ -244,7 +244,7 @@ class DuckDBEngine:
     @translated
     def _distinct(self, column: str, kept: str, rule: Rule | None = None) -> DistinctValues:
         if kept == "true" and rule is None and self._value(column) in self._small:
-            table = self._small[self._value(column)]
+            table = self._small[self._value(column)].values
             return DistinctValues(table["t"].to_pylist(), numbers_in(table["n"]), numbers_in(table["first"]))
         values = self._values_of(column, kept, rule)
         if self.row_count > protocol.MOST_TEXTS:
@@ -296,19 +296,23 @@ class DuckDBEngine:
     @translated
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
-        link = f"link{next(self._numbers)}"
         if (self._small or self._times) and not any(coding.rule for coding in codings):
             packing = packing_of(codings)
             keys, counts = self._counted_here(codings, packing)
-            self._unlinked[link] = tuple(codings), keys
+            link = self._link_later(codings, keys, counts)
         else:
             packing, table = self._counted_table(tuple(codings))
             counted = self._connection.sql(f"SELECT * FROM {table}").to_arrow_table()
             self._forget_counted()
             keys, counts = in_order(counted, len(packing.names))
+            link = f"link{next(self._numbers)}"
             self._link_cells(link, packing, keys)
-        self._links[link] = packing, counts
+            self._links[link] = packing, counts
         return CountedCodes(packing.unpacked(keys), counts, self.row_count - int(counts.sum()), link)
+
+    def link(self, codings: Sequence[Coding], cells: CountedCodes) -> str:
+        """Know cells that were counted elsewhere; return what the link from these rows to them is called."""
+        return self._link_later(codings, packing_of(codings).packed(list(cells.codes.T)), cells.counts)
 
     @translated
     def cell_number(self, codings: Sequence[Coding]) -> int:
@@ -476,16 +480,40 @@ class DuckDBEngine:
         self, codings: Sequence[Coding], packing: Packing
     ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
         """Count tuples by their texts, and code these while they come: a join for every column costs more."""
-        texts = ", ".join(f"{self._text(coding.column)} AS t{i}" for i, coding in enumerate(codings))
-        number = "times FROM rows" if self._times else "count(*) FROM rows GROUP BY ALL"
         parts = [pa.schema([(name, pa.int64()) for name in (*packing.names, "n")]).empty_table()]
-        for batch in self._connection.sql(f"SELECT {texts}, {number}").to_arrow_reader(TUPLES_AT_ONCE):
+        for batch in self._tuples_to_code(codings):
             coded = pa.table([*coded_columns(batch.columns[:-1], codings), batch.columns[-1]], batch.schema.names)
             *codes, counts = map(numbers_in, coded.drop_null().columns)
             parts.append(pa.table(list(map(number_column, [*packing.packed(codes), counts])), parts[0].schema.names))
         keys, counts = in_order(pa.concat_tables(parts), len(packing.names))
         first = np.flatnonzero(np.any([np.diff(key, prepend=-1) != 0 for key in keys], axis=0))
         return [key[first] for key in keys], np.add.reduceat(counts, first) if len(first) else counts
+
+    def _tuples_to_code(self, codings: Sequence[Coding]) -> Iterator[pa.RecordBatch]:
+        """Give tuples of texts with their counts: those that came, or of a small table every row, as dictionaries."""
+        if self._times:
+            texts = ", ".join(f"{self._text(coding.column)} AS t{i}" for i, coding in enumerate(codings))
+            yield from self._connection.sql(f"SELECT {texts}, times FROM rows").to_arrow_reader(TUPLES_AT_ONCE)
+            return
+        columns = []
+        for coding in codings:
+            base = f"c{self.columns.index(coding.column)}"
+            texts = self._small[base].values["t"]
+            if self._value(coding.column) != base:
+                values = f"(SELECT t AS {base} FROM counted WHERE base = '{base}')"
+                texts = self._connection.sql(f"SELECT {self._text(coding.column)} FROM {values}").to_arrow_table()[0]
+            columns.append(
+                pa.DictionaryArray.from_arrays(number_column(self._small[base].codes), texts.combine_chunks())
+            )
+        ones = number_column(np.ones(self.row_count, np.int64))
+        yield pa.record_batch([*columns, ones], [*(f"t{i}" for i in range(len(codings))), "n"])
+
+    def _link_later(self, codings: Sequence[Coding], keys: list[NDArray[np.int64]], counts: NDArray[np.int64]) -> str:
+        """Keep cells by their packed codes, until somebody asks for their rows."""
+        link = f"link{next(self._numbers)}"
+        self._unlinked[link] = tuple(codings), keys
+        self._links[link] = packing_of(codings), counts
+        return link
 
     def _link_cells(self, link: str, packing: Packing, keys: Sequence[NDArray[np.int64]]) -> None:
         """Make the table by which rows find their cells."""

@@ -14,8 +14,9 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from sfumato.engines.derived import numbers_in
+from sfumato.engines.derived import number_column, numbers_in
 from sfumato.engines.duckdb.grouped import literal
 from sfumato.engines.notations import (
     BLANKS,
@@ -48,22 +49,42 @@ MOST_COLUMNS = 50
 """The values and columns of a table up to which those of all columns are counted at once."""
 
 
-def count_values(connection: duckdb.DuckDBPyConnection, columns: int) -> dict[str, pa.Table]:
-    """Count the distinct values of all columns of a small table of texts, in the order of texts: t, n, first.
+@dataclass(frozen=True)
+class CountedColumn:
+    """A column of a small table: its distinct values t in the order of texts, with n and first row; those of rows."""
 
-    One statement for every column would cost more than its rows do. Of a large table nothing is counted beforehand.
+    values: pa.Table
+    codes: NDArray[np.int64]
+    """For every row the place of its value."""
+
+
+def count_values(connection: duckdb.DuckDBPyConnection, columns: int) -> dict[str, CountedColumn]:
+    """Count the distinct values of all columns of a small table of texts, also in a table `counted`.
+
+    A statement for every column would cost more than its rows do. Of a large table nothing is counted beforehand.
     """
     [(rows,)] = connection.execute("SELECT count(*) FROM rows").fetchall()
-    if columns > MOST_COLUMNS or rows * columns > MOST_VALUES:
+    if not 0 < rows * columns <= MOST_VALUES or columns > MOST_COLUMNS:
         return {}
-    each = [
-        f"SELECT {i} AS place, c{i} AS t, count(*) AS n, min(rowid) + 1 AS first FROM rows GROUP BY c{i}"
-        for i in range(columns)
+    texts = connection.sql("SELECT * FROM rows").to_arrow_table()
+    counted = {f"c{i}": _counted_column(texts[i].combine_chunks()) for i in range(columns)}
+    tables = [
+        column.values.append_column("base", pa.repeat(name, len(column.values))) for name, column in counted.items()
     ]
-    connection.execute(f"CREATE TEMP TABLE counted AS {' UNION ALL '.join(each)}")
-    values = connection.sql("SELECT * FROM counted ORDER BY place, t NULLS LAST").to_arrow_table()
-    ends = np.searchsorted(numbers_in(values["place"]), np.arange(columns + 1))
-    return {f"c{i}": values.slice(ends[i], ends[i + 1] - ends[i]) for i in range(columns)}
+    connection.register("counted", pa.concat_tables(tables))
+    return counted
+
+
+def _counted_column(texts: pa.Array) -> CountedColumn:
+    encoded = texts.dictionary_encode(null_encoding="encode")
+    places, order = numbers_in(encoded.indices), numbers_in(pc.sort_indices(encoded.dictionary))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    codes, first = rank[places], np.empty(len(order), np.int64)
+    first[codes[::-1]] = np.arange(len(codes), 0, -1)
+    counts = np.bincount(codes, minlength=len(order))
+    values = {"t": encoded.dictionary.take(number_column(order)), "n": number_column(counts)}
+    return CountedColumn(pa.table({**values, "first": number_column(first)}), codes)
 
 
 @dataclass(frozen=True)
@@ -79,7 +100,7 @@ class RowColumn:
         """Write a query of its distinct values, as texts t, with the number n of rows of each."""
         distinct = f"SELECT {self.base}, count(*) AS n FROM rows GROUP BY ALL"
         if self.is_counted:
-            distinct = f"SELECT t AS {self.base}, n FROM counted WHERE place = {self.base.removeprefix('c')}"
+            distinct = f"SELECT t AS {self.base}, n FROM counted WHERE base = '{self.base}'"
         return f"(SELECT {self.text} AS t, n FROM ({distinct}))"
 
 
@@ -100,7 +121,7 @@ def settle(
     reading: Reading,
     trims: bool,
     values: Mapping[str, str],
-    counted: Mapping[str, pa.Table],
+    counted: Mapping[str, CountedColumn],
 ) -> Settled:
     """Find out how the texts of `rows` are to be read; `trims` says whether blanks around values mean nothing.
 
@@ -147,13 +168,13 @@ def _trimmed(column: RowColumn, reading: Reading) -> RowColumn:
 
 
 def _with_blanks(
-    connection: duckdb.DuckDBPyConnection, texts: Mapping[str, RowColumn], counted: Mapping[str, pa.Table]
+    connection: duckdb.DuckDBPyConnection, texts: Mapping[str, RowColumn], counted: Mapping[str, CountedColumn]
 ) -> dict[str, int]:
     """Count the values with blanks around them, of columns that have any."""
     blank, numbers = _count(f"t <> trim(t, {literal(BLANKS)})"), {}
     for name, column in texts.items():
         if column.is_counted and column.text == column.base:  # no statement for a few values
-            values = counted[column.base]
+            values = counted[column.base].values
             changed = pc.not_equal(values["t"], pc.utf8_trim(values["t"], characters=BLANKS))
             numbers[name] = pc.sum(values["n"].filter(changed)).as_py()
         else:

@@ -56,7 +56,7 @@ class PostgreSQLEngine:
         self._read = settled(session, source, reading) if reading.settles else Read()
         self.notices, self.notations = self._read.notices, self._read.notations
         self._rows = source.rows(self._read.tables)
-        self._links: dict[str, tuple[Coding, ...]] = {}
+        self._links: dict[str, tuple[tuple[Coding, ...], CountedCodes]] = {}
         self._last: tuple[list[tuple[str, Rule | None]], DuckDBEngine] | None = None
 
     @classmethod
@@ -149,12 +149,12 @@ class PostgreSQLEngine:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted.
 
         The server counts tuples of texts, which it does in parallel, and these get their codes in DuckDB: to bring
-        the codes up and join them there was measured to cost more (docs/design.md).
+        the codes up and join them there was measured to cost more (docs/decisions/0003).
         """
         counted = self._received_tuples(codings).count_cells(received(codings))
         self._last = None
         link = f"link{len(self._links)}"
-        self._links[link] = tuple(codings)
+        self._links[link] = tuple(codings), counted
         return replace(counted, link=link)
 
     def cell_number(self, codings: Sequence[Coding]) -> int:
@@ -163,11 +163,10 @@ class PostgreSQLEngine:
 
     def tuples(self, columns: Sequence[str], link: str) -> Tuples:
         """List the tuples of values that the rows of every cell have, in the order of cells and texts."""
-        codings = self._links[link]
+        codings, cells = self._links[link]
         asked = [*((coding.column, coding.rule) for coding in codings), *((column, None) for column in columns)]
         local = self._received(self._counting([column for column, _ in asked], (), [rule for _, rule in asked]), asked)
-        counted = local.count_cells(received(codings))
-        return local.tuples(local.columns[len(codings) :], counted.link)
+        return local.tuples(local.columns[len(codings) :], local.link(received(codings), cells))
 
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
         """Write the placed rows as "csv" or "parquet", shuffled; return the number of rows."""
@@ -295,7 +294,7 @@ class PostgreSQLEngine:
         """
         if not neutral:
             return self._beside, ""
-        codings = self._links[link]
+        codings, cells = self._links[link]
         shown = [f"{ruled(self._text(coding.column), coding.rule)} AS t{i}" for i, coding in enumerate(codings)]
         kinds = dict.fromkeys(received_names(len(codings)), "VARCHAR")
         for i, name in enumerate(neutral):
@@ -305,4 +304,4 @@ class PostgreSQLEngine:
             kinds[name] = kind.name
         with self._session.stream(f"SELECT {', '.join(shown)} FROM {self._rows}") as batches:
             local = DuckDBEngine.receive(batches, kinds, self._reading)
-        return local, local.count_cells(received(codings)).link
+        return local, local.link(received(codings), cells)

@@ -102,13 +102,13 @@ class Recipe:
     def _words(self) -> Iterator[str]:
         """Say what is not as usual, by options."""
         if self.layout != "rows":
-            yield from ("--layout", self.layout)
+            yield from ("--set", f"layout={self.layout}")
         if self.mapping is not None:
             yield from ("--mapping", self.mapping)
         if self.recipient is not None:
             yield from ("--for", self.recipient)
         if self.escape_formulas:
-            yield "--escape-formulas"
+            yield from ("--set", "escape-formulas=yes")
 
 
 RELEASES = "releases"
