@@ -38,11 +38,10 @@ from sfumato.publish.certificate import (
     public_certificate,
     read_certificate,
 )
-from sfumato.publish.context import Origin
 from sfumato.publish.mapping import mapping_of
 from sfumato.publish.pipeline import publish_point
 from sfumato.publish.plain_language import belief, promise_in_words
-from sfumato.publish.publishable import Publishable
+from sfumato.publish.publishable import Origin, Publishable
 from sfumato.release.guarantee import Budget
 from sfumato.report.folder import save_map
 from sfumato.requirements.requirement import KAnonymity

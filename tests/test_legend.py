@@ -178,7 +178,7 @@ def test_what_anonymize_writes_passes_our_own_audit(tmp_path: Path, maker, wante
                      "--json")  # fmt: skip
     assert code == 0, said
     values = json.loads(said[said.index("{") :])
-    assert values["files"] == [str(out), f"{out}.legend.json"]
+    assert values["files"][:2] == [str(out), f"{out}.legend.json"]
     columns = ["--id", "record", "--item", "item"] if layout == "long" else []
     code, said = run("audit", str(out), "--baskets", *columns, "--require", wanted, "--original", "in.txt", "--json")
     assert code == 0, said

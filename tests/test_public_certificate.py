@@ -17,9 +17,8 @@ import pytest
 import sfumato
 from sfumato.anonymizers.dp.mechanism import assigned
 from sfumato.publish.certificate import certificate_files
-from sfumato.publish.context import Origin
 from sfumato.publish.pipeline import publish_point
-from sfumato.publish.publishable import Publishable, publish
+from sfumato.publish.publishable import Origin, Publishable, publish
 from sfumato.report.data_summary import meanings
 from sfumato.tradeoff.map import Map, Point
 from test_check_command import basket_study, mapped

@@ -23,10 +23,9 @@ from sfumato.measures.items.mixed_scales import MixedScales
 from sfumato.publish._basket_mapping import SCHEMA, basket_mapping
 from sfumato.publish._mixed_mapping import mixed_mapping
 from sfumato.publish.certificate import public_certificate
-from sfumato.publish.context import Origin
 from sfumato.publish.mapping import mapping_of
 from sfumato.publish.plain_language import DROPPED
-from sfumato.publish.publishable import Publishable
+from sfumato.publish.publishable import Origin, Publishable
 from sfumato.release.mixed_writing import mixed_names, write_mixed
 from sfumato.requirements import basket_requirement
 from sfumato.requirements.items import mixed_requirement

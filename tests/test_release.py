@@ -22,7 +22,7 @@ from command_line import run
 from independent_checker import read_rows, violations
 from renames import watched_renames
 from sfumato.errors import BadInputError
-from sfumato.publish import _written_file, publishable
+from sfumato.publish import publishable
 from sfumato.publish.certificate import certificate_files, check_certificate, read_certificate
 from sfumato.publish.pipeline import publish_point
 from sfumato.release.writing import write_drafts
@@ -336,7 +336,7 @@ def test_a_file_that_its_audit_does_not_confirm_is_not_published(explored, tmp_p
         publish_point(explored / "map", point.id, tmp_path / "out.csv")
     monkeypatch.undo()
     monkeypatch.setattr(
-        _written_file,
+        publishable,
         "measure",
         lambda release: replace(measured := sfumato.measure(release), values={**measured.values, "k": 99}),
     )

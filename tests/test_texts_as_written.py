@@ -16,9 +16,7 @@ import sfumato
 from command_line import run
 from sfumato.auditing.audit import audit
 from sfumato.engines.formulas import escaped, formula_notice, is_formula, unescaped
-from sfumato.publish._written_file import written_formulas
-from sfumato.publish.context import Origin
-from sfumato.publish.publishable import Publishable
+from sfumato.publish.publishable import Origin, Publishable, written_formulas
 from sfumato.tradeoff.study.candidate import Candidate
 
 NASTY = [

@@ -91,6 +91,17 @@ def makers() -> tuple[type[Maker], ...]:
     return (*ANONYMIZERS, *MECHANISMS, *RECORD_MAKERS)
 
 
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> type[Maker]:
+        """Return an anonymizer by its class, such as `sfumato.anonymizers.FullDomain`."""
+        if name[:1].isupper():
+            for kind in makers():
+                if kind.__name__ == name:
+                    return kind
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def anonymizer(text: str) -> Maker:
     """Read an anonymizer from its text form, such as `mondrian mode=relaxed` or `dp-kd-tree epsilon=1 height=8`."""
     if text.split(None, 1)[:1] == ["command"]:

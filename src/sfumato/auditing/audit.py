@@ -155,7 +155,10 @@ class Audit(AuditFindings):
         known = OF_ALL + (OF_ITEMS if self.has_items else OF_TABLES)
         known += OF_GROUPS if self.quasi else ()
         known += ("items", "rare") if self.items is not None else ()
-        return {name: value for name, value in super().content().items() if name in known}
+        content = {name: value for name, value in super().content().items() if name in known}
+        if self.coverage is not None and not self.quasi:
+            content["coverage"]["holds"] = self.coverage.holds
+        return content
 
     @property
     def holds(self) -> bool:

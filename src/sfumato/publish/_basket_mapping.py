@@ -7,6 +7,10 @@ from typing import Any
 import numpy as np
 
 from sfumato.auditing._legend import MAPPING
+from sfumato.config.documents import json_text
+from sfumato.publish._mixed_mapping import mixed_mapping
+from sfumato.publish.mapping import mapping_of
+from sfumato.publish.publishable import Publishable
 from sfumato.release.items import BasketRelease
 from sfumato.release.legend import Names, behind_labels, release_names
 from sfumato.requirements.items import BasketRequirement
@@ -48,3 +52,13 @@ def _pieces(release: BasketRelease, texts: Any) -> list[dict[str, Any]]:
             }
         )
     return pieces
+
+
+def mapping_text(own: Publishable) -> str:
+    """Write how the values of a release were recoded, for the publisher."""
+    wanted = own.candidate.requirement
+    if own.kind == "baskets":
+        return json_text(basket_mapping(own.release, wanted, own.names), SCHEMA)
+    if own.kind == "items":
+        return mixed_mapping(own.release, wanted, own.declared.beside, own.names)
+    return mapping_of(own.release, wanted).to_text()

@@ -10,49 +10,33 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.anonymizers.anonymizer import Anonymizer
-from sfumato.anonymizers.dp.mechanism import Mechanism
 from sfumato.config.options import check_choice
-from sfumato.data.basket_declaration import BasketsDeclaration
-from sfumato.data.dataset import MixedTable
 from sfumato.data.declaration import TableDeclaration
-from sfumato.data.mixed_declaration import DataDeclaration
 from sfumato.data.reading import Table
 from sfumato.engines.formulas import check_escaping
 from sfumato.errors import BadInputError
 from sfumato.measures.groups import Measured
-from sfumato.measures.items.basket_scales import BasketScales, measure_baskets, protected_risk
-from sfumato.measures.items.mixed_scales import MixedMeasures, MixedScales
-from sfumato.measures.items.queries import fitting_queries
-from sfumato.publish._told import drawn_lines, drawn_values, end_lines, legend_lines, record_lines, record_values
-from sfumato.publish._written_file import original_words
-from sfumato.publish.certificate import certificate_files
-from sfumato.publish.context import Origin, unique_numbers
-from sfumato.publish.pipeline import certified_scales
-from sfumato.publish.publishable import Publication, Publishable, publish
-from sfumato.release.changes import column_changes
-from sfumato.release.legend import MODES
+from sfumato.publish.publishable import Origin, Publication, Publishable, certificate_files, publish
+from sfumato.release.changes import column_changes, unique_numbers
 from sfumato.release.release import Release
 from sfumato.release.writing import format_of, inputs_of
-from sfumato.release.writing_items import laid_out
-from sfumato.report.data_summary import basket_meanings, mixed_meanings
-from sfumato.report.data_summary import meanings as meanings_of
 from sfumato.report.measure_sentences import Subject, sentences
 from sfumato.report.point_summary import ARROWS, EXACT_VALUES, changes_sentence, measure_lines
-from sfumato.requirements.items import KMAnonymity, known_in_words
 from sfumato.requirements.requirement import Requirement
 from sfumato.runtime.arrays import Quiet
 from sfumato.runtime.staging import check_targets
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted, wrapped
-from sfumato.tradeoff.exploration._item_details import item_changes, mixed_changes
-from sfumato.tradeoff.map import Map
-from sfumato.tradeoff.question.recipients import check_changed
-from sfumato.tradeoff.study.candidate import Candidate
-from sfumato.tradeoff.study.grids import Grid
-from sfumato.tradeoff.study.study import Study
+
+if TYPE_CHECKING:
+    from sfumato.data.basket_declaration import BasketsDeclaration
+    from sfumato.data.dataset import MixedTable
+    from sfumato.data.mixed_declaration import DataDeclaration
+    from sfumato.measures.items.mixed_scales import MixedMeasures
+    from sfumato.tradeoff.study.candidate import Candidate
 
 
 @dataclass(frozen=True)
@@ -151,23 +135,17 @@ def single_table(
 ) -> Single:
     """Make a release of a table and write it: in groups, drawn with noise, or records in place of its records."""
     maker, wanted, path = candidate.anonymizer, candidate.requirement, target.path
-    words = original_words(declared, path.parent) if not target.study else ()
+    words: tuple[str, ...] = ()
+    if target.certificate and not target.study:
+        from sfumato.publish._written_file import original_words
+
+        words = original_words(declared, path.parent)
     origin = Origin(table.engine.origin, table.digest(()), study_file=target.study, original=words)
-    if isinstance(maker, Mechanism):
-        maker.check(table, wanted, candidate.form, 0.0)
-        drawn = maker.draw(table)
-        clock.end("draw")
-        own = Publishable(drawn, candidate, path, origin, **target.how)
-        values = drawn_values(drawn, maker)
-        return written(own, target, clock, values, drawn_lines(drawn, maker, path), values["notices"])
-    release = candidate.make(table)
     if not isinstance(maker, Anonymizer):
-        check_changed(release, str(maker))
-        clock.end("anonymize")
-        own = Publishable(release, candidate, path, origin, **target.how)
-        lines = record_lines(release, maker, path, target.certificate)  # type: ignore[arg-type]
-        return written(own, target, clock, record_values(release, maker), lines, table.notices)  # type: ignore[arg-type]
-    own = Publishable(release, candidate, path, origin, _meanings(table, candidate, declared), **target.how)
+        return _own_records(table, candidate, origin, target, clock)
+    release: Any = candidate.make(table)
+    meanings = _meanings(table, candidate, declared) if target.certificate else ()
+    own = Publishable(release, candidate, path, origin, meanings, **target.how)
     lattice = {} if target.lattice is None else {target.lattice: maker.lattice(table, wanted, candidate.suppress)}
     clock.end("anonymize")
     values = table_values(own)
@@ -177,11 +155,35 @@ def single_table(
     return written(own, target, clock, values, lines, notices, texts)
 
 
+def _own_records(table: Table, candidate: Candidate, origin: Origin, target: Target, clock: Clock) -> Single:
+    """Make records in place of a table's records, drawn with noise or not, and write them."""
+    from sfumato.anonymizers.dp.mechanism import Mechanism
+    from sfumato.publish._told import drawn_lines, drawn_values, record_lines, record_values
+    from sfumato.tradeoff.question.recipients import check_changed
+
+    maker, path, wanted = candidate.anonymizer, target.path, candidate.requirement
+    if isinstance(maker, Mechanism):
+        maker.check(table, wanted, candidate.form, 0.0)
+        drawn = maker.draw(table)
+        clock.end("draw")
+        own = Publishable(drawn, candidate, path, origin, **target.how)
+        values = drawn_values(drawn, maker)
+        return written(own, target, clock, values, drawn_lines(drawn, maker, path), values["notices"])
+    release = candidate.make(table)
+    check_changed(release, str(maker))
+    clock.end("anonymize")
+    own = Publishable(release, candidate, path, origin, **target.how)
+    lines = record_lines(release, maker, path, target.certificate)  # type: ignore[arg-type]
+    return written(own, target, clock, record_values(release, maker), lines, table.notices)  # type: ignore[arg-type]
+
+
 def publish_release(release: Any, path: Path, layout: str, force: bool, escape_formulas: bool) -> Publication:
     """Publish what `anonymize` or `draw` made of a table in Python."""
     if not release.made:
         raise BadInputError(t("release.unknown_maker"))
     check_escaping(escape_formulas, path, format_of(path))
+    from sfumato.tradeoff.study.candidate import Candidate
+
     candidate, table, roles = Candidate(*release.made), release.table, release.table.roles
     persons = {"person": roles.person, "one_record_per_person": roles.unit == "one each"}
     declared = TableDeclaration("table", quasi=roles.quasi, **persons)
@@ -193,6 +195,12 @@ def publish_release(release: Any, path: Path, layout: str, force: bool, escape_f
 
 def _meanings(table: Table, candidate: Candidate, declared: TableDeclaration) -> list[tuple[str, str]]:
     """Say what words mean, as on a map of this one release."""
+    from sfumato.data.mixed_declaration import DataDeclaration
+    from sfumato.report.data_summary import meanings as meanings_of
+    from sfumato.tradeoff.map import Map
+    from sfumato.tradeoff.study.grids import Grid
+    from sfumato.tradeoff.study.study import Study
+
     grid = Grid((candidate.anonymizer,), (candidate.requirement,), (candidate.form,), (candidate.suppress,))
     study = Study("anonymize", DataDeclaration(declared), (grid,), axes=("k", "loss"))
     about = {"weights": dict(table.roles.weights), "dropped": table.dropped}
@@ -244,7 +252,7 @@ def table_lines(own: Publishable, files: Sequence[Path]) -> list[str]:
         lines.append(t("release.not_published"))
     if release.form == "bucketization":
         lines.append(f"{EXACT_VALUES} The size of a group is a bucket size, not k-anonymity.")
-    lines += [*own.maker.account(release), *end_lines(own)]
+    lines += [*own.maker.account(release), *own.end_lines()]
     lines += left_out_lines(release.suppressed, release.table.dropped)
     done = changes_sentence(column_changes(release), release.suppressed, release.cells.records)
     lines.append(wrapped(f"What was done: {done}").lstrip())
@@ -275,6 +283,13 @@ def _single_values(release: Release) -> list[str]:
 
 def single_baskets(declared: BasketsDeclaration, candidate: Candidate, target: Target, clock: Clock) -> Single:
     """Make a release of baskets, measure it and write it."""
+    from sfumato.measures.items.basket_scales import BasketScales, measure_baskets, protected_risk
+    from sfumato.measures.items.queries import fitting_queries
+    from sfumato.publish.pipeline import certified_scales
+    from sfumato.report.data_summary import basket_meanings
+    from sfumato.requirements.items import KMAnonymity, known_in_words
+    from sfumato.tradeoff.exploration._item_details import item_changes
+
     baskets, wanted, maker = declared.open(), candidate.requirement, candidate.anonymizer
     release = candidate.make(baskets)
     known = wanted.m if isinstance(wanted, KMAnonymity) else BasketScales().known
@@ -300,7 +315,7 @@ def single_baskets(declared: BasketsDeclaration, candidate: Candidate, target: T
     lines = [
         f"Wrote {target.path}: {rows}, {items} published as {len(release.labels):,}, by {maker.in_words()}.",
         f"In it {wanted.strengthen(measures).rule_in_words()}.",
-        *legend_lines(own),
+        *own.legend_lines(),
         f"What was done: {changes_sentence({'items': item_changes(release)})}",
         "",
         f"Measured {ARROWS}:",
@@ -311,6 +326,9 @@ def single_baskets(declared: BasketsDeclaration, candidate: Candidate, target: T
 
 def basket_layout(target: Target) -> str:
     """Return how baskets are laid out; raises where the file cannot hold that."""
+    from sfumato.release.legend import MODES
+    from sfumato.release.writing_items import laid_out
+
     check_choice("legend", target.legend, MODES)
     return laid_out(target.layout, format_of(target.path))
 
@@ -319,6 +337,11 @@ def single_items(
     data: MixedTable, candidate: Candidate, declared: DataDeclaration, target: Target, clock: Clock
 ) -> Single:
     """Make a release of a table with items, measure it and write it."""
+    from sfumato.measures.items.mixed_scales import MixedScales
+    from sfumato.measures.items.queries import fitting_queries
+    from sfumato.report.data_summary import mixed_meanings
+    from sfumato.tradeoff.exploration._item_details import mixed_changes
+
     candidate.check(data)
     release, wanted = candidate.make(data), candidate.requirement
     clock.end("anonymize")
@@ -354,13 +377,16 @@ def single_items(
         f"In it {promised.rule_in_words()}.",
         *left_out_lines(suppressed, data.table.dropped),
         wrapped(f"What was done: {done}").lstrip(),
-        *legend_lines(own),
+        *own.legend_lines(),
         *_measured_items(data, measured),
     ]
     return written(own, target, clock, values, lines, data.notices)
 
 
 def _measured_items(data: MixedTable, measured: MixedMeasures) -> Sequence[str]:
+    from sfumato.measures.items.mixed_scales import MixedScales
+    from sfumato.requirements.items import known_in_words
+
     subject = Subject(
         tuple(measured.relational.by_sensitive),
         records=data.records,

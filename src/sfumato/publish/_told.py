@@ -16,7 +16,6 @@ from sfumato.publish._written_file import promised_by
 from sfumato.publish.audit_report import neutral_line
 from sfumato.publish.cautions import ALARMS, cautions_of, columns_left_out
 from sfumato.publish.context import Drawn, drawn_from
-from sfumato.release.changes import ends_of_single_records
 from sfumato.release.records import RecordRelease, unchanged_values
 from sfumato.requirements.requirement import KAnonymity
 from sfumato.texts.catalogue import t
@@ -90,19 +89,8 @@ def published_lines(own: Publishable, found: Any) -> Sequence[str]:
         f"Published {own.path}: {counted(found.records, 'record')}{groups} with {items}.",
         f"Re-checked on the written file: {promised}",
         f"  That is: {promised.rule_in_words()}.",
-        *legend_lines(own),
+        *own.legend_lines(),
     ]
-
-
-def legend_lines(own: Publishable) -> list[str]:
-    """Say what a legend is for, where there is one."""
-    return [legend_line(file, len(own.names.legend)) for file in own.files[1:]]
-
-
-def legend_line(file: Path, entries: int) -> str:
-    """Say what a legend is for."""
-    stand = "1 published item stands" if entries == 1 else f"{entries:,} published items stand"
-    return f"What {stand} for: {file} (part of the release: hand it out with the data)"
 
 
 def _table_lines(own: Publishable, found: Any, promised: Any) -> list[str]:
@@ -120,14 +108,8 @@ def _table_lines(own: Publishable, found: Any, promised: Any) -> list[str]:
         f"Published {own.path}: {rows} in {groups}.",
         f"Re-checked on the written file{counting}: {promised}",
         *neutral,
-        *end_lines(own),
+        *own.end_lines(),
     ]
-
-
-def end_lines(own: Publishable) -> list[str]:
-    """Warn of ranges that end at the value of a single record."""
-    ranges = own.maker.ranges_of(own.release.table)
-    return [f"WARNING: {found}." for found in ends_of_single_records(own.release, ranges)]
 
 
 def _external_lines(own: Publishable) -> list[str]:

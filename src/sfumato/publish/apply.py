@@ -42,9 +42,8 @@ from sfumato.engines.locations import input_files
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.publish._written_file import audit_written
-from sfumato.publish.context import Origin
 from sfumato.publish.mapping import Mapping as AppliedMapping
-from sfumato.publish.publishable import Publishable
+from sfumato.publish.publishable import Origin, Publishable
 from sfumato.release.legend import Names
 from sfumato.release.release import Release, generalization
 from sfumato.release.writing import format_of

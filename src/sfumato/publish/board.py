@@ -15,8 +15,9 @@ from typing import Any
 from sfumato.config.options import check_choice
 from sfumato.errors import InfeasibleError
 from sfumato.measures.all_measures import MEASURES
-from sfumato.publish.certificate import certificate_files
 from sfumato.publish.plain_language import DROPPED
+from sfumato.publish.publishable import board_file as board_file
+from sfumato.publish.publishable import certificate_files
 from sfumato.report.measure_sentences import Subject, sentences
 from sfumato.report.point_summary import headlines, settings
 from sfumato.texts.format import counted
@@ -56,11 +57,6 @@ class Decision:
                 f"point {self.point.id} is no release for {self.recipient.name} ({self.recipient.meaning}): "
                 f"{'; '.join(against)}. `sfumato choose DIR --for {self.recipient.name}` names one that is"
             )
-
-
-def board_file(path: Path) -> Path:
-    """Name the page of a data file that is for the board."""
-    return path.with_name(f"{path.name}.board.html")
 
 
 def board_page(certificate: Mapping[str, Any], decision: Decision, path: Path) -> str:

@@ -24,11 +24,10 @@ from sfumato.publish.context import (
     alike_groups,
     shown_by,
     similar_groups,
-    unique_numbers,
 )
 from sfumato.publish.plain_language import NEARLY_SURE, NOISE_PREVAILS, belief, named
 from sfumato.release._itemsets import Rows
-from sfumato.release.changes import ends_of_single_records
+from sfumato.release.changes import ends_of_single_records, unique_numbers
 from sfumato.release.content import NoisyRelease
 from sfumato.release.items import MixedRelease
 from sfumato.release.records import replicated_uniques, unchanged_records

@@ -13,12 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.auditing.ledger import file_digest
-from sfumato.config.documents import fields, in_shape, listed, number, one_of, plain, read_json, text
+from sfumato.config.documents import fields, in_shape, json_text, listed, number, one_of, plain, read_json, text
+from sfumato.engines.formulas import formula_notice
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
 from sfumato.publish._sections import INTERNAL, PUBLIC, for_publisher
+from sfumato.publish._written_file import alone_of, columns_of, confirmed_of, parts_on_the_file, promised_by
+from sfumato.publish.board import Decision, board_page
 from sfumato.publish.context import InternalContext, PublicContext
 from sfumato.publish.plain_language import in_plain_words
+from sfumato.publish.publishable import Publishable
+from sfumato.publish.publishable import certificate_files as certificate_files
 from sfumato.texts.render import render
 
 SCHEMA = 1
@@ -32,17 +37,6 @@ CERTIFICATE = fields(
     }
 )
 """What is read of a certificate when it comes back."""
-
-
-def certificate_files(path: Path) -> list[Path]:
-    """Name the certificates of a data file: the publisher's, and the public one, each as JSON and as a page."""
-    names = ("certificate.json", "certificate.html", "certificate-public.json", "certificate-public.html")
-    return [path.with_name(f"{path.name}.{name}") for name in names]
-
-
-def internal(certificates: Sequence[Path]) -> Sequence[Path]:
-    """Pick the publisher's own from the certificates of a data file: they tell what was suppressed."""
-    return certificates[:2]
 
 
 def public_certificate(context: PublicContext) -> dict[str, Any]:
@@ -83,3 +77,70 @@ def check_certificate(content: Mapping[str, Any], certified: Path, data: Path) -
             f"{next(iter(named.values()))[:12]}..., this is {digest[:12]}...): it was changed or exchanged; "
             "publish it again, or audit it without the certificate"
         )
+
+
+def contexts_of(own: Publishable, drafts: Sequence[Path], findings: Any) -> tuple[PublicContext, InternalContext]:
+    """Collect what the public certificate is made of, and what the publisher's is."""
+    release = own.release
+    alone = findings if own.kind == "records" else alone_of(own, drafts)
+    promised = promised_by(own, alone)
+    public = PublicContext(
+        own.candidate.public,
+        columns_of(release, own.rows),
+        own.shown,
+        own.shown.rows or getattr(alone, "records", 0),
+        "value" if own.kind == "baskets" else getattr(release, "data", release).table.missing,
+        dict(zip((target.name for target in own.files), drafts, strict=True)),
+        promised.public if own.kind == "baskets" else promised,
+        confirmed_of(own, promised, alone),
+        alone,
+        own.meanings,
+        own.layout,
+        len(own.names.legend) if own.shown.items else 0,
+        bool(own.origin.point),
+    )
+    data = release.baskets if own.kind == "baskets" else getattr(release, "data", None)
+    prepared = own.scales.prepare(data) if own.shown.items else None
+    return public, InternalContext(
+        public,
+        release,
+        own.candidate,
+        own.origin,
+        own.path,
+        findings,
+        own.measures if prepared is None else prepared.measure(release).values,
+        own.meanings,
+        prepared,
+        promised,
+        tuple(map(str, parts_on_the_file(release, promised))) if own.kind == "table" else (),
+    )
+
+
+def certified_texts(
+    own: Publishable, drafts: Sequence[Path], findings: Any, cells: Mapping[str, int], decision: Decision | None
+) -> list[str]:
+    """Write the publisher's certificate and the public one, which comes first, and the page for the board."""
+    public, inside = contexts_of(own, drafts, findings)
+    outside = public_certificate(public)
+    for_publisher, texts = internal_certificate(outside, inside), []
+    for content in (for_publisher, outside):
+        note_formulas(content, cells, own.escape_formulas)
+        texts += [json_text(content), certificate_page(content)]
+    return [*texts, *([] if decision is None else [board_page(for_publisher, decision, own.files[0])])]
+
+
+FLAG = "--escaped-formulas"
+VERB = 3
+"""The words of a command to check a file before its options: `sfumato audit FILE`."""
+
+
+def note_formulas(content: dict[str, Any], cells: Mapping[str, int], escape: bool) -> None:
+    """Say in a certificate how formulas were written, and how to read the file back."""
+    notice = formula_notice(dict(cells), escape)
+    content["formulas"] = {"escaped": escape, "cells": dict(cells)}
+    content["warnings"] = [
+        *content["warnings"],
+        *({"about": "Formulas", "text": f"{sentence}."} for sentence in notice),
+    ]
+    if escape:
+        content["verify"] = [*content["verify"][:VERB], FLAG, *content["verify"][VERB:]]

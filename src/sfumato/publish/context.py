@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,11 @@ from sfumato.anonymizers.anonymizer import Anonymizer, ReleaseMaker
 from sfumato.anonymizers.dp._private_cells import CountedTable
 from sfumato.anonymizers.dp.noise import variance
 from sfumato.data.cells import Histograms, Sensitive, Weights
-from sfumato.data.hierarchies.hierarchy import read_number
 from sfumato.data.items import Baskets
 from sfumato.data.reading import Unit
 from sfumato.measures.items.linking import set_parts
+from sfumato.publish.publishable import Origin
+from sfumato.release.changes import unique_numbers
 from sfumato.release.content import NoisyRelease
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.items import BasketRelease, MixedRelease
@@ -178,22 +178,6 @@ class PublicContext:
 
 
 @dataclass(frozen=True)
-class Origin:
-    """Where a release comes from: the table, the study and the point, each by its digest."""
-
-    table: str
-    digest: str
-    study: str = ""
-    study_digest: str = ""
-    point: str = ""
-    study_file: str = ""
-    """Where the study is that declares the table and how it is read."""
-
-    original: tuple[str, ...] = ()
-    """Without a study: the options of `sfumato audit` that read the table."""
-
-
-@dataclass(frozen=True)
 class InternalContext:
     """What the publisher alone may see."""
 
@@ -286,12 +270,6 @@ def _groups(release: Release, maker: ReleaseMaker) -> dict[str, Any]:
         "target": "sensitive" if target in roles.sensitive else "neutral" if target in roles.neutral else "",
         "ends": _ends(release, maker),
     }
-
-
-def unique_numbers(attribute: Sensitive, histograms: Histograms, place: int) -> int:
-    """Count the published numbers of a sensitive column that stand in one record each."""
-    once = histograms.of(place).sum(axis=0) == 1
-    return sum(isfinite(read_number(label)) for label, alone in zip(attribute.labels, once, strict=True) if alone)
 
 
 def alike_groups(histograms: Histograms, place: int) -> Any:

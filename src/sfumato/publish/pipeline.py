@@ -25,8 +25,7 @@ from sfumato.measures.groups import measure
 from sfumato.measures.items.losses import ItemLosses
 from sfumato.publish.board import Decision, board_file, recipient_named
 from sfumato.publish.certificate import certificate_files
-from sfumato.publish.context import Origin
-from sfumato.publish.publishable import Publication, Publishable, publish
+from sfumato.publish.publishable import Origin, Publication, Publishable, publish
 from sfumato.release.legend import MODES
 from sfumato.release.records import RecordRelease
 from sfumato.release.release import counts_people

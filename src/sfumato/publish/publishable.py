@@ -8,40 +8,19 @@ context, certificates and mapping named first, data last; all of it or nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
-from sfumato.config.documents import json_text
+from sfumato.engines import open_rows
 from sfumato.engines.duckdb.write import write_table
-from sfumato.engines.formulas import escape_file, formula_items, formula_notice
+from sfumato.engines.formulas import MARK, escape_file, formula_items, formula_notice, is_formula, unescaped
+from sfumato.engines.protocol import OWN_FILE
 from sfumato.measures.groups import Measured, measure
-from sfumato.publish._basket_mapping import SCHEMA, basket_mapping
-from sfumato.publish._mixed_mapping import mixed_mapping
-from sfumato.publish._told import published_lines, published_values
-from sfumato.publish._written_file import (
-    VERIFY,
-    alone_of,
-    columns_of,
-    confirmed_of,
-    note_formulas,
-    parts_on_the_file,
-    promised_by,
-    written_formulas,
-)
-from sfumato.publish.board import Decision, board_file, board_page
-from sfumato.publish.certificate import (
-    certificate_files,
-    certificate_page,
-    internal,
-    internal_certificate,
-    public_certificate,
-)
-from sfumato.publish.context import InternalContext, Origin, PublicContext, PublishedFacts, shown_by
-from sfumato.publish.mapping import mapping_of
+from sfumato.release.changes import ends_of_single_records
 from sfumato.release.items import BasketRelease, MixedRelease
 from sfumato.release.legend import Names, release_names
 from sfumato.release.mixed_writing import mixed_names, published_sheet
@@ -55,8 +34,28 @@ from sfumato.runtime.cancellation import look, step
 from sfumato.runtime.staging import check_targets, staged
 from sfumato.texts.catalogue import t
 
+if TYPE_CHECKING:
+    from sfumato.publish.board import Decision
+    from sfumato.publish.context import InternalContext, PublicContext, PublishedFacts
+
 STEPS = ("read", "make", "write", "verify", "certify")
 """What publishing does, in order: each is told as it begins (`process.steps`), and can be the last."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a release comes from: the table, the study and the point, each by its digest."""
+
+    table: str
+    digest: str
+    study: str = ""
+    study_digest: str = ""
+    point: str = ""
+    study_file: str = ""
+    """Where the study is that declares the table and how it is read."""
+
+    original: tuple[str, ...] = ()
+    """Without a study: the options of `sfumato audit` that read the table."""
 
 
 @dataclass(frozen=True)
@@ -157,59 +156,41 @@ class Publishable:
 
     def verify(self, drafts: Sequence[Path]) -> Any:
         """Check what was written by means that share nothing with its maker; raise AssertionError where it fails."""
+        from sfumato.publish._written_file import VERIFY  # an audit reads much that writing does not
+
         return VERIFY[self.kind](self, drafts)
 
     def mapping(self) -> str:
         """Write how values were recoded, for the publisher."""
-        wanted = self.candidate.requirement
-        if self.kind == "baskets":
-            return json_text(basket_mapping(self.release, wanted, self.names), SCHEMA)
-        if self.kind == "items":
-            return mixed_mapping(self.release, wanted, self.declared.beside, self.names)
-        return mapping_of(self.release, wanted).to_text()
+        from sfumato.publish._basket_mapping import mapping_text
+
+        return mapping_text(self)
 
     @cached_property
     def shown(self) -> PublishedFacts:
         """What everybody sees in it."""
+        from sfumato.publish.context import PublishedFacts, shown_by
+
         if self.rows is not None:
             return PublishedFacts("external", people=self.maker.people, rows=self.rows.num_rows)
         return shown_by(self.release, self.maker, bool(getattr(self.scales, "sensitive", ())))
 
     def contexts(self, drafts: Sequence[Path], findings: Any) -> tuple[PublicContext, InternalContext]:
         """Collect what the public certificate is made of, and what the publisher's is."""
-        release = self.release
-        alone = findings if self.kind == "records" else alone_of(self, drafts)
-        promised = promised_by(self, alone)
-        public = PublicContext(
-            self.candidate.public,
-            columns_of(release, self.rows),
-            self.shown,
-            self.shown.rows or getattr(alone, "records", 0),
-            "value" if self.kind == "baskets" else getattr(release, "data", release).table.missing,
-            dict(zip((target.name for target in self.files), drafts, strict=True)),
-            promised.public if self.kind == "baskets" else promised,
-            confirmed_of(self, promised, alone),
-            alone,
-            self.meanings,
-            self.layout,
-            len(self.names.legend) if self.shown.items else 0,
-            bool(self.origin.point),
-        )
-        data = release.baskets if self.kind == "baskets" else getattr(release, "data", None)
-        prepared = self.scales.prepare(data) if self.shown.items else None
-        return public, InternalContext(
-            public,
-            release,
-            self.candidate,
-            self.origin,
-            self.path,
-            findings,
-            self.measures if prepared is None else prepared.measure(release).values,
-            self.meanings,
-            prepared,
-            promised,
-            tuple(map(str, parts_on_the_file(release, promised))) if self.kind == "table" else (),
-        )
+        from sfumato.publish.certificate import contexts_of
+
+        return contexts_of(self, drafts, findings)
+
+    def legend_lines(self) -> list[str]:
+        """Say what a legend is for, where there is one."""
+        entries = len(self.names.legend)
+        stand = "1 published item stands" if entries == 1 else f"{entries:,} published items stand"
+        return [f"What {stand} for: {file} (part of the release: hand it out with the data)" for file in self.files[1:]]
+
+    def end_lines(self) -> list[str]:
+        """Warn of ranges that end at the value of a single record."""
+        ranges = self.maker.ranges_of(self.release.table)
+        return [f"WARNING: {found}." for found in ends_of_single_records(self.release, ranges)]
 
 
 @dataclass(frozen=True, repr=False)
@@ -237,10 +218,14 @@ class Publication(Quiet):
 
     def values(self) -> dict[str, Any]:
         """Return what a program reads of it."""
+        from sfumato.publish._told import published_values
+
         return {**published_values(self.published, self.audit), "files": [str(file) for file in self.files]}
 
     def lines(self) -> list[str]:
         """Say to a person what was published, and for whom each file is."""
+        from sfumato.publish._told import published_lines
+
         lines = [*published_lines(self.published, self.audit), "", *self.lines_of_files()]
         return lines if self.mapping is None else [*lines, t("release.mapping", file=self.mapping, **self._new_data())]
 
@@ -277,7 +262,7 @@ def publish(
     further = mappings | dict(beside or {})
     targets = [*data, *certificates, *boards, *further]
     check_targets(targets, force, published.inputs)
-    with staged(targets, private=[*internal(certificates), *boards, *mappings]) as drafts:
+    with staged(targets, private=[*certificates[:2], *boards, *mappings]) as drafts:
         written = drafts[: len(data)]
         step("write")
         cells = published.write(written)
@@ -286,7 +271,11 @@ def publish(
         if decision is not None:
             decision.check(None if findings is None else findings.measures)
         step("certify")
-        texts = _certified(published, written, findings, cells, decision) if certified else []
+        texts = []
+        if certified:
+            from sfumato.publish.certificate import certified_texts
+
+            texts = certified_texts(published, written, findings, cells, decision)
         for draft, text in zip(drafts[len(data) :], [*texts, *further.values()], strict=True):
             draft.write_text(text, encoding="utf-8")
         look()
@@ -294,14 +283,35 @@ def publish(
     return Publication(published, findings, tuple(targets), tuple(notices), next(iter(mappings), None))
 
 
-def _certified(
-    published: Publishable, drafts: Sequence[Path], findings: Any, cells: Mapping[str, int], decision: Decision | None
-) -> list[str]:
-    """Write the publisher's certificate and the public one, which comes first, and the page for the board."""
-    public, inside = published.contexts(drafts, findings)
-    outside = public_certificate(public)
-    own, texts = internal_certificate(outside, inside), []
-    for content in (own, outside):
-        note_formulas(content, cells, published.escape_formulas)
-        texts += [json_text(content), certificate_page(content)]
-    return [*texts, *([] if decision is None else [board_page(own, decision, published.files[0])])]
+def certificate_files(path: Path) -> list[Path]:
+    """Name the certificates of a data file: the publisher's, which tell what was suppressed, and the public ones."""
+    names = ("certificate.json", "certificate.html", "certificate-public.json", "certificate-public.html")
+    return [path.with_name(f"{path.name}.{name}") for name in names]
+
+
+def board_file(path: Path) -> Path:
+    """Name the page of a data file that is for the board."""
+    return path.with_name(f"{path.name}.board.html")
+
+
+def written_formulas(drafts: list[Path], escape: bool) -> dict[str, int]:
+    """Count the formulas in every column of what was written that has any, the name of the column among them.
+
+    `escape` says that they were escaped. Parquet is nothing that a spreadsheet runs.
+    """
+    cells: dict[str, int] = {}
+    for draft in drafts:
+        if format_of(draft) == "csv":
+            rows = open_rows(draft, replace(OWN_FILE, as_it_stands=True))
+            for name in rows.columns:
+                texts = rows.distinct(name)
+                pairs = zip(texts.values, texts.counts.tolist(), strict=True)
+                number = sum(count for text, count in pairs if text is not None and _runs(text, escape))
+                if number + _runs(name, escape):
+                    cells[unescaped(name) if escape else name] = number + _runs(name, escape)
+    return cells
+
+
+def _runs(text: str, escape: bool) -> bool:
+    """Say whether a spreadsheet would run a cell, or would but for the mark in front of it."""
+    return text[:1] == MARK and is_formula(text.lstrip(MARK)) if escape else is_formula(text)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.assignment import distinct_rows, weighted_counts
+from sfumato.data.cells import Histograms, Sensitive
 from sfumato.data.hierarchies.hierarchy import ROOT, Hierarchy, read_date, read_number
 from sfumato.data.reading import Ranges
 from sfumato.release.release import Release, present_leaves
@@ -329,3 +330,9 @@ def ends_of_single_records(release: Release, ranges: Ranges) -> list[PublishedEn
         if alone:
             found.append(PublishedEnds(quasi.name, len(ends), alone))
     return found
+
+
+def unique_numbers(attribute: Sensitive, histograms: Histograms, place: int) -> int:
+    """Count the published numbers of a sensitive column that stand in one record each."""
+    once = histograms.of(place).sum(axis=0) == 1
+    return sum(isfinite(read_number(label)) for label, alone in zip(attribute.labels, once, strict=True) if alone)

@@ -49,11 +49,6 @@ IDENTITY = frozenset(
 LINKED = "record_linkage"
 """How often a person is found where values were changed: k then counts records that look alike, which says little."""
 
-CHANGED = (
-    "Values were changed, so how many records look alike says little of who can be found; no attack was tried that "
-    f"would tell ({LINKED})."
-)
-
 WORST_GROUP = "l_frequency"
 """One over the share of the worst group that has the same sensitive value."""
 
@@ -99,7 +94,7 @@ def found(point: Point, subject: Subject) -> Headline:
     if point.is_changed and point.has([LINKED]):
         risks = {LINKED: measures[LINKED]}
     elif point.is_changed and measures.get("k", 1) <= 1:
-        return Headline(about, CHANGED)
+        return Headline(about, t("headline.changed", linked=LINKED))
     elif not risks and point.has(["k"]):
         return Headline(
             about,
@@ -230,32 +225,20 @@ def headline_lines(map_: Map, point: Point) -> Iterator[str]:
 # -- axes --------------------------------------------------------------------------------------------------
 
 PLAIN = {
-    "found": ("risk", "lower", "found", "how often the record that is easiest to find is found, at most"),
-    "guessed": ("risk", "lower", "guessed", "how often a guess about a record's {} is right, on average"),
-    "sure": ("risk", "lower", "worst", "share of the worst group that has the same {}"),
-    "kept": ("utility", "higher", "useful", "part of the achievable usefulness that is kept"),
-    "attacked": (
-        "risk",
-        "lower",
-        "attacked",
-        "how much better the best attack that was tried does on records of the table than on others: 0 % is no "
-        "better, 100 % is certainty",
-    ),
+    "found": ("risk", "lower"),
+    "guessed": ("risk", "lower"),
+    "sure": ("risk", "lower"),
+    "kept": ("utility", "higher"),
+    "attacked": ("risk", "lower"),
 }
-"""The headlines as axes of a map, in shares: kind, direction, label, meaning; the last where attacks are on."""
-
-BY_PERSONS = "share of a group's records that one person has, at most"
-"""What is found where persons are counted."""
+"""The headlines as axes of a map, in shares: kind and direction; the last where attacks are on."""
 
 WORST = "attack_worst"
 
-BY_LINKAGE = " (where values were changed: how often the published record most like a known one is made of it)"
 
-
-OF_EMPTY = " (0 %: as an empty file, which answers 0 to every question; below 0 %: worse)"
-OF_SEVERAL = " (of these columns the one that tells most)"
-AT_LEAST = " (who is misled by a file guesses without it: nothing is drawn below that)"
-UNTRIED = "; no attack was tried that would tell of whom changed or synthetic records are (attacks in [scales])"
+def plain_label(name: str) -> str:
+    """Name a headline on an axis."""
+    return t(f"plain.{name}.label")
 
 
 def plain_meaning(map_: Map, name: str, column: str) -> str:
@@ -263,12 +246,12 @@ def plain_meaning(map_: Map, name: str, column: str) -> str:
     linked = name == "found" and any(point.is_changed and point.has([LINKED]) for point in map_.points)
     misled = name == "guessed" and any(point.measures.get("empirical_breach", 0.0) < 0 for point in map_.points)
     several = name in ("guessed", "sure") and len(map_.about.get("sensitive", ())) > 1
-    more = f"{OF_SEVERAL if several else ''}{BY_LINKAGE if linked else AT_LEAST if misled else ''}"
-    if name == "kept" and useful_measure(map_) in COUNT_ERRORS:
-        more += OF_EMPTY
-    meaning = BY_PERSONS if name == "found" and map_.study.unit == "persons" else PLAIN[name][3].format(column)
+    empty = name == "kept" and useful_measure(map_) in COUNT_ERRORS
     untried = name in ("found", "guessed") and not _attacked(map_) and any(map(_are_records, map_.points))
-    return f"{meaning}{more}{UNTRIED if untried else ''}"
+    persons = name == "found" and map_.study.unit == "persons"
+    more = {"several": several, "linked": linked, "misled": misled, "empty": empty, "untried": untried}
+    meaning = t("plain.persons" if persons else f"plain.{name}.meaning", column=column)
+    return meaning + "".join(t(f"plain.{each}") for each, is_so in more.items() if is_so)
 
 
 def plain_names(map_: Map) -> list[str]:
@@ -345,23 +328,12 @@ def _drawn(map_: Map, point: Point, names: tuple[str, str]) -> tuple[float, floa
     return (values[names[0]], values[names[1]]) if set(names) <= set(values) else None
 
 
-FORMS = {
-    "generalization": "published as ranges",
-    "bucketization": "published in buckets with exact quasi-identifiers",
-}
 ARROWS = "(^ higher is better, v lower is better)"
 EXACT_VALUES = (
     "WARNING: the exact quasi-identifiers ARE in this file. It does not hide who is in the table; it only\n"
     "loosens the link to the sensitive values."
 )
 
-
-CLAIMS = {
-    "holds": "it holds of the file",
-    "fails": "it does not hold of the file",
-    "unchecked": "it cannot be checked on the file",
-}
-"""What became of a claim."""
 
 RIVALS = 3
 """How many releases that cannot be told apart are named."""
@@ -385,7 +357,11 @@ def settings(point: Point) -> str:
         promise = t("release.differential_privacy") if maker.noisy else ""
         return t("release.published_as", maker=maker.in_words(), promise=promise, shown_as=maker.shown_as)
     group = "bucket" if point.form == "bucketization" else "group"
-    parts = [maker.in_words(), *(part.rule_in_words(group) for part in candidate.requirement.parts), FORMS[point.form]]
+    parts = [
+        maker.in_words(),
+        *(part.rule_in_words(group) for part in candidate.requirement.parts),
+        t(f"release.form_{point.form}"),
+    ]
     if candidate.suppress:
         parts.append(t("release.most_records", candidate=candidate))
     return ", ".join(parts)
@@ -403,7 +379,12 @@ def claim_sentence(point: Point) -> str:
     findings = point.brought or {}
     if "claim" not in findings:
         return ""
-    return t("release.claimed", claim=findings["claim"], claims=CLAIMS[findings["verdict"]], why=findings["why"])
+    return t(
+        "release.claimed",
+        claim=findings["claim"],
+        claims=t(f"release.claim_{findings['verdict']}"),
+        why=findings["why"],
+    )
 
 
 def found_sentences(point: Point) -> list[str]:
