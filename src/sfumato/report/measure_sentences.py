@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import ceil, exp, floor, inf, isfinite, isnan, log
+from typing import TYPE_CHECKING
 
 from sfumato.data.reading import Unit
 from sfumato.measures.all_measures import MEASURES
 from sfumato.texts.catalogue import t, texts
 from sfumato.texts.chances import EVEN, at_most, beside, more_often, off_by, one_in, times
 from sfumato.texts.format import counted, either, listed, number, percent, worst_share
-from sfumato.tradeoff.map import Map
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff.map import Map
 
 
 @dataclass(frozen=True)
