@@ -16,11 +16,11 @@ from sfumato.data.hierarchies.categorical import tree as tree_of
 from sfumato.data.items import Baskets, baskets_of
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import ESTIMATORS, MEASURES
-from sfumato.measures.items.basket_scales import BasketScales, interval, measure_baskets
 from sfumato.measures.items.estimates import BasketReader, member_odds
 from sfumato.measures.items.linking import Linking, rho
 from sfumato.measures.items.losses import ItemLosses, set_loss_log2
 from sfumato.measures.items.queries import ItemQueries, read_queries
+from sfumato.measures.items.scales import BasketScales, interval, measure_baskets
 from sfumato.release._itemsets import Rows, Spread, frequent_pairs, itemset_spread, weakest
 from sfumato.release.items import BasketRelease, global_release, set_recoding
 

@@ -24,10 +24,10 @@ from sfumato.commands import app as cli
 from sfumato.data.basket_declaration import BasketsDeclaration
 from sfumato.data.items import baskets_of
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.measures.items.basket_scales import BasketScales
 from sfumato.measures.items.linking import Linking
 from sfumato.measures.items.losses import ItemLosses
 from sfumato.measures.items.queries import ItemQueries
+from sfumato.measures.items.scales import BasketScales
 from sfumato.publish.pipeline import publish_point
 from sfumato.report.folder import save_map
 from sfumato.requirements import basket_requirement

@@ -18,7 +18,7 @@ from sfumato.data.reading import read
 from sfumato.release.changes import column_changes, shown_in_file
 from sfumato.release.items import BasketRelease, global_release, set_recoding
 from sfumato.release.release import generalization
-from sfumato.report.point_summary import changes_sentence
+from sfumato.report.measure_sentences import changes_sentence
 from sfumato.tradeoff.exploration._item_details import item_changes
 from small_tables import small_table
 
@@ -185,12 +185,15 @@ def test_items_are_counted_by_how_they_are_published():
     baskets = baskets_of([list("abcdefg"), list("abcdefgh")])
     keys = ([0, 1, 1, -1, 2, 3, -1, 4], [0, 1, 1, -1, 1, -1, 1, 4])
     recodings = tuple(set_recoding(baskets.items, np.array(own)) for own in keys)
-    assert item_changes(BasketRelease(baskets, recodings, np.array([0, 1], np.int32))) == (
+    assert item_changes(BasketRelease(baskets, recodings, np.array([0, 1], np.int32)))["items"] == (
         "published as they are (2 of 8), together with others (4 of 8), left out of some records (1 of 8), "
         "left out (1 of 8)"
     )
     whole = baskets_of([["a", "b"]])
-    assert item_changes(global_release(whole, set_recoding("ab", np.array([0, 1])))) == "published as they are (all 2)"
+    assert (
+        item_changes(global_release(whole, set_recoding("ab", np.array([0, 1]))))["items"]
+        == "published as they are (all 2)"
+    )
 
 
 @pytest.mark.parametrize("level", [1, 2])

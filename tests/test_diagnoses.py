@@ -18,8 +18,8 @@ from sfumato.data.hierarchies.classifications import CLASSIFICATIONS
 from sfumato.data.item_reading import read_baskets
 from sfumato.data.items import baskets_of
 from sfumato.errors import BadInputError
-from sfumato.measures.items.basket_scales import BasketScales, measure_baskets
 from sfumato.measures.items.losses import ItemLosses
+from sfumato.measures.items.scales import BasketScales, measure_baskets
 from sfumato.release.items import global_release, set_recoding
 from sfumato.requirements.item_lists import itemsets_of
 from sfumato.requirements.item_policy import read_weights, utility_constraints

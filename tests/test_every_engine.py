@@ -399,7 +399,7 @@ def counted_crossings(monkeypatch):
         crossed.append(table.num_rows)
         return table
 
-    for module in ("engine", "releases", "sources"):
+    for module in ("engine", "write", "sources"):
         monkeypatch.setattr(f"sfumato.engines.spark.{module}.collected", collected)
     return crossed
 

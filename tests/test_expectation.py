@@ -20,9 +20,9 @@ from sfumato.data.mixed_declaration import ITEMS
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import ESTIMATORS
 from sfumato.measures.items import queries as of_queries
-from sfumato.measures.items.basket_scales import BasketScales, measure_baskets
 from sfumato.measures.items.expectation import weighted_median
 from sfumato.measures.items.queries import ItemQueries
+from sfumato.measures.items.scales import BasketScales, measure_baskets
 from sfumato.report.answer_summary import choice_lines, choice_values, reply_lines, reply_values
 from sfumato.report.point_summary import not_told_apart
 from sfumato.requirements import basket_requirement

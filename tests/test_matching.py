@@ -117,7 +117,7 @@ def test_by_the_command_line(tmp_path):
     assert code == 2 and "require k-anonymity alone" in output
     code, output = run(*base, "--with", path)
     assert code == 2 and "--with compares the groups of two files" in output
-    code, output = run(*base[:-1], "drop")
+    code, output = run(*base[:-1], "missing=drop")
     assert code == 2 and "missing must be one of value, any" in output
 
 

@@ -14,8 +14,8 @@ from command_line import run
 from plain_patients import by_notation, candidates, estimate, least_candidates, read_records, stands_for, true_count
 from sfumato.measures.items.estimates import MixedReader, Questions
 from sfumato.measures.items.linking import Linking, Persons
-from sfumato.measures.items.mixed_scales import MixedScales
 from sfumato.measures.items.queries import ItemQueries
+from sfumato.measures.items.scales import MixedScales
 from sfumato.release.mixed_writing import write_mixed
 from test_mixed import made, opened
 

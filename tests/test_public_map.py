@@ -25,7 +25,7 @@ from sfumato.anonymizers.items import candidate_maker
 from sfumato.data.basket_declaration import BasketsDeclaration
 from sfumato.data.declaration import TableDeclaration
 from sfumato.measures.all_measures import MEASURES, published_risks
-from sfumato.measures.items.basket_scales import BasketScales
+from sfumato.measures.items.scales import BasketScales
 from sfumato.measures.reconstruction import UniformReader
 from sfumato.measures.scales import Scales
 from sfumato.report.folder import PUBLIC_FILES, save_map

@@ -19,7 +19,7 @@ from sfumato.config.documents import json_text
 from sfumato.data.declaration import TableDeclaration
 from sfumato.data.items import baskets_of
 from sfumato.data.mixed_declaration import DataDeclaration, ItemsDeclaration
-from sfumato.measures.items.mixed_scales import MixedScales
+from sfumato.measures.items.scales import MixedScales
 from sfumato.publish._item_mapping import SCHEMA, basket_mapping, mixed_mapping
 from sfumato.publish.certificate import public_certificate
 from sfumato.publish.mapping import mapping_of

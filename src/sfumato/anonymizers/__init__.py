@@ -78,17 +78,20 @@ NO_COMMANDS = (
 )
 
 
-def __getattr__(name: str) -> type[Maker]:
-    """Import an anonymizer by the name of its class: `sfumato.anonymizers.FullDomain`."""
-    for kinds in (ANONYMIZERS, MECHANISMS, RECORD_MAKERS, EXTERNAL):
-        if name in kinds.classes():
-            return kinds[kinds.classes()[name]]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
 def makers() -> tuple[type[Maker], ...]:
     """Return all kinds of makers of our own."""
     return (*ANONYMIZERS, *MECHANISMS, *RECORD_MAKERS)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> type[Maker]:
+        """Return an anonymizer by its class, such as `sfumato.anonymizers.FullDomain`."""
+        if name[:1].isupper():
+            for kind in makers():
+                if kind.__name__ == name:
+                    return kind
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def anonymizer(text: str) -> Maker:

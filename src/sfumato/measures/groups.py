@@ -69,6 +69,12 @@ class Measured(Quiet):
     losses: Numbers | None = field(default=None, compare=False)
     """The privacy loss (`t_js`) of every group, by the first sensitive attribute."""
 
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Between which values measures lie over workloads of queries."""
+
+    matching: Mapping[str, int] = field(default_factory=dict)
+    """How many records fit what is known of a person's items: least, percentiles, most."""
+
     def __getitem__(self, name: str) -> float:
         return self.values[name]
 
@@ -85,7 +91,7 @@ def measure(release: Any, scales: Mapping[str, Any] | None = None) -> Measured:
     Where there are several sensitive attributes, a measure about sensitive values is that of the worst attribute.
     """
     if isinstance(release, BasketRelease | MixedRelease):
-        from sfumato.measures.items.mixed_scales import measure_items
+        from sfumato.measures.items.scales import measure_items
 
         return measure_items(release, scales or {})
     need_records(release)

@@ -24,12 +24,12 @@ from sfumato.release.changes import column_changes
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.release import Release
 from sfumato.report.data_summary import unit_meaning
-from sfumato.report.point_summary import changes_sentence
+from sfumato.report.measure_sentences import changes_sentence
 from sfumato.requirements.requirement import requirement
 from sfumato.runtime.staging import parts_of
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import percent
-from sfumato.tradeoff.exploration._item_details import item_changes, mixed_changes
+from sfumato.tradeoff.exploration._item_details import item_changes
 
 LIBRARIES = ("sfumato", "numpy", "numba", "duckdb", "pyarrow")
 SIZES = ("k", "smallest_group", "prosecutor", "marketer", "average_group", "weighted_k")
@@ -388,7 +388,7 @@ def _sets_of_items(inside: InternalContext) -> Iterator[Section]:
     yield Section("meaning", meaning_of(measures))
     baskets, left_out = inside.baskets, {}
     if inside.public.baskets:
-        yield Section("done", changes_sentence({"items": item_changes(release)}))
+        yield Section("done", changes_sentence(item_changes(release)))
         weakest = [list(rare_set.items) for rare_set in checked.weakest]
         yield Section("details", {"pieces": len(release.recodings), "weakest": weakest})
         items = [baskets.items[code] for code in release.suppressed]
@@ -396,7 +396,7 @@ def _sets_of_items(inside: InternalContext) -> Iterator[Section]:
     else:
         records = release.data.records
         left_out = {"records": records - release.records, "of_records": records}
-        yield Section("done", changes_sentence(mixed_changes(release), *left_out.values()))
+        yield Section("done", changes_sentence(item_changes(release), *left_out.values()))
         yield Section("sensitive_items", list(release.data.sensitive))
         items = [baskets.items[code] for code in release.suppressed_items.tolist()]
         yield Section("notices", [*release.data.notices, *checked.notices])

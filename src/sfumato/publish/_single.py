@@ -23,8 +23,7 @@ from sfumato.publish.publishable import Origin, Publication, Publishable, certif
 from sfumato.release.changes import column_changes, unique_numbers
 from sfumato.release.release import Release
 from sfumato.release.writing import format_of, inputs_of
-from sfumato.report.measure_sentences import Subject, sentences
-from sfumato.report.point_summary import ARROWS, EXACT_VALUES, changes_sentence, measure_lines
+from sfumato.report.measure_sentences import ARROWS, EXACT_VALUES, Subject, changes_sentence, measure_lines, sentences
 from sfumato.requirements.requirement import Requirement
 from sfumato.runtime.arrays import Quiet
 from sfumato.runtime.staging import check_targets
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from sfumato.data.basket_declaration import BasketsDeclaration
     from sfumato.data.dataset import MixedTable
     from sfumato.data.mixed_declaration import DataDeclaration
-    from sfumato.measures.items.mixed_scales import MixedMeasures
     from sfumato.tradeoff.study.candidate import Candidate
 
 
@@ -283,8 +281,8 @@ def _single_values(release: Release) -> list[str]:
 
 def single_baskets(declared: BasketsDeclaration, candidate: Candidate, target: Target, clock: Clock) -> Single:
     """Make a release of baskets, measure it and write it."""
-    from sfumato.measures.items.basket_scales import BasketScales, measure_baskets, protected_risk
     from sfumato.measures.items.queries import fitting_queries
+    from sfumato.measures.items.scales import BasketScales, measure_baskets, protected_risk
     from sfumato.publish.pipeline import certified_scales
     from sfumato.report.data_summary import basket_meanings
     from sfumato.requirements.items import KMAnonymity, known_in_words
@@ -305,7 +303,7 @@ def single_baskets(declared: BasketsDeclaration, candidate: Candidate, target: T
         "records": baskets.size,
         "anonymizer": str(maker),
         "requirement": str(wanted),
-        "changes": {"items": item_changes(release)},
+        "changes": item_changes(release),
         "published_items": len(release.labels),
         "suppressed": len(release.suppressed),
         "measures": measures,
@@ -316,7 +314,7 @@ def single_baskets(declared: BasketsDeclaration, candidate: Candidate, target: T
         f"Wrote {target.path}: {rows}, {items} published as {len(release.labels):,}, by {maker.in_words()}.",
         f"In it {wanted.strengthen(measures).rule_in_words()}.",
         *own.legend_lines(),
-        f"What was done: {changes_sentence({'items': item_changes(release)})}",
+        f"What was done: {changes_sentence(item_changes(release))}",
         "",
         f"Measured {ARROWS}:",
         *measure_lines(measures, sentences(measures, subject)),
@@ -337,10 +335,10 @@ def single_items(
     data: MixedTable, candidate: Candidate, declared: DataDeclaration, target: Target, clock: Clock
 ) -> Single:
     """Make a release of a table with items, measure it and write it."""
-    from sfumato.measures.items.mixed_scales import MixedScales
     from sfumato.measures.items.queries import fitting_queries
+    from sfumato.measures.items.scales import MixedScales
     from sfumato.report.data_summary import mixed_meanings
-    from sfumato.tradeoff.exploration._item_details import mixed_changes
+    from sfumato.tradeoff.exploration._item_details import item_changes
 
     candidate.check(data)
     release, wanted = candidate.make(data), candidate.requirement
@@ -351,7 +349,7 @@ def single_items(
     origin = Origin(data.origin, data.digest, study_file=target.study)
     how = target.how | {"declared": declared, "scales": scales}
     own = Publishable(release, candidate, target.path, origin, mixed_meanings(scales), **how)
-    shown = {name: found for name, found in measured.relational.by_sensitive.items() if name != data.column}
+    shown = {name: found for name, found in measured.by_sensitive.items() if name != data.column}
     promised, suppressed = wanted.strengthen(measured.values, shown), data.records - release.records
     values = {
         "table": data.origin,
@@ -365,13 +363,13 @@ def single_items(
         "requirement": str(wanted),
         "promise": str(promised),
         "groups": release.relational.groups,
-        "changes": mixed_changes(release),
+        "changes": item_changes(release),
         "published_items": len(own.names.texts),
         "suppressed": suppressed,
         "measures": dict(measured.values),
     }
     rows, groups = counted(release.records, "record"), counted(release.relational.groups, "group")
-    done = changes_sentence(mixed_changes(release), suppressed, data.records)
+    done = changes_sentence(item_changes(release), suppressed, data.records)
     lines = [
         f"Wrote {target.path}: {rows} in {groups}, with what is published of {len(data.baskets.items):,} items.",
         f"In it {promised.rule_in_words()}.",
@@ -383,15 +381,15 @@ def single_items(
     return written(own, target, clock, values, lines, data.notices)
 
 
-def _measured_items(data: MixedTable, measured: MixedMeasures) -> Sequence[str]:
-    from sfumato.measures.items.mixed_scales import MixedScales
+def _measured_items(data: MixedTable, measured: Measured) -> Sequence[str]:
+    from sfumato.measures.items.scales import MixedScales
     from sfumato.requirements.items import known_in_words
 
     subject = Subject(
-        tuple(measured.relational.by_sensitive),
+        tuple(measured.by_sensitive),
         records=data.records,
         known=f"the quasi-identifiers and {known_in_words(2)} of",
         below=MixedScales().linking.below,
     )
-    said = sentences(measured.values, subject, measured.relational.by_sensitive)
+    said = sentences(measured.values, subject, measured.by_sensitive)
     return ["", f"Measured {ARROWS}:", *measure_lines(measured.values, said)]

@@ -41,9 +41,8 @@ from sfumato.engines.item_files import LONG
 from sfumato.engines.protocol import OWN_FILE, Reading
 from sfumato.errors import BadInputError
 from sfumato.measures.groups import measure
-from sfumato.measures.items.basket_scales import protected_risk
 from sfumato.measures.items.losses import ItemLosses
-from sfumato.measures.items.mixed_scales import known_within_groups
+from sfumato.measures.items.scales import known_within_groups, protected_risk
 from sfumato.publish.context import Drawn, InternalContext, PublicContext, ReleasedColumns
 from sfumato.release._itemsets import Rows, itemset_spread
 from sfumato.release.changes import shown_in_file

@@ -11,12 +11,6 @@ from sfumato.texts.format import counted, number
 from sfumato.tradeoff.disagreements import Disagreement, Disagreements, StandingByMeasure, attacked_column
 from sfumato.tradeoff.map import Point
 
-THIRDS = {
-    ("risk", "good"): "safer",
-    ("risk", "bad"): "riskier",
-    ("utility", "good"): "more useful",
-    ("utility", "bad"): "less useful",
-}
 VALUE = "the sensitive value"
 READ = ("u_loss", "u_loss_em", "definetti_accuracy", "definetti_gain")
 
@@ -25,7 +19,7 @@ def sentence(disagreement: Disagreement) -> str:
     """Say of a release that it looks good by one measure and bad by others."""
     point, axis, others = disagreement.point, disagreement.axis, disagreement.others
     kind = MEASURES[axis.measure].kind
-    first, second = (THIRDS[kind, side] for side in (axis.side, others[0].side))
+    first, second = (t(f"disagreement.{kind}_{side}") for side in (axis.side, others[0].side))
     beside = [f"{other.measure} ({_place(other)}{_beside(point, other.measure)})" for other in others]
     return t("disagreement.among_third", axis=axis, first=first, place=_place(axis), second=second, beside=beside)
 

@@ -18,6 +18,7 @@ from sfumato.report.point_summary import (
     BestGuess,
     best_guess,
     foreign_lines,
+    plain_label,
     plain_meaning,
     plain_values,
     whole_percent,
@@ -128,7 +129,7 @@ def _frontier(map_: Map) -> Iterator[str]:
     among = t("map_line.best", axes=axes[1]) if len(axes) == 2 else t("map_line.on_that", axes=axes)
     yield t("map_line.frontier_from", axes=axes[0], among=among)
     heads = _heads(map_, frontier)
-    titles = "".join(f"{PLAIN[name][2]:>{WIDE}} " for name in heads)
+    titles = "".join(f"{plain_label(name):>{WIDE}} " for name in heads)
     formulas = f"[{' '.join(f'{name:>10}' for name in axes)}]" if heads else " ".join(f"{name:>10}" for name in axes)
     yield t("map_line.release", point=t("map_line.point"), titles=titles, formulas=formulas)
     for alike in _alike(frontier, axes):
@@ -140,7 +141,7 @@ def _frontier(map_: Map) -> Iterator[str]:
         yield f"  {point.id:10} {plain}{f'[{values}]' if heads else values}  {_typed(point)}{more}"
     if heads:
         column = Subject.of(map_).column
-        words = "; ".join(f"{PLAIN[name][2]}: {plain_meaning(map_, name, column)}" for name in heads)
+        words = "; ".join(f"{plain_label(name)}: {plain_meaning(map_, name, column)}" for name in heads)
         yield f"\n{wrapped(t('map_line.brackets_formulas', words=words))}"
     yield from _of_columns(map_, [_told(alike) for alike in _alike(frontier, axes)])
 
@@ -209,7 +210,6 @@ def _section(title: str, sentences: Sequence[str]) -> Iterator[str]:
     yield from (wrapped(sentence) for sentence in sentences if sentence)
 
 
-EARLY = {"time": " (time was up)", "interrupted": " (interrupted)"}
 ROWS = 20
 """Points that are listed, evenly."""
 
@@ -217,7 +217,8 @@ ROWS = 20
 def frontier_lines(frontier: Frontier) -> Iterator[str]:
     """Write a frontier as lines for the terminal."""
     points, looked = counted(len(frontier), "point"), counted(frontier.evaluations, "cut vector")
-    whole = t("frontier.which_all") if frontier.exact else EARLY.get(frontier.stopped, "")
+    how = "exact" if frontier.exact else frontier.stopped
+    whole = t(f"frontier.early_{how}") if how else ""
     yield t("frontier.frontier_looked", points=points, frontier=frontier, looked=looked, whole=whole)
     if not len(frontier):
         yield t("frontier.no_cuts")

@@ -33,6 +33,7 @@ from sfumato.report.point_summary import (
     headlines,
     plain_axes,
     plain_intervals,
+    plain_label,
     plain_meaning,
     plain_names,
     plain_values,
@@ -227,10 +228,17 @@ def point_settings(point: Point) -> dict[str, Any]:
 
 def _plain_measure(map_: Map, name: str, subject: Subject) -> dict[str, Any]:
     """Describe a headline as an axis, in the way of a measure."""
-    kind, better, label, _ = PLAIN[name]
+    kind, better = PLAIN[name]
     words = plain_meaning(map_, name, subject.column)
     title = [*wrap(words, TITLE), f"{better} is better"]
-    described = {"name": name, "label": label, "kind": kind, "better": better, "meaning": words, "title": title}
+    described = {
+        "name": name,
+        "label": plain_label(name),
+        "kind": kind,
+        "better": better,
+        "meaning": words,
+        "title": title,
+    }
     return described | {"plain": True, "ticks": None, "step": step(better)}
 
 

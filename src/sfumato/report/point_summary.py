@@ -25,11 +25,17 @@ from typing import Any
 
 from sfumato.config.sections import changed, source_word
 from sfumato.measures.all_measures import MEASURES
-from sfumato.release.changes import UNCHANGED
 from sfumato.report.data_summary import data_words
-from sfumato.report.measure_sentences import GUESSES, Subject, guess_share, guess_without, sentence
+from sfumato.report.measure_sentences import (
+    GUESSES,
+    Subject,
+    changes_sentence,
+    guess_share,
+    guess_without,
+    sentence,
+)
 from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted, ended, listed, number, percent, wrapped
+from sfumato.texts.format import counted, listed, number, percent, wrapped
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.public import PublicStudy
 from sfumato.tradeoff.question.places import COUNT_ERRORS, Place, place
@@ -48,11 +54,6 @@ IDENTITY = frozenset(
 
 LINKED = "record_linkage"
 """How often a person is found where values were changed: k then counts records that look alike, which says little."""
-
-CHANGED = (
-    "Values were changed, so how many records look alike says little of who can be found; no attack was tried that "
-    f"would tell ({LINKED})."
-)
 
 WORST_GROUP = "l_frequency"
 """One over the share of the worst group that has the same sensitive value."""
@@ -99,7 +100,7 @@ def found(point: Point, subject: Subject) -> Headline:
     if point.is_changed and point.has([LINKED]):
         risks = {LINKED: measures[LINKED]}
     elif point.is_changed and measures.get("k", 1) <= 1:
-        return Headline(about, CHANGED)
+        return Headline(about, t("headline.changed", linked=LINKED))
     elif not risks and point.has(["k"]):
         return Headline(
             about,
@@ -230,32 +231,20 @@ def headline_lines(map_: Map, point: Point) -> Iterator[str]:
 # -- axes --------------------------------------------------------------------------------------------------
 
 PLAIN = {
-    "found": ("risk", "lower", "found", "how often the record that is easiest to find is found, at most"),
-    "guessed": ("risk", "lower", "guessed", "how often a guess about a record's {} is right, on average"),
-    "sure": ("risk", "lower", "worst", "share of the worst group that has the same {}"),
-    "kept": ("utility", "higher", "useful", "part of the achievable usefulness that is kept"),
-    "attacked": (
-        "risk",
-        "lower",
-        "attacked",
-        "how much better the best attack that was tried does on records of the table than on others: 0 % is no "
-        "better, 100 % is certainty",
-    ),
+    "found": ("risk", "lower"),
+    "guessed": ("risk", "lower"),
+    "sure": ("risk", "lower"),
+    "kept": ("utility", "higher"),
+    "attacked": ("risk", "lower"),
 }
-"""The headlines as axes of a map, in shares: kind, direction, label, meaning; the last where attacks are on."""
-
-BY_PERSONS = "share of a group's records that one person has, at most"
-"""What is found where persons are counted."""
+"""The headlines as axes of a map, in shares: kind and direction; the last where attacks are on."""
 
 WORST = "attack_worst"
 
-BY_LINKAGE = " (where values were changed: how often the published record most like a known one is made of it)"
 
-
-OF_EMPTY = " (0 %: as an empty file, which answers 0 to every question; below 0 %: worse)"
-OF_SEVERAL = " (of these columns the one that tells most)"
-AT_LEAST = " (who is misled by a file guesses without it: nothing is drawn below that)"
-UNTRIED = "; no attack was tried that would tell of whom changed or synthetic records are (attacks in [scales])"
+def plain_label(name: str) -> str:
+    """Name a headline on an axis."""
+    return t(f"plain.{name}.label")
 
 
 def plain_meaning(map_: Map, name: str, column: str) -> str:
@@ -263,12 +252,12 @@ def plain_meaning(map_: Map, name: str, column: str) -> str:
     linked = name == "found" and any(point.is_changed and point.has([LINKED]) for point in map_.points)
     misled = name == "guessed" and any(point.measures.get("empirical_breach", 0.0) < 0 for point in map_.points)
     several = name in ("guessed", "sure") and len(map_.about.get("sensitive", ())) > 1
-    more = f"{OF_SEVERAL if several else ''}{BY_LINKAGE if linked else AT_LEAST if misled else ''}"
-    if name == "kept" and useful_measure(map_) in COUNT_ERRORS:
-        more += OF_EMPTY
-    meaning = BY_PERSONS if name == "found" and map_.study.unit == "persons" else PLAIN[name][3].format(column)
+    empty = name == "kept" and useful_measure(map_) in COUNT_ERRORS
     untried = name in ("found", "guessed") and not _attacked(map_) and any(map(_are_records, map_.points))
-    return f"{meaning}{more}{UNTRIED if untried else ''}"
+    persons = name == "found" and map_.study.unit == "persons"
+    more = {"several": several, "linked": linked, "misled": misled, "empty": empty, "untried": untried}
+    meaning = t("plain.persons" if persons else f"plain.{name}.meaning", column=column)
+    return meaning + "".join(t(f"plain.{each}") for each, is_so in more.items() if is_so)
 
 
 def plain_names(map_: Map) -> list[str]:
@@ -345,24 +334,6 @@ def _drawn(map_: Map, point: Point, names: tuple[str, str]) -> tuple[float, floa
     return (values[names[0]], values[names[1]]) if set(names) <= set(values) else None
 
 
-FORMS = {
-    "generalization": "published as ranges",
-    "bucketization": "published in buckets with exact quasi-identifiers",
-}
-ARROWS = "(^ higher is better, v lower is better)"
-EXACT_VALUES = (
-    "WARNING: the exact quasi-identifiers ARE in this file. It does not hide who is in the table; it only\n"
-    "loosens the link to the sensitive values."
-)
-
-
-CLAIMS = {
-    "holds": "it holds of the file",
-    "fails": "it does not hold of the file",
-    "unchecked": "it cannot be checked on the file",
-}
-"""What became of a claim."""
-
 RIVALS = 3
 """How many releases that cannot be told apart are named."""
 
@@ -385,7 +356,11 @@ def settings(point: Point) -> str:
         promise = t("release.differential_privacy") if maker.noisy else ""
         return t("release.published_as", maker=maker.in_words(), promise=promise, shown_as=maker.shown_as)
     group = "bucket" if point.form == "bucketization" else "group"
-    parts = [maker.in_words(), *(part.rule_in_words(group) for part in candidate.requirement.parts), FORMS[point.form]]
+    parts = [
+        maker.in_words(),
+        *(part.rule_in_words(group) for part in candidate.requirement.parts),
+        t(f"release.form_{point.form}"),
+    ]
     if candidate.suppress:
         parts.append(t("release.most_records", candidate=candidate))
     return ", ".join(parts)
@@ -403,7 +378,12 @@ def claim_sentence(point: Point) -> str:
     findings = point.brought or {}
     if "claim" not in findings:
         return ""
-    return t("release.claimed", claim=findings["claim"], claims=CLAIMS[findings["verdict"]], why=findings["why"])
+    return t(
+        "release.claimed",
+        claim=findings["claim"],
+        claims=t(f"release.claim_{findings['verdict']}"),
+        why=findings["why"],
+    )
 
 
 def found_sentences(point: Point) -> list[str]:
@@ -457,24 +437,6 @@ def _held(about: Mapping[str, Any]) -> str:
 def _items(about: Mapping[str, Any]) -> str:
     items = t("release.some", items=int(about["items"])) if "items" in about else "items"
     return t("release.each_set", items=items) + (t("release.lie_tree") if about.get("tree") else ". ")
-
-
-def measure_lines(
-    measures: Mapping[str, float],
-    sentences: Mapping[str, str] | None = None,
-    columns: Mapping[str, str] | None = None,
-) -> list[str]:
-    """Write measures in their usual order: name, value, which way is better, what it says, or else what it means.
-
-    `columns` names the column that a measure is about, in brackets.
-    """
-    meanings = {name: measure.meaning for name, measure in MEASURES.items()} | dict(sentences or {})
-    meanings |= {name: f"{meanings[name]} ({column})" for name, column in (columns or {}).items() if name in meanings}
-    return [
-        f"  {name:22} {number(measures[name]):>12} {'^' if measure.better == 'higher' else 'v'} {meanings[name]}"
-        for name, measure in MEASURES.items()
-        if name in measures
-    ]
 
 
 def not_told_apart(points: Iterable[Point], point: Point, axes: Sequence[str]) -> list[Point]:
@@ -558,21 +520,6 @@ def release_command(folder: Path, map_: Map, point: Point, recipient: str | None
     words = ["sfumato", "release", str(folder), "--point", point.id, "--to", f"release-{point.id}.csv"]
     fits = recipient is not None and not RECIPIENTS[recipient].objections(map_, point, point.measures)
     return shlex.join([*words, "--for", str(recipient)] if fits else words)
-
-
-def changes_sentence(changes: Mapping[str, str], suppressed: float = 0, records: int | None = None) -> str:
-    """Say what was done to each column, those that were changed first, and how many records were left out.
-
-    >>> changes_sentence({"ZIP": "to 2 digits", "sex": "unchanged", "birth": "by decade"}, 13, 1000)
-    'ZIP to 2 digits; birth by decade; sex unchanged; 1.3 % of the records left out.'
-    """
-    changed = [f"{column} {what}" for column, what in changes.items() if what != UNCHANGED]
-    same = [column for column, what in changes.items() if what == UNCHANGED]
-    parts = changed + ([f"{listed(same)} {UNCHANGED}"] if same else [])
-    if suppressed:
-        some = percent(suppressed / records) + t("release.records") if records else counted(int(suppressed), "record")
-        parts.append(t("release.left_out", some=some))
-    return ended("; ".join(parts)) if parts else ""
 
 
 def done_sentence(map_: Map, point: Point) -> str:

@@ -13,21 +13,9 @@ from sfumato.measures.classification.classification import CONFIDENCE
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted, signed, unsigned
 from sfumato.tradeoff.map import Map, Point
-from sfumato.tradeoff.worth import Verdicts, worth_of
+from sfumato.tradeoff.worth import VERDICTS, Verdicts, worth_of
 
-SENTENCES = {
-    "better": "It beats both trivial sanitizations",
-    "no better": "It does not beat the better trivial sanitization",
-    "not shown": "It is not shown to beat the better trivial sanitization",
-}
 INTERVAL = f"{100 * CONFIDENCE:g} % interval"
-METHODS = {
-    "decision-tree": "a decision tree",
-    "naive-bayes": "naive Bayes",
-    "random-forest": "a random forest",
-    "gradient-boosting": "gradient boosting",
-    "logistic-regression": "logistic regression",
-}
 
 
 # -- what was asked, and what there is to be had
@@ -36,7 +24,7 @@ METHODS = {
 def question(verdicts: Verdicts) -> str:
     """Say what was asked of every release."""
     workload, records = verdicts.workload, int(verdicts.map_.about.get("records", 0))
-    methods = [METHODS[name] for name in workload.methods]
+    methods = [t(f"verdict.method_{name.replace('-', '_')}") for name in workload.methods]
     best = "" if len(methods) == 1 else t("verdict.whichever_right")
     drawn = t("verdict.records_drawn", workload=workload, records=records)
     dealt = drawn if 0 < workload.sample < records else t("verdict.records")
@@ -65,7 +53,7 @@ def tally(verdicts: Verdicts) -> str:
     learning = t("verdict.both_trivial", verdicts=verdicts)
     if not verdicts.releases:
         return t("verdict.no_release_compared", verdicts=verdicts)
-    better, less, unclear = (len(verdicts.by_verdict[verdict]) for verdict in SENTENCES)
+    better, less, unclear = (len(verdicts.by_verdict[verdict]) for verdict in VERDICTS)
     of = counted(len(verdicts.releases), "release")
     beat = t("verdict.of", better=better, of=of) if better else t("verdict.none_shown", of=of)
     beat = t("verdict.all_beat", of=of) if better == len(verdicts.releases) > 1 else beat
@@ -118,7 +106,8 @@ def sentence(verdicts: Verdicts, point: Point) -> str:
     if point.is_baseline:
         better = t("verdict.better_one", made=anonymizer(worth["base"]).in_words(), worth=worth)
         return t("verdict.itself_trivial", target=target, right=right, better=better)
-    return t("verdict.learning", sentences=SENTENCES[worth["verdict"]], target=target, gained=_gained(verdicts, worth))
+    said = t(f"verdict.it_{worth['verdict'].replace(' ', '_')}")
+    return t("verdict.learning", said=said, target=target, gained=_gained(verdicts, worth))
 
 
 def advice(map_: Map, point: Point) -> str | None:

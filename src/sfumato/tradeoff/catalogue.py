@@ -25,11 +25,10 @@ from sfumato.measures.attacks.attacks import Attacks
 from sfumato.measures.attribute_attack import Attack
 from sfumato.measures.classification.classification import Classification
 from sfumato.measures.fidelity.fidelity import Fidelity
-from sfumato.measures.items.basket_scales import BasketScales
 from sfumato.measures.items.linking import Linking
 from sfumato.measures.items.losses import ItemLosses
-from sfumato.measures.items.mixed_scales import MixedScales
 from sfumato.measures.items.queries import ItemQueries, JointQueries
+from sfumato.measures.items.scales import BasketScales, MixedScales
 from sfumato.measures.measure import Measure
 from sfumato.measures.queries import Queries
 from sfumato.measures.reconstruction import READERS

@@ -67,11 +67,15 @@ MOST_ASKED = 100_000_000
 HOSTS = 16
 """The groups of this many nearest portions are asked to take a record in."""
 
-STRETCH = 64
-"""After about so many groups, with a thousand records at least, a pass asks whether going on pays."""
+STRETCH = 1000
+FEWEST = 64
+"""After about so many records and groups a pass asks whether going on pays."""
 
 PAYS = 0.08
 """It does while a record that is dissolved saves on average this share of what one saved in the best stretch."""
+
+LEAST = 0.02
+"""A pass is the last if at a third it saves the loss at such a rate that all records together would save this share."""
 
 WORTH = 1e-9
 """A change that saves less is not worth it (and may be a rounding error)."""
@@ -117,16 +121,17 @@ def regroup(domain: PointDomain, grouping: Grouping, shop: Workshop, passes: int
         order = np.argsort(-grouping.losses, kind="stable")
         order = order[changed[order] & (grouping.losses[order] > 0)]
         changed[:] = False
-        stretches = min(len(order) // STRETCH, int(grouping.sizes[order].sum()) // 1000)
-        for stretch in np.array_split(order, max(1, stretches)):
-            before, records = total_loss(grouping), int(grouping.sizes[stretch].sum())
+        records, begun, done, pays = int(grouping.sizes[order].sum()), total_loss(grouping), 0, True
+        for stretch in np.array_split(order, max(1, min(records // STRETCH, len(order) // FEWEST))):
+            before, number = total_loss(grouping), int(grouping.sizes[stretch].sum())
             regroup_once(domain, grouping, shop, stretch, changed)
-            saved = (before - total_loss(grouping)) / max(1, records)
-            best = max(best, saved)
-            if saved < PAYS * best:
+            loss, done = total_loss(grouping), done + number
+            best = max(best, (before - loss) / max(1, number))
+            pays = 3 * done < records or begun - loss >= LEAST * begun * done / domain.counts.sum()
+            if not pays or (before - loss) / max(1, number) < PAYS * best:
                 break
         gather_outside(domain, grouping, shop, np.flatnonzero(grouping.group == NONE), changed)
-        if not changed.any():
+        if not pays or not changed.any():
             break
 
 

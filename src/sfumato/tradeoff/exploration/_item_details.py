@@ -26,8 +26,25 @@ SAMPLE = "Some records, before and after"
 """The title of the one table that shows records."""
 
 
-def basket_details(
-    release: BasketRelease, matching: Mapping[str, int], studies: Sequence[ItemStudy] = ()
+def item_details(
+    release: Any, measured: Measured, maker: ReleaseMaker, studies: Sequence[ItemStudy] = ()
+) -> dict[str, Any]:
+    """Describe a release with items."""
+    if isinstance(release, MixedRelease):
+        return _mixed_details(release, measured, maker)
+    return _basket_details(release, measured.matching, studies)
+
+
+def item_changes(release: Any) -> dict[str, str]:
+    """Say what was done to every column, in a few words."""
+    if not isinstance(release, MixedRelease):
+        return {"items": _changes_of_sets(release)}
+    changes = {name: text for name, text in column_changes(release.relational).items() if name != release.data.column}
+    return changes | {release.data.column: _changes_of_items(release)}
+
+
+def _basket_details(
+    release: BasketRelease, matching: Mapping[str, int], studies: Sequence[ItemStudy]
 ) -> dict[str, Any]:
     """Describe a release: its rarest published sets, its largest published items, some records before and after."""
     return {
@@ -75,7 +92,7 @@ def _studies(release: BasketRelease, studies: Sequence[ItemStudy]) -> list[dict[
     )
 
 
-def item_changes(release: BasketRelease) -> str:
+def _changes_of_sets(release: BasketRelease) -> str:
     """Say what was done to the items, in a few words; of one that is published in several ways, the coarsest."""
     items, codes = release.baskets.codes, release.published.part
     alone, together, gone = (np.zeros(len(release.baskets.items), np.bool_) for _ in range(3))
@@ -142,7 +159,7 @@ def _records(release: BasketRelease) -> list[list[Any]]:
     return examples
 
 
-def mixed_details(release: MixedRelease, relational: Measured, maker: ReleaseMaker) -> dict[str, Any]:
+def _mixed_details(release: MixedRelease, relational: Measured, maker: ReleaseMaker) -> dict[str, Any]:
     """Describe a release: its groups as those of a table, its largest parts, some records before and after."""
     table = release.relational.table
     ranges = maker.ranges_of(table) if isinstance(maker, Anonymizer) else "tight"
@@ -165,12 +182,6 @@ def mixed_details(release: MixedRelease, relational: Measured, maker: ReleaseMak
             },
         ],
     }
-
-
-def mixed_changes(release: MixedRelease) -> dict[str, str]:
-    """Say what was done to every column, in a few words."""
-    changes = {name: text for name, text in column_changes(release.relational).items() if name != release.data.column}
-    return changes | {release.data.column: _changes_of_items(release)}
 
 
 def _changes_of_items(release: MixedRelease) -> str:

@@ -28,9 +28,8 @@ from sfumato.data.reading import Table
 from sfumato.errors import BadInputError, InfeasibleError, SfumatoError, StoppedError, lacks_memory
 from sfumato.measures.all_measures import published_risks
 from sfumato.measures.attacks.attacks import Remake
-from sfumato.measures.items.basket_scales import PreparedBaskets, protected_risk
 from sfumato.measures.items.linking import MOST_INFERRED_FROM
-from sfumato.measures.items.mixed_scales import PreparedMixed
+from sfumato.measures.items.scales import PreparedBaskets, PreparedMixed, protected_risk
 from sfumato.measures.scales import Prepared
 from sfumato.release.changes import column_changes
 from sfumato.release.content import NoisyRelease
@@ -41,7 +40,7 @@ from sfumato.requirements.items import CompleteKAnonymity, KMAnonymity, PrivacyC
 from sfumato.runtime.cancellation import Cancel, look, pressed
 from sfumato.runtime.kernels import source_digest
 from sfumato.runtime.threads import Crew
-from sfumato.tradeoff.exploration._item_details import basket_details, item_changes, mixed_changes, mixed_details
+from sfumato.tradeoff.exploration._item_details import item_changes, item_details
 from sfumato.tradeoff.exploration.cache import Cache
 from sfumato.tradeoff.exploration.details import attack_tables, details, noisy_details, pictured, record_details
 from sfumato.tradeoff.limit import AXES, Limit, limit
@@ -292,7 +291,7 @@ def items_facts(baskets: Baskets) -> dict[str, Any]:
 
 def measured_point(candidate: Candidate, prepared: Any) -> Point:
     """Make one release and measure it; a candidate that cannot be made is a point that says why."""
-    measured: Any = {ATTRIBUTES: _measured_table, ITEMS: _measured_items, BOTH: _measured_both}[candidate.has]
+    measured: Any = _measured_table if candidate.has == ATTRIBUTES else _measured_items
     return attempted(candidate.point(), lambda: measured(candidate, prepared))
 
 
@@ -334,29 +333,17 @@ def _measured_table(candidate: Candidate, prepared: Prepared) -> dict[str, Any]:
     return attacks(values)
 
 
-def _measured_items(candidate: Candidate, prepared: PreparedBaskets) -> dict[str, Any]:
-    """Make and measure a release of sets of items."""
-    release = candidate.make(prepared.baskets)
-    measured = prepared.measure(release)
-    return {
-        "measures": protected_risk(release, candidate.requirement) | dict(measured.values),
-        "published": promised_risk(candidate, prepared.scales),
-        "intervals": dict(measured.intervals),
-        "details": basket_details(release, measured.matching, prepared.studies),
-        "changes": {"items": item_changes(release)},
-    }
-
-
-def _measured_both(candidate: Candidate, prepared: PreparedMixed) -> dict[str, Any]:
-    """Make and measure a release of a table with items."""
+def _measured_items(candidate: Candidate, prepared: PreparedBaskets | PreparedMixed) -> dict[str, Any]:
+    """Make and measure a release with items."""
     release = candidate.repeatable().make(prepared.data)
     measured = prepared.measure(release)
     return {
-        "measures": dict(measured.values),
-        "by_sensitive": measured.relational.of_columns,
+        "measures": protected_risk(release, candidate.requirement) | dict(measured.values),
+        "by_sensitive": measured.of_columns,
         "published": promised_risk(candidate, prepared.scales),
-        "details": mixed_details(release, measured.relational, candidate.anonymizer),
-        "changes": mixed_changes(release),
+        "intervals": dict(measured.intervals),
+        "details": item_details(release, measured, candidate.anonymizer, prepared.studies),
+        "changes": item_changes(release),
     }
 
 

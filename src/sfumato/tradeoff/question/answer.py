@@ -24,6 +24,7 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures.all_measures import ATTACK_MEASURES, FIDELITY, MEASURES, READ_NOISY
 from sfumato.requirements.requirement import KAnonymity, LDiversity, Requirement
 from sfumato.runtime.arrays import Quiet
+from sfumato.texts.catalogue import t
 from sfumato.texts.format import listed, number
 from sfumato.tradeoff.dominance import cost
 from sfumato.tradeoff.question import reasons
@@ -210,10 +211,13 @@ def _question(
         bounds += [bound for bound in kept if bound.measure in known]
         exact_allowed = preset.admits_exact(given) or all(bound.measure != "k" for bound in asked_of)
         notes += [reasons.replaced(b, recipient, exact_allowed) for b in asked_of if b not in kept]
-        notes += [reasons.unknown(bound, recipient) for bound in kept if bound.measure not in known]
+        notes += [
+            t("reason.also_asks", recipient=recipient, bound=bound) for bound in kept if bound.measure not in known
+        ]
     asked = [*dict.fromkeys([*(bound.measure for bound in bounds), *((first, second) if not wanted else (wanted,))])]
     noisy = [point for point in map_.points if not point.candidate.anonymizer.people and point.status == "measured"]
-    notes += [reasons.not_of_noisy(name, len(noisy)) for name in asked if noisy and name not in READ_NOISY]
+    left = {"points": len(noisy), "read_noisy": READ_NOISY}
+    notes += [t("reason.left_out", measure=name, **left) for name in asked if noisy and name not in READ_NOISY]
     if map_.points and known:
         for name in [bound.measure for bound in bounds] + ([first, second] if wanted is None else [wanted]):
             _check_known(name, known, asked=name in (*(axes or ()), prefer, *(bound.measure for bound in bounds)))

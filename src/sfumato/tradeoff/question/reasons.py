@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from sfumato.measures.all_measures import MEASURES, READ_NOISY
+from sfumato.measures.all_measures import MEASURES
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted, listed, number
 from sfumato.tradeoff.question.curve import Curve, CurveStretch
@@ -175,16 +175,6 @@ def replaced(bound: Bound, recipient: str, exact_allowed: bool) -> str:
     if bound.measure == "k" and RECIPIENTS[recipient].hides_identity and exact_allowed:
         text += t("reason.weaker_so")
     return text
-
-
-def unknown(bound: Bound, recipient: str) -> str:
-    """Say that a bound of a preset does not apply."""
-    return t("reason.also_asks", recipient=recipient, bound=bound)
-
-
-def not_of_noisy(measure: str, points: int) -> str:
-    """Say that a measure leaves out noisy and synthetic releases, and what could be asked of them instead."""
-    return t("reason.left_out", points=points, measure=measure, read_noisy=READ_NOISY)
 
 
 def unusual(bound: Bound) -> str:

@@ -23,7 +23,7 @@ from sfumato.release.records import RecordRelease
 from sfumato.release.release import Release
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted
-from sfumato.tradeoff.question.question import Bound
+from sfumato.tradeoff.question.question import Bound, Side
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map, Point
@@ -223,55 +223,19 @@ class Recipient:
         ]
 
 
+_ASKED: Mapping[str, tuple[bool, Mapping[str, tuple[Side, float]]]] = {
+    "public": (True, {"k": ("min", 11), "l_frequency": ("min", 2), "itemset_risk": ("max", 1 / 11)}),
+    "partner": (False, {"k": ("min", 5), "itemset_risk": ("max", 1 / 5), "l_distinct": ("min", 2)}),
+    "internal": (False, {"smallest_group": ("min", 3), "itemset_risk": ("max", 1 / 3), "l_distinct": ("min", 2)}),
+}
+"""By recipient, whether identity is hidden, and the bounds; the catalogue has their reasons."""
+
 RECIPIENTS: dict[str, Recipient] = {
-    recipient.name: recipient
-    for recipient in (
-        Recipient(
-            "public",
-            "anybody who may join the file with anything",
-            (
-                Bound(
-                    "k",
-                    "min",
-                    11,
-                    "a risk of at most 1/11 = .09 for each record, as EMA policy 0070 and Health Canada have it",
-                ),
-                Bound(
-                    "l_frequency",
-                    "min",
-                    2,
-                    "no value holds for more than half of a group, so no guess is more often right than wrong",
-                ),
-                Bound(
-                    "itemset_risk",
-                    "max",
-                    1 / 11,
-                    "at least 11 records fit what an attacker may know of a person, 1/11 = .09 as for tables",
-                ),
-            ),
-            True,
-        ),
-        Recipient(
-            "partner",
-            "an outside party bound by a contract",
-            (
-                Bound("k", "min", 5, "a risk of at most 1/5 = .2, usual where biomedical data are shared"),
-                Bound("itemset_risk", "max", 1 / 5, "a risk of at most .2, usual where biomedical data are shared"),
-                Bound("l_distinct", "min", 2, "no group whose records all have the same sensitive value"),
-            ),
-            False,
-        ),
-        Recipient(
-            "internal",
-            "another department of the same organization",
-            (
-                Bound(
-                    "smallest_group", "min", 3, "no group of fewer than 3 records, .33, the weakest threshold in use"
-                ),
-                Bound("itemset_risk", "max", 1 / 3, "a risk of at most .33, the weakest threshold in use"),
-                Bound("l_distinct", "min", 2, "no group whose records all have the same sensitive value"),
-            ),
-            False,
-        ),
+    name: Recipient(
+        name,
+        t(f"recipient.{name}"),
+        tuple(Bound(measure, *bound, t(f"recipient.{name}_{measure}")) for measure, bound in bounds.items()),
+        hides,
     )
+    for name, (hides, bounds) in _ASKED.items()
 }

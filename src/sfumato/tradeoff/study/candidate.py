@@ -217,7 +217,7 @@ class Candidate:
         """Make the release; of a warm sweep, what comes before it is made once, whoever asks for it first."""
         maker: Any = self.anonymizer
         if self.item_anonymizer is not None:
-            return self.recipe.make(data)
+            return replace(self.recipe.make(data), maker=str(self))
         if self.warm:
             return WARM.result((data.digest, str(self)), lambda: self._going_on(data))
         policy = (self.utility, self.limit) if self.has == ITEMS else (self.form, self.suppress)

@@ -33,9 +33,8 @@ from sfumato.data.guessing import Guess
 from sfumato.data.hierarchies.automatic import STRUCTURES
 from sfumato.data.items import Baskets
 from sfumato.data.mixed_declaration import BOTH, ITEMS, DataDeclaration
-from sfumato.measures.items.basket_scales import BasketScales
-from sfumato.measures.items.mixed_scales import MixedScales
 from sfumato.measures.items.queries import ItemQueries, fitting_queries
+from sfumato.measures.items.scales import BasketScales, MixedScales
 from sfumato.measures.queries import Queries
 from sfumato.measures.reconstruction import UniformReader
 from sfumato.measures.scales import Scales

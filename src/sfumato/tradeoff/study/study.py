@@ -24,8 +24,7 @@ from sfumato.engines.locations import beside, seen_from
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES, READ_NOISY
 from sfumato.measures.classification.classification import Classification
-from sfumato.measures.items.basket_scales import BasketScales
-from sfumato.measures.items.mixed_scales import MixedScales
+from sfumato.measures.items.scales import BasketScales, MixedScales
 from sfumato.measures.reconstruction import READERS, Reader
 from sfumato.measures.scales import Scales
 from sfumato.release.release import FORMS

@@ -1,25 +1,35 @@
-"""All measures of baskets, prepared for one data set: every release is measured on the same scales."""
+"""All measures of items, prepared for one data set: every release is measured on the same scales.
+
+Beside attributes, the table's side is measured as every release of a table, by its groups and boxes. The items' side is
+measured within groups where it is about what somebody knows (`itemset_risk`, `least_support`, `candidates`), over all
+records where it is about what is lost; a record that is not published has lost all its items.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 from sfumato.config.options import Option, check_options
+from sfumato.config.sections import section_values
+from sfumato.data.dataset import MixedTable
 from sfumato.data.items import Baskets
 from sfumato.measures.all_measures import ESTIMATORS, MEASURES
-from sfumato.measures.items.estimates import LONGEST, BasketReader
+from sfumato.measures.groups import Measured
+from sfumato.measures.items.estimates import LONGEST, BasketReader, MixedReader, Questions
 from sfumato.measures.items.expectation import Expectation
-from sfumato.measures.items.linking import Linking, matching_distribution, rho, sensitive_codes
+from sfumato.measures.items.linking import Linking, Persons, attacked, matching_distribution, rho, sensitive_codes
 from sfumato.measures.items.losses import ItemLosses, ItemStudy, read_studies
-from sfumato.measures.items.queries import ItemQueries
+from sfumato.measures.items.queries import ItemQueries, JointQueries
+from sfumato.measures.queries import Queries
+from sfumato.measures.scales import Prepared, Scales
 from sfumato.release._itemsets import Rows, Spread, itemset_spread
-from sfumato.release.items import BasketRelease
+from sfumato.release.items import BasketRelease, MixedRelease
 from sfumato.requirements.item_lists import Itemset
 from sfumato.requirements.items import BasketRequirement, PrivacyConstraints
 from sfumato.runtime.arrays import Numbers, Quiet
@@ -69,66 +79,53 @@ class BasketScales:
         return PreparedBaskets(self, baskets)
 
 
-@dataclass(frozen=True, repr=False)
-class BasketMeasures(Quiet):
-    """The measures of one release, and between which values they lie over workloads."""
-
-    values: Mapping[str, float]
-    intervals: Mapping[str, tuple[float, float]]
-    matching: Mapping[str, int]
-    """How many records fit what is known of a person: least, percentiles, most."""
-
-    def __getitem__(self, name: str) -> float:
-        return self.values[name]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class PreparedBaskets(Quiet):
     """Scales with everything drawn that all releases share."""
 
     scales: BasketScales
-    baskets: Baskets
+    data: Baskets
 
     @cached_property
     def workloads(self) -> list[tuple[list[Itemset], Numbers]]:
         """The queries of every workload with their true answers."""
-        reader = BasketReader.of_baskets(self.baskets)
-        drawn = self.scales.queries.draw(self.baskets)
+        reader = BasketReader.of_baskets(self.data)
+        drawn = self.scales.queries.draw(self.data)
         return [(queries, reader.matches(queries).astype(np.float64)) for queries in drawn]
 
     @cached_property
     def expectation(self) -> Expectation | None:
         """All queries with their weights; None where they are drawn."""
-        return self.scales.queries.expectation(self.baskets)
+        return self.scales.queries.expectation(self.data)
 
     @cached_property
     def persons(self) -> list[Itemset]:
         """What is known of the persons who are attacked."""
-        return self.scales.linking.draw(self.baskets, self.scales.known)
+        return self.scales.linking.draw(self.data, self.scales.known)
 
     @cached_property
     def constraints(self) -> list[Itemset] | None:
         """The sets of items an attacker may know, where they are listed."""
         file = self.scales.constraints
-        return None if file is None else PrivacyConstraints(1, file).itemsets(self.baskets)
+        return None if file is None else PrivacyConstraints(1, file).itemsets(self.data)
 
     @cached_property
     def studies(self) -> tuple[ItemStudy, ...]:
         """The studies that a release should support."""
         file = self.scales.studies
-        return () if file is None else read_studies(self.baskets, file)
+        return () if file is None else read_studies(self.data, file)
 
     @cached_property
     def sensitive(self) -> tuple[int, ...]:
         """The sensitive items."""
-        return sensitive_codes(self.baskets, self.scales.sensitive)
+        return sensitive_codes(self.data, self.scales.sensitive)
 
     def ready(self) -> PreparedBaskets:
         """Draw everything now, so that threads find it done."""
         _ = self.expectation or self.workloads, self.persons, self.constraints, self.sensitive, self.studies
         return self
 
-    def measure(self, release: BasketRelease) -> BasketMeasures:
+    def measure(self, release: BasketRelease) -> Measured:
         """Measure a release on all scales."""
         reader = BasketReader.of(release)
         errors, intervals = self._errors(reader) if self.expectation is None else (self._expected(release), {})
@@ -145,7 +142,7 @@ class PreparedBaskets(Quiet):
             values["studies_supported"] = float(sum(study.supported(release) for study in self.studies))
         ordered = {name: values[name] for name in MEASURES if name in values}
         matching = matching_distribution(reader.matches(self.persons)) if self.persons else {}
-        return BasketMeasures(ordered, {**intervals, **spread.intervals}, matching)
+        return Measured(ordered, {}, intervals={**intervals, **spread.intervals}, matching=matching)
 
     def spread(self, release: BasketRelease, reader: BasketReader | None = None) -> Spread:
         """Count the records that fit every set of items an attacker may know."""
@@ -166,7 +163,7 @@ class PreparedBaskets(Quiet):
         errors = {name: list[Numbers]() for name in ESTIMATORS}
         for queries, true in self.workloads:
             estimates = reader.estimates(queries, list(ESTIMATORS), asked.joint)
-            against = np.maximum(true, asked.sanity * self.baskets.size)
+            against = np.maximum(true, asked.sanity * self.data.size)
             for name, estimate in zip(ESTIMATORS, estimates, strict=True):
                 errors[name].append(np.abs(estimate - true) / against)
         means = {name: float(np.concatenate(by_workload).mean()) for name, by_workload in errors.items()}
@@ -232,6 +229,128 @@ def inverse(error: float) -> float:
     return 1 / error if error > 0 else inf
 
 
-def measure_baskets(release: BasketRelease, scales: BasketScales | None = None) -> BasketMeasures:
+def measure_baskets(release: BasketRelease, scales: BasketScales | None = None) -> Measured:
     """Measure one release of baskets, on the usual scales or others."""
     return (scales or BasketScales()).prepare(release.baskets).measure(release)
+
+
+@dataclass(frozen=True)
+class MixedScales:
+    """What is measured of a release of a table with items."""
+
+    known: Annotated[
+        int, Option("Items of a person that an attacker may know beside the quasi-identifiers.", least=0, most=LONGEST)
+    ] = 2
+    queries: Annotated[Queries, Option("The random workload of queries on the table.", takes="queries")] = field(
+        default_factory=Queries
+    )
+    item_queries: Annotated[ItemQueries, Option("The random workload of queries on items.", takes="queries")] = field(
+        default_factory=ItemQueries
+    )
+    joint_queries: Annotated[JointQueries, Option("The random workload of queries on both.", takes="queries")] = field(
+        default_factory=JointQueries
+    )
+    linking: Annotated[Linking, Option("Whom the attacker looks for.", takes="linking")] = field(
+        default_factory=Linking
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    def prepare(self, data: MixedTable) -> PreparedMixed:
+        """Draw queries and persons once, for all releases."""
+        return PreparedMixed(self, data)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PreparedMixed(Quiet):
+    """Scales with everything drawn that all releases share."""
+
+    scales: MixedScales
+    data: MixedTable
+    studies: tuple[ItemStudy, ...] = ()
+
+    @cached_property
+    def original(self) -> MixedReader:
+        """The original as it is read."""
+        return MixedReader.of_data(self.data)
+
+    @cached_property
+    def table(self) -> Prepared:
+        """The scales of the table's side."""
+        return Scales(queries=self.scales.queries).prepare(self.data.table)
+
+    @cached_property
+    def item_queries(self) -> tuple[Questions, Numbers]:
+        """The queries on items, and their answers."""
+        drawn = [query for workload in self.scales.item_queries.draw(self.data.baskets) for query in workload]
+        questions = Questions.of_items(self.data, drawn)
+        return questions, self.original.fitting(questions).astype(np.float64)
+
+    @cached_property
+    def joint_queries(self) -> tuple[Questions, Numbers]:
+        """The queries on both, and their answers."""
+        questions = self.scales.joint_queries.draw(self.data)
+        return questions, self.original.fitting(questions).astype(np.float64)
+
+    @cached_property
+    def persons(self) -> Persons:
+        """Who is attacked, and what is known of each."""
+        return Persons.drawn(self.data, self.scales.linking, self.scales.known)
+
+    def ready(self) -> PreparedMixed:
+        """Draw everything now, so that threads find it done."""
+        _ = self.item_queries, self.joint_queries, self.persons, self.table.ready()
+        return self
+
+    def measure(self, release: MixedRelease) -> Measured:
+        """Measure a release on all scales."""
+        relational = self.table.measure(release.relational)
+        reader = MixedReader.of(release)
+        values = {
+            **relational.values,
+            **known_within_groups(release, self.scales.known),
+            **attacked(release, reader, self.persons, self.scales.linking),
+            **self._errors(reader),
+            **ItemLosses().measure(release),
+        }
+        return replace(relational, values={name: values[name] for name in MEASURES if name in values})
+
+    def _errors(self, reader: MixedReader) -> dict[str, float]:
+        """Answer the queries as a reader would: the mean relative errors."""
+        asked, (questions, answers) = self.scales.item_queries, self.item_queries
+        against = np.maximum(answers, asked.sanity * self.data.records)
+        errors = {name: np.abs(reader.estimates(questions, name) - answers) / against for name in ESTIMATORS}
+        means = {name: float(each.mean()) for name, each in errors.items()}
+        joint = self.scales.joint_queries.errors(reader, *self.joint_queries, self.data.records)
+        return {
+            **query_values(means, asked.estimator, float(np.median(errors[asked.estimator]))),
+            "joint_query_error": float(joint.mean()),
+            "joint_query_error_median": float(np.median(joint)),
+        }
+
+
+def known_within_groups(release: MixedRelease, known: int) -> dict[str, float]:
+    """Say how few records of a group show the same parts: all sets of up to so many that occur, and groups alone."""
+    sizes = np.bincount(release.group, release.count, release.relational.groups)
+    spread = group_spread(release, known) if known else Spread.of(np.zeros(0, np.int64))
+    values = spread.measures()
+    fewest = min(float(sizes[sizes > 0].min(initial=inf)), values["least_support"])
+    return {**values, "candidates": fewest}
+
+
+def group_spread(release: MixedRelease, known: int) -> Spread:
+    """Count the records of every set of up to so many parts within its group: a part of another group is another."""
+    starts, codes = release.shown
+    width = max(len(release.parts.labels), 1)
+    tagged = np.repeat(release.group, np.diff(starts)) * width + codes
+    used, small = np.unique(tagged, return_inverse=True)
+    rows = Rows(starts, small.ravel().astype(np.int32), release.count, len(used))
+    return itemset_spread(rows, known)
+
+
+def measure_items(release: BasketRelease | MixedRelease, scales: Mapping[str, Any]) -> Any:
+    """Measure a release with items on scales that are written as in a study."""
+    kind: Any = MixedScales if isinstance(release, MixedRelease) else BasketScales
+    data = release.data if isinstance(release, MixedRelease) else release.baskets
+    return kind(**section_values("[scales]", scales, kind)).prepare(data).measure(release)
