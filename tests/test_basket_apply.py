@@ -15,7 +15,7 @@ from sfumato.anonymizers.items import anonymize_baskets
 from sfumato.auditing.ledger import read_ledger
 from sfumato.config.documents import json_text
 from sfumato.data.items import baskets_of
-from sfumato.publish._basket_mapping import SCHEMA, basket_mapping
+from sfumato.publish._item_mapping import SCHEMA, basket_mapping
 from sfumato.release.items import BasketRelease, global_release, set_recoding
 from sfumato.release.legend import release_names
 from sfumato.requirements import basket_requirement

@@ -24,7 +24,7 @@ from sfumato.data.items import baskets_of
 from sfumato.engines.item_files import LONG
 from sfumato.errors import BadInputError
 from sfumato.measures.items.scales import protected_risk
-from sfumato.publish._basket_mapping import basket_mapping
+from sfumato.publish._item_mapping import basket_mapping
 from sfumato.publish._written_file import numbers_of_baskets
 from sfumato.release.items import global_release, set_recoding
 from sfumato.release.writing_items import published_rows, write_baskets

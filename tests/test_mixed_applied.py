@@ -10,7 +10,7 @@ from command_line import run
 from plain_patients import least_candidates, read_records
 from sfumato.data.mixed_declaration import ItemsDeclaration
 from sfumato.errors import BadInputError
-from sfumato.publish._mixed_mapping import mixed_mapping, read_mixed_mapping
+from sfumato.publish._item_mapping import mixed_mapping, read_item_mapping
 from sfumato.release.mixed_writing import mixed_names
 from sfumato.requirements.items import mixed_requirement
 from test_mixed import made, opened, rows_of
@@ -140,4 +140,4 @@ def test_a_release_that_publishes_items_of_a_group_in_several_ways_recodes_nothi
     assert several == [0, 1]
     (tmp_path / "mapping.json").write_text(text)
     with pytest.raises(BadInputError, match="in several ways within 1 group"):
-        read_mixed_mapping(tmp_path / "mapping.json")
+        read_item_mapping(tmp_path / "mapping.json")

@@ -20,8 +20,7 @@ from sfumato.data.declaration import TableDeclaration
 from sfumato.data.items import baskets_of
 from sfumato.data.mixed_declaration import DataDeclaration, ItemsDeclaration
 from sfumato.measures.items.scales import MixedScales
-from sfumato.publish._basket_mapping import SCHEMA, basket_mapping
-from sfumato.publish._mixed_mapping import mixed_mapping
+from sfumato.publish._item_mapping import SCHEMA, basket_mapping, mixed_mapping
 from sfumato.publish.certificate import public_certificate
 from sfumato.publish.mapping import mapping_of
 from sfumato.publish.plain_language import DROPPED

@@ -19,8 +19,8 @@ from independent_checker import covers
 from plain_patients import least_candidates, read_records
 from sfumato.data.items import baskets_of
 from sfumato.data.mixed_declaration import ItemsDeclaration
-from sfumato.publish._mixed_apply import apply_mixed
-from sfumato.publish._mixed_mapping import mixed_mapping, read_mixed_mapping
+from sfumato.publish._apply_items import apply_mixed
+from sfumato.publish._item_mapping import mixed_mapping, read_item_mapping
 from sfumato.release.items import BasketRelease, set_recoding
 from sfumato.release.mixed_writing import mixed_names, write_mixed
 from sfumato.release.verification import inference_violations
@@ -72,7 +72,7 @@ def test_new_patients_keep_the_promise_and_each_is_published_or_counted(old, new
             release, mixed_requirement(require), ItemsDeclaration(column="codes"), mixed_names(release)
         )
         (folder / "m.json").write_text(text)
-        mapping, path = read_mixed_mapping(folder / "m.json"), table(folder / "new.csv", new)
+        mapping, path = read_item_mapping(folder / "m.json"), table(folder / "new.csv", new)
         fits = True
         try:
             recoded = apply_mixed(mapping, path)

@@ -1,6 +1,8 @@
 """The ceilings of the package's size. To raise one needs a sentence in the changelog that says why."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,3 +45,14 @@ def test_the_package_stays_below_its_ceilings():
         "public names": len(sfumato.__all__),
     }
     assert {name: value for name, value in found.items() if value > CEILINGS[name]} == {}
+
+
+def test_one_release_without_a_certificate_imports_few_modules(tmp_path):
+    """Engines, anonymizers and extras are imported when they are used."""
+    asked = ["anonymize", "adult", "--require", "k-anonymity k=10", "--to", "x.csv", "--no-certificate"]
+    code = (
+        f"import sys; sys.argv = ['sfumato', *{asked!r}]\nfrom sfumato.commands.app import _command\n"
+        "assert _command() == 0\nprint('modules:', sum(name.split('.')[0] == 'sfumato' for name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert int(done.stdout.rpartition("modules:")[2]) <= 170

@@ -78,14 +78,6 @@ NO_COMMANDS = (
 )
 
 
-def __getattr__(name: str) -> type[Maker]:
-    """Import an anonymizer by the name of its class: `sfumato.anonymizers.FullDomain`."""
-    for kinds in (ANONYMIZERS, MECHANISMS, RECORD_MAKERS, EXTERNAL):
-        if name in kinds.classes():
-            return kinds[kinds.classes()[name]]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
 def makers() -> tuple[type[Maker], ...]:
     """Return all kinds of makers of our own."""
     return (*ANONYMIZERS, *MECHANISMS, *RECORD_MAKERS)

@@ -118,9 +118,11 @@ def anonymize(
 
 def _study(source: str) -> Any:
     """Return the study that the data are named by, with its roles, hierarchies and reading; None where it is none."""
+    if not source.lower().endswith(".toml"):
+        return None
     from sfumato.tradeoff.study.study import read_study
 
-    return read_study(source) if source.lower().endswith(".toml") else None
+    return read_study(source)
 
 
 def _table(

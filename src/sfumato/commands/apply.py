@@ -42,7 +42,7 @@ def apply(
     """Recode new data under an existing release; refuses what the mapping does not know and groups that fail."""
     from sfumato.auditing._legend import MAPPING as BASKETS
     from sfumato.auditing.ledger import ledger_of
-    from sfumato.publish._mixed_mapping import KIND as ITEMS
+    from sfumato.publish._item_mapping import KIND as ITEMS
     from sfumato.publish.apply import kind_of
     from sfumato.release.writing import format_of
 
@@ -80,18 +80,19 @@ def _table(mapping: Path, table: str, reading: TextReading, rest: str) -> Recode
 
 def _mixed(mapping: Path, table: str, items_file: str | None, reading: TextReading, rest: str) -> RecodedFile:
     """Recode new records with items."""
-    from sfumato.publish._mixed_apply import apply_mixed
-    from sfumato.publish._mixed_mapping import read_mixed_mapping
+    from sfumato.publish._apply_items import apply_mixed
+    from sfumato.publish._item_mapping import read_item_mapping
 
-    known = read_mixed_mapping(mapping)
+    known = read_item_mapping(mapping)
     announce_first_run()
     return apply_mixed(known, table, rest, items_file, **reading.declared())  # type: ignore[arg-type]
 
 
 def _baskets(mapping: Path, declared: BasketsDeclaration, rest: str) -> RecodedFile:
     """Recode new baskets."""
-    from sfumato.publish._basket_apply import apply_baskets, read_basket_mapping
+    from sfumato.publish._apply_items import apply_baskets
+    from sfumato.publish._item_mapping import read_item_mapping
 
-    known = read_basket_mapping(mapping)
+    known = read_item_mapping(mapping)
     announce_first_run()
     return apply_baskets(known, declared.open(), rest)  # type: ignore[arg-type]

@@ -135,7 +135,7 @@ def _folder(name: str, study: Study) -> Path:
 def _earlier(folder: Path, given: Study) -> Sequence[Candidate]:
     """Return what an earlier run has put on the map of a folder; raise where that is the map of another search."""
     from sfumato.tradeoff.exploration.run import CHECKPOINT
-    from sfumato.tradeoff.study.study import Study, read_study
+    from sfumato.tradeoff.study.study import read_study
 
     kept = folder / "study.toml"
     if not kept.is_file():
@@ -143,4 +143,4 @@ def _earlier(folder: Path, given: Study) -> Sequence[Candidate]:
     before = read_study(str(kept))
     if before.name != given.name and (folder / CHECKPOINT).is_file():
         raise BadInputError(f"{folder} has the map of another search ({before.name}); name another folder (--out)")
-    return before.candidates if isinstance(before, Study) and before.scales == given.scales else ()
+    return before.candidates if before.scales == given.scales else ()

@@ -21,8 +21,6 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sfumato.config.options import shortened
 from sfumato.errors import BadInputError
 
@@ -291,7 +289,7 @@ def to_plain(value: Any) -> Any:
         return {key: to_plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [to_plain(item) for item in value]
-    if isinstance(value, np.generic):
+    if type(value).__module__ == "numpy" and hasattr(value, "item"):  # a number of numpy, which is not imported here
         value = value.item()
     if isinstance(value, float) and value in (float("inf"), float("-inf")):
         return "inf" if value > 0 else "-inf"

@@ -301,11 +301,6 @@ class Registry(Generic[Kind]):
         """The names, in order."""
         return tuple(self._kinds)
 
-    def classes(self) -> dict[str, str]:
-        """Return the name of every kind by that of its class; nothing is imported."""
-        written = {name: kind if isinstance(kind, str) else kind.__name__ for name, kind in self._kinds.items()}
-        return {home.rpartition(".")[2]: name for name, home in written.items()}
-
     def append(self, kind: type[Kind]) -> None:
         """Add a kind under its own name."""
         self._kinds[kind.name] = kind

@@ -1,29 +1,43 @@
-"""Text files of sets of items: how they are laid out, reading and writing them.
-
-The one factory that opens rows, and the list of engines it chooses from: by name, or by the notation of a source.
-
-Who does the heavy lifting on rows: one protocol of few verbs, DuckDB behind it.
-"""
+"""Row work: `open_rows` chooses an engine by name or by the notation of a source and imports it when it is used."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from sfumato.engines.duckdb.engine import DuckDBEngine
 from sfumato.engines.frames import frame_origin
-from sfumato.engines.locations import check_secrets, shown_place
-from sfumato.engines.postgresql.engine import PostgreSQLEngine
+from sfumato.engines.locations import check_secrets, is_server, is_spark_frame, shown_place
 from sfumato.engines.protocol import Engine, Reading
-from sfumato.engines.spark.engine import SparkEngine
 from sfumato.errors import BadInputError
 
-ENGINES: list[type[Engine]] = [DuckDBEngine, SparkEngine, PostgreSQLEngine]
+
+@dataclass(frozen=True)
+class DeferredEngine:
+    """An engine that is imported when it opens a source."""
+
+    name: str
+    class_name: str
+    takes: Callable[[Any], bool]
+
+    def open(self, source: Any, reading: Reading) -> Engine:
+        """Import the engine and open the source."""
+        engine = getattr(import_module(f"{__name__}.{self.name}.engine"), self.class_name)
+        return engine.open(source, reading)  # type: ignore[no-any-return]
+
+
+ENGINES: list[type[Engine] | DeferredEngine] = [
+    DuckDBEngine,
+    DeferredEngine("spark", "SparkEngine", is_spark_frame),
+    DeferredEngine("postgresql", "PostgreSQLEngine", is_server),
+]
 """All engines: the last one that takes a source opens it, unless one is named. DuckDB, the first, takes everything."""
 
 
-def engine_for(source: Any, name: str | None = None) -> type[Engine]:
+def engine_for(source: Any, name: str | None = None) -> type[Engine] | DeferredEngine:
     """Return the engine that opens a source: the one of this name, or the last that takes it."""
     if name is None:
         return next(engine for engine in reversed(ENGINES) if engine.takes(source))

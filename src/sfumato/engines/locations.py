@@ -155,3 +155,13 @@ def seen_from(folder: Path, source: str) -> str:
 
 def _is_there(path: Path) -> bool:
     return path.exists() or (is_many(path) and any(_matching(path)))
+
+
+def is_spark_frame(source: Any) -> bool:
+    """Say whether a source is a frame of Spark, classic or Connect."""
+    return any(base.__module__.startswith("pyspark.sql") for base in type(source).__mro__)
+
+
+def is_server(source: object) -> bool:
+    """Say whether a source is a table on a server."""
+    return isinstance(source, str) and source.lower().startswith(("postgresql://", "postgres://"))

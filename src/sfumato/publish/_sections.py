@@ -24,7 +24,7 @@ from sfumato.release.changes import column_changes
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.release import Release
 from sfumato.report.data_summary import unit_meaning
-from sfumato.report.point_summary import changes_sentence
+from sfumato.report.measure_sentences import changes_sentence
 from sfumato.requirements.requirement import requirement
 from sfumato.runtime.staging import parts_of
 from sfumato.texts.catalogue import t

@@ -23,8 +23,7 @@ from sfumato.publish.publishable import Origin, Publication, Publishable, certif
 from sfumato.release.changes import column_changes, unique_numbers
 from sfumato.release.release import Release
 from sfumato.release.writing import format_of, inputs_of
-from sfumato.report.measure_sentences import Subject, sentences
-from sfumato.report.point_summary import ARROWS, EXACT_VALUES, changes_sentence, measure_lines
+from sfumato.report.measure_sentences import ARROWS, EXACT_VALUES, Subject, changes_sentence, measure_lines, sentences
 from sfumato.requirements.requirement import Requirement
 from sfumato.runtime.arrays import Quiet
 from sfumato.runtime.staging import check_targets

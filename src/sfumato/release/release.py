@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, TypeGuard
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -22,11 +22,13 @@ from sfumato.data.assignment import Assignment, Points, distinct_rows
 from sfumato.data.cells import Cells, Histograms
 from sfumato.data.persons import GroupPersons
 from sfumato.data.reading import Ranges, Table
-from sfumato.engines.spark.engine import SparkEngine
 from sfumato.errors import BadInputError
 from sfumato.release.frames import pandas_frame, polars_frame, typed
 from sfumato.release.writing import Format, RowLayout, format_of, placed, release_rows, write_release
 from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
+
+if TYPE_CHECKING:
+    from sfumato.engines.spark.engine import SparkEngine
 
 Form = Literal["generalization", "bucketization"]
 FORMS: tuple[Form, ...] = ("generalization", "bucketization")
@@ -91,6 +93,8 @@ class Published(ABC):
 
     def to_spark(self) -> Any:
         """Return what a file of it would hold as a frame of Spark, where the table is one: its rows stay there."""
+        from sfumato.engines.spark.engine import SparkEngine
+
         engine = self.table.engine
         if not isinstance(engine, SparkEngine):
             raise BadInputError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from sfumato.config.options import quoted_name
 from sfumato.config.sections import option_words
@@ -22,9 +22,11 @@ from sfumato.measures.reconstruction import EmReader, Reader
 from sfumato.report.measure_sentences import Subject
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import listed, percent
-from sfumato.tradeoff.map import Map, Point
-from sfumato.tradeoff.public import PublicStudy
-from sfumato.tradeoff.study.study import Study
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff.map import Map, Point
+    from sfumato.tradeoff.public import PublicStudy
+    from sfumato.tradeoff.study.study import Study
 
 DECLARED = "hierarchies.toml"
 """Where a person puts the hierarchies that a study declares itself: the command line reads them from a file."""
@@ -35,6 +37,8 @@ Meaning = tuple[str, str]
 
 def is_public(study: Any) -> TypeGuard[PublicStudy]:
     """Say whether a study is what may be known of one outside."""
+    from sfumato.tradeoff.public import PublicStudy
+
     return isinstance(study, PublicStudy)
 
 

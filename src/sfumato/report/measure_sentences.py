@@ -8,13 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import ceil, exp, floor, inf, isfinite, isnan, log
+from typing import TYPE_CHECKING
 
 from sfumato.data.reading import Unit
 from sfumato.measures.all_measures import MEASURES
+from sfumato.release.changes import UNCHANGED
 from sfumato.texts.catalogue import t, texts
 from sfumato.texts.chances import EVEN, at_most, beside, more_often, off_by, one_in, times
-from sfumato.texts.format import counted, either, listed, number, percent, worst_share
-from sfumato.tradeoff.map import Map
+from sfumato.texts.format import counted, either, ended, listed, number, percent, worst_share
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff.map import Map
 
 
 @dataclass(frozen=True)
@@ -261,3 +265,43 @@ TURNED: Mapping[str, Callable[[float], float]] = {
     "pmse_tree": lambda pmse: 4 * pmse,
 }
 """What is said in place of the value: of a usefulness, the error it is worked out from."""
+
+
+ARROWS = "(^ higher is better, v lower is better)"
+EXACT_VALUES = (
+    "WARNING: the exact quasi-identifiers ARE in this file. It does not hide who is in the table; it only\n"
+    "loosens the link to the sensitive values."
+)
+
+
+def measure_lines(
+    measures: Mapping[str, float],
+    sentences: Mapping[str, str] | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> list[str]:
+    """Write measures in their usual order: name, value, which way is better, what it says, or else what it means.
+
+    `columns` names the column that a measure is about, in brackets.
+    """
+    meanings = {name: measure.meaning for name, measure in MEASURES.items()} | dict(sentences or {})
+    meanings |= {name: f"{meanings[name]} ({column})" for name, column in (columns or {}).items() if name in meanings}
+    return [
+        f"  {name:22} {number(measures[name]):>12} {'^' if measure.better == 'higher' else 'v'} {meanings[name]}"
+        for name, measure in MEASURES.items()
+        if name in measures
+    ]
+
+
+def changes_sentence(changes: Mapping[str, str], suppressed: float = 0, records: int | None = None) -> str:
+    """Say what was done to each column, those that were changed first, and how many records were left out.
+
+    >>> changes_sentence({"ZIP": "to 2 digits", "sex": "unchanged", "birth": "by decade"}, 13, 1000)
+    'ZIP to 2 digits; birth by decade; sex unchanged; 1.3 % of the records left out.'
+    """
+    changed = [f"{column} {what}" for column, what in changes.items() if what != UNCHANGED]
+    same = [column for column, what in changes.items() if what == UNCHANGED]
+    parts = changed + ([f"{listed(same)} {UNCHANGED}"] if same else [])
+    if suppressed:
+        some = percent(suppressed / records) + t("release.records") if records else counted(int(suppressed), "record")
+        parts.append(t("release.left_out", some=some))
+    return ended("; ".join(parts)) if parts else ""

@@ -25,11 +25,17 @@ from typing import Any
 
 from sfumato.config.sections import changed, source_word
 from sfumato.measures.all_measures import MEASURES
-from sfumato.release.changes import UNCHANGED
 from sfumato.report.data_summary import data_words
-from sfumato.report.measure_sentences import GUESSES, Subject, guess_share, guess_without, sentence
+from sfumato.report.measure_sentences import (
+    GUESSES,
+    Subject,
+    changes_sentence,
+    guess_share,
+    guess_without,
+    sentence,
+)
 from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted, ended, listed, number, percent, wrapped
+from sfumato.texts.format import counted, listed, number, percent, wrapped
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.public import PublicStudy
 from sfumato.tradeoff.question.places import COUNT_ERRORS, Place, place
@@ -328,13 +334,6 @@ def _drawn(map_: Map, point: Point, names: tuple[str, str]) -> tuple[float, floa
     return (values[names[0]], values[names[1]]) if set(names) <= set(values) else None
 
 
-ARROWS = "(^ higher is better, v lower is better)"
-EXACT_VALUES = (
-    "WARNING: the exact quasi-identifiers ARE in this file. It does not hide who is in the table; it only\n"
-    "loosens the link to the sensitive values."
-)
-
-
 RIVALS = 3
 """How many releases that cannot be told apart are named."""
 
@@ -440,24 +439,6 @@ def _items(about: Mapping[str, Any]) -> str:
     return t("release.each_set", items=items) + (t("release.lie_tree") if about.get("tree") else ". ")
 
 
-def measure_lines(
-    measures: Mapping[str, float],
-    sentences: Mapping[str, str] | None = None,
-    columns: Mapping[str, str] | None = None,
-) -> list[str]:
-    """Write measures in their usual order: name, value, which way is better, what it says, or else what it means.
-
-    `columns` names the column that a measure is about, in brackets.
-    """
-    meanings = {name: measure.meaning for name, measure in MEASURES.items()} | dict(sentences or {})
-    meanings |= {name: f"{meanings[name]} ({column})" for name, column in (columns or {}).items() if name in meanings}
-    return [
-        f"  {name:22} {number(measures[name]):>12} {'^' if measure.better == 'higher' else 'v'} {meanings[name]}"
-        for name, measure in MEASURES.items()
-        if name in measures
-    ]
-
-
 def not_told_apart(points: Iterable[Point], point: Point, axes: Sequence[str]) -> list[Point]:
     """List the releases that are not shown to be worse than a point: on no axis, as far as intervals tell.
 
@@ -539,21 +520,6 @@ def release_command(folder: Path, map_: Map, point: Point, recipient: str | None
     words = ["sfumato", "release", str(folder), "--point", point.id, "--to", f"release-{point.id}.csv"]
     fits = recipient is not None and not RECIPIENTS[recipient].objections(map_, point, point.measures)
     return shlex.join([*words, "--for", str(recipient)] if fits else words)
-
-
-def changes_sentence(changes: Mapping[str, str], suppressed: float = 0, records: int | None = None) -> str:
-    """Say what was done to each column, those that were changed first, and how many records were left out.
-
-    >>> changes_sentence({"ZIP": "to 2 digits", "sex": "unchanged", "birth": "by decade"}, 13, 1000)
-    'ZIP to 2 digits; birth by decade; sex unchanged; 1.3 % of the records left out.'
-    """
-    changed = [f"{column} {what}" for column, what in changes.items() if what != UNCHANGED]
-    same = [column for column, what in changes.items() if what == UNCHANGED]
-    parts = changed + ([f"{listed(same)} {UNCHANGED}"] if same else [])
-    if suppressed:
-        some = percent(suppressed / records) + t("release.records") if records else counted(int(suppressed), "record")
-        parts.append(t("release.left_out", some=some))
-    return ended("; ".join(parts)) if parts else ""
 
 
 def done_sentence(map_: Map, point: Point) -> str:

@@ -24,8 +24,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from math import ceil, floor, isfinite, log10
-from pathlib import Path
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, NoReturn
 
 from sfumato.data.reading import Unit
 from sfumato.errors import BadInputError
@@ -86,25 +85,11 @@ class PublicStudy:
         """Nothing: verdicts need more than public numbers."""
         return None
 
-    def opened(self, data: Any = None) -> NoReturn:
-        """Refuse: a public map has no data."""
+    def opened(self, *given: Any) -> NoReturn:
+        """Refuse: a public map has no data, is not read back or searched, and shows nothing that was run."""
         raise BadInputError(NO_DATA)
 
-    def candidate_of(self, entry: Mapping[str, Any]) -> NoReturn:
-        """Refuse: a public map is not read back."""
-        raise BadInputError(NO_DATA)
-
-    def grown(self, candidates: Sequence[Any]) -> Self:
-        """Refuse: a public map is not searched."""
-        raise BadInputError(NO_DATA)
-
-    def with_seed(self, seed: int) -> Self:
-        """Refuse: a public map draws nothing."""
-        raise BadInputError(NO_DATA)
-
-    def to_toml(self, folder: Path | None = None) -> str:
-        """Refuse: what was run stays inside."""
-        raise BadInputError(NO_DATA)
+    candidate_of = grown = with_seed = to_toml = opened
 
 
 NO_DATA = "a public map has neither data nor a study to run; take the map it was made of"

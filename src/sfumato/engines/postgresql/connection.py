@@ -184,7 +184,6 @@ def _reason(error: Exception) -> str:
     return text.strip().rstrip(".")
 
 
-SCHEMES = ("postgresql://", "postgres://")
 NAME = r'"(?:[^"]|"")+"|[^".]+'
 TABLE = re.compile(rf"(?:({NAME})\.)?({NAME})", re.DOTALL)
 
@@ -196,11 +195,6 @@ class Address:
     uri: str
     schema: str | None
     table: str
-
-
-def is_address(source: object) -> bool:
-    """Say whether a source is a table on a server."""
-    return isinstance(source, str) and source.lower().startswith(SCHEMES)
 
 
 def address_of(source: str, origin: str) -> Address:

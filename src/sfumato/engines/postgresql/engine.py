@@ -17,7 +17,8 @@ import pyarrow as pa
 from sfumato.engines import protocol
 from sfumato.engines.derived import by_text, distinct_in, lists_in, received, received_names
 from sfumato.engines.duckdb.engine import DuckDBEngine
-from sfumato.engines.postgresql.connection import Session, address_of, is_address
+from sfumato.engines.locations import is_server
+from sfumato.engines.postgresql.connection import Session, address_of
 from sfumato.engines.postgresql.grouped import column_facts, row_sums, ruled
 from sfumato.engines.postgresql.sources import SAMPLED, Read, ServerRelation, find_source, settled
 from sfumato.engines.postgresql.values import ColumnKind, kind_of, nested_name
@@ -62,12 +63,12 @@ class PostgreSQLEngine:
     @classmethod
     def takes(cls, source: Any) -> bool:
         """Take the URL of a server."""
-        return is_address(source)
+        return is_server(source)
 
     @classmethod
     def open(cls, source: Any, reading: Reading) -> Self:
         """Open a table on a server: from now on the rows are seen as they are at this moment."""
-        if not is_address(source):
+        if not is_server(source):
             raise BadInputError(f"{reading.origin}: PostgreSQL opens postgresql://host/database#schema.table, not this")
         address = address_of(source, reading.origin)
         if reading.escaped or reading.layout == "lines":

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from sfumato.engines import protocol
 from sfumato.engines.derived import by_text, distinct_in, lists_in, tuples_in
 from sfumato.engines.duckdb.grouped import in_order, packing_of
+from sfumato.engines.locations import is_spark_frame
 from sfumato.engines.protocol import (
     DIGITS,
     Coding,
@@ -38,7 +39,7 @@ from sfumato.engines.protocol import (
     too_many_texts,
 )
 from sfumato.engines.spark.grouped import column_facts, ruled
-from sfumato.engines.spark.sources import LoadedFrame, collected, is_frame, load, nested_kind, spoken
+from sfumato.engines.spark.sources import LoadedFrame, collected, load, nested_kind, spoken
 from sfumato.engines.spark.values import SHORT, WHOLE, bare, framed, has_text, text_of
 from sfumato.engines.spark.write import LinkedCells, PublishedRows, SourceRows, published, save
 from sfumato.errors import BadInputError
@@ -89,7 +90,7 @@ class SparkEngine:
     @classmethod
     def takes(cls, source: Any) -> bool:
         """Take frames of Spark; paths and names of tables are opened where this engine is named."""
-        return is_frame(source)
+        return is_spark_frame(source)
 
     @classmethod
     def open(cls, source: Any, reading: Reading) -> Self:

@@ -17,7 +17,7 @@ from typing import Any
 from sfumato.engines._headers import checked_header
 from sfumato.engines._text_files import DELIMITED, PARQUET, existing_file, sniff
 from sfumato.engines.duckdb.sources import check_header, check_parquet_files
-from sfumato.engines.locations import files_in, is_many, partition_of, scheme_of
+from sfumato.engines.locations import files_in, is_many, is_spark_frame, partition_of, scheme_of
 from sfumato.engines.notations import BLANKS, is_iso, is_plain, looks_measured
 from sfumato.engines.protocol import BYTES, Reading
 from sfumato.engines.spark.values import bare, has_text, literal, missing_value
@@ -56,11 +56,6 @@ QUIET = {
     "spark.sql.session.timeZone": "UTC",
 }
 """Settings of a session that we start ourselves; what goes wrong is said in a sentence, not in pages of Java's."""
-
-
-def is_frame(source: Any) -> bool:
-    """Say whether a source is a frame of Spark, classic or Connect."""
-    return any(base.__module__.startswith("pyspark.sql") for base in type(source).__mro__)
 
 
 def session() -> Any:
@@ -145,12 +140,12 @@ class LoadedFrame:
 def load(source: Any, reading: Reading) -> LoadedFrame:
     """Open a source; nothing of it is read but the heads of files, and a look at columns of texts."""
     _check_reading(reading)
-    if not is_frame(source) and not isinstance(source, str | Path):
+    if not is_spark_frame(source) and not isinstance(source, str | Path):
         raise BadInputError(
             f"{reading.origin}: it is in the memory of this machine, where rows are counted best; leave engine='spark' "
             "out, or make a frame of Spark of it (spark.createDataFrame)"
         )
-    frame, header, notices = (source, None, ()) if is_frame(source) else _opened(str(source), reading)
+    frame, header, notices = (source, None, ()) if is_spark_frame(source) else _opened(str(source), reading)
     text = header is not None
     names = checked_header(reading.origin, tuple(reading.columns) or header or tuple(frame.columns))
     if len(names) != len(frame.columns):

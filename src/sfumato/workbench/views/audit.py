@@ -24,7 +24,7 @@ from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
 from sfumato.publish._written_file import original_of
 from sfumato.publish.audit_report import audit_lines
-from sfumato.report.point_summary import ARROWS, measure_lines
+from sfumato.report.measure_sentences import ARROWS, measure_lines
 from sfumato.requirements import basket_requirement
 from sfumato.requirements.items import mixed_requirement
 from sfumato.requirements.requirement import requirement

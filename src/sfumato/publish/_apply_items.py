@@ -1,4 +1,4 @@
-"""Recoding new records with items as an earlier release was, by the same rules as tables (`publish.applied`).
+"""Recoding new baskets, and new records with items, as an earlier release was, by the same rules as tables.
 
 A record goes to the box that covers it and loses least; its items are published as that group publishes them. Records
 with a value or an item that the mapping does not know there, outside of all boxes, or in groups that fail in the new
@@ -6,6 +6,11 @@ data, are counted by their reason: nothing is published (`rest="refuse"`), or th
 fails where fewer than k of its records, or of those that show up to m published items, are left, or where another part
 of the promise does not hold against the Q of the whole new table. What was left out of a group is left out again.
 The audit of the written draft, with the new records as its original, decides whether the file gets its name.
+
+An item that the mapping does not know is bad input: its records are counted and nothing is published, or they are left
+out (`rest="drop"`). What was left out of the release is left out again. The promise does not carry over by itself: it
+is counted again in the written draft, against the new baskets, and where it fails nothing gets a name. A release that
+was recoded piece by piece has no rule by which a new record would find its piece, so it recodes nothing new.
 """
 
 from __future__ import annotations
@@ -20,17 +25,18 @@ import numpy as np
 
 from sfumato.anonymizers.items._mixed_verification import verify
 from sfumato.auditing.audit import Audit
+from sfumato.auditing.baskets import audit_baskets
 from sfumato.data.assignment import Assignment, distinct_rows, weighted_counts
 from sfumato.data.dataset import MixedTable
 from sfumato.data.item_reading import items_of_column, items_of_file, tied, with_items_of_file
-from sfumato.data.items import rows_once, taken_rows
+from sfumato.data.items import Baskets, counted_baskets, rows_once, taken_rows
 from sfumato.data.reading import with_roles
 from sfumato.engines import open_rows
 from sfumato.engines.locations import input_files
 from sfumato.engines.protocol import Reading
-from sfumato.errors import BadInputError
-from sfumato.publish._mixed_mapping import MixedMapping
-from sfumato.publish._written_file import audit_of
+from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.publish._item_mapping import ItemMapping
+from sfumato.publish._written_file import audit_of, reading_of
 from sfumato.publish.apply import (
     Fitting,
     LeftOut,
@@ -43,17 +49,19 @@ from sfumato.publish.apply import (
     published_groups,
 )
 from sfumato.release._itemsets import rare_itemsets
-from sfumato.release.items import SUPPRESSED, ItemParts, MixedRelease, Placed
+from sfumato.release.items import SUPPRESSED, ItemParts, MixedRelease, Placed, Recoding, global_release, numbered
 from sfumato.release.legend import names_as_before
 from sfumato.release.release import generalization
 from sfumato.runtime.arrays import Codes, Counts, Flags
+from sfumato.tradeoff.question.recipients import shown_baskets
+from sfumato.tradeoff.study.candidate import files_of as files_in
 
 UNKNOWN = -2
 """What an item is published as that the mapping does not know in its group."""
 
 
 def apply_mixed(
-    mapping: MixedMapping, source: Any, rest: Rest = "refuse", items_file: str | None = None, **reading: Any
+    mapping: ItemMapping, source: Any, rest: Rest = "refuse", items_file: str | None = None, **reading: Any
 ) -> RecodedFile:
     """Recode new records with items as an earlier release was; `items_file` is the second file, where there was one."""
     data = _opened(mapping, source, items_file, reading)
@@ -76,7 +84,7 @@ def apply_mixed(
     return RecodedFile(release, mapping, left_out, source, audited, names_as_before(shown, mapping.stands_for))
 
 
-def _opened(mapping: MixedMapping, source: Any, items_file: str | None, reading: dict[str, Any]) -> MixedTable:
+def _opened(mapping: ItemMapping, source: Any, items_file: str | None, reading: dict[str, Any]) -> MixedTable:
     """Open the new records as the old were: values, and where their items stand."""
     items, known = mapping.items, mapping.table
     if (items["column"] is None) != (items_file is not None):
@@ -103,7 +111,7 @@ class MixedFitting:
     """Which new records a mapping fits, the groups that they form, and what their items are published as."""
 
     data: MixedTable
-    mapping: MixedMapping
+    mapping: ItemMapping
 
     @cached_property
     def of_table(self) -> Fitting:
@@ -164,7 +172,7 @@ class MixedFitting:
         """The groups that keep the promise, in their sensitive values and in every set of up to m published items."""
         wanted, (pair, group) = self.mapping.requirement, self.pairs
         groups = len(self.of_table.boxes[1])
-        satisfied = wanted.of_groups.admits(self.data.cells.histograms(self.assignment, groups))
+        satisfied: Flags = wanted.of_groups.admits(self.data.cells.histograms(self.assignment, groups))
         row, text = self.published
         kept = self.fits[row] & (text != SUPPRESSED)
         starts, codes = rows_once(row[kept], text[kept], len(pair))
@@ -238,3 +246,61 @@ def _by_rows(row: Counts, text: Codes, wanted: Counts) -> Codes:
     """Return the texts of some rows, one after the other."""
     starts = np.searchsorted(row, np.arange(int(wanted.max(initial=-1)) + 2))
     return taken_rows(starts, text, wanted)[1]
+
+
+def apply_baskets(mapping: ItemMapping, baskets: Baskets, rest: Rest = "refuse") -> RecodedFile:
+    """Recode new baskets as an earlier release was.
+
+    `rest` says what happens to records with items that the mapping does not know: nothing is published (`refuse`), or
+    they are left out (`drop`).
+    """
+    names = list(mapping.stands_for)
+    place_of = {name: place for place, name in enumerate(names)} | {None: SUPPRESSED}
+    number = {item: place_of[name] for item, name in mapping.groups[0].items()}
+    known = np.array([item in number for item in baskets.items], np.bool_)
+    row = np.repeat(np.arange(baskets.distinct), baskets.lengths)
+    fits = np.ones(baskets.distinct, np.bool_)
+    fits[row[~known[baskets.codes]]] = False
+    strange = [item for item, is_known in zip(baskets.items, known.tolist(), strict=True) if not is_known]
+    unknown = int(baskets.weights[~fits].sum())
+    by_item = (UnknownValues("items", unknown, strange[0]),) if unknown else ()
+    left_out = LeftOut(baskets.size, str(mapping.requirement), unknown, by_item)
+    left_out.check(baskets.origin, rest, "" if fits.any() else "no record is left")
+    kept = _without(baskets, np.flatnonzero(fits), known)
+    keys = np.array([number[item] for item in kept.items], np.int64)
+    parts = numbered(keys)
+    _, first = np.unique(parts[parts >= 0], return_index=True)
+    texts = [names[place] for place in keys[parts >= 0][first].tolist()]
+    leaves = np.array([len(mapping.stands_for[name]) for name in texts], np.int64)
+    recoding = Recoding(parts, tuple(texts), leaves, len(number))
+    release = global_release(kept, recoding, "mapping")
+
+    def audited(drafts: Sequence[Path], layout: str, escape: bool) -> Audit:
+        original, at = _with_all_items(kept, mapping), reading_of(layout)
+        legend = dict(mapping.stands_for)
+        wanted = str(mapping.requirement)
+        verdict = audit_baskets(drafts[0], wanted, original, None, legend, False, **at, escaped_formulas=escape)
+        if why := shown_baskets(verdict.measures, mapping.requirement):
+            raise InfeasibleError(f"{baskets.origin}: recoded by this mapping it {why}; make a new release")
+        return verdict
+
+    shown = [release.labels[number] for number in np.flatnonzero(release.part_supports).tolist()]
+    files = [Path(file) for file in files_in(mapping.requirement)]
+    source = NewData(baskets.origin, baskets.notices, lambda: baskets.digest, files)
+    return RecodedFile(release, mapping, left_out, source, audited, names_as_before(shown, mapping.stands_for))
+
+
+def _with_all_items(of: Baskets, mapping: ItemMapping) -> Baskets:
+    """Return baskets with all items that the mapping knows: the promise may name one that nobody has."""
+    return replace(of, items=(*of.items, *(item for item in mapping.groups[0] if item not in of.places)))
+
+
+def _without(baskets: Baskets, rows: Any, known: Any) -> Baskets:
+    """Return some of the baskets, none of which has an unknown item, without these items and without a tree."""
+    starts, codes = taken_rows(baskets.starts, baskets.codes, rows)
+    used = np.zeros(len(baskets.items), np.bool_)
+    used[codes] = True
+    place = np.cumsum(used & known) - 1
+    items = tuple(item for item, is_used in zip(baskets.items, (used & known).tolist(), strict=True) if is_used)
+    kept = counted_baskets(items, starts, place[codes].astype(np.int32), baskets.weights[rows], None, baskets.origin)
+    return replace(kept, notices=baskets.notices)
