@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato
+import sfumato.tradeoff.study.candidate
 from points import point_of
 from sfumato.config.documents import json_text
 from sfumato.errors import BadInputError

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 import plain_releases as plain
 import sfumato
+import sfumato.data.assignment
+import sfumato.release.release
 from points import point_of
 from sfumato import anonymizers
 from sfumato.anonymizers.anonymizer import Anonymizer

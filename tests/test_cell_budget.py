@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato
+import sfumato.anonymizers.anonymizer
 from plain_engine import PlainEngine
 from sfumato.anonymizers.anonymizer import loss_of
 from sfumato.auditing.notation import Notation, leaves_covered

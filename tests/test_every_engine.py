@@ -26,6 +26,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato
+import sfumato.data.hierarchies.numeric
+import sfumato.data.reading
 from command_line import run
 from plain_engine import PlainEngine
 from sfumato.anonymizers.items.items_of_groups import anonymize_mixed

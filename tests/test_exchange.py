@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import independent_checker as checker
 import sfumato
+import sfumato.tradeoff.study.candidate
 from sfumato.anonymizers._exchange_plan import balanced, cut_table, follow, plan_exchange, sums, sweep, tilt, times
 from sfumato.anonymizers.exchange import Exchange, admitted, deal_out, exchanged, merged, rounded
 from sfumato.anonymizers.local_recoding.local_recoding import LocalRecoding

@@ -19,6 +19,8 @@ from typer.testing import CliRunner
 
 import german_hospital
 import sfumato
+import sfumato.publish.apply
+import sfumato.publish.mapping
 from sfumato.commands.app import app
 from sfumato.engines import open_rows
 from sfumato.engines.notations import COMMA, POINT

@@ -17,6 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sfumato
+import sfumato.data.hierarchies.hierarchy
+import sfumato.tradeoff.limit
 from sfumato.auditing._legend import read_legend
 from sfumato.commands import COMMANDS
 from sfumato.commands import app as cli

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato
+import sfumato.publish.publishable
 from points import write_report
 from sfumato.anonymizers.dp.mechanism import assigned
 from sfumato.data.hierarchies.categorical import prefixes

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import sfumato
+import sfumato.anonymizers.anonymizer
 from sfumato.commands.app import app
 from sfumato.config.options import Configured, described, parse
 from sfumato.errors import BadInputError
