@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato
-import sfumato.anonymizers.anonymizer
 from plain_engine import PlainEngine
 from sfumato.anonymizers.anonymizer import loss_of
 from sfumato.auditing.notation import Notation, leaves_covered
@@ -139,7 +138,7 @@ def test_a_private_mechanism_refuses_what_records_have_decided():
     trees = TREES | {"sex": tree(["f", "m"])}
     table = sfumato.read(PEOPLE, quasi=["age", "status"], sensitive=["sex"], hierarchies=trees, most_cells=50)
     with pytest.raises(BadInputError, match="are coarsened because the table has many distinct combinations"):
-        sfumato.anonymizers.anonymizer("dp-grid epsilon=1").draw(table)
+        sfumato.anonymizer("dp-grid epsilon=1").draw(table)
 
 
 def test_the_usual_budget_is_what_fits_into_memory():

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import sfumato
-import sfumato.anonymizers.anonymizer
 from sfumato.commands.app import app
 from sfumato.config.options import Configured, described, parse
 from sfumato.errors import BadInputError
@@ -130,13 +129,13 @@ def test_an_option_that_does_not_apply_is_refused_by_what_it_belongs_to():
         "mondrian seed=3": "seed belongs to mode=relaxed, not to mode=strict",
     }.items():
         with pytest.raises(BadInputError, match=said):
-            sfumato.anonymizers.anonymizer(text)
+            sfumato.anonymizer(text)
     with pytest.raises(BadInputError, match="variant=recursive needs c as well, for example c=3"):
         sfumato.requirement("l-diversity l=3 variant=recursive")
 
 
 def test_makers_and_requirements_say_themselves_what_they_are():
-    maker = sfumato.anonymizers.anonymizer
+    maker = sfumato.anonymizer
     assert maker("mondrian mode=relaxed").in_words() == "Mondrian (equal records may be parted)"
     text = 'mondrian cut=information-gain target="job title"'
     assert maker(text).in_words() == "Mondrian (cut where most is learnt of job title)"
