@@ -267,7 +267,7 @@ def test_a_map_says_by_which_budget_it_was_made_and_is_released_so_on_a_larger_m
     (tmp_path / "study.toml").write_text(STUDY)
     points, rows = {}, {}
     for folder, most in (("small", 600), ("large", 1 << 40)):
-        monkeypatch.setattr("sfumato.data.coarsening.usual_most_cells", lambda memory, most=most: most)
+        monkeypatch.setattr("sfumato.data.declaration.usual_most_cells", lambda memory, most=most: most)
         map_ = sfumato.explore(tmp_path / "study.toml")
         (tmp_path / folder).mkdir()
         save_map(map_, tmp_path / folder)

@@ -279,7 +279,7 @@ def test_a_candidate_that_fails_after_ctrl_c_is_made_again(tmp_path):
 
     study, cache = small_study(tmp_path).with_candidate(fails, name="fails"), tmp_path / "cache.jsonl"
     for is_pressed, kept in ((True, ["measured"]), (False, ["measured", "failed"])):
-        with mock.patch("sfumato.runtime.cancellation.pressed", return_value=is_pressed):
+        with mock.patch("sfumato.tradeoff.exploration.explore.pressed", return_value=is_pressed):
             sfumato.explore(study, cache, workers=1)
         entries = [json.loads(line) for line in cache.read_text(encoding="ascii").splitlines()]
         assert [entry["point"]["status"] for entry in entries if "point" in entry] == kept

@@ -126,7 +126,7 @@ def read_back(path):
 @pytest.mark.parametrize("case", ["plain", "neutral", "permuted", "both"])
 def test_what_is_written_is_what_the_plain_engine_writes(people, case, many, tmp_path, monkeypatch):
     monkeypatch.setattr(published_rows, "MANY_ROWS", many)
-    monkeypatch.setattr("sfumato.engines.duckdb.write.MANY_ROWS", many)
+    monkeypatch.setattr("sfumato.engines.duckdb.engine.MANY_ROWS", many)
     options = {
         "neutral": ("note",) if case in ("neutral", "both") else (),
         "permuted": frozenset(["age"]) if case in ("permuted", "both") else frozenset(),
@@ -151,7 +151,7 @@ def test_what_is_written_is_what_the_plain_engine_writes(people, case, many, tmp
 
 def test_the_order_of_many_rows_tells_nothing_of_the_input(tmp_path, monkeypatch):
     monkeypatch.setattr(published_rows, "MANY_ROWS", 10)
-    monkeypatch.setattr("sfumato.engines.duckdb.write.MANY_ROWS", 10)
+    monkeypatch.setattr("sfumato.engines.duckdb.engine.MANY_ROWS", 10)
     table = pa.table(PEOPLE)
     order = list(range(table.num_rows))
     random.Random(3).shuffle(order)
@@ -302,7 +302,7 @@ def test_the_private_folder_holds_large_text_as_long_as_it_is_used(tmp_path, mon
 
 @pytest.mark.parametrize("neutral", [(), ("day",)])
 def test_a_release_lists_no_text_of_a_record_that_is_left_out_and_its_texts_are_texts(neutral, tmp_path, monkeypatch):
-    monkeypatch.setattr("sfumato.engines.duckdb.write.MANY_ROWS", 0)
+    monkeypatch.setattr("sfumato.engines.duckdb.engine.MANY_ROWS", 0)
     rows = open_rows(pa.table({"town": ["b", "a", "secret", None], "day": [4, 3, 2, 1]}))
     cells = rows.count_cells([Coding("town", {"a": 0, "b": 1, "secret": 2, None: 3})])
     place, shown = np.array([0, 1, 3]), Texts("town", ["a", "b", "secret", None], np.arange(4, dtype=np.int32))
