@@ -1,10 +1,4 @@
-"""Regions: parts of the quasi-identifiers' space in which sensitive values are alike, and what populations are made of.
-
-A decision tree cuts the table into regions: the cut of the largest information gain about the sensitive attribute
-first, as long as both sides keep enough records. What a researcher asks of a release are distributions in large
-populations (conjunctions of hierarchy nodes); a `Composition` says of each which share of it lies in which region.
-
-Planning an exchange: which share of a region's records of each sensitive value goes to which bucket.
+"""Planning an exchange: which share of a region's records of each sensitive value goes to which bucket.
 
 There is a bucket for every region, and a plan X[s, r, b] >= 0: so many records of value s and region r go to bucket b.
 Over b this adds up to what the region has. A reader takes every record for a draw from its bucket's histogram h_b; so
@@ -18,6 +12,12 @@ again (Sinkhorn). So a surplus goes to near buckets, near in the sense that coun
 travels in many short steps rather than in one long one, and what moves up at one place moves down at another.
 
 All sums are made in a fixed order, so the number of threads cannot matter.
+
+Regions: parts of the quasi-identifiers' space in which sensitive values are alike, and what populations are made of.
+
+A decision tree cuts the table into regions: the cut of the largest information gain about the sensitive attribute
+first, as long as both sides keep enough records. What a researcher asks of a release are distributions in large
+populations (conjunctions of hierarchy nodes); a `Composition` says of each which share of it lies in which region.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What everybody who makes releases says of itself, of tables or of baskets, exact or noisy: nobody keeps a table of
-their names.
+"""What an anonymizer is: a frozen configuration with one method that makes a release of a table.
 
-What an anonymizer is: a frozen configuration with one method that makes a release of a table.
+What everybody who makes releases says of itself, of tables or of baskets, exact or noisy: nobody keeps a table of
+their names.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Exchange: the algorithm (`exchange`), its regions, the plan, and how records are dealt out by it.
-
-Dealing records out by a plan: whole records, every bucket admitted, and which record goes where drawn at random.
-
-Exchange: buckets whose histograms lie just inside a distance-based requirement, made by exchanging records.
+"""Exchange: buckets whose histograms lie just inside a distance-based requirement, made by exchanging records.
 
     cut the records into regions in which sensitive values are alike                       (`exchange_regions`)
     give every region a bucket, with a histogram of the requirement's ball near its own    (`requirements/nearest`)
@@ -21,6 +17,10 @@ about a record whose quasi-identifiers do not fit its bucket. Such a record was 
 it has too much of; so who knows this algorithm can guess its value better than the bucket's histogram says, and as well
 as, or better than, from the region's true distribution (docs/anonymizers.md has measurements). In the plan every value
 of a region has a chance to go to every bucket; of whole records that need not be left. The certificate says so.
+
+Exchange: the algorithm (`exchange`), its regions, the plan, and how records are dealt out by it.
+
+Dealing records out by a plan: whole records, every bucket admitted, and which record goes where drawn at random.
 """
 
 from __future__ import annotations

@@ -1,10 +1,4 @@
-"""The Hilbert curve in any number of dimensions: points that are near on it are near in all quasi-identifiers.
-
-The curve visits every point of a cube of 2^bits places per attribute, each step to a neighbour. Leaf codes of smaller
-domains are stretched over the whole side of the cube, so an attribute counts by its share of the domain, not by its
-number of leaves. The transform is Skilling's (2004), bit by bit from the highest one.
-
-Partitioning along the Hilbert curve (Ghinita, Karras, Kalnis & Mamoulis 2007), and its dual.
+"""Partitioning along the Hilbert curve (Ghinita, Karras, Kalnis & Mamoulis 2007), and its dual.
 
     put the records in the order in which a Hilbert curve visits their quasi-identifiers
     k-anonymity:  cost(j) = min over k <= j - i < 2k of  cost(i) + loss of the records i..j
@@ -20,6 +14,12 @@ between the ends of some thousand blocks of records. The lower loss wins.
 
 Records with equal quasi-identifiers are divided for k-anonymity alone, and at random: other cuts fall between points,
 and the sensitive values decide where on the curve but not in which order.
+
+The Hilbert curve in any number of dimensions: points that are near on it are near in all quasi-identifiers.
+
+The curve visits every point of a cube of 2^bits places per attribute, each step to a neighbour. Leaf codes of smaller
+domains are stretched over the whole side of the cube, so an attribute counts by its share of the domain, not by its
+number of leaves. The transform is Skilling's (2004), bit by bit from the highest one.
 """
 
 from __future__ import annotations

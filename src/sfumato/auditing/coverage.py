@@ -1,16 +1,16 @@
-"""Finding the boxes of a published file that cover the records of the original.
-
-A box is a distinct combination of published quasi-identifier texts, a point a distinct combination of original values.
-Where in every column each value is covered by one text only (a recoding of whole columns), a point's box is looked up.
-Otherwise boxes are walked like a trie, column by column, each step keeping the points that the text covers.
-
-Does a published file come from this original? Every published row must be the row of a record of its own.
+"""Does a published file come from this original? Every published row must be the row of a record of its own.
 
 Records have no name in a published file, so the question is whether the rows can be matched one to one with original
 records that agree in all other columns and whose quasi-identifiers the texts cover: a flow from rows to records, for
 each combination of other columns apart. Records that lie in the same boxes are interchangeable and flow together; where
 boxes are disjoint, counting decides. In a bucketized file sensitive values move within their group: there rows
 are matched without them, and then the values of every group with its rows.
+
+Finding the boxes of a published file that cover the records of the original.
+
+A box is a distinct combination of published quasi-identifier texts, a point a distinct combination of original values.
+Where in every column each value is covered by one text only (a recoding of whole columns), a point's box is looked up.
+Otherwise boxes are walked like a trie, column by column, each step keeping the points that the text covers.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""What the name of a column says of its content, in English, German, French, Spanish, Italian, Dutch and neighbours.
+"""What single values look like: e-mail addresses, telephone numbers, national numbers with their check digits, codes.
+
+A likeness is a test of one text; check digits are those of python-stdnum. Those made of digits alone (`weak`) need
+many values before they say anything: one number in ten passes a check digit by chance.
+
+What the name of a column says of its content, in English, German, French, Spanish, Italian, Dutch and neighbours.
 
 A name is cut into words (`dateOfBirth`, `date-of-birth` and `DATE_OF_BIRTH` are the same three), accents are dropped,
 and the first meaning of which a word or phrase stands in the name is taken. The order of the list in
 `data/column_names.toml` decides: what names a person comes before everything, an age at a diagnosis is an
 age, a degree of a charge is no education.
-
-What single values look like: e-mail addresses, telephone numbers, national numbers with their check digits, codes.
-
-A likeness is a test of one text; check digits are those of python-stdnum. Those made of digits alone (`weak`) need
-many values before they say anything: one number in ten passes a check digit by chance.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Rows of codes by groups: the distinct ones, by hashing, and counts and ranges of the rows of every group.
-
-What cells, groups and boxes all need. Groups are numbers from 0; `number` says of every row in which one it is.
-
-The assignment: how many records of which cell go to which group, and the histograms of the groups it makes.
+"""The assignment: how many records of which cell go to which group, and the histograms of the groups it makes.
 
 Not cell to group: makers that exchange records or cut inside a value split a cell.
+
+Rows of codes by groups: the distinct ones, by hashing, and counts and ranges of the rows of every group.
+
+What cells, groups and boxes all need. Groups are numbers from 0; `number` says of every row in which one it is.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Weights of quasi-identifiers: how much a loss in each of them counts (Xu et al. 2006, whom Dewri et al. follow).
-
-A loss is the weighted mean over the quasi-identifiers. Only the ratios of weights matter: makers and measures read them
-scaled to a mean of 1, so that a table without weights is one whose weights are all 1.
-
-Cells: the table compressed to distinct tuples of codes with a count each, and histograms of groups of them.
+"""Cells: the table compressed to distinct tuples of codes with a count each, and histograms of groups of them.
 
 All search and all measures run on these values; nothing here knows where the rows are. Attributes stand in the
 order of their names, so no result can depend on the order of columns; cells stand in lexicographic order, so no
 result can depend on the order of rows.
+
+Weights of quasi-identifiers: how much a loss in each of them counts (Xu et al. 2006, whom Dewri et al. follow).
+
+A loss is the weighted mean over the quasi-identifiers. Only the ratios of weights matter: makers and measures read them
+scaled to a mean of 1, so that a table without weights is one whose weights are all 1.
 """
 
 from __future__ import annotations

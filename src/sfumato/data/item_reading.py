@@ -1,13 +1,13 @@
-"""Baskets from files and frames: one basket per line, rows of (who, item), or a column of lists.
+"""The items of a table's records, from a column of it or from a second file, tied to its cells.
+
+Nothing here reads rows one by one: an engine counts which texts the records of a cell have in the column of items, or
+in the column that names them, and every distinct text is taken apart once.
+
+Baskets from files and frames: one basket per line, rows of (who, item), or a column of lists.
 
 Sets of items that stand in one field: separated, as a JSON list, or as DuckDB writes a list column.
 
 What a record's field holds crosses the border as one text, like every other value; here it becomes its items again.
-
-The items of a table's records, from a column of it or from a second file, tied to its cells.
-
-Nothing here reads rows one by one: an engine counts which texts the records of a cell have in the column of items, or
-in the column that names them, and every distinct text is taken apart once.
 """
 
 from __future__ import annotations

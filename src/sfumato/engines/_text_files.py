@@ -1,10 +1,10 @@
-"""Which encoding a text file has, where nobody says: UTF-8 if all its bytes are, else UTF-16, cp1252 or latin-1.
+"""Text files before they are loaded: encoding, delimiter, header; and sentences for what cannot be read.
+
+Which encoding a text file has, where nobody says: UTF-8 if all its bytes are, else UTF-16, cp1252 or latin-1.
 
 The whole file is looked at, a piece at a time. The bytes 80 to 9f tell cp1252 from latin-1: there they are the euro
 sign and typographic quotes, here characters that nobody writes. Five of them mean nothing in either, so a file that has
 one of these is not guessed at all.
-
-Text files before they are loaded: encoding, delimiter, header; and sentences for what cannot be read.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Columns of Arrow, from arrays and back.
+"""What engines answer as Arrow tables, turned into the values of the protocol: the same for all of them.
+
+Columns of Arrow, from arrays and back.
 
 Arrow's own `pyarrow.array` and `to_numpy` import pandas where it is installed, to see whether they are handed one of
 its values: a quarter of a second of every command. Here the memory of a column is taken as it is.
-
-What engines answer as Arrow tables, turned into the values of the protocol: the same for all of them.
 """
 
 from __future__ import annotations

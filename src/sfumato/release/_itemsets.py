@@ -1,11 +1,11 @@
-"""Walking all sets of codes that some row has, depth first.
+"""How many records have a set of items together: counted on rows of item codes, whatever made them.
+
+Walking all sets of codes that some row has, depth first.
 
 The rows that hold a prefix are listed together with the place of its last code, and what stands behind those places is
 tallied. So no set is hashed or stored, and the memory is the rows once per size.
 
 Counting sets of items in rows: which are in some rows but in fewer than k, and how many have which support.
-
-How many records have a set of items together: counted on rows of item codes, whatever made them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Releases that are written as records of their own: drawn from noisy counts, perturbed, synthetic.
-
-Their rows are not those of the table, so no engine recodes them; they are made as a small table of texts and written in
-the order that `write_table` gives them, which tells nothing of how they were made.
-
-A noisy release: boxes whose sensitive counts are random numbers, and the guarantee that this gives.
+"""A noisy release: boxes whose sensitive counts are random numbers, and the guarantee that this gives.
 
 No record is assigned to anything here, so nothing that counts records can read such a release by mistake: the only
 things it knows are its boxes, which came out of the mechanism, and their counts, which came out of it too.
@@ -15,6 +10,11 @@ It is written as synthetic records, a table that looks like the original. Every 
 sensitive value as its noisy count of it says, rounded, none where that is negative; a record lies anywhere in its box,
 leaves in proportion to their width. Nobody's record is among them but by chance. Drawing looks at nothing but what the
 release publishes, so the guarantee is that of the release.
+
+Releases that are written as records of their own: drawn from noisy counts, perturbed, synthetic.
+
+Their rows are not those of the table, so no engine recodes them; they are made as a small table of texts and written in
+the order that `write_table` gives them, which tells nothing of how they were made.
 """
 
 from __future__ import annotations

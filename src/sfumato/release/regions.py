@@ -1,4 +1,10 @@
-"""Leaves of an attribute that no box of a release tells apart, taken together.
+"""Regions of the quasi-identifiers' space, and what a release says of the people inside them.
+
+A region selects leaves of some attributes: a large population, the predicate of a query. Under the uniformity
+assumption a box of mass w puts w x overlap / volume of its records into a region, and every record has the sensitive
+values of its group's histogram. For point boxes (a bucketization) this is exact in the quasi-identifiers.
+
+Leaves of an attribute that no box of a release tells apart, taken together.
 
 Between two neighbouring ends of boxes all leaves are in the same boxes, so whatever is spread over boxes by width is
 spread evenly there. What is worked out of a release leaf by leaf can therefore be worked out stretch by stretch, and
@@ -8,12 +14,6 @@ The values that occur in every row of a large array of counts, so that kernels n
 
 A box of five records has at most five of thousands of sensitive values. Rows are walked in the same order as they
 would be with all their zeros, so sums over rows come out the same to the last bit.
-
-Regions of the quasi-identifiers' space, and what a release says of the people inside them.
-
-A region selects leaves of some attributes: a large population, the predicate of a query. Under the uniformity
-assumption a box of mass w puts w x overlap / volume of its records into a region, and every record has the sensitive
-values of its group's histogram. For point boxes (a bucketization) this is exact in the quasi-identifiers.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
-"""A counterexample to what was required of a release of baskets.
+"""Proof of a release of baskets: count the published rows from scratch and compare with what was required.
+
+Nothing here knows how a release was made. Rows are recoded anew from the baskets, pairs of parts are counted by a
+sparse matrix product, larger ones by enumeration, published baskets as they are. Where pieces of the baskets have
+recodings of their own, every piece must satisfy k^m-anonymity by itself: then whoever matches known items against
+all pieces finds, in each, none or at least k records.
+
+A counterexample to what was required of a release of baskets.
 
 Proof that nothing sensitive can be inferred from a release: counted on its published rows, piece by piece.
 
 Where pieces of the baskets have recodings of their own, every piece must satisfy the requirement by itself: the share
 of all records that fit is then a mean of shares that are small enough. An item whose label nobody shows counts as one
 that is not published; with one recoding for all records, which all makers of such releases have, there is none.
-
-Proof of a release of baskets: count the published rows from scratch and compare with what was required.
-
-Nothing here knows how a release was made. Rows are recoded anew from the baskets, pairs of parts are counted by a
-sparse matrix product, larger ones by enumeration, published baskets as they are. Where pieces of the baskets have
-recodings of their own, every piece must satisfy k^m-anonymity by itself: then whoever matches known items against
-all pieces finds, in each, none or at least k records.
 """
 
 from __future__ import annotations

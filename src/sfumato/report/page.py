@@ -1,9 +1,9 @@
-"""The section "What the budget bought": the score of a tuned map over time, and what was tried last with success.
-
-The report as one HTML page that needs no network: `report.html` of the templates, drawn by its scripts.
+"""The report as one HTML page that needs no network: `report.html` of the templates, drawn by its scripts.
 
 What the workbench draws too stands in scripts of its own (`SHARED`): the map, one release, several side by side. A
 content security policy names what may run by digest and forbids all other scripts, and every request.
+
+The section "What the budget bought": the score of a tuned map over time, and what was tried last with success.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Distances between a group's histogram and the whole table's distribution Q, as kernels over one histogram.
+"""One predicate per kind of requirement over one group's histogram, and its application to many groups.
+
+Requirements are compiled to rows of numbers (`Rules`), so that an anonymizer's kernel can ask about a candidate
+group without leaving machine code, while the checks of a finished release ask the very same predicate.
+
+Distances between a group's histogram and the whole table's distribution Q, as kernels over one histogram.
 
 `counts` are a group's counts of one sensitive attribute (whole numbers, or real ones in noisy releases), `size` its
 number of records, `q` the shares in the whole table (all positive), `levels` the node above each value at each level
 of the attribute's hierarchy. Natural logarithms everywhere.
-
-One predicate per kind of requirement over one group's histogram, and its application to many groups.
-
-Requirements are compiled to rows of numbers (`Rules`), so that an anonymizer's kernel can ask about a candidate
-group without leaving machine code, while the checks of a finished release ask the very same predicate.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a value says of itself: nothing of records, since a notebook keeps whatever is displayed in it.
+"""Arrays by what is in them: the few kinds that the whole house is made of.
+
+What a value says of itself: nothing of records, since a notebook keeps whatever is displayed in it.
 
 A class names in `spoken` the fields that may be seen by everybody; all others stay inside, whatever is added later.
-
-Arrays by what is in them: the few kinds that the whole house is made of.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Whether a study would run: what would fail or be infeasible at `explore`, said before anything is made.
+"""Checking a table as it stands, before anything is made of it: how risky it is, and what makes it so.
 
-Checking a table as it stands, before anything is made of it: how risky it is, and what makes it so.
+Whether a study would run: what would fail or be infeasible at `explore`, said before anything is made.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""The space of cut vectors: where each quasi-identifier's ordered domain may be cut (Iyengar 2002, Dewri et al. 2011).
+"""A release by its cuts: every attribute's domain is cut in the same places for all records (Dewri et al. 2011).
+
+This makes one point of the frontier that `tradeoff.search.pareto` finds; groups that the requirement does not admit are
+suppressed, as far as the budget allows.
+
+The space of cut vectors: where each quasi-identifier's ordered domain may be cut (Iyengar 2002, Dewri et al. 2011).
 
 A generalization is a set of cuts: bit i says that a published value never contains both atom i and atom i + 1. *Atoms*
 are the nodes of one level of the hierarchy (its leaves, or coarser ones where a granularity is declared). An
 attribute that is *constrained* is cut along its hierarchy only: its parts are nodes. All others may be cut anywhere.
-
-A release by its cuts: every attribute's domain is cut in the same places for all records (Dewri et al. 2011).
-
-This makes one point of the frontier that `tradeoff.search.pareto` finds; groups that the requirement does not admit are
-suppressed, as far as the budget allows.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The account of a draw: every question to the records is entered here before it is answered, and none is overdrawn.
-
-The records behind a mechanism: every question about them is answered with noise and entered in the account.
+"""The records behind a mechanism: every question about them is answered with noise and entered in the account.
 
 A mechanism is handed a `Domain`, which is public, and `PrivateCells`, which only answers. It never sees the table. So
 what it publishes can depend on the records through these answers alone, and the account says what they cost:
 boxes of one question are disjoint, so a record has a part in one answer only (parallel composition) and the question
 costs epsilon once; questions look at the same records, so they add up (sequential composition).
+
+The account of a draw: every question to the records is entered here before it is answered, and none is overdrawn.
 
 What the differentially private trees share: cutting boxes level by level, sharing out the budget, consistency.
 

@@ -1,4 +1,15 @@
-"""Who is in which bucket of a file that was bucketized elsewhere, where its points and values leave one way only.
+"""Making a release of the rows of a file: an ordinary one, where it is certain which people stand in which group.
+
+    rows are groups of equal texts, by sensitive values; people are cells
+    repeat: a kind of row that shows as many records as there are people left whom it covers holds just these people
+    all kinds of rows are settled: it is certain who is where, and everything that is said of a release holds
+    something is left: the rows are records whose people are not known, and what needs them is not said
+
+A kind of row that covers fewer people than it shows cannot be truthful. Whether rows can be the table's people at all
+is decided as the audit decides it (`evidence.coverage`), on the texts as they stand. Where the persons of rows are
+known they are in the rows' groups, and truthfully so if the rows cover them.
+
+Who is in which bucket of a file that was bucketized elsewhere, where its points and values leave one way only.
 
     a file shows   n(x, g): people with the quasi-identifiers x in bucket g;   h(g, s): values s in bucket g
     the table has  c(x, s): people with x and s
@@ -9,17 +20,6 @@
     every point is settled: it is certain who is where
 
 In practice points are in one bucket (Mondrian's), or most of them are single people (Anatomy's).
-
-Making a release of the rows of a file: an ordinary one, where it is certain which people stand in which group.
-
-    rows are groups of equal texts, by sensitive values; people are cells
-    repeat: a kind of row that shows as many records as there are people left whom it covers holds just these people
-    all kinds of rows are settled: it is certain who is where, and everything that is said of a release holds
-    something is left: the rows are records whose people are not known, and what needs them is not said
-
-A kind of row that covers fewer people than it shows cannot be truthful. Whether rows can be the table's people at all
-is decided as the audit decides it (`evidence.coverage`), on the texts as they stand. Where the persons of rows are
-known they are in the rows' groups, and truthfully so if the rows cover them.
 """
 
 from __future__ import annotations

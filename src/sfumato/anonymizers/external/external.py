@@ -1,13 +1,13 @@
-"""What is claimed for a file that was made elsewhere, and whether the file shows it.
-
-A requirement is judged on the groups of equal texts from the definitions (`evidence.decision`), Q being that of the
-table, as the audit judges it. Differential privacy is a promise about how a file was drawn: nothing in it can show it.
-
-A release that was made elsewhere: what is said of it by who brings it, and how it becomes a release here.
+"""A release that was made elsewhere: what is said of it by who brings it, and how it becomes a release here.
 
 Any file or frame with columns of the table is read as the audit reads it (`columns`, `rows`) and becomes a release
 (`placing`) with every measure that can be said of it. What is claimed for it is judged (`claims`) and never taken for
 true: no requirement is promised by a maker that we do not know.
+
+What is claimed for a file that was made elsewhere, and whether the file shows it.
+
+A requirement is judged on the groups of equal texts from the definitions (`evidence.decision`), Q being that of the
+table, as the audit judges it. Differential privacy is a promise about how a file was drawn: nothing in it can show it.
 
 Releases that a function of Python makes: any synthesizer that takes a frame becomes a candidate.
 """

@@ -1,12 +1,12 @@
-"""Roll-up: the groups of a transformation from those of a finer one, never from cells again.
-
-A group's key holds, for every attribute in a bit field of its own, the first leaf of its node: rolling up looks one
-number up for every attribute whose level changes, and merges the groups whose keys become equal.
-
-The generalization lattice: one level per attribute, the groups it makes, and what is to say of them.
+"""The generalization lattice: one level per attribute, the groups it makes, and what is to say of them.
 
 A *transformation* is a vector of levels; every record's value is replaced by its node at that level. Groups of a
 transformation are computed from the groups of a finer one (`rolling`).
+
+Roll-up: the groups of a transformation from those of a finer one, never from cells again.
+
+A group's key holds, for every attribute in a bit field of its own, the first leaf of its node: rolling up looks one
+number up for every attribute whose level changes, and merges the groups whose keys become equal.
 """
 
 from __future__ import annotations

@@ -1,11 +1,4 @@
-"""What a search of the lattice makes small: the value of a transformation, and a bound for all between two.
-
-Bounds are what lets an exact search leave most of the lattice out. For every transformation between `lo` and `hi`
-(level by level), values are at least as general as at `lo`, and the deficit of `hi` is suppressed (`deficits`).
-
-Groupings that a search keeps, so that others are rolled up from few groups.
-
-Searching the lattice: branch and bound over its boxes, a descent and a genetic search for those too large.
+"""Searching the lattice: branch and bound over its boxes, a descent and a genetic search for those too large.
 
 A *box* is all transformations between two, level by level. Its bound joins two facts: nothing in it is finer than
 its lowest corner, and whatever its highest corner cannot publish, none of it can (`objectives`). The box with the
@@ -14,6 +7,13 @@ box promises less than the best transformation found: then that is the optimum, 
 looked at. Stopped early, the least bound says how much better the optimum could be.
 
 A fixed number of boxes is cut at a time, by several threads; results do not depend on their number.
+
+What a search of the lattice makes small: the value of a transformation, and a bound for all between two.
+
+Bounds are what lets an exact search leave most of the lattice out. For every transformation between `lo` and `hi`
+(level by level), values are at least as general as at `lo`, and the deficit of `hi` is suppressed (`deficits`).
+
+Groupings that a search keeps, so that others are rolled up from few groups.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Makers of releases from which no sensitive item can be inferred: suppression, and generalization with suppression.
-
-Making releases of baskets: all anonymizers by name, one release, and one for every k of a sweep.
-"""
+"""Registry of item anonymizers; sweeps over k."""
 
 from __future__ import annotations
 

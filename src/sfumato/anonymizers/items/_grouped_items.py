@@ -1,4 +1,15 @@
-"""Sets that are the same for all groups: a set then says what it stands for, and nothing of who is in the group.
+"""The items of every group made k^m-anonymous by themselves, by any maker of baskets.
+
+A maker of baskets sees the records of one group and the items that occur there, nothing else; what it publishes of them
+becomes parts of the whole release. Two things follow from groups being small:
+- fewer than k records of a group may have any item at all. Then no part can be in k records, and the items of this
+  group are left out; how much may be left out is limited over the whole release, not group by group;
+- a tree that a maker makes up for itself (AA without a tree) would be another one in every group. There is one over all
+  items, and its nodes, which mean nothing, are published as the sets of the group's items under them.
+
+A set that is made of a group's items tells which items the group has; `sets=common` (`common_sets`) tells less.
+
+Sets that are the same for all groups: a set then says what it stands for, and nothing of who is in the group.
 
 A maker of baskets that sees one group publishes sets of the items that occur there. Whoever reads `{a, b, c}` of a
 group then knows that somebody in it has a, somebody b and somebody c: more than the part is taken to say ("one or more
@@ -14,17 +25,6 @@ Two sets may become one node, and a node may lie in another or around an item th
 of the others". Every published part is the union of parts that the maker made, so whatever is k^m-anonymous stays so.
 Padding a group's set with items that nobody in it has was thought of and left: who knows how frequent items are tells
 the padding from the rest.
-
-The items of every group made k^m-anonymous by themselves, by any maker of baskets.
-
-A maker of baskets sees the records of one group and the items that occur there, nothing else; what it publishes of them
-becomes parts of the whole release. Two things follow from groups being small:
-- fewer than k records of a group may have any item at all. Then no part can be in k records, and the items of this
-  group are left out; how much may be left out is limited over the whole release, not group by group;
-- a tree that a maker makes up for itself (AA without a tree) would be another one in every group. There is one over all
-  items, and its nodes, which mean nothing, are published as the sets of the group's items under them.
-
-A set that is made of a group's items tells which items the group has; `sets=common` (`common_sets`) tells less.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""The kernels of Partition: which node a group of baskets is divided by, and how.
-
-Partition: complete k-anonymity of baskets by local generalization (He & Naughton, VLDB 2009).
+"""Partition: complete k-anonymity of baskets by local generalization (He & Naughton, VLDB 2009).
 
     anonymize(partition):                      all its baskets show the same nodes of the tree
         v := the shown node that loses most, among those not tried yet
@@ -10,6 +8,8 @@ Partition: complete k-anonymity of baskets by local generalization (He & Naughto
 
 It begins with all baskets showing the root. Every published basket is then that of at least k records, so an attacker
 may know any number of items. A basket without items can only be hidden among others without.
+
+The kernels of Partition: which node a group of baskets is divided by, and how.
 """
 
 from __future__ import annotations

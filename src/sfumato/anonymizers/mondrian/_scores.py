@@ -1,6 +1,6 @@
-"""What the scores of Mondrian's cuts need to know: which score it is, and the target's values in every cell.
+"""How good a cut is: the scores of all cuts of one attribute of a node (what they mean stands in `cuts`).
 
-How good a cut is: the scores of all cuts of one attribute of a node (what they mean stands in `cuts`).
+What the scores of Mondrian's cuts need to know: which score it is, and the target's values in every cell.
 """
 
 from __future__ import annotations

@@ -1,19 +1,4 @@
-"""The same treatment for the members of a household: what they share is cut first, by itself, and then no more.
-
-    parts  = cut along the shared attributes only
-    groups = cut every part along the other attributes only
-    publish of the shared attributes the ends of the part, of the others those of the group
-
-Members agree in what they share, so strict cuts of it keep a household in one part, and whoever knows of two members
-sees one box of the shared attributes, not two to intersect. A part cut down to the last admitted one leaves nothing for
-the other attributes; so parts are also kept larger, at halves, quarters, ... of the table, and the best loss decides.
-
-A trim of a shared attribute leaves out whole households of a part; a trim of another one may leave out one member.
-
-A member that lacks a value of what the others share is cut with them (`Table.cells_together`); what a part shows is
-what its records really have, so the missing value is then in the box of the whole part.
-
-Mondrian (LeFevre, DeWitt & Ramakrishnan 2006): cut the records in two, again and again, while both halves hold.
+"""Mondrian (LeFevre, DeWitt & Ramakrishnan 2006): cut the records in two, again and again, while both halves hold.
 
     partition(records):
         for attribute in all attributes, the widest spread among these records first:
@@ -28,6 +13,21 @@ together, at the boundary between two values that halves best; a *relaxed* cut h
 records, even of one cell, to both sides, chosen at random: a choice by their order would betray their sensitive values.
 Categories are cut along the leaf order of their hierarchy. With a budget for suppression, records are left out only
 after all cutting, and only where that saves more loss than it costs (`trimming`).
+
+The same treatment for the members of a household: what they share is cut first, by itself, and then no more.
+
+    parts  = cut along the shared attributes only
+    groups = cut every part along the other attributes only
+    publish of the shared attributes the ends of the part, of the others those of the group
+
+Members agree in what they share, so strict cuts of it keep a household in one part, and whoever knows of two members
+sees one box of the shared attributes, not two to intersect. A part cut down to the last admitted one leaves nothing for
+the other attributes; so parts are also kept larger, at halves, quarters, ... of the table, and the best loss decides.
+
+A trim of a shared attribute leaves out whole households of a part; a trim of another one may leave out one member.
+
+A member that lacks a value of what the others share is cut with them (`Table.cells_together`); what a part shows is
+what its records really have, so the missing value is then in the box of the whole part.
 """
 
 from __future__ import annotations

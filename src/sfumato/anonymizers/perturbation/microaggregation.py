@@ -1,9 +1,4 @@
-"""The groups of MDAV over distinct points with counts: `microaggregation` says what it is and what it promises.
-
-Every group looks at all points that are left, so time is points x groups x columns: 45,222 records of Adult, k = 5,
-take about a second. All arrays are made once; a point that is divided stays, with the records that are left of it.
-
-Microaggregation: small groups of records that are alike all show the average of their group.
+"""Microaggregation: small groups of records that are alike all show the average of their group.
 
     MDAV, maximum distance to average vector (Domingo-Ferrer & Mateo-Sanz 2002; with categories Domingo-Ferrer & Torra
     2005, MDAV-generic). R: the records that are in no group yet.
@@ -29,6 +24,11 @@ nothing of sensitive values. Averages are nobody's value, so boxes do not hold p
 
 Records with equal values are one point with a count, so time is (points x groups), not (records x groups); where a
 point is divided between groups, which of its records go where is drawn at random.
+
+The groups of MDAV over distinct points with counts: `microaggregation` says what it is and what it promises.
+
+Every group looks at all points that are left, so time is points x groups x columns: 45,222 records of Adult, k = 5,
+take about a second. All arrays are made once; a point that is divided stays, with the records that are left of it.
 """
 
 from __future__ import annotations

@@ -1,3 +1,1 @@
 """The embedded engine, the default: DuckDB."""
-
-__all__ = ["DuckDBEngine"]

@@ -1,10 +1,10 @@
-"""Sources that stay where they are: Parquet files, tables of a DuckDB database and URLs as a view called `rows`.
-
-Opening sources as `rows` with columns c0, c1, ... and `rowid`: files that stay where they are, or a table of texts.
+"""Opening sources as `rows` with columns c0, c1, ... and `rowid`: files that stay where they are, or a table of texts.
 
 Parquet files, tables of a DuckDB database and URLs are views, so a verb reads the columns that it needs and no others.
 Text is read once, into a table in memory, or on disk where it is large; so are workbooks, JSON and frames. What
 values mean (a missing one, a number) is an expression over a column, which nobody applies before it is asked for.
+
+Sources that stay where they are: Parquet files, tables of a DuckDB database and URLs as a view called `rows`.
 """
 
 from __future__ import annotations

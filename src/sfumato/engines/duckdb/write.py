@@ -1,12 +1,12 @@
-"""Writing rows to a file, from a query or a stream: CSV by DuckDB, Parquet batch by batch.
-
-Published rows on their way out.
+"""Published rows on their way out.
 
 Without neutral columns what is published follows from counts alone: the distinct published rows are put in order, each
 as often as it is counted, and the source is not read again. With neutral columns rows are read once more; their codes
 are found anew, so that no link from rows to cells is kept. The order of a file depends on nothing but what its rows
 show: a digest of that decides. Of many rows it is a digest of what they show without their neutral columns, then one of
 these; so the sort moves neutral columns and a number, not all texts, and the digest is DuckDB's hash, not an MD5.
+
+Writing rows to a file, from a query or a stream: CSV by DuckDB, Parquet batch by batch.
 """
 
 from __future__ import annotations

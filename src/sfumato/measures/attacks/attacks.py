@@ -1,6 +1,4 @@
-"""A control that the publisher has as a file: other records of the same source, in the table's own codes.
-
-All attacks on one table's releases, and the control: records that the makers never saw.
+"""All attacks on one table's releases, and the control: records that the makers never saw.
 
 A share of the records is held out, every candidate is made a second time from the others, and that release is
 attacked: records of the table and of the control have then the same source, and differ in one thing only. The release
@@ -9,6 +7,8 @@ it is the control, and the release itself is attacked. What needs no control is 
 
 Whatever does not hang on a release is worked out once for all of them: the split, the lines that columns are put on,
 whom to attack, and how far the suspects are from the reference.
+
+A control that the publisher has as a file: other records of the same source, in the table's own codes.
 """
 
 from __future__ import annotations

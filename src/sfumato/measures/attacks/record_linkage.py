@@ -1,4 +1,17 @@
-"""The nearest records by Gower's distance (Biometrics 27, 1971), exactly, over columns of every kind.
+"""Record linkage by distance: finding a person's own record in the release (Domingo-Ferrer and Torra 2001).
+
+The attacker knows everybody's quasi-identifiers and takes the released record that is nearest to them for the person's
+own. It needs the link from people to records, which the publisher has where records were generalized or perturbed one
+by one. Of a box the distance is that of its nearest value, so a box that the person lies in is at distance 0.
+
+    success: the person's own record is among the nearest; where m of them are equally near, with probability 1 / m
+    somebody whose record is not published is never found
+    at random: 1 / the number of released records
+
+**What k says.** Where every combination of published quasi-identifiers is that of k records, one's own is among k that
+look alike, so nobody is found with a probability of more than 1 / k, at whatever distance.
+
+The nearest records by Gower's distance (Biometrics 27, 1971), exactly, over columns of every kind.
 
 A column of numbers or dates adds the difference of two values as a share of the table's range, a column of categories
 0 or 1; a missing value is a category of its own, so two that are missing are alike. All this is one formula: put
@@ -11,19 +24,6 @@ adds min(|x - y|, 1).
 
 Candidates come in random order, so ties are broken at random, and of identical candidates only the first k can be
 found: the others are never looked at.
-
-Record linkage by distance: finding a person's own record in the release (Domingo-Ferrer and Torra 2001).
-
-The attacker knows everybody's quasi-identifiers and takes the released record that is nearest to them for the person's
-own. It needs the link from people to records, which the publisher has where records were generalized or perturbed one
-by one. Of a box the distance is that of its nearest value, so a box that the person lies in is at distance 0.
-
-    success: the person's own record is among the nearest; where m of them are equally near, with probability 1 / m
-    somebody whose record is not published is never found
-    at random: 1 / the number of released records
-
-**What k says.** Where every combination of published quasi-identifiers is that of k records, one's own is among k that
-look alike, so nobody is found with a probability of more than 1 / k, at whatever distance.
 
 Replicated uniques: records that one person alone has, and that stand in the release exactly as they are.
 

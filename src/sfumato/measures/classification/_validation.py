@@ -1,14 +1,14 @@
-"""Records one by one, as the written file has them: which group each goes to, and to which fold of a validation.
+"""One release read as features: distinct rows with the records of every class and fold, ready to train and to test.
+
+Nothing of a test record reaches the training but that its fold is left out: boxes and groups are what the release
+publishes, and the sensitive values of a bucket, where they are the classes to learn, are counted again without it.
+
+Records one by one, as the written file has them: which group each goes to, and to which fold of a validation.
 
 Records stand in the order in which an engine deals them out: by cell, within a cell by their neutral values. Equal
 records stand side by side, so what belongs together is a stretch of positions, and counts are differences of sums.
 
 Scores of a classifier on weighted test records: accuracy, balanced accuracy, area under the curve, Brier score.
-
-One release read as features: distinct rows with the records of every class and fold, ready to train and to test.
-
-Nothing of a test record reaches the training but that its fold is left out: boxes and groups are what the release
-publishes, and the sensitive values of a bucket, where they are the classes to learn, are counted again without it.
 
 Records in place of records as a classifier's table: it is trained on the release and tested on original people.
 

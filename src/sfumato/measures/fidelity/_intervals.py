@@ -1,10 +1,4 @@
-"""The coded columns of a table as fidelity looks at them: leaves taken together into bins, and leaves as numbers.
-
-A column of at most `bins` leaves has one bin per leaf. A longer one is cut, in the order of its leaves, into stretches
-that hold about the same number of the table's records: stretches of equal width would put nearly all of a skewed column
-(incomes) into one. Missing values, and values that the declared domain lacks, have bins of their own.
-
-Any release as weighted rows of intervals, one interval of leaves per column: what all of fidelity reads.
+"""Any release as weighted rows of intervals, one interval of leaves per column: what all of fidelity reads.
 
 A release says two things of a group: which boxes its records are in, and which sensitive values they have; not which
 record has which. A row of a group's boxes and a row of its sensitive values are therefore taken as independent within
@@ -12,6 +6,12 @@ the group, and a value as anywhere in its interval, by the width of leaves (the 
 in this house). Where a group is one box, as in all releases but bucketizations, that is the joined row itself.
 
 A column that is not published at all is the interval of its whole domain. So is everything where nothing is published.
+
+The coded columns of a table as fidelity looks at them: leaves taken together into bins, and leaves as numbers.
+
+A column of at most `bins` leaves has one bin per leaf. A longer one is cut, in the order of its leaves, into stretches
+that hold about the same number of the table's records: stretches of equal width would put nearly all of a skewed column
+(incomes) into one. Missing values, and values that the declared domain lacks, have bins of their own.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
-"""What a reader of a release makes of a set of original items: how many records fit, and how many probably have it.
-
-The reader knows which published item stands for which items. A record fits a set of items where it shows what stands
-for each of them. How many of the fitting records have the items themselves the reader must guess: the estimators, by
-name (`sfumato.measures.all_measures.ESTIMATORS`). Loukides et al. 2012 work their example out with `half`.
-
-Answering questions about boxes of quasi-identifiers and sets of items: the one loop behind estimates and attacks.
-
-What a reader of a release makes of a question about both sides: records with these quasi-identifiers and items.
+"""What a reader of a release makes of a question about both sides: records with these quasi-identifiers and items.
 
 A question is a box of quasi-identifiers and a set of items. A record *fits* it where its own box overlaps that of the
 question and it shows a part for each of the items. How many records *have* it the reader must guess: of a group the
 share of its box that lies in the question's (mass times overlap over volume, as for tables), times, for every item, the
 odds that a part stands for it (as for baskets), added up row by row of the group. The original is read by the same
 eyes: every cell is a group with a point for a box, and every item a part of its own.
+
+What a reader of a release makes of a set of original items: how many records fit, and how many probably have it.
+
+The reader knows which published item stands for which items. A record fits a set of items where it shows what stands
+for each of them. How many of the fitting records have the items themselves the reader must guess: the estimators, by
+name (`sfumato.measures.all_measures.ESTIMATORS`). Loukides et al. 2012 work their example out with `half`.
+
+Answering questions about boxes of quasi-identifiers and sets of items: the one loop behind estimates and attacks.
 """
 
 from __future__ import annotations

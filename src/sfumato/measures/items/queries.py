@@ -1,4 +1,9 @@
-"""Workloads of COUNT queries on baskets: how many records have all of these items?
+"""COUNT queries with a predicate on both sides: how many records of 60 to 69 years have this code?
+
+Of a random record some items are taken, and of some random quasi-identifiers a stretch of values around the record's
+own: so every query has an answer above zero, and frequent items are asked for often, as with `item-queries`.
+
+Workloads of COUNT queries on baskets: how many records have all of these items?
 
 Four ways to draw them, by name, and a file of one's own:
 
@@ -11,11 +16,6 @@ Four ways to draw them, by name, and a file of one's own:
 Only queries that some record answers are kept, because errors are relative. Of one or two items the mean error over all
 that may be drawn is worked out (`expectation`); of more it is that of workloads that are drawn, and several of the same
 kind show how far it depends on the draw.
-
-COUNT queries with a predicate on both sides: how many records of 60 to 69 years have this code?
-
-Of a random record some items are taken, and of some random quasi-identifiers a stretch of values around the record's
-own: so every query has an answer above zero, and frequent items are asked for often, as with `item-queries`.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""What Cormode et al. 2013 state of their maps: which model is in front where, over data sizes and heights, on Census.
-
-Of two models the one is better that leaves the attack less at no more error. A claim about a stretch of the map is
-tested by those models only that have a release there, and not at all where its own model has none.
-
-What Cormode et al. 2013 state, with our numbers: accuracies and errors, since the paper's breach has another rho.
+"""What Cormode et al. 2013 state, with our numbers: accuracies and errors, since the paper's breach has another rho.
 
 The paper takes 11 % as the accuracy of always guessing the commonest value. On Adult that is 13.4 %, and its own lower
 bound of a breach of .2 is .134 / .11 - 1. So accuracies are compared, and where the paper prints a breach, ours is
 given over its .11 (`PAPER_RHO`). What it says of the maps stands in `cormode_map_claims`.
+
+What Cormode et al. 2013 state of their maps: which model is in front where, over data sizes and heights, on Census.
+
+Of two models the one is better that leaves the attack less at no more error. A claim about a stretch of the map is
+tested by those models only that have a release there, and not at all where its own model has none.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""What came of the settings of Cormode et al. 2013, and how outcomes and curves of them are compared.
-
-What Cormode et al. 2013 made and measured: trees for k, l, t and epsilon, attacked and queried on one scale.
+"""What Cormode et al. 2013 made and measured: trees for k, l, t and epsilon, attacked and queried on one scale.
 
 The paper cuts negative counts at 0 for its classifier (section II) and says nothing of the kind of queries, so queries
 read noisy counts as they were drawn; the other reading (`Outcome.cut`) comes from the same draws. It prints neither the
@@ -8,6 +6,8 @@ height of its private trees nor whether they are kd-trees: several heights and a
 judged at HEIGHT, where a box has 7 records on the average, about the k = 8 that the paper takes wherever it takes one
 k. (That rule was found after an outside look at several heights had shown how much depends on it; so claims about
 private trees give the numbers of all heights.) Averages over draws are means, as in the paper.
+
+What came of the settings of Cormode et al. 2013, and how outcomes and curves of them are compared.
 """
 
 from __future__ import annotations

@@ -1,11 +1,4 @@
-"""How fast a search of section 6 converges: Lunacek's crossover against Iyengar's, which mends what it breaks.
-
-Iyengar crosses constrained attributes like all others, anywhere, and takes the nearest valid generalization where that
-tears a node apart (section 6.3); nearest is here the one that the fewest bits differ from, and a tie keeps a node one
-part. All else is the paper's: the same seeds, first populations, mutation and selection. Quality is the area that a
-frontier beats (hypervolume), k on a logarithmic scale, so a hundredth of it is one point of loss at every k.
-
-The frontiers of Dewri et al. 2011: which tables, which space, which problems and solvers; each searched once.
+"""The frontiers of Dewri et al. 2011: which tables, which space, which problems and solvers; each searched once.
 
 Beside the frontiers, which our own operators search, there are runs of problem 2 with the paper's operators and other
 seeds, and with Iyengar's crossover instead of Lunacek's: all that is said of seeds, crossovers and the paper's settings
@@ -14,6 +7,13 @@ reads the same runs.
 The paper prints neither its hierarchies nor the granularity of age: these are the bundled hierarchies and five-year
 ages (level 1), frozen before any result was looked at. In problem 4 occupation is sensitive: it leaves the
 quasi-identifiers and the columns that losses are a share of.
+
+How fast a search of section 6 converges: Lunacek's crossover against Iyengar's, which mends what it breaks.
+
+Iyengar crosses constrained attributes like all others, anywhere, and takes the nearest valid generalization where that
+tears a node apart (section 6.3); nearest is here the one that the fewest bits differ from, and a tie keeps a node one
+part. All else is the paper's: the same seeds, first populations, mutation and selection. Quality is the area that a
+frontier beats (hypervolume), k on a logarithmic scale, so a hundredth of it is one point of loss at every k.
 
 The example of section 5.4: tables 1 and 2, and what is true of them.
 """

@@ -1,13 +1,13 @@
-"""The tie of Li & Li 2009, section 3.1: adversary and researcher who know, read and want the same gain the same.
+"""Li & Li, "On the Tradeoff Between Privacy and Utility in Data Publishing", KDD 2009: figures 2 and 3.
+
+Mondrian with four requirements in two forms on Adult (`li_li_study`), P_loss against U_loss and against the error of
+aggregate queries (`li_li_queries`); what the paper says of it, and what comes out.
+
+The tie of Li & Li 2009, section 3.1: adversary and researcher who know, read and want the same gain the same.
 
 Brickell & Shmatikov let the researcher know neutral attributes that the adversary does not. Without these, both guess
 the sensitive value of a record from its group, beyond the commonest value of the table: a tie by definition, as long as
 the researcher is tested on the records that he learned from. Tested on others, as classifiers are, he gains less.
-
-Li & Li, "On the Tradeoff Between Privacy and Utility in Data Publishing", KDD 2009: figures 2 and 3.
-
-Mondrian with four requirements in two forms on Adult (`li_li_study`), P_loss against U_loss and against the error of
-aggregate queries (`li_li_queries`); what the paper says of it, and what comes out.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""The figures of Loukides et al. 2012 with our points: R-U maps with utility to the right and risk upwards.
-
-Loukides, Gkoulalas-Divanis & Shao, "Assessing Disclosure Risk and Data Utility Trade-off in Transaction Data
+"""Loukides, Gkoulalas-Divanis & Shao, "Assessing Disclosure Risk and Data Utility Trade-off in Transaction Data
 Anonymization", IJSI 2012: figure 1, and R-U maps as in figures 5 to 7.
 
 AA, COAT and PCTA in the readings that their names stand for here, k^2-anonymity, COAT under a single utility
@@ -9,6 +7,8 @@ expectation, no sample) and the bound of .2 were fixed before results were looke
 proprietary; its workloads are not in it. Section 5 says that published sets were expanded before queries were answered,
 the worked example of section 3.4 takes every item with probability 1/2: all is shown under both estimators, `expanded`
 and `half`. PCTA with another loop is reported beside it.
+
+The figures of Loukides et al. 2012 with our points: R-U maps with utility to the right and risk upwards.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""A second opinion on releases of baskets: plain sets and one matrix, sharing nothing with who made or verified them.
+"""The R-U map of one set of baskets: releases of some anonymizers over k, measured, counted again, and read.
+
+`curve` is the frontier of one anonymizer, `knees` where it bends, `best` its release of the most utility within a
+bound on risk. Utility is 1 / ARE under a named estimator; risk is 1 / the fewest records that fit two known items.
+
+A second opinion on releases of baskets: plain sets and one matrix, sharing nothing with who made or verified them.
 
 Published rows are derived here from the records and from what each item is called in the release, or read from the
 written file; sets of one and two published items are counted in them.
@@ -7,11 +12,6 @@ The knees of the paper's curves: by angle (section 5, the method of Zhao et al. 
 
 Both look at the curve with its axes turned so that lower is better, and scaled to 0..1 between its ends. Kneedle is
 that of Satopaa et al. 2011, offline; the points are exact, so they are neither smoothed nor resampled.
-
-The R-U map of one set of baskets: releases of some anonymizers over k, measured, counted again, and read.
-
-`curve` is the frontier of one anonymizer, `knees` where it bends, `best` its release of the most utility within a
-bound on risk. Utility is 1 / ARE under a named estimator; risk is 1 / the fewest records that fit two known items.
 
 Which baskets the maps of Loukides et al. 2012 are drawn of: files that are given, else the bundled Online Retail.
 

@@ -1,8 +1,8 @@
-"""Every column before and after: how its values are spread in the table, and how a reader of a release sees them.
+"""What a person may want to see of a release: group sizes, worst groups, columns and some records before and after.
+
+Every column before and after: how its values are spread in the table, and how a reader of a release sees them.
 
 Both are counted on the same few bins, so that one look compares them. They show values of the table: internal.
-
-What a person may want to see of a release: group sizes, worst groups, columns and some records before and after.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Bounds on measures, and what would have to be relaxed when nothing fits.
-
-The publisher's questions in one grammar: the best of some measures within bounds on others.
+"""The publisher's questions in one grammar: the best of some measures within bounds on others.
 
     question = measures ["within" bounds] ["or" bounds] ["by" ways]
     measures = measure {("," | "and") measure}
@@ -10,6 +8,8 @@ The publisher's questions in one grammar: the best of some measures within bound
 
 A bound without a sign cuts off the worse values: it is the most where lower is better, the least where higher is.
 `suppressed` stands for the share of the records that are left out. Dewri et al. 2011, section 1, ask such questions.
+
+Bounds on measures, and what would have to be relaxed when nothing fits.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Which points of a map are releases that a person may publish: decided by what they show, not by who made them.
+"""For whom a release is made, as presets of bounds.
+
+Cormode et al. 2013 conclude that the trust in the recipient decides: the strongest protection for third parties, while
+l-diversity suffices within an organization. Their numbers are those of thresholds in use (`docs/choosing.md`).
+
+Which points of a map are releases that a person may publish: decided by what they show, not by who made them.
 
 The unchanged table can come out under any maker's name, and so can a release in which somebody is alone: neither is an
 answer. Buckets and the trivial release without sensitive values show exact quasi-identifiers on purpose: they may be
 had, with their warning, where the question is not how well quasi-identifiers are hidden.
-
-For whom a release is made, as presets of bounds.
-
-Cormode et al. 2013 conclude that the trust in the recipient decides: the strongest protection for third parties, while
-l-diversity suffices within an organization. Their numbers are those of thresholds in use (`docs/choosing.md`).
 """
 
 from __future__ import annotations

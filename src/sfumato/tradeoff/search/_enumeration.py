@@ -1,11 +1,11 @@
-"""All non-dominated points that a search has seen, and the frontier it hands back.
-
-Looking at all cut vectors of a small space: the frontier that comes out is exact, and says what none of them beats.
+"""Looking at all cut vectors of a small space: the frontier that comes out is exact, and says what none of them beats.
 
     front = Enumeration(table, Problem2(eta=0.1, minimize="loss"), space).run()   # front.exact
 
 What was decided so (`decided`) is kept with a map: a question that its best release answers is then answered with how
 far from the best of all these cuts that is.
+
+All non-dominated points that a search has seen, and the frontier it hands back.
 """
 
 from __future__ import annotations

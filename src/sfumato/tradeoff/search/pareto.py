@@ -1,13 +1,4 @@
-"""Cut vectors to begin a search with: what full-domain recoding and Mondrian make of the table.
-
-*Full-domain optima*: for several k the levels of least loss, with as much suppression as the problem allows.
-*Mondrian's cuts*: its boxes overlap in each attribute, so they are no cut vector; but a cut is worth its loss where
-many boxes begin. For several k every attribute gets its commonest beginnings as cuts, so many that its parts are about
-as wide as the boxes; where it is cut along its hierarchy only, the nearest allowed set of cuts.
-
-Nothing here is drawn at random, and nothing depends on what the problem makes large or small.
-
-Searching cut vectors for the frontier of a problem: NSGA-II as Dewri et al. used it, and more; or all of them.
+"""Searching cut vectors for the frontier of a problem: NSGA-II as Dewri et al. used it, and more; or all of them.
 
     search = Search(table, Problem2(eta=0.1), space)
     frontier = search.run()          # 250 generations, unless time is up or Ctrl-C is pressed
@@ -18,6 +9,15 @@ Every vector is worked out once and kept; the archive keeps every non-dominated 
 Where every threshold of suppression counts, the search climbs the stages of its problem, which do not depend on how
 much suppression is allowed in the end: so who allows more finds at least as much.
 Work is divided among threads, vector by vector, so their number cannot matter: same seed, same frontier.
+
+Cut vectors to begin a search with: what full-domain recoding and Mondrian make of the table.
+
+*Full-domain optima*: for several k the levels of least loss, with as much suppression as the problem allows.
+*Mondrian's cuts*: its boxes overlap in each attribute, so they are no cut vector; but a cut is worth its loss where
+many boxes begin. For several k every attribute gets its commonest beginnings as cuts, so many that its parts are about
+as wide as the boxes; where it is cut along its hierarchy only, the nearest allowed set of cuts.
+
+Nothing here is drawn at random, and nothing depends on what the problem makes large or small.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Hierarchies of categories as nested groups, changed by hand: renamed, moved, put together, taken apart.
+"""What is shown of a column's hierarchy: its tree or its intervals with counts, and what each level would do to k.
+
+Hierarchies of categories as nested groups, changed by hand: renamed, moved, put together, taken apart.
 
 A group is named by its path: at which place below the root, at which below that, and so on.
-
-What is shown of a column's hierarchy: its tree or its intervals with counts, and what each level would do to k.
 
 Hierarchies of numbers and days, changed by their cuts: where the stretches of a level begin.
 

@@ -1,6 +1,6 @@
-"""How what was clicked is done again, from the study to the published file: as command lines, and in Python.
+"""The page of publishing: for whom, as which file; what was published from here; and how to do it all again.
 
-The page of publishing: for whom, as which file; what was published from here; and how to do it all again.
+How what was clicked is done again, from the study to the published file: as command lines, and in Python.
 """
 
 from __future__ import annotations
