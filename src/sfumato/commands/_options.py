@@ -98,7 +98,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
             single += _parameters(hint)
         else:
             single.append(parameter.replace(annotation=hint, kind=Parameter.KEYWORD_ONLY))
-    rare = {each.name: each for each in single if each.name in SETTINGS}
+    rare = {each.name: each for each in single if each.name in SETTINGS and each.default is not Parameter.empty}
     parameters = [each for each in single if each.name not in rare] + ([_set_option(rare)] if rare else [])
 
     @wraps(command)
