@@ -28,9 +28,9 @@ from sfumato.publish._item_mapping import basket_mapping
 from sfumato.publish.certificate import read_certificate
 from sfumato.publish.mapping import read_mapping
 from sfumato.runtime import memory
-from sfumato.tradeoff.exploration import explore as exploring
 from sfumato.tradeoff.exploration.cache import Cache
 from sfumato.tradeoff.search.checkpoint import ONLY_STAGE, Evolved, Snapshot, read_checkpoint, write_checkpoint
+from sfumato.tradeoff.study.candidate import Candidate
 
 DEEP = 5000
 LONG = "9" * 5000
@@ -549,18 +549,18 @@ def test_a_point_that_lacked_memory_is_tried_again(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_table(tmp_path / "t.csv", DEGENERATE["independent"])
     study, cache = sfumato.Study.from_toml(STUDY), tmp_path / "cache.jsonl"
-    real = exploring.repeatable
+    real = Candidate.repeatable
 
     def poor(candidate, *turn):
         if "k=4" in str(candidate.requirement):
             raise MemoryError
         return real(candidate, *turn)
 
-    monkeypatch.setattr(exploring, "repeatable", poor)
+    monkeypatch.setattr(Candidate, "repeatable", poor)
     failed = [point for point in sfumato.explore(study, cache).points if point.status == "failed"]
     assert [point.requirement for point in failed] == ["k-anonymity k=4"]
     assert "not enough memory" in failed[0].reason
-    monkeypatch.setattr(exploring, "repeatable", real)
+    monkeypatch.setattr(Candidate, "repeatable", real)
     assert all(point.status == "measured" for point in sfumato.explore(study, cache).points)
 
 
