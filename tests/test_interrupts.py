@@ -116,7 +116,7 @@ WORK = """
     import sys, tempfile
     from pathlib import Path
     import numpy as np
-    from sfumato.runtime import cancellation
+    from sfumato.runtime import cancellation as interrupts
     from sfumato.engines.duckdb.connection import connect
     from sfumato.runtime.kernels import kernel
     from sfumato.runtime.staging import staged
@@ -164,7 +164,7 @@ KEEPS = """
     import sys, time
     from pathlib import Path
     from sfumato.errors import StoppedError
-    from sfumato.runtime import cancellation
+    from sfumato.runtime import cancellation as interrupts
 
     def work():
         try:
@@ -191,7 +191,7 @@ def test_who_is_stopped_has_the_time_to_keep_what_was_found(tmp_path):
 
 TALKS = """
     import sys, time
-    from sfumato.runtime import cancellation
+    from sfumato.runtime import cancellation as interrupts
 
     class Slow:
         def close(self):

@@ -113,6 +113,7 @@ def map_page(call: Call) -> Response:
         call,
         "map",
         changed=read.is_changed and not progress.is_under_way,
+        settings=settings,
         frontier=[(point, headlines(read.map_, point)) for point in read.map_.frontier()],
         recipients=RECIPIENTS.values(),
         examples=examples(read.map_),
