@@ -276,7 +276,7 @@ def _column(map_: Map, measure: str) -> str:
 
 def _finer(map_: Map, column: str) -> str:
     """Explain how to repair a column whose commonest value is an interval that was made automatically."""
-    declared = getattr(getattr(map_.study, "table", None), "hierarchy", {}).get(column[1:-1])
+    declared = getattr(getattr(getattr(map_.study, "data", None), "table", None), "hierarchy", {}).get(column[1:-1])
     entry = declared.content if isinstance(declared, Filed) else declared
     if not isinstance(entry, Mapping) or entry.get("type") != "numeric" or not entry.get("observed"):
         return ""

@@ -150,7 +150,7 @@ def live(project: Project, told: Collection[str]) -> Explored:
     new = {entry["id"]: entry for entry in kept_points(project.folder / CACHE) if entry["id"] in told}
     points = [read_point(entry, study.candidate_of(entry)) for entry in new.values()]
     if before is None or before.is_changed:
-        declared = getattr(study, "table", None)
+        declared = study.data.table
         about = {} if declared is None else {"quasi": list(declared.quasi), "sensitive": list(declared.sensitive)}
         return Explored(Map(study, tuple(points), about))
     kept = [point for point in before.map_.points if point.id not in new]
