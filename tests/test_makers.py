@@ -26,7 +26,6 @@ from sfumato.anonymizers.sabre import nodes_divided, peeled, within
 from sfumato.publish.cautions import cautions_of
 from sfumato.requirements._predicates import BETA, EQUAL, HIERARCHICAL, JS
 from sfumato.requirements.requirement import BetaLikeness, KAnonymity, LDiversity, TCloseness, sensitive_levels
-from sfumato.tradeoff.exploration.explore import repeatable
 from sfumato.tradeoff.study.candidate import Candidate
 from strategies import cells_of_tables, flat_sensitive, one_histogram, requirements_for, sensitives, table_of, tries
 from test_proof import check_file, interesting, one_group_fails, rows
@@ -484,9 +483,9 @@ def test_fresh_draws_differ_a_seed_repeats_them_and_a_map_has_seeds_of_its_own(m
     assert len({made(maker) for _ in range(12)}) > 1  # some choose among few ways, so equal draws are no surprise
     assert len({made(f"{maker} seed=5") for _ in range(3)}) == 1
     chosen = Candidate(anonymizer(maker), sfumato.requirement(requirement), form, 0.0)
-    assert repeatable(chosen) == repeatable(chosen) and repeatable(chosen).seed is not None
+    assert chosen.repeatable() == chosen.repeatable() and chosen.repeatable().anonymizer.seed is not None
     given_one = Candidate(anonymizer(f"{maker} seed=5"), sfumato.requirement(requirement), form, 0.0)
-    assert repeatable(given_one).seed == 5
+    assert given_one.repeatable().anonymizer.seed == 5
 
 
 def test_every_text_reads_back():

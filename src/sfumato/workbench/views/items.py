@@ -73,7 +73,8 @@ def items_form(project: Project) -> dict[str, Any]:
 
 
 def of_items(project: Project, what: str, make: Any) -> Any:
-    """Work something out of the sets of items of a project, once."""
+    """Work something out of the sets of items of a project, once; raise where it has none."""
+    section_of(project)
     data = project.study.data
     return of_data(data, what, make if data.table is None else lambda opened: make(opened.baskets))
 
