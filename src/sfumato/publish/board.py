@@ -28,7 +28,7 @@ from sfumato.tradeoff.question.recipients import RECIPIENTS, Recipient
 
 MOST_WARNINGS = 4
 MOST_USES = 4
-LONG, WARNING, FOUND = 200, 150, 90
+LONG, WARNING, FOUND = 180, 130, 100
 """Letters after which a text, a warning, and what was found is cut short, so that everything stays on one page."""
 
 FOR_RESEARCHERS = ("kl", "discernibility")
