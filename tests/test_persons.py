@@ -606,6 +606,7 @@ def test_what_is_recommended_to_a_recipient_is_released_to_it(tmp_path):
         assert chosen.returncode == 0, chosen.stdout
         words = json.loads(chosen.stdout)["command"].split()
         assert words[-2:] == ["--for", recipient]
+        assert f"k at least {k} (" in " ".join(json.loads(chosen.stdout)["why"]), "what the recipient asks for"
         released = run(*words[1:], "--force", cwd=tmp_path)
         assert released.returncode == 0, released.stderr
         published = read_rows(tmp_path / words[words.index("--to") + 1])

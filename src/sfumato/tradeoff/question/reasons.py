@@ -159,7 +159,8 @@ def no_place(point: Point, axes: tuple[str, str]) -> str:
 def recipient(name: str, bounds: Sequence[Bound]) -> str:
     """Say what a recipient asks for."""
     preset = RECIPIENTS[name]
-    reasons = [f"{bound} ({bound.reason})" for bound in bounds if bound in preset.bounds]
+    presets = (*preset.bounds, *preset.bounds_of("persons"))
+    reasons = [f"{bound} ({bound.reason})" for bound in bounds if bound in presets]
     asked = t("reason.asks", reasons=reasons) if reasons else t("reason.asks_nothing")
     return t("reason.recipient_which", name=name, preset=preset, asked=asked)
 
