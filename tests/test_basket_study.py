@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import command_line
 import plain_basket_measures as plain
 from sfumato.anonymizers.items import candidate_maker
-from sfumato.auditing._published_items import read_published
+from sfumato.auditing.items import read_published
 from sfumato.commands import app as cli
 from sfumato.data.basket_declaration import BasketsDeclaration
 from sfumato.data.items import baskets_of

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import plain_inference as plain
-from sfumato.auditing.baskets import audit_baskets
+from sfumato.auditing.audit import audit_baskets
 from sfumato.data.items import baskets_of
 from sfumato.measures.items.losses import ItemStudy
 from sfumato.release.items import global_release, set_recoding

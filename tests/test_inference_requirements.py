@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from plain_baskets import is_honest, published
 from sfumato.anonymizers.items import anonymize_baskets, usual_maker
-from sfumato.auditing.baskets import audit_baskets
+from sfumato.auditing.audit import audit_baskets
 from sfumato.data.hierarchies.categorical import tree
 from sfumato.data.items import baskets_of
 from sfumato.errors import BadInputError, InfeasibleError

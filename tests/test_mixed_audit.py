@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import plain_patients as plain
 from command_line import run
 from patients import patients, write_patients
-from sfumato.auditing.mixed import audit_mixed
+from sfumato.auditing.audit import audit_mixed
 from sfumato.errors import BadInputError
 
 FEW = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

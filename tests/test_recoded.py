@@ -14,7 +14,7 @@ from command_line import run
 from sfumato.anonymizers import anonymizer
 from sfumato.anonymizers.items import anonymize_baskets, candidate_maker
 from sfumato.auditing import ledger
-from sfumato.auditing.mixed import audit_mixed
+from sfumato.auditing.audit import audit_mixed
 from sfumato.config.documents import json_text
 from sfumato.data.declaration import TableDeclaration
 from sfumato.data.items import baskets_of
