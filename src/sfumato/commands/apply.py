@@ -80,8 +80,8 @@ def _table(mapping: Path, table: str, reading: TextReading, rest: str) -> Recode
 
 def _mixed(mapping: Path, table: str, items_file: str | None, reading: TextReading, rest: str) -> RecodedFile:
     """Recode new records with items."""
-    from sfumato.publish._apply_items import apply_mixed
     from sfumato.publish._item_mapping import read_item_mapping
+    from sfumato.publish.apply import apply_mixed
 
     known = read_item_mapping(mapping)
     announce_first_run()
@@ -90,8 +90,8 @@ def _mixed(mapping: Path, table: str, items_file: str | None, reading: TextReadi
 
 def _baskets(mapping: Path, declared: BasketsDeclaration, rest: str) -> RecodedFile:
     """Recode new baskets."""
-    from sfumato.publish._apply_items import apply_baskets
     from sfumato.publish._item_mapping import read_item_mapping
+    from sfumato.publish.apply import apply_baskets
 
     known = read_item_mapping(mapping)
     announce_first_run()
