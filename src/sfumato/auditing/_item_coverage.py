@@ -27,6 +27,7 @@ from sfumato.auditing.items import ItemSets, PublishedRecords, Readings, Shown
 from sfumato.auditing.notation import set_members
 from sfumato.auditing.published_file import Counted
 from sfumato.data.items import Baskets
+from sfumato.texts.catalogue import t
 from sfumato.texts.format import SMALLEST
 from sfumato.texts.format import counted as counted_words
 
@@ -158,10 +159,7 @@ class RowMatching:
     def coverage(self) -> Coverage:
         """Match rows and records, where there are not too many pairs."""
         agree = f"that agrees in {', '.join(self.others)}, " if self.others else ""
-        checked = (
-            f"every published row against an original record {agree}whose quasi-identifiers it covers and whose items "
-            "are published as what it shows"
-        )
+        checked = t("audit_notice.rows_with_items_checked", agree=agree)
         places = self.places
         assert places is not None
         kinds = self.kinds

@@ -12,6 +12,7 @@ from sfumato.auditing.published_file import EMPTY, EMPTY_SHOWN, Counted
 from sfumato.auditing.question import AuditQuestion, PublishedAttribute
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.look_alikes import ascii_where_unclear, find_look_alikes
+from sfumato.texts.catalogue import t
 
 MOST_SHOWN = 5
 """How many values a sentence names."""
@@ -20,10 +21,7 @@ MOST_SHOWN = 5
 def star_notices(asked: AuditQuestion, plain: Counted, left_out: int) -> list[str]:
     """Say what rows that show nothing were taken for."""
     if left_out:
-        return [
-            f"rows with * in all quasi-identifiers ({left_out:,} of {left_out + plain.records:,}) were taken for "
-            "suppressed records and left out (--suppressed keep makes them a group)"
-        ]
+        return [t("audit_notice.stars_left_out", left_out=left_out, of=left_out + plain.records)]
     stars = int(plain.counts[plain.all_stars(asked.quasi)].sum())
     if not stars:
         return []
@@ -31,17 +29,13 @@ def star_notices(asked: AuditQuestion, plain: Counted, left_out: int) -> list[st
         return [f"rows with * in all quasi-identifiers ({stars:,}) were kept as a group, as asked"]
     if stars == plain.records:
         return ["every row shows * in all quasi-identifiers: this was taken for one group, not for suppressed records"]
-    return [
-        f"rows with * in all quasi-identifiers ({stars:,} of {plain.records:,}) stand in the file and were counted as "
-        "a group, because a requirement decides (--suppressed leave-out takes them for suppressed records)"
-    ]
+    return [t("audit_notice.stars_counted", stars=stars, records=plain.records)]
 
 
 def empty_notices(asked: AuditQuestion, plain: Counted, attributes: Mapping[str, PublishedAttribute]) -> list[str]:
     """Say where missing values and empty texts are told apart, and where they are not."""
     notices = [
-        f"column {name!r}: missing values and empty texts (shown as {EMPTY_SHOWN}) were told apart, as a reader of the "
-        "file does"
+        t("audit_notice.empty_texts", name=name, empty_shown=EMPTY_SHOWN)
         for name in dict.fromkeys((*asked.quasi, *asked.grouping))
         if EMPTY in plain.columns[name].texts
     ]
@@ -73,10 +67,7 @@ def notices_of(
     if asked.original is None:
         notices.append("without the original, Q is the distribution of the file itself (--original gives the true one)")
     if asked.group is not None:
-        notices.append(
-            f"groups are told by the column {asked.group!r}; the exact quasi-identifiers are in the file, so it does "
-            "not hide who is in the table: k is counted from them, and k-anonymity in a requirement is a group size"
-        )
+        notices.append(t("audit_notice.buckets", group=asked.group))
     for name, attribute in attributes.items():
         assert attribute.profile is not None
         notices += _value_notices(attribute.profile.baseline)
@@ -88,10 +79,7 @@ def notices_of(
         if name not in (*asked.quasi, *asked.sensitive, *asked.neutral, *asked.apart, asked.group)
     ]
     if unknown:
-        notices.append(
-            f"columns that are neither quasi-identifiers nor sensitive: {', '.join(unknown)}; one that an outsider may "
-            "know belongs to --quasi"
-        )
+        notices.append(t("audit_notice.no_role", unknown=", ".join(unknown)))
     return notices
 
 
@@ -119,10 +107,7 @@ def name_look_alikes(name: str, texts: Iterable[str], gate: bool) -> list[str]:
     more = "" if len(alike) <= MOST_SHOWN else f"; and {len(alike) - MOST_SHOWN:,} other sets"
     if gate:
         return [f"sensitive column {name!r}: values that look alike were counted as one ({examples}{more})"]
-    return [
-        f"sensitive column {name!r}: values that look alike were counted as different ({examples}{more}); if they mean "
-        "the same, l is smaller: write them alike (with --require they count as one)"
-    ]
+    return [t("audit_notice.look_alikes", name=name, examples=examples, more=more)]
 
 
 def name_unknown_values(name: str, profile: Profile) -> list[str]:
@@ -130,7 +115,4 @@ def name_unknown_values(name: str, profile: Profile) -> list[str]:
     rows = int(profile.count[profile.open].sum())
     if not rows:
         return []
-    return [
-        f"sensitive column {name!r}: {rows:,} rows show *, a set or no value; the requirement was judged as if these "
-        "rows had whichever value is worst for their group"
-    ]
+    return [t("audit_notice.open_values", name=name, rows=rows)]

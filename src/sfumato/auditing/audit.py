@@ -64,6 +64,7 @@ from sfumato.requirements import basket_requirement
 from sfumato.requirements.items import KMAnonymity, PrivacyConstraints
 from sfumato.requirements.requirement import Requirement, requirement
 from sfumato.runtime.arrays import Counts, Quiet
+from sfumato.texts.catalogue import t
 
 OF_ALL = ("holds", "file", "records", "measures", "require", "failures", "coverage", "notices")
 OF_GROUPS = ("groups", "quasi", "sensitive", "relative_to", "by_sensitive", "worst", "uniques")
@@ -333,10 +334,7 @@ def audit_baskets(
     counted = {size: read.itemsets(size) for size in range(1, known + 1)}
     readings = None if original is None else item_audit.stands_for(read.labels, original.items, original.tree, legend)
     if wanted is not None and wanted.names_items and readings is None:
-        raise BadInputError(
-            f"{wanted.name} speaks of items, and a published set must be read against all of them; "
-            "give the original (--original)"
-        )
+        raise BadInputError(t("audit_error.names_items", name=wanted.name))
     measures, listed = item_audit.itemset_measures(counted), list[item_audit.RareSet]()
     if isinstance(wanted, PrivacyConstraints):
         assert original is not None and readings is not None
@@ -487,9 +485,7 @@ def _included(
         raise BadInputError(f"--include-neutral counts the groups of one file by its columns; leave out {other}")
     neutral = _neutral(file, *roles)
     if not neutral:
-        raise BadInputError(
-            f"{file.origin}: every column is a quasi-identifier or sensitive; leave out --include-neutral"
-        )
+        raise BadInputError(t("audit_error.no_neutral", origin=file.origin))
     return neutral
 
 
@@ -504,10 +500,7 @@ def _matching(asked: AuditQuestion, plain: Counted, earlier: Sequence[Source]) -
     if asked.missing == "value" or not misses_a_value(plain, known):
         return None
     if earlier:
-        raise BadInputError(
-            "--with compares the groups of two files, and where a missing value matches everything there are none; "
-            "leave --missing any out"
-        )
+        raise BadInputError(t("audit_error.no_groups_to_compare"))
     return Matching.of(plain, known)
 
 

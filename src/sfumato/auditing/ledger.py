@@ -36,6 +36,7 @@ from sfumato.runtime.arrays import Counts, Numbers, Quiet
 from sfumato.runtime.cancellation import look
 from sfumato.runtime.memory import took_lock
 from sfumato.runtime.staging import PRIVATE, parts_of, writable
+from sfumato.texts.catalogue import t
 
 SUFFIX = ".ledger.jsonl"
 WHAT = "a ledger of sfumato"
@@ -168,8 +169,7 @@ def earlier_files(earlier: Any, later: str) -> EarlierFiles:
     before = published if place is None else published[:place]
     notices = [f"{earlier}: this file is not in it; all {len(before):,} files are looked at"] if place is None else []
     notices += [
-        f"{known.path}: it was published on {known.entry.when} and is no longer there, or not as it was; it could not "
-        "be looked at, though others may have it"
+        t("audit_notice.earlier_changed", path=known.path, when=known.entry.when)
         for known in before
         if not known.is_there
     ]
@@ -259,10 +259,7 @@ def _lines(path: Path, content: bytes) -> tuple[list[dict[str, Any]], int]:
         entry = parse_json(line.decode("utf-8", "replace"), f"{path}, line {place}", WHAT, LINE)
         check = entry.pop(CHECK)
         if check != _sum(before, entry):
-            raise BadInputError(
-                f"{path}, line {place}: it is not what was written, or a line before it was taken out; a ledger is "
-                "only ever added to: bring it back from a copy"
-            )
+            raise BadInputError(t("audit_error.ledger_changed", path=path, place=place))
         lines.append({**entry, CHECK: check})
         before, end = check, end + len(line) + 1
     return lines, end

@@ -28,6 +28,7 @@ from sfumato.engines.protocol import BYTES, Engine, Reading
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Counts
 from sfumato.runtime.threads import together
+from sfumato.texts.catalogue import t
 
 STAR = "*"
 EMPTY = "\udc00"
@@ -133,10 +134,7 @@ class Source:
                 raise BadInputError(f"{self.origin}: there is no column {name!r} ({what}); the columns are {known}")
             kind = self.engine.nested.get(name, BYTES)
             if self.published and kind != BYTES:  # bytes have a text, by which they can be compared
-                raise BadInputError(
-                    f"{self.origin}: column {name!r} holds lists or records ({kind}), and only single values can be "
-                    "compared; write each of them to a column of its own"
-                )
+                raise BadInputError(t("audit_error.nested", origin=self.origin, name=name, kind=kind))
 
     def count(self, names: Sequence[str]) -> Counted:
         """Count the distinct combinations of texts of some columns."""

@@ -29,6 +29,7 @@ from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
 from sfumato.requirements.requirement import requirement
 from sfumato.runtime.arrays import Counts, Quiet
+from sfumato.texts.catalogue import t
 
 Suppressed = Literal["keep", "leave-out"]
 Missing = Literal["value", "any"]
@@ -95,9 +96,7 @@ class AuditQuestion:
         self.file.check(self.sensitive, "--sensitive")
         self.file.check([] if self.group is None else [self.group], "--group")
         if self.household is not None and self.original is None:
-            raise BadInputError(
-                "who lives together does not stand in a published file: give the table it was made of too (--original)"
-            )
+            raise BadInputError(t("audit_error.households_alone"))
         if self.person is not None:
             self._check_person()
         if self.original is not None:
@@ -108,10 +107,7 @@ class AuditQuestion:
     def _check_person(self) -> None:
         """Raise where persons cannot be counted."""
         if self.original is None:
-            raise BadInputError(
-                f"a published file does not say whose its rows are, so persons (--person {self.person}) cannot be "
-                "counted in it alone: give the table it was made of too (--original)"
-            )
+            raise BadInputError(t("audit_error.persons_alone", person=self.person))
         others = {"--group": self.group, "--missing any": self.missing == "any", "--include-neutral": self.neutral}
         for option, given in others.items():
             if given:
@@ -141,10 +137,7 @@ class AuditQuestion:
         if kept or left_out == 0:
             return counted, 0
         if left_out == counted.records:
-            raise BadInputError(
-                f"{self.file.origin}: every row shows * in all quasi-identifiers, so none is left; "
-                "they are one group with --suppressed keep"
-            )
+            raise BadInputError(t("audit_error.only_stars", origin=self.file.origin))
         return counted.where(~stars), left_out
 
     def covering(self, counted: Counted) -> Counted:
@@ -207,10 +200,7 @@ def given_hierarchies(asked: AuditQuestion, original: Any, given: Any) -> dict[s
 def given_weights(quasi: tuple[str, ...], original: Any, given: Mapping[str, float] | None) -> dict[str, float]:
     """Return the weights that were given, or those of the table that the original is."""
     if given and original is None:
-        raise BadInputError(
-            "--weight says how much a loss counts, and what a file loses is measured against the table it was made of: "
-            "give that too (--original)"
-        )
+        raise BadInputError(t("audit_error.weights_alone"))
     if given is None and isinstance(original, Table):
         given = {name: weight for name, weight in original.roles.weights if name in quasi}
     return dict(weights_of(quasi, given or {}))

@@ -23,6 +23,7 @@ from sfumato.commands._options import (
 from sfumato.commands._output import say, tell
 from sfumato.config.options import WEIGHTS, spelled
 from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import t
 
 if TYPE_CHECKING:
     from sfumato.auditing.audit import Audit
@@ -155,10 +156,7 @@ class AboutItems(OptionGroup):
         if self.items_file is None:
             return None
         if original is None or sets.id is None or sets.item is None:
-            raise BadInputError(
-                f"--set items-file={self.items_file}: the original's items need the original (--original), the column "
-                "that both files name a person by (--id) and the column of items (--item)"
-            )
+            raise BadInputError(t("audit_error.items_file", items_file=self.items_file))
         return self.items_file, sets.id, sets.item
 
 
@@ -352,11 +350,7 @@ def _certified(file: Path, certificate: Path, wanted: str | None, as_json: bool)
     if "why_not_checked" not in content["promise"]:
         return False
     if wanted is not None:
-        raise BadInputError(
-            f"{file}: nothing that could be checked is promised of its rows, which are not the table's own, so "
-            f"{wanted} can neither hold nor fail of it; leave out --require, or leave out --certificate to measure "
-            "the rows all the same"
-        )
+        raise BadInputError(t("audit_error.nothing_to_check", file=file, wanted=wanted))
     values = {"holds": True, "file": str(file), "certificate": str(certificate), "promise": content["promise"]}
     say(values, certified_lines(content, file, certificate), as_json)
     return True

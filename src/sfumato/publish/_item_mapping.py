@@ -43,6 +43,7 @@ from sfumato.release.mixed_writing import behind_parts
 from sfumato.requirements import basket_requirement
 from sfumato.requirements.items import BasketRequirement, MixedRequirement, mixed_requirement
 from sfumato.runtime.arrays import Quiet
+from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted
 
 KIND = "sfumato mapping of a table with items"
@@ -214,10 +215,7 @@ def read_item_mapping(path: Path) -> ItemMapping:
     in_shape(content, str(path), what, SHAPE)
     if content["in_several_ways"]:
         groups = counted(content["in_several_ways"], "group")
-        raise BadInputError(
-            f"{path}: this release publishes an item in several ways within {groups}, and no rule says which one a new "
-            "record takes; make a new release, or one with coat, pcta or aa (--items-with)"
-        )
+        raise BadInputError(t("apply_error.several_ways", path=path, groups=groups))
     of_table = mapping_from(content["table"], str(path))
     if of_table.levels or len(of_table.lo) != len(content["groups"]):
         raise BadInputError(f"{path}: not {what} (it needs as many groups as boxes)")
@@ -246,10 +244,7 @@ def _read_baskets(content: Entries[str, Any], path: Path, what: str) -> ItemMapp
     """Read a mapping of baskets; one of a release that was recoded piece by piece is refused."""
     in_shape(content, str(path), what, BASKETS)
     if content["pieces"]:
-        raise BadInputError(
-            f"{path}: this release recodes its records in {counted(len(content['pieces']), 'piece')}, each in its own "
-            "way, and no rule says to which one a new record belongs; make a new release, or one by aa, coat or pcta"
-        )
+        raise BadInputError(t("apply_error.pieces", path=path, pieces=counted(len(content["pieces"]), "piece")))
     behind = Counter(item for items in content["published"].values() for item in items)
     twice = [item for item, times in behind.items() if times > 1]
     if twice:

@@ -56,6 +56,7 @@ from sfumato.release.writing import format_of
 from sfumato.release.writing_items import laid_out
 from sfumato.runtime.arrays import Codes, Counts, Flags, Quiet
 from sfumato.runtime.staging import check_targets, staged
+from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted
 from sfumato.tradeoff.question.recipients import shown_baskets
 from sfumato.tradeoff.study.candidate import files_of
@@ -155,10 +156,7 @@ class LeftOut:
         reasons = "; ".join(self.reasons())
         if rest == "refuse" and self.records > self.missing:
             error = BadInputError if self.unknown else InfeasibleError
-            raise error(
-                f"{origin}: the mapping does not fit {self.records:,} of {self.of:,} records: {reasons}. Make a new "
-                "release, or --rest drop leaves them out"
-            )
+            raise error(t("apply_error.does_not_fit", origin=origin, records=self.records, of=self.of, reasons=reasons))
         if nothing:
             raise InfeasibleError(f"{origin}: {nothing} ({reasons}); make a new release")
 
@@ -166,10 +164,7 @@ class LeftOut:
         """Say where so much is left out that what remains may be another population."""
         if self.records < LARGE_SHARE * self.of:
             return []
-        return [
-            f"WARNING: {self.records:,} of {self.of:,} records ({self.records / self.of:.0%}) are left out. What "
-            "remains may be another population than\nthe table; consider a new release."
-        ]
+        return [t("apply_error.many_left_out", records=self.records, of=self.of, share=self.records / self.of)]
 
     def lines(self) -> list[str]:
         """Say what is left out, and why."""
@@ -288,8 +283,7 @@ class RecodedFile(Quiet):
             verdict = self.audited(drafts, layout, escape)
             if verdict.unconfirmed:
                 raise InfeasibleError(
-                    f"{target}: the promise does not carry over: the audit of what would be written does not confirm "
-                    f"{self.requirement} against the new {self.called}; nothing was written: make a new release"
+                    t("apply_error.not_confirmed", target=target, requirement=self.requirement, called=self.called)
                 )
             if book is not None:
                 number = book.begin(self._entry(book.path, target, drafts[0], verdict, escape))

@@ -22,6 +22,7 @@ from sfumato.auditing.question import WorstGroup
 from sfumato.report.measure_sentences import ARROWS, EXACT_VALUES, measure_lines
 from sfumato.requirements import basket_requirement
 from sfumato.requirements.items import known_in_words, mixed_requirement
+from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted, ended, listed, number, percent
 
 LONGEST = 90
@@ -156,21 +157,14 @@ def _together(together: Together) -> Iterator[str]:
     if together.holds:
         yield "  One published combination of these covers each of them: members show the same values."
         return
-    yield (
-        f"  NOT CONFIRMED for {counted(together.households - together.confirmed, 'household')}: several published "
-        "combinations cover their values, so two\n  members may show two of them, and who knows of both members "
-        "intersects these:"
-    )
+    yield t("audit_line.households_open", households=counted(together.households - together.confirmed, "household"))
     yield from (f"  {example}" for example in together.examples)
 
 
 def _repeated(both: Intersection) -> Iterator[str]:
     """Say what two releases tell together."""
     most = "" if both.exact else "at most "
-    yield (
-        f"\nTogether with {both.earlier}: who knows a person's {', '.join(both.quasi)} finds their group in both\n"
-        f"files; only {both.sensitive} values that stand in both groups remain possible."
-    )
+    yield t("audit_line.together", earlier=both.earlier, quasi=", ".join(both.quasi), sensitive=both.sensitive)
     pairs = f"  {counted(both.pairs, 'pair')} of groups that a person may be in"
     yield f"{pairs}; {most}{counted(both.people, 'record')} are in both files."
     if both.unmatched_groups:
