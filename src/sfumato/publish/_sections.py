@@ -196,7 +196,7 @@ def _columns(context: PublicContext) -> Iterator[Section]:
     roles: dict[str, Any] = {"quasi": list(columns.quasi), "sensitive": list(columns.sensitive)}
     roles |= {"neutral": list(columns.neutral)} if columns.items is None else {"items": columns.items}
     yield Section("columns", roles | ({"weights": dict(columns.weights)} if columns.weights else {}))
-    if context.shown.content == "external" or (context.in_groups and not context.shown.items):
+    if context.is_external or (context.in_groups and not context.shown.items):
         yield Section("shown", {} if alone is None else dict(alone.shown))
     if context.in_groups and getattr(alone, "with_neutral", None) is not None:
         yield Section("including_neutral", dict(zip(("k", "alone"), alone.with_neutral, strict=True)))
@@ -263,7 +263,7 @@ def public_maker(maker: Any) -> str:
 
 def _foot(context: PublicContext) -> Iterator[Section]:
     """Say what words mean, what is not protected, and how the file is checked again."""
-    libraries = (*LIBRARIES, *(["opendp"] if context.shown.content == "noisy" else []))
+    libraries = (*LIBRARIES, *(["opendp"] if context.is_noisy else []))
     versions = {"python": platform.python_version()} | {library: version(library) for library in libraries}
     yield Section("versions", versions)
     yield Section("meanings", named_texts(public_meanings(context)))
@@ -279,11 +279,11 @@ def named_texts(meanings: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
 
 def public_meanings(context: PublicContext) -> list[tuple[str, str]]:
     """Say what words mean by the settings alone, and pick from the meanings of a map what depends on nothing else."""
-    maker, drops, noisy = context.maker, context.missing == "drop", context.shown.content == "noisy"
+    maker, drops, noisy = context.maker, context.missing == "drop", context.is_noisy
     removed = ["missing_dropped"] if drops else []
-    if context.shown.content == "external":
+    if context.is_external:
         return _meanings("persons", "buckets" if context.bucketized else "groups", "confirmed")
-    if context.shown.content == "records":
+    if context.is_records:
         return _meanings("records", "changed" if context.shown.people else "synthetic", *removed)
     if noisy:
         missing = f"missing_noisy_{'dropped' if drops else 'value'}"
@@ -428,7 +428,7 @@ def notices_of_records(table: Table) -> list[str]:
 
 def _external(inside: InternalContext) -> Iterator[Section]:
     """Say what reading a file that was made elsewhere against the table found."""
-    if inside.public.shown.content != "external":
+    if not inside.public.is_external:
         return
     maker: Any = inside.candidate.anonymizer
     findings, coverage = inside.release.details["brought"], getattr(inside.findings, "coverage", None)

@@ -603,7 +603,7 @@ def internal_check(outside: Mapping[str, Any], inside: InternalContext) -> list[
         file = getattr(inside.promised, "file", None)
         wanted = inside.promised if file is None else replace(inside.promised, file=seen_from(folder, file))
         return [*_baskets(context), *local, *study, *_required([str(wanted)])]
-    if context.shown.content == "records" and context.confirmed:
+    if context.is_records and context.confirmed:
         return [*_file(context), *study, *_required(context.confirmed)]
     if not context.in_groups or context.shown.items:
         return list(outside["verify"])

@@ -146,6 +146,30 @@ class PublicContext:
         """Who made the release."""
         return self.candidate.anonymizer
 
+    @property
+    def required(self) -> Any:
+        """What is required of the release."""
+        return self.candidate.requirement
+
+    def asks(self, *kinds: type) -> bool:
+        """Say whether a requirement of some kind is asked for."""
+        return isinstance(self.required, kinds)
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether rows are drawn from noisy counts."""
+        return self.shown.content == "noisy"
+
+    @property
+    def is_records(self) -> bool:
+        """Whether records stand in place of the table's records."""
+        return self.shown.content == "records"
+
+    @property
+    def is_external(self) -> bool:
+        """Whether it was made elsewhere."""
+        return self.shown.content == "external"
+
     def is_confirmed(self, part: Any) -> bool:
         """Say whether the file alone confirms a part of the promise."""
         return str(part) in self.confirmed
@@ -173,8 +197,7 @@ class PublicContext:
     @property
     def wanted(self) -> Any:
         """What is required of groups."""
-        wanted = self.candidate.requirement
-        return wanted.of_groups if isinstance(wanted, MixedRequirement) else wanted
+        return self.required.of_groups if self.asks(MixedRequirement) else self.required
 
 
 @dataclass(frozen=True)
