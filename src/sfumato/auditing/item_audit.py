@@ -59,6 +59,7 @@ from sfumato.requirements.requirement import All, Requirement
 from sfumato.runtime.arrays import Quiet
 from sfumato.runtime.cancellation import look
 from sfumato.texts.catalogue import t
+from sfumato.texts.format import counted
 
 if TYPE_CHECKING:
     from sfumato.auditing.audit import Audit
@@ -117,6 +118,11 @@ class SetFailure(Quiet):
     """In how many groups."""
 
     examples: tuple[RareSet, ...]
+
+    @property
+    def fault(self) -> str:
+        """What is wrong with them."""
+        return f"in too few records of their group, in {counted(self.groups, 'group')}"
 
 
 @dataclass(frozen=True)
