@@ -63,12 +63,8 @@ class Target:
     def check(self) -> None:
         """Raise where the files cannot be written, before anything is read."""
         check_escaping(self.escape_formulas, self.path, format_of(self.path))
-        beside = [*([] if self.lattice is None else [self.lattice]), *self._certificates]
-        check_targets([self.path, *beside], self.force, self.inputs)
-
-    @property
-    def _certificates(self) -> Sequence[Path]:
-        return certificate_files(self.path) if self.certificate else ()
+        beside = [] if self.lattice is None else [self.lattice]
+        check_targets([self.path, *beside, *certificate_files(self.path)], self.force, self.inputs)
 
     @property
     def how(self) -> dict[str, Any]:

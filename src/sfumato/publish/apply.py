@@ -47,7 +47,7 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.publish._item_mapping import ItemMapping
 from sfumato.publish._written_file import audit_of, audit_written, reading_of
 from sfumato.publish.mapping import Mapping as AppliedMapping
-from sfumato.publish.publishable import Origin, Publishable
+from sfumato.publish.publishable import Origin, Publishable, outdated_files
 from sfumato.release._itemsets import rare_itemsets
 from sfumato.release.items import SUPPRESSED, ItemParts, MixedRelease, Placed, Recoding, global_release, numbered
 from sfumato.release.legend import Names, names_as_before
@@ -277,7 +277,8 @@ class RecodedFile(Quiet):
         """Write, audit and name the files; where there is a ledger, its line comes right before the names."""
         own, number = self._out(target, layout, escape), 0
         files = list(own.files)
-        check_targets(files, force, inputs)
+        left_behind = outdated_files(target)
+        check_targets([*files, *left_behind], force, inputs)
         with staged(files) as drafts:
             cells = own.write(drafts)
             verdict = self.audited(drafts, layout, escape)
@@ -287,6 +288,8 @@ class RecodedFile(Quiet):
                 )
             if book is not None:
                 number = book.begin(self._entry(book.path, target, drafts[0], verdict, escape))
+            for file in left_behind:
+                file.unlink()
         return Written(verdict, tuple(files), (*self.source.notices, *formula_notice(dict(cells), escape))), number
 
     def _entry(self, ledger: Path, target: Path, draft: Path, verdict: Any, escaped: bool) -> LedgerEntry:

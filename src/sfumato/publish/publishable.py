@@ -261,7 +261,8 @@ def publish(
     mappings = {} if mapping is None else {Path(mapping): published.mapping()}
     further = mappings | dict(beside or {})
     targets = [*data, *certificates, *boards, *further]
-    check_targets(targets, force, published.inputs)
+    left_behind = outdated_files(data[0], targets)
+    check_targets([*targets, *left_behind], force, published.inputs)
     with staged(targets, private=[*certificates[:2], *boards, *mappings]) as drafts:
         written = drafts[: len(data)]
         step("write")
@@ -279,6 +280,8 @@ def publish(
         for draft, text in zip(drafts[len(data) :], [*texts, *further.values()], strict=True):
             draft.write_text(text, encoding="utf-8")
         look()
+        for file in left_behind:  # before the data get their name, which it would speak of
+            file.unlink()
     notices = formula_notice(dict(cells), published.escape_formulas)
     return Publication(published, findings, tuple(targets), tuple(notices), next(iter(mappings), None))
 
@@ -287,6 +290,11 @@ def certificate_files(path: Path) -> list[Path]:
     """Name the certificates of a data file: the publisher's, which tell what was suppressed, and the public ones."""
     names = ("certificate.json", "certificate.html", "certificate-public.json", "certificate-public.html")
     return [path.with_name(f"{path.name}.{name}") for name in names]
+
+
+def outdated_files(path: Path, written: Sequence[Path] = ()) -> list[Path]:
+    """Name what speaks of an earlier data file of this name and would stay beside another one."""
+    return [file for file in (*certificate_files(path), board_file(path)) if file not in written and file.exists()]
 
 
 def board_file(path: Path) -> Path:
