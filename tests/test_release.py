@@ -466,5 +466,5 @@ def test_no_certificate_of_an_earlier_file_stays_beside_another_one(release, tmp
     path.unlink()
     from sfumato.publish._single import Target
 
-    with pytest.raises(sfumato.BadInputError, match="certificate.json exists already"):
+    with pytest.raises(sfumato.BadInputError, match=r"certificate\.json exists already"):
         Target(path, certificate=False).check()
