@@ -26,7 +26,6 @@ from sfumato.anonymizers import MECHANISMS
 from sfumato.anonymizers.dp.noise import Noise, UnsafeSeededNoise, _laplace, _noisy_max, _opendp
 from sfumato.anonymizers.dp.trees import DPKdTree, DPQuadtree
 from sfumato.commands.app import main
-from sfumato.publish._sections import guarantee_values, notices_of_records
 from sfumato.publish._written_file import check_draft
 from sfumato.publish.board import board_file
 from sfumato.publish.cautions import ALARMS, cautions_of
@@ -34,6 +33,8 @@ from sfumato.publish.certificate import (
     certificate_files,
     certificate_page,
     check_certificate,
+    guarantee_values,
+    notices_of_records,
     public_certificate,
     read_certificate,
 )

@@ -152,7 +152,7 @@ def single_table(
 def _own_records(table: Table, candidate: Candidate, origin: Origin, target: Target, clock: Clock) -> Single:
     """Make records in place of a table's records, drawn with noise or not, and write them."""
     from sfumato.anonymizers.dp.mechanism import Mechanism
-    from sfumato.publish._told import drawn_lines, drawn_values, record_lines, record_values
+    from sfumato.publish.pipeline import drawn_lines, drawn_values, record_lines, record_values
     from sfumato.tradeoff.question.recipients import check_changed
 
     maker, path, wanted = candidate.anonymizer, target.path, candidate.requirement

@@ -218,13 +218,13 @@ class Publication(Quiet):
 
     def values(self) -> dict[str, Any]:
         """Return what a program reads of it."""
-        from sfumato.publish._told import published_values
+        from sfumato.publish.pipeline import published_values
 
         return {**published_values(self.published, self.audit), "files": [str(file) for file in self.files]}
 
     def lines(self) -> list[str]:
         """Say to a person what was published, and for whom each file is."""
-        from sfumato.publish._told import published_lines
+        from sfumato.publish.pipeline import published_lines
 
         lines = [*published_lines(self.published, self.audit), "", *self.lines_of_files()]
         return lines if self.mapping is None else [*lines, t("release.mapping", file=self.mapping, **self._new_data())]
