@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from sfumato.tradeoff.exploration.folder import read_map
 from sfumato.tradeoff.study.study import Study, read_study
-from sfumato.workbench.app import House
+from sfumato.workbench.endpoints import House
 from sfumato.workbench.projects import Desk
 from sfumato.workbench.runs import Runs
 from test_workbench_before_looks import changed
