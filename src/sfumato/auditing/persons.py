@@ -30,14 +30,7 @@ from sfumato.errors import BadInputError
 from sfumato.requirements.requirement import KAnonymity, LDiversity, Requirement
 from sfumato.runtime.arrays import Counts, Quiet
 
-OF_RECORDS = (
-    "average_group",
-    "discernibility",
-    "generalization_loss",
-    "loss",
-    "suppressed",
-    "suppression_loss",
-)
+OF_RECORDS = ("average_group", "discernibility", "generalization_loss", "loss", "suppressed", "suppression_loss")
 """Measures of utility, which count records whatever risks count."""
 
 Calling = Callable[[str, TextColumn], TextColumn]

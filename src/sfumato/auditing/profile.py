@@ -33,16 +33,8 @@ MOST_EMPTY = 8
 """Groups x values are laid out as a table where it has at most so many places for each count."""
 
 DEFINED = (
-    "l_frequency",
-    "l_distinct",
-    "l_entropy",
-    "l_recursive",
-    "t_equal",
-    "t_ordered",
-    "t_hierarchical",
-    "t_js",
-    "delta",
-    "beta",
+    *("l_frequency", "l_distinct", "l_entropy", "l_recursive"),
+    *("t_equal", "t_ordered", "t_hierarchical", "t_js", "delta", "beta"),
 )
 """What is measured of every group."""
 

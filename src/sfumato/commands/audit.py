@@ -245,12 +245,7 @@ def _of_table(
 
 
 def _about_items(
-    file: Path,
-    original: OriginalOptions,
-    about: AboutTable,
-    baskets: OfBaskets,
-    sets: AboutBaskets,
-    items: AboutItems,
+    file: Path, original: OriginalOptions, about: AboutTable, baskets: OfBaskets, sets: AboutBaskets, items: AboutItems
 ) -> dict[str, Any]:
     """Say what is asked of a column of items; nothing where there is none. `beside` is the original's second file."""
     if items.items is None:

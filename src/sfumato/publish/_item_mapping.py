@@ -21,17 +21,7 @@ import numpy as np
 
 from sfumato.auditing._legend import MAPPING, WORDS
 from sfumato.auditing.ledger import file_digest
-from sfumato.config.documents import (
-    fields,
-    in_shape,
-    json_text,
-    listed,
-    one_of,
-    optional,
-    read_json,
-    text,
-    whole,
-)
+from sfumato.config.documents import fields, in_shape, json_text, listed, one_of, optional, read_json, text, whole
 from sfumato.data.dataset import sensitive_places
 from sfumato.data.mixed_declaration import ItemsDeclaration
 from sfumato.errors import BadInputError
@@ -187,10 +177,7 @@ def _pieces(release: BasketRelease, texts: Any) -> list[dict[str, Any]]:
         places = order[ends[piece] : ends[piece + 1]]
         codes = {code for row in places for code in rows.codes[rows.starts[row] : rows.starts[row + 1]].tolist()}
         pieces.append(
-            {
-                "records": int(rows.weights[places].sum()),
-                "shows": sorted(texts[rows.labels[code]] for code in codes),
-            }
+            {"records": int(rows.weights[places].sum()), "shows": sorted(texts[rows.labels[code]] for code in codes)}
         )
     return pieces
 

@@ -488,10 +488,7 @@ WHAT = "a certificate of sfumato"
 FILE = fields({"name": text, "sha256": text})
 NOISY = fields({"epsilon": number, "in_words": text}, {"delta": number})
 CERTIFICATE = fields(
-    {
-        "files": listed(FILE, least=1),
-        "promise": fields({}, {"differential_privacy": NOISY, "why_not_checked": text}),
-    }
+    {"files": listed(FILE, least=1), "promise": fields({}, {"differential_privacy": NOISY, "why_not_checked": text})}
 )
 """What is read of a certificate when it comes back."""
 

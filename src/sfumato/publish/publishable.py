@@ -36,7 +36,7 @@ from sfumato.texts.catalogue import t
 
 if TYPE_CHECKING:
     from sfumato.publish.board import Decision
-    from sfumato.publish.context import InternalContext, PublicContext, PublishedFacts
+    from sfumato.publish.context import PublishedFacts
 
 STEPS = ("read", "make", "write", "verify", "certify")
 """What publishing does, in order: each is told as it begins (`process.steps`), and can be the last."""
@@ -174,12 +174,6 @@ class Publishable:
         if self.rows is not None:
             return PublishedFacts("external", people=self.maker.people, rows=self.rows.num_rows)
         return shown_by(self.release, self.maker, bool(getattr(self.scales, "sensitive", ())))
-
-    def contexts(self, drafts: Sequence[Path], findings: Any) -> tuple[PublicContext, InternalContext]:
-        """Collect what the public certificate is made of, and what the publisher's is."""
-        from sfumato.publish.certificate import contexts_of
-
-        return contexts_of(self, drafts, findings)
 
     def legend_lines(self) -> list[str]:
         """Say what a legend is for, where there is one."""
