@@ -167,7 +167,8 @@ def _mixed(
     from sfumato.anonymizers import anonymizer
     from sfumato.anonymizers.items import DEFAULT_MAKER, TREE_MAKER, basket_anonymizer
     from sfumato.anonymizers.items.items_of_groups import FORM, NoMerging, merging
-    from sfumato.publish._single import Clock, single_items
+    from sfumato.publish._single import Clock
+    from sfumato.publish.pipeline import single_items
     from sfumato.requirements.item_policy import SuppressionLimit, suppression_limit, utility_constraints
     from sfumato.requirements.items import mixed_requirement
     from sfumato.tradeoff.study.candidate import Candidate, files_of
@@ -210,7 +211,8 @@ def _baskets(
 ) -> Single:
     """Make a release of baskets."""
     from sfumato.anonymizers.items import DEFAULT_MAKER, TREE_MAKER, basket_anonymizer, usual_maker
-    from sfumato.publish._single import Clock, basket_layout, single_baskets
+    from sfumato.publish._single import Clock, basket_layout
+    from sfumato.publish.pipeline import single_baskets
     from sfumato.requirements import basket_requirement
     from sfumato.requirements.item_policy import SuppressionLimit, suppression_limit, utility_constraints
     from sfumato.tradeoff.study.candidate import Candidate, files_of

@@ -21,11 +21,18 @@ from sfumato.anonymizers.external.external import Brought
 from sfumato.anonymizers.perturbation.record_anonymizer import RecordMaker
 from sfumato.auditing.question import STUDY
 from sfumato.config.options import check_choice
-from sfumato.data.mixed_declaration import ATTRIBUTES, BOTH, ITEMS
+from sfumato.data.basket_declaration import BasketsDeclaration
+from sfumato.data.dataset import MixedTable
+from sfumato.data.declaration import TableDeclaration
+from sfumato.data.mixed_declaration import ATTRIBUTES, BOTH, ITEMS, DataDeclaration
+from sfumato.data.reading import Table
 from sfumato.engines.formulas import check_escaping
 from sfumato.errors import BadInputError
-from sfumato.measures.groups import measure
+from sfumato.measures.groups import Measured, measure
 from sfumato.measures.items.losses import ItemLosses
+from sfumato.measures.items.queries import fitting_queries
+from sfumato.measures.items.scales import BasketScales, MixedScales, measure_baskets, protected_risk
+from sfumato.publish._single import Clock, Single, Target, basket_layout, left_out_lines, written
 from sfumato.publish._written_file import promised_by
 from sfumato.publish.audit_report import neutral_line
 from sfumato.publish.board import Decision, board_file, recipient_named
@@ -35,22 +42,25 @@ from sfumato.publish.context import Drawn, drawn_from
 from sfumato.publish.publishable import Origin, Publication, Publishable, publish
 from sfumato.release.legend import MODES
 from sfumato.release.records import RecordRelease, unchanged_values
-from sfumato.release.release import counts_people
-from sfumato.release.writing import RowLayout, format_of
+from sfumato.release.release import Release, counts_people
+from sfumato.release.writing import RowLayout, format_of, inputs_of
 from sfumato.release.writing_items import laid_out
 from sfumato.report.data_summary import basket_meanings, mixed_meanings
 from sfumato.report.data_summary import meanings as meanings_of
-from sfumato.requirements.items import KMAnonymity
+from sfumato.report.measure_sentences import ARROWS, Subject, changes_sentence, measure_lines, sentences
+from sfumato.requirements.items import KMAnonymity, known_in_words
 from sfumato.requirements.requirement import KAnonymity
 from sfumato.runtime.cancellation import step
 from sfumato.runtime.staging import check_targets
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted, ended, listed, wrapped
+from sfumato.tradeoff.exploration._item_details import item_changes
 from sfumato.tradeoff.exploration.explore import made
 from sfumato.tradeoff.exploration.folder import map_files, read_map
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.recipients import check_changed, check_published, check_shown, foreign_refusal
 from sfumato.tradeoff.study.candidate import Candidate, files_of
+from sfumato.tradeoff.study.grids import Grid
 from sfumato.tradeoff.study.study import Study
 
 if TYPE_CHECKING:
@@ -354,3 +364,138 @@ def promise_lines(promise: Mapping[str, Any], maker: Mechanism) -> list[str]:
         *(f"  {sentence}" for sentence in promise["public"]),
         "",
     ]
+
+
+# -- one release in one line -------------------------------------------------------------------------------------------
+
+
+def single_records(table: Table, candidate: Candidate, origin: Origin, target: Target, clock: Clock) -> Single:
+    """Make records in place of a table's records, drawn with noise or not, and write them."""
+    maker, path, wanted = candidate.anonymizer, target.path, candidate.requirement
+    if isinstance(maker, Mechanism):
+        maker.check(table, wanted, candidate.form, 0.0)
+        drawn = maker.draw(table)
+        clock.end("draw")
+        own = Publishable(drawn, candidate, path, origin, **target.how)
+        values = drawn_values(drawn, maker)
+        return written(own, target, clock, values, drawn_lines(drawn, maker, path), values["notices"])
+    release = candidate.make(table)
+    check_changed(release, str(maker))
+    clock.end("anonymize")
+    own = Publishable(release, candidate, path, origin, **target.how)
+    lines = record_lines(release, maker, path, target.certificate)  # type: ignore[arg-type]
+    return written(own, target, clock, record_values(release, maker), lines, table.notices)  # type: ignore[arg-type]
+
+
+def publish_release(release: Any, path: Path, layout: str, force: bool, escape_formulas: bool) -> Publication:
+    """Publish what `anonymize` or `draw` made of a table in Python."""
+    if not release.made:
+        raise BadInputError(t("release.unknown_maker"))
+    check_escaping(escape_formulas, path, format_of(path))
+    candidate, table, roles = Candidate(*release.made), release.table, release.table.roles
+    persons = {"person": roles.person, "one_record_per_person": roles.unit == "one each"}
+    declared = TableDeclaration("table", quasi=roles.quasi, **persons)
+    meanings = meanings_alone(table, candidate, declared) if isinstance(release, Release) else ()
+    how: dict[str, Any] = {"layout": layout, "escape_formulas": escape_formulas, "inputs": inputs_of(release)}
+    origin = Origin(table.engine.origin, table.digest(()))
+    return publish(Publishable(release, candidate, path, origin, meanings, **how), force)
+
+
+def meanings_alone(table: Table, candidate: Candidate, declared: TableDeclaration) -> list[tuple[str, str]]:
+    """Say what words mean, as on a map of this one release."""
+    grid = Grid((candidate.anonymizer,), (candidate.requirement,), (candidate.form,), (candidate.suppress,))
+    study = Study("anonymize", DataDeclaration(declared), (grid,), axes=("k", "loss"))
+    about = {"weights": dict(table.roles.weights), "dropped": table.dropped}
+    return meanings_of(Map(study, (candidate.point(),), about))
+
+
+def single_baskets(declared: BasketsDeclaration, candidate: Candidate, target: Target, clock: Clock) -> Single:
+    """Make a release of baskets, measure it and write it."""
+    baskets, wanted, maker = declared.open(), candidate.requirement, candidate.anonymizer
+    release = candidate.make(baskets)
+    known = wanted.m if isinstance(wanted, KMAnonymity) else BasketScales().known
+    scales = BasketScales(known=known, queries=fitting_queries(baskets))
+    origin = Origin(declared.source, baskets.digest, study_file=target.study)
+    certified = certified_scales(scales, candidate)
+    how = target.how | {"layout": basket_layout(target), "declared": declared, "scales": certified}
+    own = Publishable(release, candidate, target.path, origin, basket_meanings(certified), **how)
+    measures = protected_risk(release, wanted) | dict(measure_baskets(release, scales).values)
+    clock.end("anonymize")
+    values = {
+        "baskets": baskets.origin,
+        "records": baskets.size,
+        "anonymizer": str(maker),
+        "requirement": str(wanted),
+        "changes": item_changes(release),
+        "published_items": len(release.labels),
+        "suppressed": len(release.suppressed),
+        "measures": measures,
+    }
+    subject = Subject(records=baskets.size, known=f"{known_in_words(known)} of", below=BasketScales().linking.below)
+    rows, items = counted(baskets.size, "record"), counted(len(baskets.items), "item")
+    lines = [
+        f"Wrote {target.path}: {rows}, {items} published as {len(release.labels):,}, by {maker.in_words()}.",
+        f"In it {wanted.strengthen(measures).rule_in_words()}.",
+        *own.legend_lines(),
+        f"What was done: {changes_sentence(item_changes(release))}",
+        "",
+        f"Measured {ARROWS}:",
+        *measure_lines(measures, sentences(measures, subject)),
+    ]
+    return written(own, target, clock, values, lines, baskets.notices)
+
+
+def single_items(
+    data: MixedTable, candidate: Candidate, declared: DataDeclaration, target: Target, clock: Clock
+) -> Single:
+    """Make a release of a table with items, measure it and write it."""
+    candidate.check(data)
+    release, wanted = candidate.make(data), candidate.requirement
+    clock.end("anonymize")
+    scales = MixedScales(known=wanted.m, item_queries=fitting_queries(data.baskets))
+    measured = scales.prepare(data).measure(release)
+    clock.end("measure")
+    origin = Origin(data.origin, data.digest, study_file=target.study)
+    how = target.how | {"declared": declared, "scales": scales}
+    own = Publishable(release, candidate, target.path, origin, mixed_meanings(scales), **how)
+    shown = {name: found for name, found in measured.by_sensitive.items() if name != data.column}
+    promised, suppressed = wanted.strengthen(measured.values, shown), data.records - release.records
+    values = {
+        "table": data.origin,
+        "records": data.records,
+        "dropped": data.table.dropped,
+        "items": data.column,
+        "anonymizer": str(candidate.anonymizer),
+        "items_with": str(candidate.item_anonymizer),
+        "merging": str(candidate.merging),
+        "sets": candidate.sets,
+        "requirement": str(wanted),
+        "promise": str(promised),
+        "groups": release.relational.groups,
+        "changes": item_changes(release),
+        "published_items": len(own.names.texts),
+        "suppressed": suppressed,
+        "measures": dict(measured.values),
+    }
+    rows, groups = counted(release.records, "record"), counted(release.relational.groups, "group")
+    done = changes_sentence(item_changes(release), suppressed, data.records)
+    lines = [
+        f"Wrote {target.path}: {rows} in {groups}, with what is published of {len(data.baskets.items):,} items.",
+        f"In it {promised.rule_in_words()}.",
+        *left_out_lines(suppressed, data.table.dropped),
+        wrapped(f"What was done: {done}").lstrip(),
+        *own.legend_lines(),
+        *_measured_items(data, measured),
+    ]
+    return written(own, target, clock, values, lines, data.notices)
+
+
+def _measured_items(data: MixedTable, measured: Measured) -> Sequence[str]:
+    subject = Subject(
+        tuple(measured.by_sensitive),
+        records=data.records,
+        known=f"the quasi-identifiers and {known_in_words(2)} of",
+        below=MixedScales().linking.below,
+    )
+    said = sentences(measured.values, subject, measured.by_sensitive)
+    return ["", f"Measured {ARROWS}:", *measure_lines(measured.values, said)]
