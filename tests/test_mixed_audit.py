@@ -21,7 +21,7 @@ from command_line import run
 from patients import patients, write_patients
 from plain_patients import least_candidates, read_records
 from sfumato import BadInputError, ItemsDeclaration, audit_mixed
-from sfumato.publish._item_mapping import mixed_mapping, read_item_mapping
+from sfumato.publish.mapping import mixed_mapping, read_item_mapping
 from sfumato.release.mixed_writing import mixed_names
 from sfumato.requirements.items import mixed_requirement
 from test_mixed import made, opened, rows_of

@@ -26,10 +26,9 @@ from sfumato.auditing import ledger
 from sfumato.config.documents import json_text
 from sfumato.data.items import baskets_of
 from sfumato.measures.items.scales import MixedScales
-from sfumato.publish._item_mapping import SCHEMA, basket_mapping, mixed_mapping, read_item_mapping
 from sfumato.publish.apply import apply_mixed
 from sfumato.publish.certificate import public_certificate
-from sfumato.publish.mapping import mapping_of
+from sfumato.publish.mapping import SCHEMA, basket_mapping, mapping_of, mixed_mapping, read_item_mapping
 from sfumato.publish.plain_language import DROPPED
 from sfumato.publish.publishable import Origin, Publishable
 from sfumato.release.items import BasketRelease, set_recoding

@@ -31,8 +31,8 @@ def apply(
     """Recode new data under an existing release; refuses what the mapping does not know and groups that fail."""
     from sfumato.auditing._legend import MAPPING as BASKETS
     from sfumato.auditing.ledger import ledger_of
-    from sfumato.publish._item_mapping import KIND as ITEMS
     from sfumato.publish.apply import kind_of
+    from sfumato.publish.mapping import ITEMS_KIND as ITEMS
     from sfumato.release.writing import format_of
 
     format_of(to)
@@ -69,8 +69,8 @@ def _table(mapping: Path, table: str, reading: TextReading, rest: str) -> Recode
 
 def _mixed(mapping: Path, table: str, items_file: str | None, reading: TextReading, rest: str) -> RecodedFile:
     """Recode new records with items."""
-    from sfumato.publish._item_mapping import read_item_mapping
     from sfumato.publish.apply import apply_mixed
+    from sfumato.publish.mapping import read_item_mapping
 
     known = read_item_mapping(mapping)
     announce_first_run()
@@ -79,8 +79,8 @@ def _mixed(mapping: Path, table: str, items_file: str | None, reading: TextReadi
 
 def _baskets(mapping: Path, declared: BasketsDeclaration, rest: str) -> RecodedFile:
     """Recode new baskets."""
-    from sfumato.publish._item_mapping import read_item_mapping
     from sfumato.publish.apply import apply_baskets
+    from sfumato.publish.mapping import read_item_mapping
 
     known = read_item_mapping(mapping)
     announce_first_run()

@@ -44,8 +44,8 @@ from sfumato.engines.formulas import check_escaping, formula_notice
 from sfumato.engines.locations import input_files
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.publish._item_mapping import ItemMapping
 from sfumato.publish._written_file import audit_of, audit_written, reading_of
+from sfumato.publish.mapping import ItemMapping
 from sfumato.publish.mapping import Mapping as AppliedMapping
 from sfumato.publish.publishable import Origin, Publishable, outdated_files
 from sfumato.release._itemsets import rare_itemsets

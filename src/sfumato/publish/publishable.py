@@ -162,7 +162,7 @@ class Publishable:
 
     def mapping(self) -> str:
         """Write how values were recoded, for the publisher."""
-        from sfumato.publish._item_mapping import mapping_text
+        from sfumato.publish.mapping import mapping_text
 
         return mapping_text(self)
 
