@@ -155,6 +155,7 @@ def _of_table(
         "quasi": columns(roles.quasi, names),
         "sensitive": columns(roles.sensitive, names),
         "require": wanted,
+        "escaped_formulas": escaped,
     }
     asked["weights"] = read_weights(asked.pop("weight")) or None
     if not of_items:

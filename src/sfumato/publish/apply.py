@@ -31,7 +31,6 @@ from sfumato.anonymizers.full_domain.full_domain import nodes_at
 from sfumato.anonymizers.items._mixed_verification import verify
 from sfumato.auditing.audit import Audit, audit_baskets
 from sfumato.auditing.ledger import Ledger, LedgerEntry, file_digest, kept_in, now
-from sfumato.config.documents import fields, read_json, text
 from sfumato.config.options import check_choice
 from sfumato.data.assignment import Assignment, distinct_rows, weighted_counts
 from sfumato.data.cells import Cells, Histograms
@@ -67,11 +66,6 @@ UNKNOWN = -2
 
 LARGE_SHARE = 0.1
 """From this share of the records on, leaving them out deserves a warning."""
-
-
-def kind_of(mapping: Path) -> str:
-    """Say of what kind a mapping is."""
-    return str(read_json(mapping, "a mapping of sfumato", fields({"kind": text}))["kind"])
 
 
 @dataclass(frozen=True)
@@ -347,14 +341,30 @@ class RecodedFile(Quiet):
         return amounts | ({"published_items": found.published_items} if found.has_items else {})
 
 
-def apply(mapping: AppliedMapping, path: str | Path | Any, rest: Rest = "refuse", **reading: Any) -> RecodedFile:
-    """Recode a new file, or whatever else an engine opens, as an earlier release was.
+def apply(
+    mapping: AppliedMapping | ItemMapping,
+    source: Any,
+    rest: Rest = "refuse",
+    items_file: str | None = None,
+    **reading: Any,
+) -> RecodedFile:
+    """Recode a new file, or whatever else an engine opens, as an earlier release was; of baskets, open ones.
 
-    `rest` says what happens to records with values the mapping does not know, that no box covers, or whose group does
-    not satisfy the requirement in the new data: nothing is published (`refuse`), or they are left out (`drop`). What
-    the mapping read as missing is missing here too, beside what `na` adds; `reading` are further options of `read`,
-    and where numbers or dates can be read in two ways, the way of the mapping's table is taken.
+    `rest` says what happens to records with values or items the mapping does not know, that no box covers, or whose
+    group does not satisfy the requirement in the new data: nothing is published (`refuse`), or they are left out
+    (`drop`). What the mapping read as missing is missing here too, beside what `na` adds; `reading` are further options
+    of `read`, and where numbers or dates can be read in two ways, the way of the mapping's table is taken.
+    `items_file` is the second file, where the items of records stood in one.
     """
+    if isinstance(mapping, AppliedMapping):
+        return _apply_boxes(mapping, source, rest, **reading)
+    if mapping.boxes is None:
+        return _apply_baskets(mapping, source, rest)
+    return _apply_items(mapping, source, rest, items_file, **reading)
+
+
+def _apply_boxes(mapping: AppliedMapping, path: Any, rest: Rest, **reading: Any) -> RecodedFile:
+    """Recode the records of a table."""
     na = tuple(dict.fromkeys((*mapping.na, *reading.get("na", ()))))
     rows = open_rows(path, Reading(**{**reading, "na": na, "usual": mapping.notations}))
     table = with_roles(rows, mapping.roles, mapping.hierarchies, mapping.missing, "count")
@@ -501,10 +511,8 @@ def _reordered(histograms: Histograms, orders: Entries[str, Sequence[str]]) -> H
 # -- items ---------------------------------------------------------------------------------------------------------
 
 
-def apply_mixed(
-    mapping: ItemMapping, source: Any, rest: Rest = "refuse", items_file: str | None = None, **reading: Any
-) -> RecodedFile:
-    """Recode new records with items as an earlier release was; `items_file` is the second file, where there was one."""
+def _apply_items(mapping: ItemMapping, source: Any, rest: Rest, items_file: str | None, **reading: Any) -> RecodedFile:
+    """Recode records with items."""
     data = _opened(mapping, source, items_file, reading)
     fitting = MixedFitting(data.table, mapping.table, data, mapping)
     left_out = fitting.check(rest)
@@ -671,12 +679,8 @@ def _by_rows(row: Counts, text: Codes, wanted: Counts) -> Codes:
     return taken_rows(starts, text, wanted)[1]
 
 
-def apply_baskets(mapping: ItemMapping, baskets: Baskets, rest: Rest = "refuse") -> RecodedFile:
-    """Recode new baskets as an earlier release was.
-
-    `rest` says what happens to records with items that the mapping does not know: nothing is published (`refuse`), or
-    they are left out (`drop`).
-    """
+def _apply_baskets(mapping: ItemMapping, baskets: Baskets, rest: Rest) -> RecodedFile:
+    """Recode baskets; records with items that the mapping does not know do not fit."""
     names = list(mapping.stands_for)
     place_of = {name: place for place, name in enumerate(names)} | {None: SUPPRESSED}
     number = {item: place_of[name] for item, name in mapping.groups[0].items()}

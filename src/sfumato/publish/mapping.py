@@ -15,7 +15,6 @@ record would find its piece.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping as Entries
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -240,15 +239,18 @@ def mapping_of(release: Published, wanted: Requirement) -> Mapping:
     return Mapping(*reading, (), lo, hi, table.engine.notations, orders, core_lo, core_hi)
 
 
-def read_mapping(path: str | Path) -> Mapping:
-    """Read a mapping back."""
+def read_mapping(path: str | Path) -> Any:
+    """Read a mapping back: of a table, of baskets, or of a table with items."""
     path = Path(path)
     content = documents.read_json(path, WHAT, fields({"kind": text, "schema": documents.plain}))
     if content["kind"] == "sfumato certificate":
         raise BadInputError(t("apply_error.certificate", path=path))
-    if content["kind"] != KIND or content["schema"] != SCHEMA:
+    if content["kind"] not in (KIND, *OF_ITEMS) or content["schema"] != SCHEMA:
         raise BadInputError(t("apply_error.earlier_version", path=path))
-    return mapping_from(content, str(path))
+    if content["kind"] == KIND:
+        return mapping_from(content, str(path))
+    read = _read_baskets if content["kind"] == BASKETS_KIND else _read_items
+    return read(content, path, f"{path}: not {OF_ITEMS[content['kind']]}")
 
 
 def mapping_from(content: Any, origin: str) -> Mapping:
@@ -431,34 +433,23 @@ def mapping_text(own: Publishable) -> str:
     return mapping_of(own.release, wanted).to_text()
 
 
-def read_item_mapping(path: Path) -> ItemMapping:
-    """Read a mapping back; one of a release that publishes an item in several ways is refused."""
-    content = documents.read_json(path, "a mapping of items", fields({"kind": documents.one_of(*OF_ITEMS)}))
-    what = OF_ITEMS[content["kind"]]
-    in_shape(content, str(path), what, fields({"schema": documents.one_of(SCHEMA)}))
-    if content["kind"] == BASKETS_KIND:
-        return _read_baskets(content, path, what)
-    in_shape(content, str(path), what, SHAPE)
+def _read_items(content: Entries[str, Any], path: Path, wrong: str) -> ItemMapping:
+    """Read a mapping of a table with items; one of a release that publishes an item in several ways is refused."""
+    in_shape(content, str(path), OF_ITEMS[ITEMS_KIND], SHAPE)
     if content["in_several_ways"]:
         groups = counted(content["in_several_ways"], "group")
         raise BadInputError(t("apply_error.several_ways", path=path, groups=groups))
     of_table = mapping_from(content["table"], str(path))
     if of_table.levels or len(of_table.lo) != len(content["groups"]):
-        raise BadInputError(f"{path}: not {what} (it needs as many groups as boxes)")
-    rules = []
-    for place, group in enumerate(content["groups"], start=1):
-        called: dict[str, str | None] = dict.fromkeys(group["left_out"], LEFT_OUT)
-        for name, items in group["published"].items():
-            twice = [item for item in items if item in called]
-            if twice or name not in content["stands_for"]:
-                wrong = f"the item {twice[0]!r} is published in two ways" if twice else f"nobody says what {name!r} is"
-                raise BadInputError(f"{path}: not {what} (group {place}: {wrong})")
-            called |= dict.fromkeys(items, name)
-        rules.append(called)
+        raise BadInputError(f"{wrong} (it needs as many groups as boxes)")
+    stands_for = {name: tuple(items) for name, items in content["stands_for"].items()}
     return ItemMapping(
         mixed_requirement(content["requirement"]),
-        {name: tuple(items) for name, items in content["stands_for"].items()},
-        tuple(rules),
+        stands_for,
+        tuple(
+            _rule(group["published"], group["left_out"], stands_for, f"{wrong} (group {place}: ")
+            for place, group in enumerate(content["groups"], start=1)
+        ),
         file_digest(path),
         of_table,
         content["items"],
@@ -466,19 +457,29 @@ def read_item_mapping(path: Path) -> ItemMapping:
     )
 
 
-def _read_baskets(content: Entries[str, Any], path: Path, what: str) -> ItemMapping:
+def _read_baskets(content: Entries[str, Any], path: Path, wrong: str) -> ItemMapping:
     """Read a mapping of baskets; one of a release that was recoded piece by piece is refused."""
-    in_shape(content, str(path), what, BASKETS)
+    in_shape(content, str(path), OF_ITEMS[BASKETS_KIND], BASKETS)
     if content["pieces"]:
         raise BadInputError(t("apply_error.pieces", path=path, pieces=counted(len(content["pieces"]), "piece")))
-    behind = Counter(item for items in content["published"].values() for item in items)
-    twice = [item for item, times in behind.items() if times > 1]
-    if twice:
-        raise BadInputError(f"{path}: not {what} (the item {twice[0]!r} is published in two ways)")
     stands_for = {name: tuple(items) for name, items in content["published"].items()}
-    called: dict[str, str | None] = {item: name for name, items in stands_for.items() for item in items}
-    called |= dict.fromkeys(content["suppressed"], LEFT_OUT)
+    called = _rule(stands_for, (), stands_for, f"{wrong} (") | dict.fromkeys(content["suppressed"], LEFT_OUT)
     return ItemMapping(basket_requirement(content["requirement"]), stands_for, (called,), file_digest(path))
+
+
+def _rule(
+    published: Entries[str, Sequence[str]], left_out: Sequence[str], known: Entries[str, Any], wrong: str
+) -> dict[str, str | None]:
+    """Say what every item is published as; raise where one is in two ways, or nobody says what a text stands for."""
+    called: dict[str, str | None] = dict.fromkeys(left_out, LEFT_OUT)
+    for name, items in published.items():
+        twice = [item for item in items if item in called]
+        if twice:
+            raise BadInputError(f"{wrong}the item {twice[0]!r} is published in two ways)")
+        if name not in known:
+            raise BadInputError(f"{wrong}nobody says what {name!r} is)")
+        called |= dict.fromkeys(items, name)
+    return called
 
 
 @kernel
