@@ -30,7 +30,7 @@ from plain_baskets import (
     supports,
     utility_loss,
 )
-from sfumato.anonymizers.items import BASKET_ANONYMIZERS, DEFAULT_MAKER, anonymize_baskets, basket_anonymizer, sweep
+from sfumato.anonymizers.items import BASKET_ANONYMIZERS, DEFAULT_MAKER, anonymize_baskets, basket_anonymizer
 from sfumato.anonymizers.items._item_tree import balanced_tree
 from sfumato.anonymizers.items.coat_pcta import UPCTA
 from sfumato.data.bundled import load_baskets
@@ -554,23 +554,6 @@ def test_local_recoding_shows_more_than_global():
     whole = anonymize_baskets(own, "km-anonymity k=3 m=2", "aa")
     exact = [sum(row <= set("abcd") for row in published(release)) for release in (local, whole)]
     assert exact == [6, 0]  # the six {a, c}: in the other piece c becomes cd
-
-
-# -- sweeps --------------------------------------------------------------------------------------------------
-
-
-def test_sweeps_are_the_single_releases_and_warm_ones_coarsen():
-    own = baskets_of(FIGURE_1)
-    cold = list(sweep(own, "km-anonymity k=2 m=2", [6, 2, 4], "coat"))
-    singles = [anonymize_baskets(own, KMAnonymity(k, 2), "coat") for k in (2, 4, 6)]
-    assert [r.recoding.labels for r in cold] == [r.recoding.labels for r in singles]
-    warm = list(sweep(own, "km-anonymity k=2 m=2", [2, 4, 6], "coat", warm=True))
-    assert [r.maker for r in warm] == ["coat (warm)"] * 3
-    for k, before, after in zip((4, 6), warm, warm[1:], strict=False):
-        assert km_holds(after, k, 2)
-        assert all(any(set(a) <= set(b) for b in after.recoding.members) for a in before.recoding.members)
-    with pytest.raises(BadInputError, match="warm sweeps are made by coat, pcta, upcta"):
-        list(sweep(own, "km-anonymity k=2 m=2", [2], "aa", warm=True))
 
 
 # -- reading -------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ OFFERED = {
 
 @pytest.mark.parametrize("has", OFFERED)
 def test_no_option_is_taken_for_a_setting_of_the_candidate(has):
-    settings = {*lists_of(has), "warm", "items_with"}
+    settings = {*lists_of(has), "items_with"}
     options = {name for each in OFFERED[has] for name in described(each)}
     assert options and not options & settings  # both stand among the parameters of a point
 
@@ -91,7 +91,6 @@ def test_what_is_rare_is_written_where_it_is_not_as_usual():
     assert "utility" not in usual.blocks(None)[0] and "lattice" not in Grid().blocks(None)[0]
     within = replace(usual, utility=(None, utility_constraints("utility-constraints level=1")))
     assert within.blocks(None)[0]["utility"] == ["none", "utility-constraints level=1"]
-    assert replace(usual, warm=True).blocks(None)[0]["warm"] is True
 
 
 @pytest.mark.parametrize(

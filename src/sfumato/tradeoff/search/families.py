@@ -393,7 +393,7 @@ LEAST_SHARE = 0.01
 
 def basket_proposals(study: Study, baskets: Baskets) -> Proposals:
     """Propose what can be tried on baskets: families of the study's own candidates first."""
-    candidates = [replace(one, warm=()) for one in study.candidates if not one.anonymizer.baseline]
+    candidates = [one for one in study.candidates if not one.anonymizer.baseline]
     families = [
         Family(one, dial, (0,))
         for one in (*candidates, *_offered_for_sets(study, candidates, baskets))
