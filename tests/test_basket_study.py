@@ -21,7 +21,7 @@ import plain_basket_measures as plain
 from sfumato.anonymizers.items import candidate_maker
 from sfumato.auditing._published_items import read_published
 from sfumato.commands import app as cli
-from sfumato.data.basket_declaration import BasketsDeclaration
+from sfumato.data.declaration import BasketsDeclaration
 from sfumato.data.items import baskets_of
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures.items.linking import Linking

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import command_line
 from sfumato.anonymizers.items import anonymize_baskets
 from sfumato.config.options import parse
-from sfumato.data.basket_declaration import BasketsDeclaration
+from sfumato.data.declaration import BasketsDeclaration
 from sfumato.data.hierarchies.categorical import tree
 from sfumato.data.hierarchies.classifications import CLASSIFICATIONS
 from sfumato.data.item_reading import read_baskets

@@ -31,8 +31,7 @@ import sfumato.data.reading
 from command_line import run
 from plain_engine import PlainEngine
 from sfumato.anonymizers.items.items_of_groups import anonymize_mixed
-from sfumato.data.declaration import TableDeclaration
-from sfumato.data.mixed_declaration import DataDeclaration, ItemsDeclaration
+from sfumato.data.declaration import DataDeclaration, ItemsDeclaration, TableDeclaration
 from sfumato.engines import open_rows
 from sfumato.engines.duckdb.engine import DuckDBEngine
 from sfumato.engines.postgresql.engine import PostgreSQLEngine

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 import plain_basket_measures as plain
 from sfumato.anonymizers.items import anonymize_baskets, candidate_maker
-from sfumato.data.basket_declaration import BasketsDeclaration
+from sfumato.data.declaration import ITEMS, BasketsDeclaration
 from sfumato.data.items import baskets_of
-from sfumato.data.mixed_declaration import ITEMS
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import ESTIMATORS
 from sfumato.measures.items import queries as of_queries

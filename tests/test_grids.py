@@ -12,7 +12,7 @@ from sfumato.anonymizers import anonymizer, makers
 from sfumato.anonymizers.items import CANDIDATES, candidate_maker
 from sfumato.anonymizers.items.items_of_groups import merging
 from sfumato.config.options import described
-from sfumato.data.mixed_declaration import ATTRIBUTES, BOTH, ITEMS
+from sfumato.data.declaration import ATTRIBUTES, BOTH, ITEMS
 from sfumato.errors import BadInputError
 from sfumato.requirements import BASKET_REQUIREMENTS
 from sfumato.requirements.item_policy import suppression_limit, utility_constraints

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from sfumato.anonymizers import anonymizer
 from sfumato.anonymizers.items import candidate_maker
 from sfumato.anonymizers.items.items_of_groups import MixedRecipe, merging
-from sfumato.data.declaration import TableDeclaration
-from sfumato.data.mixed_declaration import DataDeclaration, ItemsDeclaration
+from sfumato.data.declaration import DataDeclaration, ItemsDeclaration, TableDeclaration
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures.items.linking import listed_items
 from sfumato.release.mixed_writing import write_mixed

@@ -8,7 +8,7 @@ import pytest
 
 from command_line import run
 from plain_patients import least_candidates, read_records
-from sfumato.data.mixed_declaration import ItemsDeclaration
+from sfumato.data.declaration import ItemsDeclaration
 from sfumato.errors import BadInputError
 from sfumato.publish._item_mapping import mixed_mapping, read_item_mapping
 from sfumato.release.mixed_writing import mixed_names

@@ -180,8 +180,7 @@ def test_a_study_reads_back_as_it_was_written(study):
 
 def test_frames_with_a_list_column_are_patients_too():
     frame = pa.table({"age": ["1", "2"], "codes": pa.array([["a"], ["a", "b"]], pa.list_(pa.string()))})
-    from sfumato.data.declaration import TableDeclaration
-    from sfumato.data.mixed_declaration import DataDeclaration, ItemsDeclaration
+    from sfumato.data.declaration import DataDeclaration, ItemsDeclaration, TableDeclaration
 
     data = DataDeclaration(TableDeclaration(frame, quasi=("age",)), ItemsDeclaration(column="codes")).open()
     assert data.baskets.items == ("a", "b") and data.records == 2

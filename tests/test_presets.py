@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sfumato
-from sfumato.data.mixed_declaration import DataDeclaration
+from sfumato.data.declaration import DataDeclaration
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import READ_NOISY
 from sfumato.tradeoff.study.presets import left_out, with_preset

@@ -22,8 +22,7 @@ from hypothesis import strategies as st
 import sfumato
 from points import point_of
 from sfumato.anonymizers.items import candidate_maker
-from sfumato.data.basket_declaration import BasketsDeclaration
-from sfumato.data.declaration import TableDeclaration
+from sfumato.data.declaration import BasketsDeclaration, TableDeclaration
 from sfumato.measures.all_measures import MEASURES, published_risks
 from sfumato.measures.items.scales import BasketScales
 from sfumato.measures.reconstruction import UniformReader

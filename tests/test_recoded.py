@@ -16,9 +16,8 @@ from sfumato.anonymizers.items import anonymize_baskets, candidate_maker
 from sfumato.auditing import ledger
 from sfumato.auditing.mixed import audit_mixed
 from sfumato.config.documents import json_text
-from sfumato.data.declaration import TableDeclaration
+from sfumato.data.declaration import DataDeclaration, ItemsDeclaration, TableDeclaration
 from sfumato.data.items import baskets_of
-from sfumato.data.mixed_declaration import DataDeclaration, ItemsDeclaration
 from sfumato.measures.items.scales import MixedScales
 from sfumato.publish._item_mapping import SCHEMA, basket_mapping, mixed_mapping
 from sfumato.publish.certificate import public_certificate

@@ -17,8 +17,8 @@ import plain_inference as plain
 import sfumato
 from independent_checker import covers
 from plain_patients import least_candidates, read_records
+from sfumato.data.declaration import ItemsDeclaration
 from sfumato.data.items import baskets_of
-from sfumato.data.mixed_declaration import ItemsDeclaration
 from sfumato.publish._apply_items import apply_mixed
 from sfumato.publish._item_mapping import mixed_mapping, read_item_mapping
 from sfumato.release.items import BasketRelease, set_recoding

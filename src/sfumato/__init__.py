@@ -25,14 +25,13 @@ if TYPE_CHECKING:
     from sfumato.auditing.mixed import audit_mixed
     from sfumato.data.bundled import load
     from sfumato.data.cells import Cells
-    from sfumato.data.declaration import TableDeclaration
+    from sfumato.data.declaration import DataDeclaration, ItemsDeclaration, TableDeclaration, read_mixed
     from sfumato.data.guessing import Guess, guess
     from sfumato.data.hierarchies.categorical import flat, from_level_table, prefixes, tree
     from sfumato.data.hierarchies.declared import read_hierarchies, read_level_table
     from sfumato.data.hierarchies.hierarchy import Hierarchy
     from sfumato.data.hierarchies.numeric import dates, numeric
     from sfumato.data.item_reading import read_baskets
-    from sfumato.data.mixed_declaration import DataDeclaration, ItemsDeclaration, read_mixed
     from sfumato.data.reading import Roles, Table, read
     from sfumato.errors import BadInputError, InfeasibleError, SfumatoError, StoppedError
     from sfumato.measures.all_measures import MEASURES
@@ -156,14 +155,13 @@ _HOMES = {
     "auditing.mixed": "audit_mixed",
     "data.bundled": "load",
     "data.cells": "Cells",
-    "data.declaration": "TableDeclaration",
     "data.guessing": "Guess guess",
     "data.hierarchies.categorical": "flat from_level_table prefixes tree",
     "data.hierarchies.declared": "read_hierarchies read_level_table",
     "data.hierarchies.hierarchy": "Hierarchy",
     "data.hierarchies.numeric": "dates numeric",
     "data.item_reading": "read_baskets",
-    "data.mixed_declaration": "DataDeclaration ItemsDeclaration read_mixed",
+    "data.declaration": "DataDeclaration ItemsDeclaration TableDeclaration read_mixed",
     "data.reading": "read Roles Table",
     "errors": "BadInputError InfeasibleError SfumatoError StoppedError",
     "measures.all_measures": "MEASURES",

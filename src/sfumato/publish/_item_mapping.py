@@ -33,7 +33,7 @@ from sfumato.config.documents import (
     whole,
 )
 from sfumato.data.dataset import sensitive_places
-from sfumato.data.mixed_declaration import ItemsDeclaration
+from sfumato.data.declaration import ItemsDeclaration
 from sfumato.errors import BadInputError
 from sfumato.publish.mapping import Mapping, mapping_from, mapping_of
 from sfumato.publish.publishable import Publishable

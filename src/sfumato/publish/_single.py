@@ -31,9 +31,8 @@ from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted, wrapped
 
 if TYPE_CHECKING:
-    from sfumato.data.basket_declaration import BasketsDeclaration
     from sfumato.data.dataset import MixedTable
-    from sfumato.data.mixed_declaration import DataDeclaration
+    from sfumato.data.declaration import BasketsDeclaration, DataDeclaration
     from sfumato.tradeoff.study.candidate import Candidate
 
 
@@ -193,7 +192,7 @@ def publish_release(release: Any, path: Path, layout: str, force: bool, escape_f
 
 def _meanings(table: Table, candidate: Candidate, declared: TableDeclaration) -> list[tuple[str, str]]:
     """Say what words mean, as on a map of this one release."""
-    from sfumato.data.mixed_declaration import DataDeclaration
+    from sfumato.data.declaration import DataDeclaration
     from sfumato.report.data_summary import meanings as meanings_of
     from sfumato.tradeoff.map import Map
     from sfumato.tradeoff.study.grids import Grid

@@ -32,9 +32,8 @@ from sfumato.auditing.baskets import audit_baskets
 from sfumato.auditing.mixed import audit_mixed
 from sfumato.auditing.published_file import Source, joined_tables, open_published
 from sfumato.data.dataset import MixedTable
-from sfumato.data.declaration import TableDeclaration
+from sfumato.data.declaration import DataDeclaration, TableDeclaration
 from sfumato.data.item_reading import with_items_of_file
-from sfumato.data.mixed_declaration import DataDeclaration
 from sfumato.data.reading import Table
 from sfumato.engines import open_rows
 from sfumato.engines.item_files import LONG

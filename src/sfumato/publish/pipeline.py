@@ -18,7 +18,7 @@ from sfumato.anonymizers.external.external import Brought
 from sfumato.anonymizers.perturbation.record_anonymizer import RecordMaker
 from sfumato.auditing.question import STUDY
 from sfumato.config.options import check_choice
-from sfumato.data.mixed_declaration import ATTRIBUTES, BOTH, ITEMS
+from sfumato.data.declaration import ATTRIBUTES, BOTH, ITEMS
 from sfumato.engines.formulas import check_escaping
 from sfumato.errors import BadInputError
 from sfumato.measures.groups import measure

@@ -16,9 +16,15 @@ from sfumato.anonymizers.external.external import BroughtFile
 from sfumato.anonymizers.items import CANDIDATES
 from sfumato.anonymizers.items.items_of_groups import MERGING
 from sfumato.config.options import Configured, Described, described
-from sfumato.data.basket_declaration import BasketsDeclaration
-from sfumato.data.declaration import TableDeclaration
-from sfumato.data.mixed_declaration import ATTRIBUTES, BOTH, ITEMS, ItemsDeclaration, Part
+from sfumato.data.declaration import (
+    ATTRIBUTES,
+    BOTH,
+    ITEMS,
+    BasketsDeclaration,
+    ItemsDeclaration,
+    Part,
+    TableDeclaration,
+)
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
 from sfumato.measures.attacks.attacks import Attacks

@@ -397,7 +397,7 @@ def anonymize_mixed(
 ) -> MixedRelease:
     """Make one release of a table with items that satisfies a requirement, verified; everything may be given as text.
 
-    >>> from sfumato.data.mixed_declaration import read_mixed
+    >>> from sfumato.data.declaration import read_mixed
     >>> import pyarrow
     >>> frame = pyarrow.table({"age": ["34", "36", "51", "58"], "codes": [["250"], ["250"], ["401"], ["401"]]})
     >>> release = anonymize_mixed(read_mixed(frame, quasi=["age"], items="codes"), "k-km-anonymity k=2 m=1")

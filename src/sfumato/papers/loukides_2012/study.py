@@ -39,11 +39,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.items import candidate_maker
-from sfumato.data.basket_declaration import BasketsDeclaration
 from sfumato.data.bundled import load_baskets
+from sfumato.data.declaration import BasketsDeclaration, DataDeclaration
 from sfumato.data.item_reading import read_baskets
 from sfumato.data.items import Baskets
-from sfumato.data.mixed_declaration import DataDeclaration
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release.items import BasketRelease
 from sfumato.release.writing_items import write_baskets

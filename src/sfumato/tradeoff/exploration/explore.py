@@ -22,8 +22,8 @@ from sfumato.anonymizers.anonymizer import Anonymizer
 from sfumato.anonymizers.dp.mechanism import Mechanism
 from sfumato.anonymizers.dp.noise import UnsafeSeededNoise
 from sfumato.anonymizers.external.external import Brought
+from sfumato.data.declaration import ATTRIBUTES, BOTH, ITEMS
 from sfumato.data.items import Baskets
-from sfumato.data.mixed_declaration import ATTRIBUTES, BOTH, ITEMS
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError, InfeasibleError, SfumatoError, StoppedError, lacks_memory
 from sfumato.measures.all_measures import published_risks

@@ -20,8 +20,8 @@ from sfumato.anonymizers.items import DEFAULT_MAKER, TREE_MAKER, candidate_maker
 from sfumato.anonymizers.items.items_of_groups import NoMerging, merging
 from sfumato.data.cells import Sensitive, find_sensitive
 from sfumato.data.dataset import MixedTable
+from sfumato.data.declaration import ATTRIBUTES, ITEMS
 from sfumato.data.items import Baskets
-from sfumato.data.mixed_declaration import ATTRIBUTES, ITEMS
 from sfumato.data.reading import Table
 from sfumato.release.release import FORMS
 from sfumato.requirements.item_policy import SuppressionLimit

@@ -28,7 +28,7 @@ from sfumato.anonymizers.items.item_anonymizer import BasketAnonymizer, Task
 from sfumato.anonymizers.items.items_of_groups import Merging, MixedRecipe, NoMerging
 from sfumato.config.options import described, shortened, value_text, without_seed
 from sfumato.config.sections import known_keys
-from sfumato.data.mixed_declaration import ATTRIBUTES, BOTH, ITEMS, Part
+from sfumato.data.declaration import ATTRIBUTES, BOTH, ITEMS, Part
 from sfumato.engines.locations import beside, seen_from
 from sfumato.errors import BadInputError
 from sfumato.release.release import Form

@@ -40,7 +40,7 @@ from sfumato.config.options import (
     shortened,
 )
 from sfumato.config.sections import known_keys, list_of, texts_of, written_texts
-from sfumato.data.mixed_declaration import ATTRIBUTES, BOTH, ITEMS, Part
+from sfumato.data.declaration import ATTRIBUTES, BOTH, ITEMS, Part
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
 from sfumato.release.release import Form

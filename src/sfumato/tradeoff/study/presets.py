@@ -26,13 +26,11 @@ from sfumato.anonymizers import anonymizer
 from sfumato.anonymizers.items import DEFAULT_MAKER, PAPER, TREE_MAKER, candidate_maker
 from sfumato.anonymizers.items.items_of_groups import NoMerging, merging
 from sfumato.config.options import check_choice
-from sfumato.data.basket_declaration import BasketsDeclaration
 from sfumato.data.cells import Cells
-from sfumato.data.declaration import TableDeclaration
+from sfumato.data.declaration import BOTH, ITEMS, BasketsDeclaration, DataDeclaration, TableDeclaration
 from sfumato.data.guessing import Guess
 from sfumato.data.hierarchies.automatic import STRUCTURES
 from sfumato.data.items import Baskets
-from sfumato.data.mixed_declaration import BOTH, ITEMS, DataDeclaration
 from sfumato.measures.items.queries import ItemQueries, fitting_queries
 from sfumato.measures.items.scales import BasketScales, MixedScales
 from sfumato.measures.queries import Queries

@@ -16,8 +16,8 @@ from sfumato.auditing.baskets import audit_baskets
 from sfumato.auditing.mixed import audit_mixed
 from sfumato.auditing.published_file import open_published
 from sfumato.config.options import Option
-from sfumato.data.basket_declaration import BasketsDeclaration
 from sfumato.data.dataset import MixedTable
+from sfumato.data.declaration import BasketsDeclaration
 from sfumato.engines.locations import split_table
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
