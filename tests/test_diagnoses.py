@@ -247,7 +247,7 @@ def test_utility_loss_takes_the_owners_weights_and_penalties(tmp_path_factory, r
     for i, item in enumerate("abcd"):
         expected += numbers[4 + i] * sum(item in row for row in records) if keys[i] < 0 else 0
     losses = parse(f'item-losses weights=file file="{file}"', (ItemLosses,), "losses")
-    assert losses.measure(release.published)["ul"] == pytest.approx(float(expected / len(records)))
+    assert losses.measure(release)["ul"] == pytest.approx(float(expected / len(records)))
 
 
 @pytest.mark.parametrize("text", ["a", "a: x", "a: 0", "a: 1 2 3", "a: -1", "a: nan", "a: 1\na b: 2"])

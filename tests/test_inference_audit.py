@@ -15,7 +15,7 @@ from sfumato.auditing.baskets import audit_baskets
 from sfumato.data.items import baskets_of
 from sfumato.measures.items.losses import ItemStudy
 from sfumato.release.items import global_release, set_recoding
-from sfumato.release.writing_items import write_baskets
+from sfumato.release.writing_items import write_items
 
 SOME = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 ITEMS = "abcde"
@@ -64,7 +64,7 @@ def test_studies_are_supported_as_the_written_file_shows(tmp_path: Path, people,
     baskets = baskets_of(people)
     release = global_release(baskets, set_recoding(baskets.items, np.array(keys[: len(baskets.items)])))
     path = tmp_path / "published.csv"
-    write_baskets(release, path, force=True)
+    write_items(release, path, force=True)
     rows = plain.read_lines(path)
     stands = plain.reading(rows, baskets.items)
     supported = sum(ItemStudy(str(number), study).supported(release) for number, study in enumerate(studies))

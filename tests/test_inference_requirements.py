@@ -17,7 +17,7 @@ from sfumato.data.items import baskets_of
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release.items import global_release, set_recoding
 from sfumato.release.verification import verify, violations
-from sfumato.release.writing_items import write_baskets
+from sfumato.release.writing_items import write_items
 from sfumato.requirements import basket_requirement
 from strategies import tries
 
@@ -85,7 +85,7 @@ def stands(release):
 
 def written(release, path):
     """The rows of the file, read by nothing of ours."""
-    write_baskets(release, path, force=True)
+    write_items(release, path, force=True)
     with path.open(newline="", encoding="utf-8") as stream:
         return [frozenset(text for text in row if text) for row in csv.reader(stream)]
 
@@ -222,7 +222,7 @@ def test_generalizing_keeps_what_suppressing_would_leave_out():
     )
     assert anonymize_baskets(
         own, "rho-uncertainty rho=0.5 m=1 sensitive=s", "suppress-control", None, ALL
-    ).suppressed.size
+    ).unpublished.size
 
 
 def test_who_knows_nothing_counts():

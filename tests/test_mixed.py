@@ -17,7 +17,7 @@ from sfumato.anonymizers.items.items_of_groups import MixedRecipe, merging
 from sfumato.data.declaration import DataDeclaration, ItemsDeclaration, TableDeclaration
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures.items.linking import listed_items
-from sfumato.release.mixed_writing import write_mixed
+from sfumato.release.writing_items import write_items
 from sfumato.requirements.item_policy import SuppressionLimit
 from sfumato.requirements.items import mixed_requirement
 
@@ -106,7 +106,7 @@ def test_every_file_holds_what_was_promised_counted_again(
         suppress = 0.0
     path = tmp_path_factory.mktemp("release") / "out.csv"
     release = made(opened(people), f"k-km-anonymity k={k} m={m}", maker, items, merge, suppress, sets=sets)
-    write_mixed(release, path)
+    write_items(release, path)
     records = rows_of(path)
     assert len(records) == release.records >= len(people) * (1 - suppress)
     assert least(records, m) >= k
@@ -126,7 +126,7 @@ def test_every_file_holds_what_was_promised_counted_again(
 @pytest.mark.parametrize("items", ITEM_MAKERS)
 def test_every_maker_of_tables_goes_with_every_maker_of_items(maker, items, tmp_path):
     people = [(20 + i % 13, "mf"[i % 2], "abcdef"[i % 5 :][:3]) for i in range(40)]
-    write_mixed(made(opened(people), "k-km-anonymity k=3 m=2", maker, items), tmp_path / "out.csv")
+    write_items(made(opened(people), "k-km-anonymity k=3 m=2", maker, items), tmp_path / "out.csv")
     assert least(rows_of(tmp_path / "out.csv"), 2) >= 3
 
 
@@ -201,7 +201,7 @@ def test_a_requirement_on_the_sensitive_items_is_about_the_items_records_have(tm
         basket = int(data.pairs.basket[release.placed.pair[entry]])
         by_group.setdefault(group, set()).add("hiv" in data.baskets.basket(basket))
     assert all(len(values) == 2 for values in by_group.values())
-    write_mixed(release, tmp_path / "out.csv")
+    write_items(release, tmp_path / "out.csv")
     assert least(rows_of(tmp_path / "out.csv"), 1) >= 4
     with pytest.raises(BadInputError, match="no record"):
         opened(people, sensitive=("aids",))
@@ -218,7 +218,7 @@ def test_the_release_does_not_depend_on_the_order_of_records(tmp_path):
     people = [(20 + i % 3, "mf"[i % 2], "abcdef"[i % 5 :][:3]) for i in range(40)]
     for number, order in enumerate((people, people[::-1])):
         release = made(opened(order), "k-km-anonymity k=3 m=2", "mondrian mode=relaxed seed=3", suppress=0.1)
-        write_mixed(release, tmp_path / f"{number}.csv")
+        write_items(release, tmp_path / f"{number}.csv")
     assert (tmp_path / "0.csv").read_bytes() == (tmp_path / "1.csv").read_bytes()
 
 
@@ -251,7 +251,7 @@ def test_common_sets_are_nodes_of_the_tree_and_what_a_group_shows_does_not_say_w
     nodes = {"ab": "ab", "cd": "cd", "ef": "ef", "*": "abcdefgh"}
     people = [(20 + i % 13, "mf"[i % 2], "abcdef"[i % 5 :][:3]) for i in range(60)]
     data = opened(people, tree=str(tmp_path / "tree.csv"))
-    write_mixed(made(data, "k-km-anonymity k=4 m=2", items=items, sets="common"), tmp_path / "out.csv")
+    write_items(made(data, "k-km-anonymity k=4 m=2", items=items, sets="common"), tmp_path / "out.csv")
     records = rows_of(tmp_path / "out.csv")
     assert least(records, 2) >= 4
     assert {part for _, parts in records for part in parts} <= {*"abcdef", *nodes}
@@ -267,7 +267,7 @@ def test_which_of_a_sets_items_a_group_has_shows_in_its_own_sets_and_not_in_comm
             old = [(60 + i % 5, "f", code) for i, code in enumerate("aaaabbbbccccdddd")]
             data = opened(young + old, tree=str(tmp_path / "tree.csv"))
             path = tmp_path / f"{sets}-{other}.csv"
-            write_mixed(made(data, "k-km-anonymity k=4 m=2", items=items, sets=sets), path)
+            write_items(made(data, "k-km-anonymity k=4 m=2", items=items, sets=sets), path)
             assert least(rows_of(path), 2) >= 4
             files[sets, other] = path.read_text()
     assert "abc" in files["common", "b"] and files["common", "b"] == files["common", "c"]

@@ -16,7 +16,7 @@ from sfumato.measures.items.estimates import MixedReader, Questions
 from sfumato.measures.items.linking import Linking, Persons
 from sfumato.measures.items.queries import ItemQueries
 from sfumato.measures.items.scales import MixedScales
-from sfumato.release.mixed_writing import write_mixed
+from sfumato.release.writing_items import write_items
 from test_mixed import made, opened
 
 SETS = "what sets tell of a group"
@@ -38,7 +38,7 @@ def test_answers_and_candidates_are_those_of_plain_python_on_the_file(people, it
     data = opened(people)
     release = made(data, f"k-km-anonymity k=2 m={m}", "mondrian", items)
     path = tmp_path_factory.mktemp("release") / "out.csv"
-    write_mixed(release, path)
+    write_items(release, path)
     quasi = [each.name for each in data.cells.quasi]
     records = read_records(path, quasi, "codes")
     labels = sorted({code for _, _, codes in people for code in codes})
@@ -71,7 +71,7 @@ def test_what_is_known_within_groups_is_counted_as_in_the_file(tmp_path):
     people = [(20 + i % 11, "mf"[i % 2], "abcdefg"[i % 5 :][:3]) for i in range(60)]
     data = opened(people)
     release = made(data, "k-km-anonymity k=4 m=2")
-    write_mixed(release, tmp_path / "out.csv")
+    write_items(release, tmp_path / "out.csv")
     records = read_records(tmp_path / "out.csv", ["age", "sex"], "codes")
     scales = MixedScales(known=2, item_queries=ItemQueries(size=1, number=50, workloads=1))
     measured = scales.prepare(data).measure(release).values

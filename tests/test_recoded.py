@@ -24,7 +24,7 @@ from sfumato.publish.certificate import public_certificate
 from sfumato.publish.mapping import mapping_of
 from sfumato.publish.plain_language import DROPPED
 from sfumato.publish.publishable import Origin, Publishable
-from sfumato.release.mixed_writing import mixed_names, write_mixed
+from sfumato.release.writing_items import release_names, write_items
 from sfumato.requirements import basket_requirement
 from sfumato.requirements.items import mixed_requirement
 from sfumato.tradeoff.study.candidate import Candidate
@@ -65,7 +65,7 @@ def of_baskets(folder: Path, require: str = "km-anonymity k=2 m=2") -> Kind:
 def of_mixed(folder: Path) -> Kind:
     require = "k-km-anonymity k=3 m=2"
     release = made(opened(PEOPLE), require)
-    names, declared = mixed_names(release), ItemsDeclaration(column="codes")
+    names, declared = release_names(release), ItemsDeclaration(column="codes")
     (folder / "m.json").write_text(mixed_mapping(release, mixed_requirement(require), declared, names))
     good = "".join(f"{age},{sex},{';'.join(codes)}\n" for age, sex, codes in PEOPLE)
     return Kind("m.json", require, "age,sex,codes\n", good, "20,m,zz\n")
@@ -209,7 +209,7 @@ def test_the_public_certificate_of_patients_tells_no_found_cuts_and_that_records
     release = made(data, "k-km-anonymity k=3 m=2")
     cuts = anonymizer('cut-vector cuts="age=25"')
     candidate = Candidate(cuts, mixed_requirement("k-km-anonymity k=3 m=2"), item_anonymizer=candidate_maker("coat"))
-    [path] = write_mixed(release, tmp_path / "out.csv")
+    [path] = write_items(release, tmp_path / "out.csv")
     audit_mixed(path, ["age", "sex"], "codes", "k-km-anonymity k=3 m=2")
     scales = MixedScales(known=2)
     own = Publishable(release, candidate, tmp_path / "out.csv", Origin("", ""), scales=scales)
@@ -226,7 +226,7 @@ def test_new_patients_are_read_back_with_what_separates_items_by_the_mapping(tmp
     declared = ItemsDeclaration(column="codes", separator="|")
     data = DataDeclaration(TableDeclaration("new.csv", quasi=("age", "sex")), declared).open()
     release = made(data, "k-km-anonymity k=3 m=2")
-    text = mixed_mapping(release, mixed_requirement("k-km-anonymity k=3 m=2"), declared, mixed_names(release))
+    text = mixed_mapping(release, mixed_requirement("k-km-anonymity k=3 m=2"), declared, release_names(release))
     Path("m.json").write_text(text)
     ended = run("apply", "m.json", "new.csv", "--to", "out.csv")
     assert ended.returncode == 0, ended.stderr

@@ -22,9 +22,8 @@ from sfumato.data.items import baskets_of
 from sfumato.publish._apply_items import apply_mixed
 from sfumato.publish._item_mapping import mixed_mapping, read_item_mapping
 from sfumato.release.items import BasketRelease, set_recoding
-from sfumato.release.mixed_writing import mixed_names, write_mixed
 from sfumato.release.verification import inference_violations
-from sfumato.release.writing_items import write_baskets
+from sfumato.release.writing_items import release_names, write_items
 from sfumato.requirements import basket_requirement
 from sfumato.requirements.items import mixed_requirement
 from strategies import tries
@@ -69,7 +68,7 @@ def test_new_patients_keep_the_promise_and_each_is_published_or_counted(old, new
         folder = Path(name)
         release = made(opened([(a, s, sorted(c)) for a, s, c in old]), require)
         text = mixed_mapping(
-            release, mixed_requirement(require), ItemsDeclaration(column="codes"), mixed_names(release)
+            release, mixed_requirement(require), ItemsDeclaration(column="codes"), release_names(release)
         )
         (folder / "m.json").write_text(text)
         mapping, path = read_item_mapping(folder / "m.json"), table(folder / "new.csv", new)
@@ -100,7 +99,7 @@ def test_new_patients_keep_the_promise_and_each_is_published_or_counted(old, new
             )
         # the old records come out as they did
         apply_mixed(mapping, table(folder / "old.csv", old)).write(folder / "again.csv")
-        [first] = write_mixed(release, folder / "first.csv")
+        [first] = write_items(release, folder / "first.csv")
         assert first.read_bytes() == (folder / "again.csv").read_bytes()
 
 
@@ -136,7 +135,7 @@ def test_ps_rules_are_verified_as_the_written_file_shows(people, pieces, share, 
         rules.write_text(f"{' '.join(sorted(known))} -> d e\n")
         wanted = basket_requirement(f'ps-rules k={k} c={share} file="{rules}" protect-subsets={every}')
         verified = not inference_violations(release, wanted, 5)
-        write_baskets(release, path)
+        write_items(release, path)
         rows = plain.read_lines(path)
     stands = plain.reading(rows, baskets.items)
     bound = Fraction(share) + Fraction(1, 10**9)

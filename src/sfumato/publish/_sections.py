@@ -391,7 +391,7 @@ def _sets_of_items(inside: InternalContext) -> Iterator[Section]:
         yield Section("done", changes_sentence(item_changes(release)))
         weakest = [list(rare_set.items) for rare_set in checked.weakest]
         yield Section("details", {"pieces": len(release.recodings), "weakest": weakest})
-        items = [baskets.items[code] for code in release.suppressed]
+        items = [baskets.items[code] for code in release.unpublished]
         yield Section("notices", list(checked.notices))
     else:
         records = release.data.records

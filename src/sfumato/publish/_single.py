@@ -304,7 +304,7 @@ def single_baskets(declared: BasketsDeclaration, candidate: Candidate, target: T
         "requirement": str(wanted),
         "changes": item_changes(release),
         "published_items": len(release.labels),
-        "suppressed": len(release.suppressed),
+        "suppressed": len(release.unpublished),
         "measures": measures,
     }
     subject = Subject(records=baskets.size, known=f"{known_in_words(known)} of", below=BasketScales().linking.below)
@@ -323,8 +323,7 @@ def single_baskets(declared: BasketsDeclaration, candidate: Candidate, target: T
 
 def basket_layout(target: Target) -> str:
     """Return how baskets are laid out; raises where the file cannot hold that."""
-    from sfumato.release.legend import MODES
-    from sfumato.release.writing_items import laid_out
+    from sfumato.release.writing_items import MODES, laid_out
 
     check_choice("legend", target.legend, MODES)
     return laid_out(target.layout, format_of(target.path))

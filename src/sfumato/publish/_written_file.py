@@ -388,7 +388,7 @@ def reading_of(layout: str) -> dict[str, Any]:
 
 def numbers_of_baskets(release: BasketRelease, known: int) -> dict[str, float]:
     """Work out, from the release in memory, what the audit works out from the file."""
-    return itemset_spread(Rows.of_release(release), known).measures() | ItemLosses().measure(release.published)
+    return itemset_spread(Rows.of_release(release), known).measures() | ItemLosses().measure(release)
 
 
 def verify_items(own: Publishable, drafts: Sequence[Path]) -> Audit:

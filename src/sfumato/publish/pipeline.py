@@ -26,11 +26,10 @@ from sfumato.measures.items.losses import ItemLosses
 from sfumato.publish.board import Decision, board_file, recipient_named
 from sfumato.publish.certificate import certificate_files
 from sfumato.publish.publishable import Origin, Publication, Publishable, publish
-from sfumato.release.legend import MODES
 from sfumato.release.records import RecordRelease
 from sfumato.release.release import counts_people
 from sfumato.release.writing import RowLayout, format_of
-from sfumato.release.writing_items import laid_out
+from sfumato.release.writing_items import MODES, laid_out
 from sfumato.report.data_summary import basket_meanings, mixed_meanings
 from sfumato.report.data_summary import meanings as meanings_of
 from sfumato.requirements.items import KMAnonymity

@@ -97,7 +97,7 @@ def finished(release: BasketRelease, task: Task) -> BasketRelease:
 def check_policy(release: BasketRelease, task: Task) -> None:
     """Raise unless items are generalized within their blocks, and no more is suppressed than allowed."""
     baskets = task.baskets
-    used = task.limit.used(baskets, release.suppressed)
+    used = task.limit.used(baskets, release.unpublished)
     if not task.limit.allows(used):
         nearest = replace(task.limit, share=float(np.ceil(used * 1e4) / 1e4))
         raise InfeasibleError(

@@ -195,8 +195,8 @@ class ItemStudy:
 
     def supported(self, release: BasketRelease) -> bool:
         """Say whether a release supports the study."""
-        baskets, parts = release.baskets, release.published.parts
-        left_out = np.unique(baskets.codes[release.published.part == SUPPRESSED])
+        baskets, parts = release.baskets, release.parts
+        left_out = np.unique(baskets.codes[release.part == SUPPRESSED])
         if any(baskets.items[item] in self.labels for item in left_out.tolist()):
             return False
         behind = (stands_for(baskets, parts, label) for label in range(len(parts.labels)))

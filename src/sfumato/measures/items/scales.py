@@ -134,7 +134,7 @@ class PreparedBaskets(Quiet):
             **spread.measures(),
             **self.scales.linking.measure(reader, self.persons),
             **errors,
-            **self.scales.losses.measure(release.published),
+            **self.scales.losses.measure(release),
         }
         if self.sensitive:
             values["rho"] = rho(release, self.sensitive, self.scales.known)
