@@ -26,8 +26,7 @@ from sfumato.data.items import Baskets, baskets_of, counted_baskets, rows_once
 from sfumato.measures.items.scales import measure_baskets
 from sfumato.release.items import BasketRelease
 from sfumato.release.verification import verify
-from sfumato.requirements import basket_requirement
-from sfumato.requirements.items import KMAnonymity
+from sfumato.requirements.items import KMAnonymity, basket_requirement
 
 KS = (2, 5, 10, 15, 20, 25, 40, 60, 80, 100)
 STRATEGIES = [

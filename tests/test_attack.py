@@ -29,8 +29,7 @@ from sfumato.measures.attribute_attack import Attack, drawn_points, naive_bayes,
 from sfumato.measures.groups import COLUMNS
 from sfumato.measures.queries import HALF_RANGES, Queries
 from sfumato.measures.scales import Scales
-from sfumato.release.content import noisy_release
-from sfumato.release.guarantee import Budget, Guarantee, Spent
+from sfumato.release.content import Budget, Guarantee, Spent, noisy_release
 from sfumato.release.release import Release
 from sfumato.report.data_summary import meanings
 from sfumato.tradeoff.map import Map

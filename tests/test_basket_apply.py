@@ -18,7 +18,7 @@ from sfumato.data.items import baskets_of
 from sfumato.publish._item_mapping import SCHEMA, basket_mapping
 from sfumato.release.items import BasketRelease, global_release, set_recoding
 from sfumato.release.writing_items import release_names
-from sfumato.requirements import basket_requirement
+from sfumato.requirements.items import basket_requirement
 
 HOSTILE = ["{a, b}", "a", "b", "*", "g1", '=HYPERLINK("x")', "a,b", "új", "z"]
 

@@ -28,7 +28,7 @@ from sfumato.publish._item_mapping import basket_mapping
 from sfumato.publish._written_file import numbers_of_baskets
 from sfumato.release.items import global_release, set_recoding
 from sfumato.release.writing_items import published_rows, write_items
-from sfumato.requirements import basket_requirement
+from sfumato.requirements.items import basket_requirement
 from test_basket_measures import FIGURE_1, all_as_one, as_it_is, figure_1, releases
 
 tries = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

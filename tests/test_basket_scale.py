@@ -27,7 +27,7 @@ from sfumato.measures.items.queries import ItemQueries
 from sfumato.measures.items.scales import BasketScales, measure_baskets
 from sfumato.release._itemsets import Rows, itemset_spread, weakest
 from sfumato.release.items import BasketRelease
-from sfumato.requirements import basket_requirement
+from sfumato.requirements.items import basket_requirement
 
 
 def test_too_many_subsets_are_refused_before_any_is_listed(tmp_path, monkeypatch):

@@ -30,8 +30,7 @@ from sfumato.measures.items.queries import ItemQueries
 from sfumato.measures.items.scales import BasketScales
 from sfumato.publish.pipeline import publish_point
 from sfumato.report.folder import save_map
-from sfumato.requirements import basket_requirement
-from sfumato.requirements.item_policy import SuppressionLimit, UtilityConstraints
+from sfumato.requirements.items import SuppressionLimit, UtilityConstraints, basket_requirement
 from sfumato.tradeoff.exploration.explore import explore
 from sfumato.tradeoff.exploration.folder import point_values, read_map
 from sfumato.tradeoff.question.question import Bound

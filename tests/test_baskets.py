@@ -42,9 +42,7 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release._itemsets import rare_itemsets
 from sfumato.release.items import BasketRelease, global_release, set_recoding
 from sfumato.release.verification import verify, violations
-from sfumato.requirements import basket_requirement
-from sfumato.requirements.item_policy import SuppressionLimit, UtilityConstraints
-from sfumato.requirements.items import KMAnonymity
+from sfumato.requirements.items import KMAnonymity, SuppressionLimit, UtilityConstraints, basket_requirement
 from strategies import tries
 
 FIGURE_1 = [set("abcdef"), set("abeg"), set("ae"), set("bfg"), set("ab"), set("cf")]

@@ -17,7 +17,7 @@ from sfumato.commands import app as cli
 from sfumato.config.documents import json_text
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures.all_measures import MEASURES
-from sfumato.requirements import basket_requirement
+from sfumato.requirements.items import basket_requirement
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.answer import NothingFitsError
 from sfumato.tradeoff.question.question import Bound, read_bounds

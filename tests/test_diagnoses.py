@@ -21,8 +21,7 @@ from sfumato.errors import BadInputError
 from sfumato.measures.items.losses import ItemLosses
 from sfumato.measures.items.scales import BasketScales, measure_baskets
 from sfumato.release.items import global_release, set_recoding
-from sfumato.requirements.item_lists import itemsets_of
-from sfumato.requirements.item_policy import read_weights, utility_constraints
+from sfumato.requirements.items import itemsets_of, read_weights, utility_constraints
 from sfumato.requirements.policy_files import Policy
 from strategies import tries
 

@@ -24,7 +24,7 @@ from sfumato.measures.items.queries import ItemQueries
 from sfumato.measures.items.scales import BasketScales, measure_baskets
 from sfumato.report.answer_summary import choice_lines, choice_values, reply_lines, reply_values
 from sfumato.report.point_summary import not_told_apart
-from sfumato.requirements import basket_requirement
+from sfumato.requirements.items import basket_requirement
 from sfumato.tradeoff.exploration.explore import explore
 from sfumato.tradeoff.study.grids import Grid, ends
 from sfumato.tradeoff.study.presets import usual_baskets

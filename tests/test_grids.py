@@ -14,9 +14,13 @@ from sfumato.anonymizers.items.items_of_groups import merging
 from sfumato.config.options import described
 from sfumato.data.declaration import ATTRIBUTES, BOTH, ITEMS
 from sfumato.errors import BadInputError
-from sfumato.requirements import BASKET_REQUIREMENTS
-from sfumato.requirements.item_policy import suppression_limit, utility_constraints
-from sfumato.requirements.items import KKMAnonymity, mixed_requirement
+from sfumato.requirements.items import (
+    BASKET_REQUIREMENTS,
+    KKMAnonymity,
+    mixed_requirement,
+    suppression_limit,
+    utility_constraints,
+)
 from sfumato.requirements.requirement import REQUIREMENTS
 from sfumato.tradeoff.exploration.folder import point_values
 from sfumato.tradeoff.study.candidate import Candidate, files_of

@@ -18,7 +18,7 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release.items import global_release, set_recoding
 from sfumato.release.verification import verify, violations
 from sfumato.release.writing_items import write_items
-from sfumato.requirements import basket_requirement
+from sfumato.requirements.items import basket_requirement
 from strategies import tries
 
 MAKERS = ["suppress-control", "td-control"]

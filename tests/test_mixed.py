@@ -18,8 +18,7 @@ from sfumato.data.declaration import DataDeclaration, ItemsDeclaration, TableDec
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures.items.linking import listed_items
 from sfumato.release.writing_items import write_items
-from sfumato.requirements.item_policy import SuppressionLimit
-from sfumato.requirements.items import mixed_requirement
+from sfumato.requirements.items import SuppressionLimit, mixed_requirement
 
 
 def opened(people, **items):

@@ -29,7 +29,7 @@ from sfumato.measures.reconstruction import UniformReader
 from sfumato.measures.scales import Scales
 from sfumato.report.folder import PUBLIC_FILES, save_map
 from sfumato.report.page import page
-from sfumato.requirements import basket_requirement
+from sfumato.requirements.items import basket_requirement
 from sfumato.tradeoff.exploration.explore import explore, promised_risk
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.public import ALLOWED, LARGEST_STEP, WORTH, public_map, public_steps, rounded

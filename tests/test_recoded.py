@@ -25,8 +25,7 @@ from sfumato.publish.mapping import mapping_of
 from sfumato.publish.plain_language import DROPPED
 from sfumato.publish.publishable import Origin, Publishable
 from sfumato.release.writing_items import release_names, write_items
-from sfumato.requirements import basket_requirement
-from sfumato.requirements.items import mixed_requirement
+from sfumato.requirements.items import basket_requirement, mixed_requirement
 from sfumato.tradeoff.study.candidate import Candidate
 from test_check_command import basket_study, mapped
 from test_mixed import made, opened

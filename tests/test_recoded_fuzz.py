@@ -24,8 +24,7 @@ from sfumato.publish._item_mapping import mixed_mapping, read_item_mapping
 from sfumato.release.items import BasketRelease, set_recoding
 from sfumato.release.verification import inference_violations
 from sfumato.release.writing_items import release_names, write_items
-from sfumato.requirements import basket_requirement
-from sfumato.requirements.items import mixed_requirement
+from sfumato.requirements.items import basket_requirement, mixed_requirement
 from strategies import tries
 from test_mixed import made, opened
 

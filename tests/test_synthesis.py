@@ -26,7 +26,7 @@ from sfumato.data.cells import Cells, Quasi, Sensitive
 from sfumato.data.hierarchies.categorical import flat
 from sfumato.data.hierarchies.numeric import numeric
 from sfumato.errors import BadInputError
-from sfumato.release.guarantee import Budget, Guarantee, Spent, delta_of, rho_of
+from sfumato.release.content import Budget, Guarantee, Spent, delta_of, rho_of
 
 SIZES = (4, 3, 2, 3)
 MAKERS = (

@@ -34,9 +34,8 @@ if TYPE_CHECKING:
     from sfumato.data.item_reading import read_baskets
     from sfumato.data.reading import Roles, Table, read
     from sfumato.errors import BadInputError, InfeasibleError, SfumatoError, StoppedError
-    from sfumato.measures.all_measures import MEASURES
+    from sfumato.measures.all_measures import MEASURES, Measure
     from sfumato.measures.groups import Measured, measure
-    from sfumato.measures.measure import Measure
     from sfumato.measures.queries import Queries
     from sfumato.measures.scales import Scales
     from sfumato.release.content import NoisyRelease
@@ -164,9 +163,8 @@ _HOMES = {
     "data.declaration": "DataDeclaration ItemsDeclaration TableDeclaration read_mixed",
     "data.reading": "read Roles Table",
     "errors": "BadInputError InfeasibleError SfumatoError StoppedError",
-    "measures.all_measures": "MEASURES",
     "measures.groups": "measure Measured",
-    "measures.measure": "Measure",
+    "measures.all_measures": "MEASURES Measure",
     "measures.queries": "Queries",
     "measures.scales": "Scales",
     "release.content": "NoisyRelease",

@@ -27,9 +27,14 @@ from sfumato.config.options import check_whole
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.items import Baskets
 from sfumato.errors import BadInputError
-from sfumato.requirements import basket_requirement
-from sfumato.requirements.inference import InferenceRequirement
-from sfumato.requirements.items import BasketRequirement, CompleteKAnonymity, KMAnonymity, PrivacyConstraints
+from sfumato.requirements.items import (
+    BasketRequirement,
+    CompleteKAnonymity,
+    InferenceRequirement,
+    KMAnonymity,
+    PrivacyConstraints,
+    basket_requirement,
+)
 from sfumato.runtime.arrays import Counts, Quiet
 from sfumato.runtime.cancellation import look
 from sfumato.texts.format import SMALLEST

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.anonymizers.items._mixed_verification import verify
+from sfumato.anonymizers.items.items_of_groups import verify
 from sfumato.auditing.audit import Audit
 from sfumato.auditing.baskets import audit_baskets
 from sfumato.data.assignment import Assignment, distinct_rows, weighted_counts

@@ -39,8 +39,7 @@ from sfumato.publish.mapping import Mapping, mapping_from, mapping_of
 from sfumato.publish.publishable import Publishable
 from sfumato.release.items import SUPPRESSED, BasketRelease, MixedRelease
 from sfumato.release.writing_items import Names, behind_parts, release_names
-from sfumato.requirements import basket_requirement
-from sfumato.requirements.items import BasketRequirement, MixedRequirement, mixed_requirement
+from sfumato.requirements.items import BasketRequirement, MixedRequirement, basket_requirement, mixed_requirement
 from sfumato.runtime.arrays import Quiet
 from sfumato.texts.format import counted
 

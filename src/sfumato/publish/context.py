@@ -23,8 +23,7 @@ from sfumato.data.reading import Unit
 from sfumato.measures.items.linking import set_parts
 from sfumato.publish.publishable import Origin
 from sfumato.release.changes import unique_numbers
-from sfumato.release.content import NoisyRelease
-from sfumato.release.guarantee import Guarantee
+from sfumato.release.content import Guarantee, NoisyRelease
 from sfumato.release.items import BasketRelease, MixedRelease
 from sfumato.release.records import RecordRelease, coded_columns
 from sfumato.release.release import Release, widened

@@ -27,9 +27,15 @@ from sfumato.data.items import equal_rows, taken_rows
 from sfumato.release._inference_rules import CodedRows, broken_listed, broken_rules, known_sizes
 from sfumato.release._itemsets import rare_itemsets
 from sfumato.release.items import SUPPRESSED, BasketRelease, Recoded, rows_by_piece
-from sfumato.requirements.inference import InferenceRequirement, PSRules
-from sfumato.requirements.item_lists import Itemset
-from sfumato.requirements.items import BasketRequirement, CompleteKAnonymity, KMAnonymity, PrivacyConstraints
+from sfumato.requirements.items import (
+    BasketRequirement,
+    CompleteKAnonymity,
+    InferenceRequirement,
+    Itemset,
+    KMAnonymity,
+    PrivacyConstraints,
+    PSRules,
+)
 from sfumato.runtime.arrays import Codes, Counts, Quiet
 
 

@@ -36,7 +36,7 @@ from sfumato.anonymizers.dp.mechanism import Epsilon, share_of_budget
 from sfumato.anonymizers.dp.noise import variance
 from sfumato.anonymizers.dp.synthesis import OptionalDelta, RecordMechanism
 from sfumato.errors import BadInputError
-from sfumato.release.guarantee import Unit
+from sfumato.release.content import Unit
 from sfumato.runtime.arrays import Numbers
 
 MOST_COUNTS = 1_000_000

@@ -15,7 +15,7 @@ from sfumato.anonymizers.dp.mechanism import Mechanism, public_knowledge
 from sfumato.anonymizers.dp.noise import Noise, OpenDPNoise
 from sfumato.config.options import Option
 from sfumato.data.reading import Table
-from sfumato.release.guarantee import Budget
+from sfumato.release.content import Budget
 from sfumato.release.records import RecordRelease, Records, record_release
 
 MOST_DELTA = 0.01

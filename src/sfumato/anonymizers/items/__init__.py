@@ -6,15 +6,15 @@ from sfumato.anonymizers.items.item_anonymizer import BasketAnonymizer
 from sfumato.config.options import Registry, parse
 from sfumato.data.items import Baskets
 from sfumato.release.items import BasketRelease
-from sfumato.requirements import basket_requirement
-from sfumato.requirements.inference import InferenceRequirement
-from sfumato.requirements.item_policy import (
+from sfumato.requirements.items import (
+    BasketRequirement,
+    InferenceRequirement,
     SuppressionLimit,
     UtilityConstraints,
+    basket_requirement,
     suppression_limit,
     utility_constraints,
 )
-from sfumato.requirements.items import BasketRequirement
 
 _HOMES = (
     "aa aa.AA",
@@ -29,7 +29,7 @@ _HOMES = (
 )
 BASKET_ANONYMIZERS: Registry[BasketAnonymizer] = Registry(__name__, *_HOMES)
 CANDIDATES: Registry[BasketAnonymizer] = Registry(
-    __name__, *_HOMES, "one-item trivial.OneItem", "original trivial.OriginalBaskets"
+    __name__, *_HOMES, "one-item item_anonymizer.OneItem", "original item_anonymizer.OriginalBaskets"
 )
 """Who can be a candidate of a study: everybody who makes releases, and the two ends of a map."""
 

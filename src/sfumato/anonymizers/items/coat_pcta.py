@@ -54,8 +54,7 @@ from sfumato.data.items import rows_once
 from sfumato.errors import BadInputError
 from sfumato.release._itemsets import rare_itemsets
 from sfumato.release.items import BasketRelease, global_release, set_recoding
-from sfumato.requirements.item_policy import read_weights
-from sfumato.requirements.items import FILE, BasketRequirement, KMAnonymity, PrivacyConstraints
+from sfumato.requirements.items import FILE, BasketRequirement, KMAnonymity, PrivacyConstraints, read_weights
 from sfumato.runtime.arrays import Codes, Counts
 
 Order = Annotated[

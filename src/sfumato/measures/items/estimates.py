@@ -31,7 +31,7 @@ from sfumato.data.items import Baskets, equal_rows, rows_once, taken_rows
 from sfumato.measures.all_measures import ESTIMATORS
 from sfumato.release._itemsets import Rows
 from sfumato.release.items import SUPPRESSED, BasketRelease, MixedRelease
-from sfumato.requirements.item_lists import Itemset
+from sfumato.requirements.items import Itemset
 from sfumato.runtime._kernel_helpers import has_number, members_by
 from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
 from sfumato.runtime.kernels import kernel

@@ -33,7 +33,7 @@ from sfumato.measures.items.estimates import BasketReader, MixedReader, Question
 from sfumato.release._itemsets import Rows
 from sfumato.release.items import SUPPRESSED, BasketRelease, MixedRelease, ShowsItems
 from sfumato.release.writing_items import behind_parts
-from sfumato.requirements.item_lists import Itemset
+from sfumato.requirements.items import Itemset
 from sfumato.runtime.arrays import Codes, Counts, Flags, Numbers, Quiet
 from sfumato.runtime.kernels import kernel
 

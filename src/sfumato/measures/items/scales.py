@@ -30,8 +30,7 @@ from sfumato.measures.queries import Queries
 from sfumato.measures.scales import Prepared, Scales
 from sfumato.release._itemsets import Rows, Spread, itemset_spread
 from sfumato.release.items import BasketRelease, MixedRelease
-from sfumato.requirements.item_lists import Itemset
-from sfumato.requirements.items import BasketRequirement, PrivacyConstraints
+from sfumato.requirements.items import BasketRequirement, Itemset, PrivacyConstraints
 from sfumato.runtime.arrays import Numbers, Quiet
 
 RESAMPLES = 200

@@ -46,8 +46,7 @@ from sfumato.data.items import Baskets
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release.items import BasketRelease
 from sfumato.release.writing_items import write_items
-from sfumato.requirements import basket_requirement
-from sfumato.requirements.item_policy import SuppressionLimit, UtilityConstraints
+from sfumato.requirements.items import SuppressionLimit, UtilityConstraints, basket_requirement
 from sfumato.runtime.arrays import Counts
 from sfumato.runtime.cancellation import unfinished
 from sfumato.tradeoff.exploration.explore import attempted

@@ -35,8 +35,7 @@ from sfumato.release.changes import column_changes
 from sfumato.release.content import NoisyRelease
 from sfumato.release.records import RecordRelease
 from sfumato.release.release import Published, Release
-from sfumato.requirements.inference import RhoUncertainty
-from sfumato.requirements.items import CompleteKAnonymity, KMAnonymity, PrivacyConstraints
+from sfumato.requirements.items import CompleteKAnonymity, KMAnonymity, PrivacyConstraints, RhoUncertainty
 from sfumato.runtime.cancellation import Cancel, look, pressed
 from sfumato.runtime.kernels import source_digest
 from sfumato.runtime.threads import Crew

@@ -24,13 +24,13 @@ from sfumato.data.declaration import ATTRIBUTES, ITEMS
 from sfumato.data.items import Baskets
 from sfumato.data.reading import Table
 from sfumato.release.release import FORMS
-from sfumato.requirements.item_policy import SuppressionLimit
 from sfumato.requirements.items import (
     BasketRequirement,
     CompleteKAnonymity,
     KKMAnonymity,
     KMAnonymity,
     MixedRequirement,
+    SuppressionLimit,
 )
 from sfumato.requirements.requirement import (
     AlphaK,

@@ -32,8 +32,7 @@ from sfumato.data.declaration import ATTRIBUTES, BOTH, ITEMS, Part
 from sfumato.engines.locations import beside, seen_from
 from sfumato.errors import BadInputError
 from sfumato.release.release import Form
-from sfumato.requirements import policy_texts
-from sfumato.requirements.item_policy import SuppressionLimit, UtilityConstraints
+from sfumato.requirements.items import SuppressionLimit, UtilityConstraints, policy_texts
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Point

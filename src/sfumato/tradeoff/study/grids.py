@@ -44,14 +44,14 @@ from sfumato.data.declaration import ATTRIBUTES, BOTH, ITEMS, Part
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
 from sfumato.release.release import Form
-from sfumato.requirements import basket_requirement
-from sfumato.requirements.item_policy import (
+from sfumato.requirements.items import (
     SuppressionLimit,
     UtilityConstraints,
+    basket_requirement,
+    mixed_requirement,
     suppression_limit,
     utility_constraints,
 )
-from sfumato.requirements.items import mixed_requirement
 from sfumato.requirements.requirement import requirement
 from sfumato.tradeoff.study.candidate import Candidate, beside_study, brought_block, brought_of
 

@@ -37,9 +37,7 @@ from sfumato.measures.queries import Queries
 from sfumato.measures.reconstruction import UniformReader
 from sfumato.measures.scales import Scales
 from sfumato.release.release import FORMS, Form
-from sfumato.requirements import basket_requirement
-from sfumato.requirements.item_policy import SuppressionLimit, UtilityConstraints
-from sfumato.requirements.items import mixed_requirement
+from sfumato.requirements.items import SuppressionLimit, UtilityConstraints, basket_requirement, mixed_requirement
 from sfumato.requirements.requirement import All, Requirement, requirement
 from sfumato.texts.format import listed
 from sfumato.tradeoff.exploration.effort import Effort, Load, populations_about

@@ -25,8 +25,7 @@ from sfumato.measures.all_measures import MEASURES
 from sfumato.publish._written_file import original_of
 from sfumato.publish.audit_report import audit_lines
 from sfumato.report.measure_sentences import ARROWS, measure_lines
-from sfumato.requirements import basket_requirement
-from sfumato.requirements.items import mixed_requirement
+from sfumato.requirements.items import basket_requirement, mixed_requirement
 from sfumato.requirements.requirement import requirement
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import number
