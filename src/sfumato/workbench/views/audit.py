@@ -10,10 +10,8 @@ from typing import Annotated, Any, Literal
 from starlette.responses import Response
 
 from sfumato.auditing._legend import legend_beside, legend_file
-from sfumato.auditing.audit import Audit
+from sfumato.auditing.audit import Audit, audit_baskets, audit_mixed
 from sfumato.auditing.audit import audit as audit_table
-from sfumato.auditing.baskets import audit_baskets
-from sfumato.auditing.mixed import audit_mixed
 from sfumato.auditing.published_file import open_published
 from sfumato.config.options import Option
 from sfumato.data.dataset import MixedTable
