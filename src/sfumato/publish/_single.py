@@ -227,8 +227,7 @@ def _single_values(release: Release) -> list[str]:
 
 def basket_layout(target: Target) -> str:
     """Return how baskets are laid out; raises where the file cannot hold that."""
-    from sfumato.release.legend import MODES
-    from sfumato.release.writing_items import laid_out
+    from sfumato.release.writing_items import MODES, laid_out
 
     check_choice("legend", target.legend, MODES)
     return laid_out(target.layout, format_of(target.path))

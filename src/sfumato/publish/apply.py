@@ -28,7 +28,7 @@ import numpy as np
 
 from sfumato.anonymizers.anonymizer import checked, checked_households, checked_values_of_persons
 from sfumato.anonymizers.full_domain.full_domain import nodes_at
-from sfumato.anonymizers.items._mixed_verification import verify
+from sfumato.anonymizers.items.items_of_groups import verify
 from sfumato.auditing.audit import Audit, audit_baskets
 from sfumato.auditing.ledger import Ledger, LedgerEntry, file_digest, kept_in, now
 from sfumato.config.options import check_choice
@@ -49,10 +49,9 @@ from sfumato.publish.mapping import Mapping as AppliedMapping
 from sfumato.publish.publishable import Origin, Publishable, outdated_files
 from sfumato.release._itemsets import rare_itemsets
 from sfumato.release.items import SUPPRESSED, ItemParts, MixedRelease, Placed, Recoding, global_release, numbered
-from sfumato.release.legend import Names, names_as_before
 from sfumato.release.release import generalization
 from sfumato.release.writing import format_of
-from sfumato.release.writing_items import laid_out
+from sfumato.release.writing_items import Names, laid_out, names_as_before
 from sfumato.runtime.arrays import Codes, Counts, Flags, Quiet
 from sfumato.runtime.staging import check_targets, staged
 from sfumato.texts.catalogue import t

@@ -39,7 +39,7 @@ from sfumato.publish.plain_language import in_plain_words, promise_in_words
 from sfumato.publish.publishable import Publishable
 from sfumato.publish.publishable import certificate_files as certificate_files
 from sfumato.release.changes import column_changes
-from sfumato.release.guarantee import Guarantee
+from sfumato.release.content import Guarantee
 from sfumato.release.release import Release
 from sfumato.report.data_summary import unit_meaning
 from sfumato.report.measure_sentences import changes_sentence
@@ -410,7 +410,7 @@ def _sets_of_items(inside: InternalContext) -> Iterator[Section]:
         yield Section("done", changes_sentence(item_changes(release)))
         weakest = [list(rare_set.items) for rare_set in checked.weakest]
         yield Section("details", {"pieces": len(release.recodings), "weakest": weakest})
-        items = [baskets.items[code] for code in release.suppressed]
+        items = [baskets.items[code] for code in release.unpublished]
         yield Section("notices", list(checked.notices))
     else:
         records = release.data.records
@@ -553,8 +553,7 @@ def contexts_of(own: Publishable, drafts: Sequence[Path], findings: Any) -> tupl
         len(own.names.legend) if own.shown.items else 0,
         bool(own.origin.point),
     )
-    data = release.baskets if own.kind == "baskets" else getattr(release, "data", None)
-    prepared = own.scales.prepare(data) if own.shown.items else None
+    prepared = own.scales.prepare(release.data) if own.shown.items else None
     return public, InternalContext(
         public,
         release,

@@ -21,10 +21,8 @@ from sfumato.anonymizers.external.external import Brought
 from sfumato.anonymizers.perturbation.record_anonymizer import RecordMaker
 from sfumato.auditing.question import STUDY
 from sfumato.config.options import check_choice
-from sfumato.data.basket_declaration import BasketsDeclaration
 from sfumato.data.dataset import MixedTable
-from sfumato.data.declaration import TableDeclaration
-from sfumato.data.mixed_declaration import ATTRIBUTES, BOTH, ITEMS, DataDeclaration
+from sfumato.data.declaration import ATTRIBUTES, BOTH, ITEMS, BasketsDeclaration, DataDeclaration, TableDeclaration
 from sfumato.data.reading import Table
 from sfumato.engines.formulas import check_escaping
 from sfumato.errors import BadInputError
@@ -40,11 +38,10 @@ from sfumato.publish.cautions import ALARMS, cautions_of, columns_left_out
 from sfumato.publish.certificate import certificate_files, guarantee_values, not_published, notices_of_records
 from sfumato.publish.context import Drawn, drawn_from
 from sfumato.publish.publishable import Origin, Publication, Publishable, publish
-from sfumato.release.legend import MODES
 from sfumato.release.records import RecordRelease, unchanged_values
 from sfumato.release.release import Release, counts_people
 from sfumato.release.writing import RowLayout, format_of, inputs_of
-from sfumato.release.writing_items import laid_out
+from sfumato.release.writing_items import MODES, laid_out
 from sfumato.report.data_summary import basket_meanings, mixed_meanings
 from sfumato.report.data_summary import meanings as meanings_of
 from sfumato.report.measure_sentences import ARROWS, Subject, changes_sentence, measure_lines, sentences
@@ -226,7 +223,7 @@ def published_values(own: Publishable, found: Any) -> Mapping[str, Any]:
 def suppressed_of(own: Publishable) -> int:
     """Count the records, of baskets the items, that are not published."""
     if own.kind == "baskets":
-        return len(own.release.suppressed)
+        return len(own.release.unpublished)
     return int(own.release.data.records - own.release.records if own.kind == "items" else own.release.suppressed)
 
 
@@ -428,7 +425,7 @@ def single_baskets(declared: BasketsDeclaration, candidate: Candidate, target: T
         "requirement": str(wanted),
         "changes": item_changes(release),
         "published_items": len(release.labels),
-        "suppressed": len(release.suppressed),
+        "suppressed": len(release.unpublished),
         "measures": measures,
     }
     subject = Subject(records=baskets.size, known=f"{known_in_words(known)} of", below=BasketScales().linking.below)
