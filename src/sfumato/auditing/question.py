@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 from sfumato.auditing.missing_values import reread
 from sfumato.auditing.profile import Profile, baseline, leaf_codes
 from sfumato.auditing.published_file import EMPTY, STAR, Counted, Source, TextColumn
+from sfumato.config import documents
 from sfumato.config.options import check_choice
 from sfumato.data import bundled
 from sfumato.data.bundled import DATASETS
 from sfumato.data.cells import weights_of
+from sfumato.data.declaration import DataDeclaration
 from sfumato.data.hierarchies.declared import declared, read_hierarchies
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.look_alikes import name_alike
@@ -305,12 +307,18 @@ def opened_original(given: Any, options: Mapping[str, Any]) -> Any:
     path = study_file(given)
     if path is None:
         return given
-    from sfumato.tradeoff.study.study import of_table, read_study  # studies name anonymizers, and an audit needs none
-
     for name in OF_ORIGINAL:
         if options.get(name):
             raise BadInputError(f"--{name.replace('_', '-')}: {path} says how its table is read; leave the option out")
-    return of_table(read_study(str(path))).table.open()
+    content = documents.parse_toml(documents.read_text(path), str(path))
+    if content.keys().isdisjoint(("table", "items", "baskets")):
+        raise BadInputError(f"{path}: there is no [table] in it, so it declares no original")
+    with documents.named(str(path)):
+        data = DataDeclaration.of(content, path.parent)
+    if data.table is None or data.items is not None:
+        name = content.get("name", path.stem)
+        raise BadInputError(f"the study {name!r} is about {data.section}, and this is about tables")
+    return data.table.open()
 
 
 def roles_in(
