@@ -264,7 +264,7 @@ def audit(
     asked.check()
     given = questions.given_hierarchies(asked, original, hierarchies)
     before = earlier_files(earlier, file.origin)
-    sources = [open_published(one.file, replace(laid_out, escaped=one.escaped)) for one in before.files]
+    sources = [open_published(one, replace(laid_out, escaped=escaped)) for one, escaped in before.files]
     answer = _answer(asked, given, sources, before.named, strongest and person is None)
     if person is not None:
         answer = _by_persons(answer, asked, given, named)

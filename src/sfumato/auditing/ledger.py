@@ -139,18 +139,12 @@ def read_ledger(path: str | Path) -> list[PublishedFile]:
 
 
 @dataclass(frozen=True)
-class EarlierFile:
-    """A file that was published before another."""
-
-    file: Any
-    escaped: bool = False
-
-
-@dataclass(frozen=True)
 class EarlierFiles:
     """What was published before a file, and what is to be said of how it is known."""
 
-    files: tuple[EarlierFile, ...] = ()
+    files: tuple[tuple[Any, bool], ...] = ()
+    """Each, and whether its formulas were escaped."""
+
     notices: tuple[str, ...] = ()
     named: bool = False
     """Whether somebody named the one file."""
@@ -161,7 +155,7 @@ def earlier_files(earlier: Any, later: str) -> EarlierFiles:
     if earlier is None:
         return EarlierFiles()
     if not is_ledger(earlier):
-        return EarlierFiles((EarlierFile(earlier),), named=True)
+        return EarlierFiles(((earlier, False),), named=True)
     published = read_ledger(earlier)
     digest = file_digest(Path(later)) if Path(later).exists() else None
     alike = [i for i, known in enumerate(published) if known.is_there and known.entry.file_digest == digest]
@@ -175,7 +169,7 @@ def earlier_files(earlier: Any, later: str) -> EarlierFiles:
     ]
     notices += _published_twice([known.entry for known in published[: len(before) + (place is not None)]])
     files = {known.entry.file_digest: known for known in before if known.is_there and known.entry.file_digest != digest}
-    return EarlierFiles(tuple(EarlierFile(one.path, one.entry.escaped) for one in files.values()), tuple(notices))
+    return EarlierFiles(tuple((one.path, one.entry.escaped) for one in files.values()), tuple(notices))
 
 
 def _published_twice(entries: Sequence[LedgerEntry]) -> Iterator[str]:

@@ -405,7 +405,7 @@ def _sets_of_items(inside: InternalContext) -> Iterator[Section]:
     measures = {name: known[name] for name in MEASURES if name in known}
     yield Section("measures", measures)
     yield Section("meaning", meaning_of(measures))
-    baskets, left_out = inside.baskets, {}
+    baskets, left_out = release.baskets, {}
     if inside.public.baskets:
         yield Section("done", changes_sentence(item_changes(release)))
         weakest = [list(rare_set.items) for rare_set in checked.weakest]

@@ -18,7 +18,6 @@ from sfumato.anonymizers.anonymizer import Anonymizer, ReleaseMaker
 from sfumato.anonymizers.dp._private_cells import CountedTable
 from sfumato.anonymizers.dp.noise import variance
 from sfumato.data.cells import Histograms, Sensitive, Weights
-from sfumato.data.items import Baskets
 from sfumato.data.reading import Unit
 from sfumato.measures.items.linking import set_parts
 from sfumato.publish.publishable import Origin
@@ -233,15 +232,9 @@ class InternalContext:
         return replace(self.public, candidate=self.candidate, promised=self.promised)
 
     @property
-    def baskets(self) -> Baskets:
-        """The sets of items of the original."""
-        baskets: Baskets = self.release.baskets
-        return baskets
-
-    @property
     def records(self) -> int:
         """How many records the original has."""
-        return int(self.baskets.size if self.public.shown.items else self.release.table.cells.records)
+        return int(self.release.baskets.size if self.public.shown.items else self.release.table.cells.records)
 
     @property
     def groups(self) -> Any:

@@ -154,12 +154,6 @@ class Publishable:
 
         return VERIFY[self.kind](self, drafts)
 
-    def mapping(self) -> str:
-        """Write how values were recoded, for the publisher."""
-        from sfumato.publish.mapping import mapping_text
-
-        return mapping_text(self)
-
     @cached_property
     def shown(self) -> PublishedFacts:
         """What everybody sees in it."""
@@ -246,7 +240,11 @@ def publish(
     data = list(published.files)
     certificates = certificate_files(data[0]) if certified else []
     boards = [] if decision is None else [board_file(data[0])]
-    mappings = {} if mapping is None else {Path(mapping): published.mapping()}
+    mappings = {}
+    if mapping is not None:
+        from sfumato.publish.mapping import mapping_text
+
+        mappings = {Path(mapping): mapping_text(published)}
     further = mappings | dict(beside or {})
     targets = [*data, *certificates, *boards, *further]
     left_behind = outdated_files(data[0], targets)
