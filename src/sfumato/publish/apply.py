@@ -117,20 +117,10 @@ class LeftOut:
     def reasons(self) -> list[str]:
         """Say for every reason how many records it leaves out."""
         by_column = "; ".join(
-            f"{unknown.column}: {counted(unknown.records, 'record')}, such as "
-            f"{'a missing value' if unknown.example is None else repr(unknown.example)}"
+            t(f"left_out.{'missing_value' if unknown.example is None else 'example'}", unknown=unknown)
             for unknown in self.unknown_by_column
         )
-        counts = {
-            "miss a value, and the mapping removes such records": self.missing,
-            f"have a value that the mapping does not know ({by_column})": self.unknown,
-            "are covered by no box of the mapping": self.outside,
-            f"are in {counted(self.failing_groups, 'group')} that do not satisfy {self.requirement} in this data": (
-                self.failing
-            ),
-            "would be alone in their group, which no release may show": self.alone,
-        }
-        return [f"{number:,} {reason}" for reason, number in counts.items() if number]
+        return [t(f"left_out.{name}", left=self, by_column=by_column) for name, n in self.by_reason.items() if n]
 
     def content(self) -> dict[str, Any]:
         """Return the counts as plain values."""

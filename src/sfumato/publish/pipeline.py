@@ -235,36 +235,19 @@ def published_lines(own: Publishable, found: Any) -> Sequence[str]:
         return record_lines(own.release, own.maker, own.path, audited=True)
     if own.kind == "external":
         return _external_lines(own)
-    promised = promised_by(own, found)
-    if own.kind == "table":
-        return _table_lines(own, found, promised)
-    items = counted(found.published_items, "published item")
-    groups = f" in {counted(found.groups, 'group')}" if own.kind == "items" else ""
-    return [
-        f"Published {own.path}: {counted(found.records, 'record')}{groups} with {items}.",
-        f"Re-checked on the written file: {promised}",
-        f"  That is: {promised.rule_in_words()}.",
-        *own.legend_lines(),
-    ]
-
-
-def _table_lines(own: Publishable, found: Any, promised: Any) -> list[str]:
-    release = own.release
-    rows, groups = counted(release.assignment.records, "record"), counted(release.groups, "group")
-    counting = ", counting persons" if release.cells.persons is not None else ""
-    first = [t("release.exact")] if release.is_exact and release.histograms is not None else []
-    neutral = (
-        []
-        if found.with_neutral is None
-        else [neutral_line(found.with_neutral[0], found.with_neutral[1], found.records)]
-    )
-    return [
-        *first,
-        f"Published {own.path}: {rows} in {groups}.",
+    promised, release, table = promised_by(own, found), own.release, own.kind == "table"
+    groups = f" in {counted(found.groups, 'group')}" if found.quasi else ""
+    items = f" with {counted(found.published_items, 'published item')}" if found.has_items else ""
+    counting = ", counting persons" if table and release.cells.persons is not None else ""
+    lines = [
+        *([t("release.exact")] if table and release.is_exact and release.histograms is not None else []),
+        f"Published {own.path}: {counted(found.records, 'record')}{groups}{items}.",
         f"Re-checked on the written file{counting}: {promised}",
-        *neutral,
-        *own.end_lines(),
     ]
+    if not table:
+        return [*lines, f"  That is: {promised.rule_in_words()}.", *own.legend_lines()]
+    neutral: tuple[int, int] | None = found.with_neutral
+    return [*lines, *([] if neutral is None else [neutral_line(*neutral, found.records)]), *own.end_lines()]
 
 
 def _external_lines(own: Publishable) -> list[str]:
@@ -347,20 +330,13 @@ def drawn_lines(release: Drawn, maker: Mechanism, path: Path) -> list[str]:
 
 def promise_lines(promise: Mapping[str, Any], maker: Mechanism) -> list[str]:
     """Say what is promised, and where the budget went."""
-    unit, first = promise["kept_in"], " (0 is the whole domain)" if maker.stage == "level" else ""
+    first = " (0 is the whole domain)" if maker.stage == "level" else ""
     levels = ", ".join(f"{level}: {amount:.3g}" for level, amount in promise["by_level"].items())
     purposes = ", ".join(f"{what} {amount:.3g}" for what, amount in promise["by_purpose"].items())
     delta = f" and delta {promise['delta']:g}" if "delta" in promise else ""
-    return [
-        f"Promised: differential privacy with epsilon {promise['epsilon']:g}{delta}. {promise['in_words']}",
-        f"Neighbouring tables: {promise['neighbours']}.",
-        "",
-        f"Where {unit} went, by {maker.stage}{first}: {levels}.",
-        f"By purpose: {purposes}.",
-        "Taken as known to everybody:",
-        *(f"  {sentence}" for sentence in promise["public"]),
-        "",
-    ]
+    places = {"delta": delta, "stage": f"{maker.stage}{first}", "levels": levels, "purposes": purposes}
+    told = t("release.noisy_promise", promise=promise, **places).split("\n")
+    return [*told, *(f"  {sentence}" for sentence in promise["public"]), ""]
 
 
 # -- one release in one line -------------------------------------------------------------------------------------------
