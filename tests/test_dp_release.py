@@ -33,6 +33,7 @@ from sfumato.publish.certificate import (
     certificate_files,
     certificate_page,
     check_certificate,
+    contexts_of,
     guarantee_values,
     notices_of_records,
     public_certificate,
@@ -304,7 +305,7 @@ def test_the_public_certificate_depends_on_nothing_but_the_answers(kind, tmp_pat
         table = memory_table(rows, missing="drop")
         release = maker.draw(table, Deaf())
         own = Publishable(release, Candidate(maker, KAnonymity(1)), Path("out.csv"), Origin("", ""))
-        made = public_certificate(own.contexts([tmp_path / "out.csv"], None)[0])
+        made = public_certificate(contexts_of(own, [tmp_path / "out.csv"], None)[0])
         found.append({key: value for key, value in made.items() if key != "made"})
     assert found[0] == found[1] == found[2]
 

@@ -27,7 +27,7 @@ from sfumato.config.documents import json_text
 from sfumato.data.items import baskets_of
 from sfumato.measures.items.scales import MixedScales
 from sfumato.publish.apply import apply
-from sfumato.publish.certificate import public_certificate
+from sfumato.publish.certificate import contexts_of, public_certificate
 from sfumato.publish.mapping import SCHEMA, basket_mapping, mapping_of, mixed_mapping, read_mapping
 from sfumato.publish.plain_language import DROPPED
 from sfumato.publish.publishable import Origin, Publishable
@@ -221,7 +221,7 @@ def test_the_public_certificate_of_patients_tells_no_found_cuts_and_that_records
     audit_mixed(path, ["age", "sex"], "codes", "k-km-anonymity k=3 m=2")
     scales = MixedScales(known=2)
     own = Publishable(release, candidate, tmp_path / "out.csv", Origin("", ""), scales=scales)
-    outside = public_certificate(own.contexts([path], None)[0])
+    outside = public_certificate(contexts_of(own, [path], None)[0])
     assert outside["anonymizer"] == "cut-vector with coat" and outside["rows"] == len(PEOPLE)
     assert outside["meanings"] == [{"name": "Missing values", "text": DROPPED}]
     assert DROPPED in outside["in_plain_words"]["is"][0]
