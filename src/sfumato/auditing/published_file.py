@@ -104,6 +104,12 @@ class Counted:
         """Number the distinct combinations of some columns: a tuple that shows each, and each tuple's number."""
         return number_combinations([self.columns[name] for name in names], len(self.counts))
 
+    def texts(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+        """Return the texts of some columns for every tuple."""
+        columns = [self.columns[name] for name in names]
+        listed = [[column.texts[code] for code in column.codes.tolist()] for column in columns]
+        return list(zip(*listed, strict=True)) if listed else [()] * len(self.counts)
+
     def show(self, tuple_number: int, names: Sequence[str]) -> dict[str, str]:
         """Return the texts of one tuple."""
         columns = ((name, self.columns[name]) for name in names)
