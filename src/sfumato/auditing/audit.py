@@ -401,7 +401,7 @@ def _answer(
     notices += [*notices_of(asked, attributes, given)]
     ungrouped = matching if matching is not None and not grouped else None
     repeated = _repeated(asked, given, earlier, attributes, named)
-    notices += repeated.notices
+    notices += repeated.pop("notices", ())
     others = _neutral(asked.file, asked.quasi, asked.sensitive, asked.apart) if asked.group is None else ()
     wanted = () if asked.require is None else requirement(asked.require).parts
     judged = [part.strengthen(measures, by_sensitive) for part in wanted] if strongest else wanted
@@ -428,9 +428,7 @@ def _answer(
         require=_joined(judged) if strongest else asked.require,
         failures=failed,
         coverage=checked,
-        repeated=repeated.intersections,
-        differences=repeated.differences,
-        throughout=repeated.throughout,
+        **repeated,
         households=households,
         notices=tuple(notices),
     )
@@ -649,30 +647,20 @@ def _failures(
     return tuple(failures(requirement(require), profiles, sizes, texts_of))
 
 
-@dataclass(frozen=True)
-class _Repeated:
-    """What earlier releases tell together with the file."""
-
-    intersections: tuple[Intersection, ...] = ()
-    differences: tuple[Difference, ...] = ()
-    throughout: tuple[Throughout, ...] = ()
-    notices: tuple[str, ...] = ()
-
-
 def _repeated(
     asked: AuditQuestion,
     given: Mapping[str, Hierarchy],
     earlier: Sequence[Source],
     attributes: Mapping[str, PublishedAttribute],
     named: bool,
-) -> _Repeated:
+) -> dict[str, Any]:
     """Compare with earlier releases, for every sensitive attribute that all have; one that is `named` must compare."""
     if not earlier:
-        return _Repeated()
+        return {}
     original = None if asked.original is None else asked.original.count(asked.quasi)
     notations = {name: Notation(given.get(name), _values(original, name)) for name in asked.quasi}
     seen: dict[str, list[tuple[Seen, Seen]]] = {}
-    intersections, differences, notices = [], [], []
+    found: dict[str, list[Any]] = {"repeated": [], "differences": [], "notices": []}
     for source in earlier:
         before = _before(asked, source, attributes)
         for name in before.sensitive:
@@ -682,15 +670,17 @@ def _repeated(
                 wrong = "no group has a person in common with the later file; is it about the same people?"
                 raise BadInputError(f"{source.origin}: {wrong}")
             if together is None:
-                notices.append(f"{source.origin}: nobody can be in a group of it and in one of {asked.file.origin}")
+                found["notices"].append(
+                    f"{source.origin}: nobody can be in a group of it and in one of {asked.file.origin}"
+                )
             else:
-                intersections.append(together)
+                found["repeated"].append(together)
             if theirs.grouping == ours.grouping and asked.group is None:
                 seen.setdefault(name, []).append((theirs, ours))
                 taken = difference(theirs, ours, source.origin)
-                differences += [] if taken is None else [taken]
-    every = tuple(throughout(pairs) for pairs in seen.values() if len(pairs) == len(earlier) > 1)
-    return _Repeated(tuple(intersections), tuple(differences), every, tuple(notices))
+                found["differences"] += [] if taken is None else [taken]
+    found["throughout"] = [throughout(pairs) for pairs in seen.values() if len(pairs) == len(earlier) > 1]
+    return {name: tuple(values) for name, values in found.items()}
 
 
 def _before(asked: AuditQuestion, earlier: Source, attributes: Mapping[str, PublishedAttribute]) -> AuditQuestion:
