@@ -162,26 +162,8 @@ NONSENSE = {
     "a share that is no number": ["anonymize", "t.csv", *USUAL, "--suppress", "some", "--to", "o.csv"],
     "a share of NaN": ["anonymize", "t.csv", *USUAL, "--suppress", "nan", "--to", "o.csv"],
     "an empty requirement": ["anonymize", "t.csv", "--quasi", "age", "--require", "", "--to", "o.csv"],
-    "an unfinished requirement": [
-        "anonymize",
-        "t.csv",
-        "--quasi",
-        "age",
-        "--require",
-        "k-anonymity k=2 &",
-        "--to",
-        "o",
-    ],
-    "a requirement without its key": [
-        "anonymize",
-        "t.csv",
-        "--quasi",
-        "age",
-        "--require",
-        "k-anonymity",
-        "--to",
-        "o.csv",
-    ],
+    "an unfinished requirement": ["anonymize", "t.csv", *USUAL[:2], "--require", "k-anonymity k=2 &", "--to", "o"],
+    "a requirement without its key": ["anonymize", "t.csv", *USUAL[:2], "--require", "k-anonymity", "--to", "o.csv"],
     "k=0": ["anonymize", "t.csv", "--quasi", "age", "--require", "k-anonymity k=0", "--to", "o.csv"],
     "k=2.5": ["anonymize", "t.csv", "--quasi", "age", "--require", "k-anonymity k=2.5", "--to", "o.csv"],
     "diversity of nothing": ["anonymize", "t.csv", *USUAL[:2], "--require", DISTINCT, "--to", "o.csv"],
@@ -240,11 +222,9 @@ def test_the_installed_script_ends_the_same_way(here):
 
     done = run("anonymize", "t.csv", *USUAL, "--to", "o.csv", "--json")
     assert (done.returncode, json.loads(done.stdout)["records"]) == (0, 8)
-    infeasible = run("anonymize", "t.csv", *USUAL[:4], "--require", "k-anonymity k=9", "--to", "o2.csv")
-    assert (infeasible.returncode, infeasible.stdout) == (1, "")
     bad = run("anonymize", "nope.csv", *USUAL, "--to", "o3.csv")
     assert (bad.returncode, bad.stdout, bad.stderr) == (2, "", "sfumato: nope.csv: there is no such file\n")
-    assert "Traceback" not in done.stderr + infeasible.stderr + bad.stderr
+    assert "Traceback" not in done.stderr + bad.stderr
 
 
 def test_an_existing_target_is_kept_until_forced(here):
