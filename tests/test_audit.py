@@ -787,11 +787,5 @@ def test_the_audit_shares_no_code_with_the_makers():
     assert writers == {"legend", "writing_items"}
     for file in files:
         source = file.read_text()
-        for room in (
-            "anonymizers",
-            "release",
-            "measures",
-            "runtime.kernels",
-            "requirements._predicates",
-        ):
+        for room in ("anonymizers", "release", "measures", "runtime.kernels", "requirements._predicates"):
             assert f"from sfumato.{room}" not in source, (file.name, room)

@@ -44,11 +44,7 @@ from sfumato.tradeoff.study.study import Study, study_from_toml
 from strategies import cells_of_tables, table_of, tries
 from test_choose import run  # noqa: F401  (a fixture)
 
-DOMAINS = {
-    "age": numeric(20, 25),
-    "sex": flat(["f", "m"]),
-    "town": tree([["North", "a", "b"], ["South", "c", "d"]]),
-}
+DOMAINS = {"age": numeric(20, 25), "sex": flat(["f", "m"]), "town": tree([["North", "a", "b"], ["South", "c", "d"]])}
 MAKERS = ("mondrian", "mondrian cut=loss", "full-domain", "local-recoding seed=1", "hilbert seed=1")
 K4 = requirement("k-anonymity k=4")
 
@@ -335,8 +331,7 @@ def folder(tmp_path_factory):
     for name, weights in (("plain", {}), ("heavy", {"age": 3, "sex": 0})):
         declared = TableDeclaration(str(path / "t.csv"), ("age", "sex", "town"), ("illness",), weights=weights)
         grid = Grid(
-            (sfumato.anonymizer("mondrian"), sfumato.anonymizers.FullDomain()),
-            (K4, requirement("k-anonymity k=9")),
+            (sfumato.anonymizer("mondrian"), sfumato.anonymizers.FullDomain()), (K4, requirement("k-anonymity k=9"))
         )
         study = Study("people", declared, (grid,), axes=("k", "loss"))
         (path / f"{name}.toml").write_text(study.to_toml(path))
