@@ -81,11 +81,16 @@ class DatabasePool:
         connection, name = database.cursor(), f"catalogue{next(self.numbers)}"
         connection.execute(f"ATTACH ':memory:' AS {name}")
         connection.execute(f"USE {name}")
-        weakref.finalize(connection, self.free.append, (database, name))
+        weakref.finalize(connection, self.free.append, (database, name)).atexit = False
         return connection
 
 
 POOL = DatabasePool()
+
+
+def pytest_unconfigure() -> None:
+    """Close the databases while there is an interpreter."""
+    POOL.free.clear()
 
 
 @pytest.fixture(autouse=True, scope="module")
