@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,7 +18,8 @@ from sfumato.texts.format import counted
 
 if TYPE_CHECKING:
     from sfumato.data.guessing import Guess
-    from sfumato.tradeoff.study.draft import Draft, ItemsDraft
+    from sfumato.data.mixed_declaration import DataDeclaration
+    from sfumato.tradeoff.study.draft import Draft
 
 WIDEST = 28
 ROLES = (
@@ -44,20 +45,17 @@ def init(
     Roles that are given (--quasi, --sensitive, --neutral, --identifier) are taken, the others are guessed.
     """
     from sfumato.data.declaration import TableDeclaration
-    from sfumato.data.mixed_declaration import DataDeclaration
     from sfumato.runtime.staging import check_target
     from sfumato.tradeoff.study.draft import draft, draft_items
 
     check_target(to, force)
-    if items.are_meant:
-        _mixed(table, roles, reading, baskets, items, to, force, as_json)
+    if items.are_meant or baskets.are_meant(table):
+        first = draft_items(*_items(table, roles, reading, baskets, items))
+        first.write(to, force)
+        tell(first.notices)
+        say(first.values(to), first.lines(to), as_json)
         return
     items.refuse_alone()
-    if baskets.are_meant(table):
-        refuse(roles.given(), ABOUT_TABLES)
-        declared_sets = DataDeclaration(items=baskets.declaration(table, reading))
-        _items(draft_items(declared_sets, declared_sets.open()), to, force, as_json)
-        return
     baskets.refuse_for_table()
     announce_first_run()
     declared = TableDeclaration(table, **roles.single_columns(), **reading.declared())
@@ -78,8 +76,8 @@ def init(
 
 def _sets_of_items(path: Path, encoding: str | None) -> list[str]:
     """Say that a text file looks as if it held sets of items."""
-    from sfumato.engines._item_layouts import are_ragged, field_counts, named_rows
     from sfumato.engines._text_files import DELIMITED
+    from sfumato.engines.item_files import are_ragged, field_counts, named_rows
 
     name = path.name.lower().removesuffix(".gz")
     if not path.is_file() or not name.endswith((*DELIMITED, ".dat", ".data", ".basket")):
@@ -96,34 +94,25 @@ def _sets_of_items(path: Path, encoding: str | None) -> list[str]:
     return []
 
 
-def _mixed(
-    table: str,
-    roles: RoleOptions,
-    reading: TableReading,
-    baskets: OfBaskets,
-    items: OfItems,
-    to: Path,
-    force: bool,
-    as_json: bool,
-) -> None:
-    """Write a first study of a table with items; its quasi-identifiers are named, not guessed."""
+def _items(
+    table: str, roles: RoleOptions, reading: TableReading, baskets: OfBaskets, items: OfItems
+) -> tuple[DataDeclaration, Any]:
+    """Open records with items; quasi-identifiers beside them are named, not guessed."""
     from sfumato.data.declaration import TableDeclaration
-    from sfumato.tradeoff.study.draft import draft_items
+    from sfumato.data.mixed_declaration import DataDeclaration
 
+    if not items.are_meant:
+        items.refuse_alone()
+        refuse(roles.given(), ABOUT_TABLES)
+        declared = DataDeclaration(items=baskets.declaration(table, reading))
+        return declared, declared.open()
     if not roles.quasi:
         raise BadInputError("name the columns that others may know of a person (--quasi); beside items none is guessed")
     declared = items.declaration(TableDeclaration(table, **roles.single_columns(), **reading.declared()), baskets)
     rows = declared.open_rows()
-    declared = declared.with_table(**roles.of_rows(rows))
     announce_first_run()
-    _items(draft_items(declared, declared.open(rows)), to, force, as_json)
-
-
-def _items(first: ItemsDraft, to: Path, force: bool, as_json: bool) -> None:
-    """Write a first study of records with items, and say what was seen."""
-    first.write(to, force)
-    tell(first.notices)
-    say(first.values(to), first.lines(to), as_json)
+    declared = declared.with_table(**roles.of_rows(rows))
+    return declared, declared.open(rows)
 
 
 def _as_plain(draft: Draft, to: Path) -> dict[str, object]:

@@ -26,7 +26,7 @@ from sfumato.data.bundled import BASKETS, check_named, load_baskets
 from sfumato.data.hierarchies.declared import is_classification
 from sfumato.data.item_reading import is_text_of_items, read_baskets, with_tree
 from sfumato.data.items import Baskets
-from sfumato.engines._item_layouts import find_rows
+from sfumato.engines.item_files import find_rows
 from sfumato.engines.locations import beside, seen_from
 from sfumato.errors import BadInputError
 from sfumato.runtime.memory import read_size

@@ -21,9 +21,8 @@ from sfumato.data.bundled import BASKETS, DATASETS
 from sfumato.data.declaration import TableDeclaration
 from sfumato.data.item_reading import UNLISTED
 from sfumato.data.mixed_declaration import DataDeclaration, ItemsDeclaration
-from sfumato.engines._labelled_files import LABELLED
 from sfumato.engines._text_files import DELIMITED, JSON, PARQUET
-from sfumato.engines._workbooks import SHEETS
+from sfumato.engines._workbooks import LABELLED, SHEETS
 from sfumato.engines.locations import split_table
 from sfumato.engines.protocol import Engine
 from sfumato.errors import BadInputError
