@@ -35,8 +35,8 @@ def serve(
             f"the workbench needs {' and '.join(lacking)}, which is not installed: pip install 'sfumato[workbench]'"
         )
     from sfumato.runtime.memory import OpeningLimits, read_size
-    from sfumato.workbench.server import Serving
-    from sfumato.workbench.server import serve as served
+    from sfumato.workbench.app import Serving
+    from sfumato.workbench.app import serve as served
 
     def tell(address: str) -> None:
         typer.echo(address)
