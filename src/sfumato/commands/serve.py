@@ -35,7 +35,6 @@ def serve(
             f"the workbench needs {' and '.join(lacking)}, which is not installed: pip install 'sfumato[workbench]'"
         )
     from sfumato.runtime.memory import OpeningLimits, read_size
-    from sfumato.workbench.app import Serving
     from sfumato.workbench.app import serve as served
 
     def tell(address: str) -> None:
@@ -46,5 +45,5 @@ def serve(
     most = read_size("--most-upload", most_upload)
     expanded, memory = read_size("--most-expanded", most_expanded), read_size("--most-memory", most_memory)
     limits = OpeningLimits(expanded, memory, most_seconds, most_columns)
-    served(Serving(folder, port, most, allow_databases, allow_servers, limits), tell)
+    served(folder, tell, port, allow_databases, allow_servers, most_upload=most, limits=limits)
     typer.echo("The workbench has ended.", err=True)

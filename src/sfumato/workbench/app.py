@@ -14,12 +14,10 @@ import sys
 import traceback
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from importlib import import_module
 from importlib.resources import files
-from os import environ
 from pathlib import Path
 from pkgutil import iter_modules
 from secrets import token_hex
@@ -40,16 +38,15 @@ from sfumato.config.documents import to_plain
 from sfumato.errors import BadInputError, SfumatoError
 from sfumato.report.page import SHARED, script_of, vega_script
 from sfumato.runtime.cancellation import looks_itself, pressed, remove_unfinished
-from sfumato.runtime.memory import OpeningLimits, private_folder
+from sfumato.runtime.memory import private_folder
 from sfumato.texts.catalogue import t
 from sfumato.texts.render import file
 from sfumato.workbench import views
 from sfumato.workbench.access import Gate, Guarded
-from sfumato.workbench.endpoints import ENDPOINTS, USUAL_MOST, Call, Endpoint, House, description, read_body
+from sfumato.workbench.endpoints import ENDPOINTS, Call, Endpoint, House, description, read_body
 from sfumato.workbench.errors import TooLargeError, answer_of, refused, status_of
 from sfumato.workbench.opened_data import in_forms
 from sfumato.workbench.projects import Desk
-from sfumato.workbench.runs import Runs
 from sfumato.workbench.views.files import received
 from sfumato.workbench.views.point import preview_folder
 
@@ -172,7 +169,7 @@ async def _unforeseen(request: Request, error: Exception) -> Response:
     """Say that something went wrong that nobody foresaw; what it was stays here, for it may hold data."""
     reference = token_hex(4)
     print(f"sfumato: {reference}: {type(error).__name__} at {request.scope['route'].path}", file=sys.stderr)
-    if environ.get("SFUMATO_DEBUG"):
+    if os.environ.get("SFUMATO_DEBUG"):
         traceback.print_exception(error, file=sys.stderr)
     return refused(request.url.path, {"error": t("error.unforeseen", reference=reference)}, 500)
 
@@ -185,33 +182,23 @@ SECONDS = 1
 """So long answers that are under way may take when the workbench ends."""
 
 
-@dataclass(frozen=True)
-class Serving:
-    """What is served, and how."""
-
-    folder: Path
-    port: int = 0
-    most_upload: int = USUAL_MOST
-    databases: bool = False
-    servers: bool = False
-    limits: OpeningLimits = field(default_factory=OpeningLimits)
-
-
-def serve(serving: Serving, tell: Callable[[str], None]) -> None:
-    """Serve a folder until Ctrl-C; `tell` is given the address once it can be opened."""
-    if not serving.folder.is_dir():
-        raise BadInputError(t("serve.no_folder", folder=serving.folder))
-    listening = _listening(LOOPBACK, serving.port)
+def serve(
+    folder: Path,
+    tell: Callable[[str], None],
+    port: int = 0,
+    databases: bool = False,
+    servers: bool = False,
+    **most: Any,
+) -> None:
+    """Serve a folder until Ctrl-C; `tell` is given the address once it can be opened, `most` says what may come in."""
+    if not folder.is_dir():
+        raise BadInputError(t("serve.no_folder", folder=folder))
+    listening = _listening(LOOPBACK, port)
     port = listening.getsockname()[1]
     gate = Gate(frozenset(f"{name}:{port}" for name in (LOOPBACK, "localhost")))
     uploads = private_folder(UPLOADS, Path(gettempdir()).absolute())
     preview_folder()  # what a killed workbench left of its own is removed
-    house = House(
-        Desk(serving.folder.resolve(), uploads, serving.databases, serving.servers),
-        Runs(),
-        serving.most_upload,
-        limits=serving.limits,
-    )
+    house = House(Desk(folder.resolve(), uploads, databases, servers), **most)
     config = uvicorn.Config(
         opened(house, gate),
         log_level="trace" if os.environ.get("SFUMATO_DEBUG") else "critical",
