@@ -24,6 +24,7 @@ from sfumato.commands._options import (
 from sfumato.commands._output import announce_first_run, say, tell
 from sfumato.config.options import IN_FORMS, ITEM_ANONYMIZERS, LIMIT, MERGING, SETS, SOURCE, SUPPRESS, UTILITY, spelled
 from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import t
 
 if TYPE_CHECKING:
     from sfumato.publish._single import Target
@@ -154,9 +155,7 @@ def _of_table(recipe: RecipeOptions, target: Target) -> Candidate:
     maker = anonymizer(USUAL if recipe.maker is None else recipe.maker)
     wanted = requirement(recipe.requirement) if recipe.require else KAnonymity(1)
     if isinstance(maker, Brought):
-        raise BadInputError(
-            f"{maker.name} brings a release that is made already; `sfumato explore STUDY --add FILE` puts it on a map"
-        )
+        raise BadInputError(t("cli.made_elsewhere", name=maker.name))
     if not isinstance(maker, Anonymizer):
         maker.check_request(wanted, recipe.form, recipe.suppress)  # type: ignore[arg-type]
         if target.layout != "rows":
@@ -178,10 +177,7 @@ def _of_items(recipe: RecipeOptions, target: Target, has_tree: bool) -> Candidat
 
     refuse({"--set lattice": target.lattice}, "is about tables without items; leave it out")
     if recipe.form != FORM or target.layout != "rows":
-        raise BadInputError(
-            "a table with items is published as a generalization, row by row: a bucketization shows exact "
-            "quasi-identifiers, and with them and an item a person would be found; leave out --form and --set layout"
-        )
+        raise BadInputError(t("cli.items_generalized"))
     if not recipe.require:
         raise BadInputError('a table with items needs to know what to satisfy: --require "k-km-anonymity k=5 m=2"')
     made = Candidate(

@@ -26,6 +26,7 @@ from sfumato.commands._options import (
 from sfumato.commands._output import announce_first_run, print_json, say, tell
 from sfumato.config.options import SOURCE
 from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted
 
 if TYPE_CHECKING:
@@ -187,16 +188,9 @@ def _remarks(draft: Draft, to: Path) -> Iterator[str]:
         yield f"Taken as missing (na in {to}; take out what is a value): {', '.join(map(shown, draft.added_na))}"
     undecided = len(draft.of_role(None))
     if undecided:
-        yield (
-            f"{counted(undecided, 'column')} could not be placed, or would be too many for a first study. What is "
-            f"UNDECIDED is not published until you\nwrite its name into one of the lists in {to}, or say its role "
-            "here, such as --sensitive COLUMN (and --force)."
-        )
+        yield t("cli.undecided", undecided=counted(undecided, "column"), to=to)
     if not draft.of_role("quasi"):
-        yield (
-            "No column looks like something an outsider may know of a person (a quasi-identifier), so there is nothing "
-            f"to make coarser:\nname at least one, here (--quasi COLUMN) or in {to}, before you go on."
-        )
+        yield t("cli.no_quasi", to=to)
     elif not draft.of_role("sensitive"):
         yield "No column looks sensitive: the study is about who can be recognised, not about what is learnt of them."
     if draft.timing():

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import t
 
 NEEDED = ("starlette", "uvicorn")
 
@@ -31,9 +32,7 @@ def serve(
     """
     lacking = [each for each in NEEDED if find_spec(each) is None]
     if lacking:
-        raise BadInputError(
-            f"the workbench needs {' and '.join(lacking)}, which is not installed: pip install 'sfumato[workbench]'"
-        )
+        raise BadInputError(t("cli.needs_workbench", lacking=" and ".join(lacking)))
     from sfumato.runtime.memory import OpeningLimits, read_size
     from sfumato.workbench.app import serve as served
 
