@@ -24,9 +24,7 @@ from sfumato.config.options import SETTINGS, Option, spelled
 from sfumato.errors import BadInputError
 
 if TYPE_CHECKING:
-    from sfumato.data.basket_declaration import BasketsDeclaration
-    from sfumato.data.declaration import TableDeclaration
-    from sfumato.data.mixed_declaration import DataDeclaration
+    from sfumato.data.declaration import BasketsDeclaration, DataDeclaration, TableDeclaration
     from sfumato.engines.protocol import Engine
     from sfumato.tradeoff.study.study import Study
 
@@ -306,7 +304,7 @@ class OfBaskets(OptionGroup):
 
     def declaration(self, source: str, reading: TextFile) -> BasketsDeclaration:
         """Say where the baskets are."""
-        from sfumato.data.basket_declaration import BasketsDeclaration
+        from sfumato.data.declaration import BasketsDeclaration
 
         reading.refuse_for_baskets()
         separator = self.separator or reading.delimiter
@@ -318,7 +316,7 @@ class OfBaskets(OptionGroup):
     ) -> BasketsDeclaration:
         """Find out where baskets are: in a study, bundled, or in a file, of which the options speak."""
         from sfumato.auditing.question import study_file
-        from sfumato.data.basket_declaration import BasketsDeclaration
+        from sfumato.data.declaration import BasketsDeclaration
         from sfumato.tradeoff.study.study import read_study
 
         path = study_file(name)
@@ -360,7 +358,7 @@ class OfTable(OptionGroup):
 
     def declared(self, source: str, study: Study | None, roles: RoleOptions, reading: TableReading) -> DataDeclaration:
         """Say where the table is, perhaps with items: in a study, of which options that are given say otherwise."""
-        from sfumato.data.mixed_declaration import DataDeclaration
+        from sfumato.data.declaration import DataDeclaration
 
         if study is None:
             return DataDeclaration(self.declaration(source, roles, reading))
@@ -415,7 +413,7 @@ class OfItems(OptionGroup):
 
     def declaration(self, table: TableDeclaration, sets: OfBaskets) -> DataDeclaration:
         """Say where the table and the items of its records are."""
-        from sfumato.data.mixed_declaration import DataDeclaration, ItemsDeclaration
+        from sfumato.data.declaration import DataDeclaration, ItemsDeclaration
 
         refuse({"--baskets": sets.baskets, "--set column": sets.column}, "is about sets without a table; leave it out")
         named = columns(self.sensitive_items, ())

@@ -60,7 +60,7 @@ class RecipeOptions(OptionGroup):
 
     def limits(self) -> dict[str, Any]:
         """Read what the items of a release must be good for, and how many may be suppressed."""
-        from sfumato.requirements.item_policy import SuppressionLimit, suppression_limit, utility_constraints
+        from sfumato.requirements.items import SuppressionLimit, suppression_limit, utility_constraints
 
         return {
             "utility": None if self.utility is None else utility_constraints(self.utility),
@@ -85,7 +85,7 @@ def anonymize(
     as_json: AsJson = False,
 ) -> None:
     """Make one release of a table or of baskets, in one line, and say what it achieves."""
-    from sfumato.data.mixed_declaration import DataDeclaration
+    from sfumato.data.declaration import DataDeclaration
     from sfumato.publish._single import Clock, Target, single_baskets, single_items, single_table
     from sfumato.tradeoff.study.candidate import files_of
 
@@ -197,7 +197,7 @@ def _of_baskets(recipe: RecipeOptions, target: Target, has_tree: bool) -> Candid
     """Say how a release of baskets is made."""
     from sfumato.anonymizers.items import DEFAULT_MAKER, TREE_MAKER, basket_anonymizer, usual_maker
     from sfumato.publish._single import basket_layout
-    from sfumato.requirements import basket_requirement
+    from sfumato.requirements.items import basket_requirement
     from sfumato.tradeoff.study.candidate import Candidate
 
     basket_layout(target)

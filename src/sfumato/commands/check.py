@@ -25,7 +25,7 @@ from sfumato.commands._output import announce_first_run, say, tell
 from sfumato.config.options import HIERARCHIES, KNOWN
 
 if TYPE_CHECKING:
-    from sfumato.data.mixed_declaration import DataDeclaration
+    from sfumato.data.declaration import DataDeclaration
     from sfumato.tradeoff._check_items import ItemsCheck
     from sfumato.tradeoff.check import Check
 
@@ -96,7 +96,7 @@ def _table(
     """Check a table, or a study of one."""
     from sfumato.config.options import check_choice
     from sfumato.data.bundled import DATASETS
-    from sfumato.data.mixed_declaration import DataDeclaration
+    from sfumato.data.declaration import DataDeclaration
     from sfumato.tradeoff.check import check as checked
     from sfumato.tradeoff.study.study import of_table, read_study
 

@@ -30,8 +30,8 @@ from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted
 
 if TYPE_CHECKING:
+    from sfumato.data.declaration import DataDeclaration
     from sfumato.data.guessing import Guess
-    from sfumato.data.mixed_declaration import DataDeclaration
     from sfumato.tradeoff.study.draft import Draft
 
 WIDEST = 28
@@ -111,8 +111,7 @@ def _items(
     table: str, roles: RoleOptions, reading: TableReading, baskets: OfBaskets, items: OfItems
 ) -> tuple[DataDeclaration, Any]:
     """Open records with items; quasi-identifiers beside them are named, not guessed."""
-    from sfumato.data.declaration import TableDeclaration
-    from sfumato.data.mixed_declaration import DataDeclaration
+    from sfumato.data.declaration import DataDeclaration, TableDeclaration
 
     if not items.are_meant:
         items.refuse_alone()

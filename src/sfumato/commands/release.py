@@ -40,7 +40,7 @@ def release(
 
 
 if TYPE_CHECKING:
-    from sfumato.data.basket_declaration import BasketsDeclaration
+    from sfumato.data.declaration import BasketsDeclaration
     from sfumato.publish.apply import RecodedFile
 
 

@@ -23,8 +23,17 @@ from sfumato.data.cells import Cells, Histograms
 from sfumato.data.persons import GroupPersons
 from sfumato.data.reading import Ranges, Table
 from sfumato.errors import BadInputError
-from sfumato.release.frames import pandas_frame, polars_frame, typed
-from sfumato.release.writing import Format, RowLayout, format_of, placed, release_rows, write_release
+from sfumato.release.writing import (
+    Format,
+    RowLayout,
+    format_of,
+    pandas_frame,
+    placed,
+    polars_frame,
+    release_rows,
+    typed,
+    write_release,
+)
 from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
 
 if TYPE_CHECKING:

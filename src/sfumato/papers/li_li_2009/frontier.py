@@ -21,8 +21,7 @@ from itertools import count
 import numpy as np
 
 from sfumato.anonymizers import anonymizer
-from sfumato.data.declaration import TableDeclaration
-from sfumato.data.mixed_declaration import DataDeclaration
+from sfumato.data.declaration import DataDeclaration, TableDeclaration
 from sfumato.measures.all_measures import RECONSTRUCTED
 from sfumato.measures.reconstruction import EmReader, Reader, UniformReader
 from sfumato.measures.scales import Scales

@@ -118,7 +118,7 @@ def _worked(baskets: Baskets, release: BasketRelease) -> Claim:
     query = [(baskets.places["a"],)]
     true = int(BasketReader.of_baskets(baskets).matches(query)[0])
     answer = float(BasketReader.of(release).estimates(query, ["half"])[0, 0])
-    losses = ItemLosses().measure(release.published)
+    losses = ItemLosses().measure(release)
     ours = {
         "ncp": losses["ncp"],
         "ul": losses["ul"],

@@ -39,16 +39,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.items import candidate_maker
-from sfumato.data.basket_declaration import BasketsDeclaration
 from sfumato.data.bundled import load_baskets
+from sfumato.data.declaration import BasketsDeclaration, DataDeclaration
 from sfumato.data.item_reading import read_baskets
 from sfumato.data.items import Baskets
-from sfumato.data.mixed_declaration import DataDeclaration
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release.items import BasketRelease
-from sfumato.release.writing_items import write_baskets
-from sfumato.requirements import basket_requirement
-from sfumato.requirements.item_policy import SuppressionLimit, UtilityConstraints
+from sfumato.release.writing_items import write_items
+from sfumato.requirements.items import SuppressionLimit, UtilityConstraints, basket_requirement
 from sfumato.runtime.arrays import Counts
 from sfumato.runtime.cancellation import unfinished
 from sfumato.tradeoff.exploration.explore import attempted
@@ -76,7 +74,7 @@ class Checked:
 
 def checked(release: BasketRelease) -> Checked:
     """Count a release again, and compare every record with what is published of it."""
-    rows = release.recoded()
+    rows = release.recoded
     actual = [frozenset(row) for row in slices([rows.labels[code] for code in rows.codes.tolist()], rows.starts)]
     return Checked(least_support(counted(release)), expected_rows(release) == actual)
 
@@ -84,7 +82,7 @@ def checked(release: BasketRelease) -> Checked:
 def checked_file(release: BasketRelease) -> Checked:
     """Write a release, and check the file: what a reader can count, and that it shows all records and no others."""
     with TemporaryDirectory() as folder, unfinished(Path(folder)):
-        path = write_baskets(release, Path(folder) / "release.csv")
+        path = write_items(release, Path(folder) / "release.csv")[0]
         rows, legend = Counter(read_rows(path)), read_legend(path)
     label_of = {text: legend_label(text, legend, release) for text in legend}
     shown: Counter[Row] = Counter()

@@ -20,17 +20,17 @@ from sfumato.anonymizers.items import DEFAULT_MAKER, TREE_MAKER, candidate_maker
 from sfumato.anonymizers.items.items_of_groups import NoMerging, merging
 from sfumato.data.cells import Sensitive, find_sensitive
 from sfumato.data.dataset import MixedTable
+from sfumato.data.declaration import ATTRIBUTES, ITEMS
 from sfumato.data.items import Baskets
-from sfumato.data.mixed_declaration import ATTRIBUTES, ITEMS
 from sfumato.data.reading import Table
 from sfumato.release.release import FORMS
-from sfumato.requirements.item_policy import SuppressionLimit
 from sfumato.requirements.items import (
     BasketRequirement,
     CompleteKAnonymity,
     KKMAnonymity,
     KMAnonymity,
     MixedRequirement,
+    SuppressionLimit,
 )
 from sfumato.requirements.requirement import (
     AlphaK,
@@ -393,7 +393,7 @@ LEAST_SHARE = 0.01
 
 def basket_proposals(study: Study, baskets: Baskets) -> Proposals:
     """Propose what can be tried on baskets: families of the study's own candidates first."""
-    candidates = [replace(one, warm=()) for one in study.candidates if not one.anonymizer.baseline]
+    candidates = [one for one in study.candidates if not one.anonymizer.baseline]
     families = [
         Family(one, dial, (0,))
         for one in (*candidates, *_offered_for_sets(study, candidates, baskets))

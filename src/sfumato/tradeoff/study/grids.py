@@ -20,7 +20,6 @@ from sfumato.anonymizers.anonymizer import ReleaseMaker
 from sfumato.anonymizers.external.external import Brought
 from sfumato.anonymizers.items import DEFAULT_MAKER, candidate_maker
 from sfumato.anonymizers.items._grouped_items import Sets
-from sfumato.anonymizers.items.coat_pcta import SetBased
 from sfumato.anonymizers.items.item_anonymizer import BasketAnonymizer
 from sfumato.anonymizers.items.items_of_groups import Merging, NoMerging, merging
 from sfumato.config.options import (
@@ -35,25 +34,24 @@ from sfumato.config.options import (
     SUPPRESS,
     UTILITY,
     Described,
-    Option,
     check_choice,
     check_options,
     described,
     shortened,
 )
 from sfumato.config.sections import known_keys, list_of, texts_of, written_texts
-from sfumato.data.mixed_declaration import ATTRIBUTES, BOTH, ITEMS, Part
+from sfumato.data.declaration import ATTRIBUTES, BOTH, ITEMS, Part
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
 from sfumato.release.release import Form
-from sfumato.requirements import basket_requirement
-from sfumato.requirements.item_policy import (
+from sfumato.requirements.items import (
     SuppressionLimit,
     UtilityConstraints,
+    basket_requirement,
+    mixed_requirement,
     suppression_limit,
     utility_constraints,
 )
-from sfumato.requirements.items import KMAnonymity, PrivacyConstraints, mixed_requirement
 from sfumato.requirements.requirement import requirement
 from sfumato.tradeoff.study.candidate import Candidate, beside_study, brought_block, brought_of
 
@@ -71,7 +69,7 @@ LISTS: Mapping[frozenset[Part], Mapping[str, Callable[[str], Any] | None]] = {
         "suppress": None,
         "lattice": None,
     },
-    ITEMS: {"anonymizers": candidate_maker, "requirements": basket_requirement, **POLICY, "warm": None},
+    ITEMS: {"anonymizers": candidate_maker, "requirements": basket_requirement, **POLICY},
     BOTH: {
         "anonymizers": anonymizer,
         "item_anonymizers": candidate_maker,
@@ -112,14 +110,6 @@ class Grid:
     utility: Annotated[tuple[UtilityConstraints | None, ...], UTILITY] = (None,)
     limits: Annotated[tuple[SuppressionLimit, ...], LIMIT] = (SuppressionLimit(),)
     sets: Annotated[tuple[Sets, ...], SETS] = ("group",)
-    warm: Annotated[
-        bool,
-        Option(
-            "Whether requirements that differ in k are served in one pass, each k begun with the parts of the one "
-            "before: faster, and not what a k alone would give. Of coat, pcta and upcta.",
-            rare=True,
-        ),
-    ] = False
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -129,17 +119,6 @@ class Grid:
         brought = [maker for maker in self.anonymizers if isinstance(maker, Brought)]
         if brought and self.has == BOTH:
             raise BadInputError(f"{brought[0].name} brings a release that was made elsewhere; that is for tables alone")
-        cold = [str(maker) for maker in self.anonymizers if not isinstance(maker, SetBased)]
-        if self.warm and cold:
-            raise BadInputError(
-                f"warm = true: {cold[0]} cannot go on from another release, coat, pcta and upcta can; put it under "
-                "[[candidates]] of its own"
-            )
-        fixed = [one for one in self.requirements if not isinstance(one, KMAnonymity | PrivacyConstraints)]
-        if self.warm and fixed:
-            raise BadInputError(
-                f"warm = true goes from one k to the next, and {fixed[0]} is not served so; leave it out"
-            )
 
     @property
     def has(self) -> frozenset[Part]:
@@ -150,15 +129,9 @@ class Grid:
 
     @property
     def candidates(self) -> list[Candidate]:
-        """All combinations, in order; of a warm sweep each with what comes before it."""
+        """All combinations, in order."""
         lists = {name: getattr(self, each.name) for name, each in lists_of(self.has).items()}
-        every = [Candidate(**dict(zip(lists, values, strict=True))) for values in product(*lists.values())]
-        return [replace(one, warm=self._chain(one.requirement)) for one in every] if self.warm else every
-
-    def _chain(self, wanted: Any) -> tuple[int, ...]:
-        """Return every k, from the least to that of a requirement, of those that differ from it in k alone."""
-        same: list[Any] = [one for one in self.requirements if type(one) is type(wanted)]
-        return tuple(sorted({one.k for one in same if one.k <= wanted.k and replace(one, k=wanted.k) == wanted}))
+        return [Candidate(**dict(zip(lists, values, strict=True))) for values in product(*lists.values())]
 
     @property
     def by_persons(self) -> Grid:
@@ -288,16 +261,7 @@ def candidate_of(entry: Mapping[str, Any], has: frozenset[Part]) -> Candidate:
             values[name] = _kept(key, each, given[key])
         elif name in ("anonymizer", "requirement", "item_anonymizer"):
             raise BadInputError(f"a point says nothing of {key} among its parameters")
-    warm = given.get("warm") if has == ITEMS else None
-    return Candidate(**values, warm=() if warm is None else _chain_of(warm))
-
-
-def _chain_of(text: object) -> tuple[int, ...]:
-    """Read the k of a warm sweep back; whatever else stands there is an error."""
-    parts = text.split(",") if isinstance(text, str) else [""]
-    if not all(part.isdecimal() and len(part) < 10 for part in parts):
-        raise BadInputError(f"warm must be numbers with commas between them, such as 2,5,10, not {text!r}")
-    return tuple(map(int, parts))
+    return Candidate(**values)
 
 
 def _kept(key: str, each: Described, value: Any) -> Any:
