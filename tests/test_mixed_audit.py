@@ -424,8 +424,8 @@ limits = ["suppression share=0.5 of=occurrences"]
 
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.skipif(not WALK_CODES.exists(), reason="needs ../shared")
-def test_five_thousand_patients_walk_from_init_to_the_audit(tmp_path):
-    table = write_patients(tmp_path / "patients.csv", patients(WALK_CODES, 5000))
+def test_two_thousand_patients_walk_from_init_to_the_audit(tmp_path):
+    table = write_patients(tmp_path / "patients.csv", patients(WALK_CODES, 2000))
     assert run("init", table, *QUASI, "--to", tmp_path / "study.toml").returncode == 0
     study = (tmp_path / "study.toml").read_text()
     (tmp_path / "study.toml").write_text(fewer(study))
@@ -444,7 +444,7 @@ def test_five_thousand_patients_walk_from_init_to_the_audit(tmp_path):
     assert audited.returncode == 0, audited.stdout + audited.stderr
     records = read_records(tmp_path / "published.csv", ["age", "sex", "race"], "codes")
     k = int(point["requirement"].split("k=")[1].split()[0])
-    assert len(records) == 5000 and least_candidates(records, 2) >= k >= 10
+    assert len(records) == 2000 and least_candidates(records, 2) >= k >= 10
 
 
 def fewer(study: str) -> str:

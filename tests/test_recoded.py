@@ -207,9 +207,7 @@ def test_what_names_end_a_sentence_end_it_once(tmp_path) -> None:
     assert not any(f"{name}.." in page for page in pages for name in ("geschl", "krank"))
 
 
-def test_the_public_certificate_of_patients_tells_no_found_cuts_and_that_records_were_dropped(
-    tmp_path,
-) -> None:
+def test_the_public_certificate_of_patients_tells_no_found_cuts_and_that_records_were_dropped(tmp_path) -> None:
     people = [*PEOPLE, *[("", "m", "a")] * 3]
     Path("in.csv").write_text("age,sex,codes\n" + "".join(f"{a},{s},{';'.join(c)}\n" for a, s, c in people))
     declared = TableDeclaration("in.csv", quasi=("age", "sex"), missing="drop")

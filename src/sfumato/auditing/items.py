@@ -31,9 +31,8 @@ from numpy.typing import NDArray
 from sfumato.auditing.published_file import EMPTY, Counted, Source
 from sfumato.data.items import Baskets, taken_rows
 from sfumato.engines import open_rows
-from sfumato.engines._item_layouts import named_rows
 from sfumato.engines._text_files import PARQUET, opened_text, wide_fields
-from sfumato.engines.item_files import LONG
+from sfumato.engines.item_files import LONG, named_rows
 from sfumato.engines.protocol import CountedLists, Engine, Reading, SourceLayout
 from sfumato.errors import BadInputError
 from sfumato.requirements.items import Coherence, InferenceRequirement, PSRules, RhoUncertainty

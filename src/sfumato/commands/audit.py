@@ -231,7 +231,7 @@ def _of_baskets(
 
 def _are_of_published(file: Path, original: Path, sets: OfBaskets) -> bool:
     """Say whether --id and --item name columns of the published file, and not of the original, which has them first."""
-    from sfumato.engines._item_layouts import has_columns
+    from sfumato.engines.item_files import has_columns
 
     names = sets.id, sets.item
     return None not in names and has_columns(file, names) and not has_columns(original, names)
