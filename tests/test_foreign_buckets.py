@@ -50,14 +50,12 @@ def close(theirs, own, names):
         assert theirs[name] == pytest.approx(own[name], rel=1e-12, abs=1e-12), name
 
 
-@pytest.mark.parametrize("layout", ["rows", "anatomy"])
 @pytest.mark.parametrize(("maker", "wanted"), MAKERS)
-def test_a_copy_of_our_own_bucketization_has_its_measures(tmp_path, maker, wanted, layout):
+def test_a_copy_of_our_own_bucketization_has_its_measures(tmp_path, maker, wanted):
     table, _ = people()
     own = sfumato.anonymize(table, wanted, maker, form="bucketization")
-    files = own.to_csv(tmp_path / "out.csv", layout=layout)
-    second = {} if layout == "rows" else {"sensitive_table": str(files[1])}
-    copy = BroughtFile(file=str(files[0]), group="group", **second).anonymize(table, NOTHING, "bucketization")
+    [file] = own.to_csv(tmp_path / "out.csv")
+    copy = BroughtFile(file=str(file), group="group").anonymize(table, NOTHING, "bucketization")
     assert copy.form == "bucketization" and found(copy)["truthful"] and found(copy)["buckets"] == own.groups
     ours, theirs = scales(table).measure(own).values, scales(table).measure(copy).values
     certain = isinstance(copy, Release)
@@ -144,9 +142,9 @@ def test_what_cannot_be_a_bucketization_is_refused_in_a_sentence(said, change, m
     assert message in str(raised.value)
 
 
-def test_a_bucketization_without_its_values_asks_for_the_second_table():
+def test_a_bucketization_without_its_values_is_refused():
     table, rows = people()
-    with pytest.raises(BadInputError, match=r"there is no column 'illness'.*sensitive_table"):
+    with pytest.raises(BadInputError, match=r"there is no column 'illness'.*leave group out"):
         brought(table, [(*row[:3], 1) for row in rows], (*COLUMNS[:3], "group"), group="group")
 
 
@@ -200,19 +198,18 @@ def test_a_bucketization_is_published_with_its_values_dealt_anew(tmp_path):
     assert again.returncode == 0, again.stderr
 
 
-def test_a_map_takes_buckets_as_a_frame_and_as_two_files(tmp_path):
+def test_a_map_takes_buckets_as_a_frame_and_as_a_file(tmp_path):
     study = sfumato.read_study(str(bucket_study(tmp_path)))
     map_ = sfumato.explore(study, workers=1)
     own = sfumato.anonymize(study.table.open(), "k-anonymity k=6", form="bucketization")
-    files = own.to_csv(tmp_path / "own.csv", layout="anatomy")
+    [file] = own.to_csv(tmp_path / "own.csv")
     framed = map_.add(own.to_pandas(), "frame", group="group").points[-1]
-    filed = map_.add(files[0], "files", group="group", sensitive_table=str(files[1])).points[-1]
+    filed = map_.add(file, "file", group="group").points[-1]
     assert framed.form == filed.form == "bucketization" and framed.measures == filed.measures
     assert framed.measures["smallest_group"] == measure(own)["smallest_group"]
-    grown = study.with_candidate(files[0], "files", group="group", sensitive_table=str(files[1]))
+    grown = study.with_candidate(file, "file", group="group")
     again = sfumato.Study.from_toml(grown.to_toml(tmp_path), str(tmp_path / "study.toml"))
     assert again.candidates[-1].form == "bucketization"
-    assert again.candidates[-1].anonymizer.sensitive_table.endswith("own.sensitive.csv")
 
 
 def bucket_study(tmp_path):

@@ -77,11 +77,7 @@ def anonymize(
     baskets: OfBaskets,
     items: OfItems,
     writing: Writing,
-    layout: Annotated[str, typer.Option(help="rows, or anatomy: a bucketization as two tables.")] = "rows",
-    lattice: Annotated[
-        Path | None,
-        typer.Option(help="With full-domain: also write every transformation with its values to this CSV file."),
-    ] = None,
+    layout: Annotated[str, typer.Option(help="Of baskets: lines, or long: an item a row.")] = "rows",
     legend: Legends = "auto",
     no_certificate: Annotated[
         bool, typer.Option("--no-certificate", help="Write the data alone: no audit, no certificates.")
@@ -93,7 +89,7 @@ def anonymize(
 
     study = _study(table)
     declared = table if study is not None and not {**roles.given(), **about.given(), **reading.given()} else ""
-    written = (to, layout, writing.escape_formulas, writing.force, lattice, legend, not no_certificate)
+    written = (to, layout, writing.escape_formulas, writing.force, legend, not no_certificate)
     target = Target(*written, study=declared)
     if study is not None:
         refuse({**baskets.given(), **items.given()}, f"is said by the study {table}; leave it out")
@@ -103,13 +99,18 @@ def anonymize(
     elif baskets.are_meant(table) or parts == {"items"}:
         items.refuse_alone()
         recipe.refuse_items()
-        given = {**roles.given(), **about.given(), "--set na": reading.na, "--set lattice": lattice}
+        given = {**roles.given(), **about.given(), "--set na": reading.na}
         refuse({**given, "--suppress": recipe.suppress}, ABOUT_TABLES)
         single = _baskets(table, study, recipe, baskets, reading, target)
     else:
         items.refuse_alone()
         recipe.refuse_items()
-        named = {"utility": recipe.utility, "limit": recipe.limit, "legend": legend != "auto"}
+        named = {
+            "utility": recipe.utility,
+            "limit": recipe.limit,
+            "legend": legend != "auto",
+            "layout": layout != "rows",
+        }
         baskets.refuse_for_table({spelled(name): value for name, value in named.items()})
         single = _table(table, study, recipe, roles, about, reading, target)
     tell(single.notices)
@@ -156,12 +157,8 @@ def _table(
         )
     if not isinstance(maker, Anonymizer):
         maker.check_request(wanted, form, suppress)  # type: ignore[arg-type]
-        if target.layout != "rows":
-            raise BadInputError(f"{maker.name} publishes records, which are rows; leave out --set layout")
     elif not recipe.require:
         raise BadInputError(f'{maker.name} needs to know what to satisfy: --require "k-anonymity k=10", for example')
-    if target.lattice is not None and not maker.has_lattice:
-        raise BadInputError(f"--set lattice belongs to --with full-domain; {maker.name} searches no lattice")
     target = replace(target, inputs=declared.files)
     target.check()
     announce_first_run()
@@ -193,7 +190,6 @@ def _mixed(
     from sfumato.tradeoff.study.candidate import Candidate, files_of
 
     clock = Clock()
-    refuse({"--set lattice": target.lattice}, "is about tables without items; leave it out")
     if recipe.form != FORM or target.layout != "rows":
         raise BadInputError(
             "a table with items is published as a generalization, row by row: a bucketization shows exact "

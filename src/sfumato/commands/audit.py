@@ -52,10 +52,6 @@ class OriginalOptions(OptionGroup):
 class AboutTable(OptionGroup):
     """How a published table is read and what else is known of it."""
 
-    sensitive_table: Annotated[
-        Path | None,
-        typer.Option(help="The second of Anatomy's two tables: the sensitive values of every group with their counts."),
-    ] = None
     group: Annotated[str | None, typer.Option(help="The column that tells the groups of a bucketized file.")] = None
     hierarchies: Annotated[
         Path | None, typer.Option(help="A TOML file, or a folder of level tables <table>_hierarchy_<column>.csv.")
@@ -230,10 +226,9 @@ def _of_table(
     source = open_published(file, Reading(**laid_out, escaped=escaped))
     values = about.values()
     weights = read_weights(values.pop("weight"))
-    names, second = [*source.engine.columns], about.sensitive_table
-    names += [] if second is None else open_published(second, Reading(**laid_out)).engine.columns
+    names = [*source.engine.columns]
     return audit_file(
-        source if second is None else file,
+        source,
         quasi=columns(roles.quasi, names),
         sensitive=columns(roles.sensitive, names),
         require=wanted,

@@ -17,10 +17,7 @@ def release(
     point: Annotated[str, typer.Option(help="The id of the point to publish, as the report and `choose` name it.")],
     to: Annotated[Path, typer.Option("--to", help="The file to write: .csv or .parquet.")],
     writing: Writing,
-    layout: Annotated[
-        str,
-        typer.Option(help="rows, or anatomy: a bucketization as two tables; of baskets lines, or long: an item a row."),
-    ] = "rows",
+    layout: Annotated[str, typer.Option(help="Of baskets: lines, or long: an item a row.")] = "rows",
     mapping: Annotated[
         Path | None, typer.Option(help="Also write the mapping of values, to recode new data with `sfumato apply`.")
     ] = None,
@@ -41,6 +38,6 @@ def release(
     escaped = writing.escape_formulas
     how = (layout, writing.force, mapping, escaped, recipient, legend)
     with report_steps():
-        done = publish_point(folder, point, to, *how)  # type: ignore[arg-type]
+        done = publish_point(folder, point, to, *how)
     tell(done.notices)
     say({"point": point, **done.values(), "seconds": round(time.perf_counter() - started, 4)}, done.lines(), as_json)

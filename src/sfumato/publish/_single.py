@@ -45,9 +45,6 @@ class Target:
     layout: str = "rows"
     escape_formulas: bool = False
     force: bool = False
-    lattice: Path | None = None
-    """Also write all that a full-domain search decides between to this file."""
-
     legend: str = "auto"
     """Of baskets: whether sets of items are named in a legend beside the file."""
 
@@ -63,12 +60,8 @@ class Target:
     def check(self) -> None:
         """Raise where the files cannot be written, before anything is read."""
         check_escaping(self.escape_formulas, self.path, format_of(self.path))
-        beside = [*([] if self.lattice is None else [self.lattice]), *self._certificates]
-        check_targets([self.path, *beside], self.force, self.inputs)
-
-    @property
-    def _certificates(self) -> Sequence[Path]:
-        return certificate_files(self.path) if self.certificate else ()
+        certificates = certificate_files(self.path) if self.certificate else ()
+        check_targets([self.path, *certificates], self.force, self.inputs)
 
     @property
     def how(self) -> dict[str, Any]:
@@ -115,10 +108,9 @@ def written(
     values: Mapping[str, Any],
     lines: Sequence[str],
     notices: Sequence[str] = (),
-    beside: Mapping[Path, str] | None = None,
 ) -> Single:
     """Publish a release, or write its data alone, and say so."""
-    done = publish(own, target.force, beside=beside, certified=target.certificate)
+    done = publish(own, target.force, certified=target.certificate)
     clock.end("write")
     notices = [*notices, *done.notices]
     told = done.lines_of_files() if target.certificate else [t("release.uncertified")]
@@ -132,7 +124,7 @@ def single_table(
     table: Table, candidate: Candidate, declared: TableDeclaration, target: Target, clock: Clock
 ) -> Single:
     """Make a release of a table and write it: in groups, drawn with noise, or records in place of its records."""
-    maker, wanted, path = candidate.anonymizer, candidate.requirement, target.path
+    maker, path = candidate.anonymizer, target.path
     words: tuple[str, ...] = ()
     if target.certificate and not target.study:
         from sfumato.publish._written_file import original_words
@@ -144,13 +136,11 @@ def single_table(
     release: Any = candidate.make(table)
     meanings = _meanings(table, candidate, declared) if target.certificate else ()
     own = Publishable(release, candidate, path, origin, meanings, **target.how)
-    lattice = {} if target.lattice is None else {target.lattice: maker.lattice(table, wanted, candidate.suppress)}
     clock.end("anonymize")
     values = table_values(own)
-    lines = table_lines(own, [*own.files, *lattice])
+    lines = table_lines(own, own.files)
     notices = [*table.notices, *table.household_notices()]
-    texts = {file: rows.to_text() for file, rows in lattice.items()}
-    return written(own, target, clock, values, lines, notices, texts)
+    return written(own, target, clock, values, lines, notices)
 
 
 def _own_records(table: Table, candidate: Candidate, origin: Origin, target: Target, clock: Clock) -> Single:
@@ -175,7 +165,7 @@ def _own_records(table: Table, candidate: Candidate, origin: Origin, target: Tar
     return written(own, target, clock, record_values(release, maker), lines, table.notices)  # type: ignore[arg-type]
 
 
-def publish_release(release: Any, path: Path, layout: str, force: bool, escape_formulas: bool) -> Publication:
+def publish_release(release: Any, path: Path, force: bool, escape_formulas: bool) -> Publication:
     """Publish what `anonymize` or `draw` made of a table in Python."""
     if not release.made:
         raise BadInputError(t("release.unknown_maker"))
@@ -186,7 +176,7 @@ def publish_release(release: Any, path: Path, layout: str, force: bool, escape_f
     persons = {"person": roles.person, "one_record_per_person": roles.unit == "one each"}
     declared = TableDeclaration("table", quasi=roles.quasi, **persons)
     meanings = _meanings(table, candidate, declared) if isinstance(release, Release) else ()
-    how: dict[str, Any] = {"layout": layout, "escape_formulas": escape_formulas, "inputs": inputs_of(release)}
+    how: dict[str, Any] = {"escape_formulas": escape_formulas, "inputs": inputs_of(release)}
     origin = Origin(table.engine.origin, table.digest(()))
     return publish(Publishable(release, candidate, path, origin, meanings, **how), force)
 

@@ -30,7 +30,7 @@ from sfumato.auditing._legend import read_legend
 from sfumato.auditing.audit import Audit, audit
 from sfumato.auditing.baskets import audit_baskets
 from sfumato.auditing.mixed import audit_mixed
-from sfumato.auditing.published_file import Source, joined_tables, open_published
+from sfumato.auditing.published_file import Source, open_published
 from sfumato.data.dataset import MixedTable
 from sfumato.data.declaration import TableDeclaration
 from sfumato.data.item_reading import with_items_of_file
@@ -194,13 +194,6 @@ def parts_on_the_file(release: Release, wanted: Requirement) -> tuple[Requiremen
     return sizes_required(wanted)
 
 
-def source_of(drafts: Sequence[Path], escape_formulas: bool = False) -> Path | pa.Table:
-    """Return what an audit reads: the file, or the rows that Anatomy's two tables stand for."""
-    if len(drafts) == 1:
-        return drafts[0]
-    return joined_tables(drafts[0], drafts[1], GROUP, escaped_formulas=escape_formulas)
-
-
 def delimiter_of(path: Path) -> str | None:
     """Return what separates the fields of a released file."""
     return "," if format_of(path) == "csv" else None
@@ -230,7 +223,7 @@ def _audit(
 ) -> Audit:
     roles = release.table.roles
     return audit(
-        source_of(drafts, escape_formulas),
+        drafts[0],
         roles.quasi,
         roles.sensitive if release.histograms is not None else (),
         original=release.table,
@@ -240,7 +233,7 @@ def _audit(
         household=roles.household,
         delimiter=delimiter_of(drafts[0]),
         header=True,
-        escaped_formulas=escape_formulas and len(drafts) == 1,
+        escaped_formulas=escape_formulas,
         strongest=strongest,
         person=roles.person,
         named=named,
@@ -291,9 +284,8 @@ def alone_of(own: Publishable, drafts: Sequence[Path]) -> FileAlone | Audit | No
     columns = columns_of(release, own.rows)
     read = (columns, own.candidate.form)
     if own.kind == "table":
-        source, escaped = source_of(drafts, escaped), escaped and len(drafts) == 1
         parts = parts_on_the_file(release, wanted)
-        return read_alone(source, *read, parts, delimiter_of(own.path), escaped, strongest=True)
+        return read_alone(drafts[0], *read, parts, delimiter_of(own.path), escaped, strongest=True)
     if own.kind == "records":
         return read_alone(drafts[0], *read, own.maker.promises, delimiter_of(own.path), escaped)
     if not own.maker.people or not columns.quasi:
@@ -623,10 +615,9 @@ def _baskets(context: PublicContext) -> list[str]:
 
 
 def _file(context: PublicContext) -> list[str]:
-    names = list(context.files)
-    words = ["sfumato", "audit", argument(names[0])]
-    words += [word for name in names[1:] for word in ("--sensitive-table", argument(name))]
-    words += ["--delimiter", ","] if format_of(Path(names[0])) == "csv" else []
+    name = next(iter(context.files))
+    words = ["sfumato", "audit", argument(name)]
+    words += ["--delimiter", ","] if format_of(Path(name)) == "csv" else []
     words += ["--group", GROUP] if context.bucketized else []
     return [*words, "--suppressed", "keep"]
 

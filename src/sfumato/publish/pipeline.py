@@ -29,7 +29,7 @@ from sfumato.publish.publishable import Origin, Publication, Publishable, publis
 from sfumato.release.legend import MODES
 from sfumato.release.records import RecordRelease
 from sfumato.release.release import counts_people
-from sfumato.release.writing import RowLayout, format_of
+from sfumato.release.writing import format_of
 from sfumato.release.writing_items import laid_out
 from sfumato.report.data_summary import basket_meanings, mixed_meanings
 from sfumato.report.data_summary import meanings as meanings_of
@@ -52,7 +52,7 @@ def publish_point(
     folder: str | Path,
     id: str,
     to: str | Path,
-    layout: RowLayout = "rows",
+    layout: str = "rows",
     force: bool = False,
     mapping: str | Path | None = None,
     escape_formulas: bool = False,
@@ -100,8 +100,8 @@ def check_request(study: Study, point: Point, layout: str, mapping: object, lege
     places = {"id": point.id, "maker": maker.name, "layout": layout}
     if mapping is not None and kind in ("noisy", "external", "records"):
         raise BadInputError(t(f"release.no_mapping_{kind}", **places))
-    if layout != "rows" and kind:
-        raise BadInputError(t(f"release.no_layout_{kind}", **places))
+    if layout != "rows":
+        raise BadInputError(t("release.no_layout", **places))
 
 
 def check_unchanged(map_: Map, folder: Path, origin: str, digest: str) -> None:

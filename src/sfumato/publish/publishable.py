@@ -26,7 +26,7 @@ from sfumato.release.legend import Names, release_names
 from sfumato.release.mixed_writing import mixed_names, published_sheet
 from sfumato.release.mixed_writing import write_drafts as write_sheet
 from sfumato.release.release import Release
-from sfumato.release.writing import format_of, release_files, write_drafts
+from sfumato.release.writing import check_group_column, format_of, write_draft
 from sfumato.release.writing_items import files_of, published_rows
 from sfumato.release.writing_items import write_drafts as write_rows
 from sfumato.runtime.arrays import Quiet
@@ -132,7 +132,9 @@ class Publishable:
         """The files of the data by their final names, mostly one; the certificates are called after the first."""
         if self.kind in ("baskets", "items"):
             return files_of(self.path, self.names)
-        return release_files(self.release, self.path, self.layout) if self.kind == "table" else (self.path,)  # type: ignore[arg-type]
+        if self.kind == "table":
+            check_group_column(self.release)
+        return (self.path,)
 
     def write(self, drafts: Sequence[Path]) -> Mapping[str, int]:
         """Write the data, shuffled; return by column how many cells a spreadsheet would run."""
@@ -145,7 +147,7 @@ class Publishable:
             write_sheet(published_sheet(release, self.names), self.names, drafts, self.path, escaped)
             return written_formulas(list(drafts[:1]), escaped)
         if self.kind == "table":
-            write_drafts(release, drafts, self.layout, format, escaped)  # type: ignore[arg-type]
+            write_draft(release, drafts[0], format, escaped)
         elif self.rows is None:
             release.write_draft(drafts[0], format, escaped)
         else:
@@ -247,20 +249,18 @@ def publish(
     force: bool = False,
     mapping: str | Path | None = None,
     decision: Decision | None = None,
-    beside: Mapping[Path, str] | None = None,
     certified: bool = True,
 ) -> Publication:
     """Write a release with its certificates and its mapping: these get their names first, the data last.
 
     With the `decision` that it comes from there is a page for the board, too. What is not `certified` is not audited
-    either, unless persons are counted; `beside` are further files.
+    either, unless persons are counted.
     """
     data = list(published.files)
     certificates = certificate_files(data[0]) if certified else []
     boards = [] if decision is None else [board_file(data[0])]
     mappings = {} if mapping is None else {Path(mapping): published.mapping()}
-    further = mappings | dict(beside or {})
-    targets = [*data, *certificates, *boards, *further]
+    targets = [*data, *certificates, *boards, *mappings]
     check_targets(targets, force, published.inputs)
     with staged(targets, private=[*certificates[:2], *boards, *mappings]) as drafts:
         written = drafts[: len(data)]
@@ -276,7 +276,7 @@ def publish(
             from sfumato.publish.certificate import certified_texts
 
             texts = certified_texts(published, written, findings, cells, decision)
-        for draft, text in zip(drafts[len(data) :], [*texts, *further.values()], strict=True):
+        for draft, text in zip(drafts[len(data) :], [*texts, *mappings.values()], strict=True):
             draft.write_text(text, encoding="utf-8")
         look()
     notices = formula_notice(dict(cells), published.escape_formulas)

@@ -24,7 +24,7 @@ from sfumato.data.persons import GroupPersons
 from sfumato.data.reading import Ranges, Table
 from sfumato.errors import BadInputError
 from sfumato.release.frames import pandas_frame, polars_frame, typed
-from sfumato.release.writing import Format, RowLayout, format_of, placed, release_rows, write_release
+from sfumato.release.writing import Format, format_of, placed, release_rows, write_release
 from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
 
 if TYPE_CHECKING:
@@ -67,12 +67,10 @@ class Published(ABC):
         vars(self)["made"] = settings
         return self
 
-    def publish(
-        self, path: str | Path, layout: str = "rows", force: bool = False, escape_formulas: bool = False
-    ) -> Any:
+    def publish(self, path: str | Path, force: bool = False, escape_formulas: bool = False) -> Any:
         """Write it, audit the written file and certify it: all files, or none. `to_csv` writes data only."""
         single = import_module("sfumato.publish._single")  # a package below: it knows releases
-        return single.publish_release(self, Path(path), layout, force, escape_formulas)
+        return single.publish_release(self, Path(path), force, escape_formulas)
 
     @property
     @abstractmethod
@@ -241,25 +239,21 @@ class Release(Grouped):
     def _in_spark(self, engine: SparkEngine) -> Any:
         return engine.placed_frame(*placed(self))
 
-    def to_csv(
-        self, path: str | Path, layout: RowLayout = "rows", force: bool = False, escape_formulas: bool = False
-    ) -> list[Path]:
+    def to_csv(self, path: str | Path, force: bool = False, escape_formulas: bool = False) -> list[Path]:
         """Write the release as CSV, all or nothing; an existing file is kept unless `force`.
 
         `escape_formulas` writes cells that a spreadsheet would run as formulas with `'` in front.
         """
-        return self._write(Path(path), layout, force, "csv", escape_formulas)
+        return self._write(Path(path), force, "csv", escape_formulas)
 
-    def to_parquet(self, path: str | Path, layout: RowLayout = "rows", force: bool = False) -> list[Path]:
+    def to_parquet(self, path: str | Path, force: bool = False) -> list[Path]:
         """Write the release as Parquet, all or nothing; an existing file is kept unless `force`."""
-        return self._write(Path(path), layout, force, "parquet")
+        return self._write(Path(path), force, "parquet")
 
-    def _write(
-        self, path: Path, layout: RowLayout, force: bool, format: Format, escape_formulas: bool = False
-    ) -> list[Path]:
+    def _write(self, path: Path, force: bool, format: Format, escape_formulas: bool = False) -> list[Path]:
         if format_of(path) != format:
             raise BadInputError(f"{path}: this name says {format_of(path)}, not {format}; choose another")
-        return write_release(self, path, layout, force, format, escape_formulas=escape_formulas)
+        return write_release(self, path, force, format, escape_formulas)
 
 
 def generalization(

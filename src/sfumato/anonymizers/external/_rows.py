@@ -183,7 +183,7 @@ def _check_buckets(
         missing = f"there is no column {lacking[0]!r}" if lacking else "the table has no sensitive column"
         raise BadInputError(
             f"{origin}: {missing}, and a bucketization (group) shows every quasi-identifier with the sensitive values "
-            "of its buckets; leave group out, or name the table of the values (sensitive_table)"
+            "of its buckets; leave group out"
         )
     for name, column in quasi.items():
         wide = np.flatnonzero((column.lo != column.hi)[column.column.codes])

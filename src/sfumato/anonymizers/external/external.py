@@ -33,7 +33,7 @@ from sfumato.anonymizers.external._rows import ReadRows, read_rows
 from sfumato.auditing.decision import Failure, failures
 from sfumato.auditing.missing_values import Matching, misses_a_value
 from sfumato.auditing.profile import Profile, baseline
-from sfumato.auditing.published_file import Source, TextColumn, joined_tables, open_published
+from sfumato.auditing.published_file import Source, TextColumn, open_published
 from sfumato.config.options import Option, check_options
 from sfumato.data.assignment import distinct_rows
 from sfumato.data.dataset import RemainingTable
@@ -433,12 +433,6 @@ class BroughtFile(Brought):
     """A file that was made elsewhere, by ARX, sdcMicro, a synthesizer or anybody: read in any notation of the audit."""
 
     file: Annotated[str, Option("The file: CSV, Excel, Parquet, ...", takes="file")]
-    sensitive_table: Annotated[
-        str | None,
-        Option(
-            "The second of Anatomy's two tables: the sensitive values of every group with their counts.", takes="file"
-        ),
-    ] = None
     delimiter: Annotated[str | None, Option("The delimiter of a text file, if it is guessed wrongly.")] = None
     encoding: Annotated[str | None, Option("The encoding of a text file, if it is guessed wrongly.")] = None
     sheet: Annotated[str | None, Option("The sheet of a workbook, if it is not the first.")] = None
@@ -448,26 +442,14 @@ class BroughtFile(Brought):
     example: ClassVar[str | None] = 'brought file=arx-k5.csv claim="k-anonymity k=5"'
     caution: ClassVar[str] = "It was made elsewhere; nothing is promised of it but what could be confirmed on the file."
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.sensitive_table is None:
-            return
-        if self.group is None:
-            raise BadInputError(
-                f"sensitive_table={self.sensitive_table!r} lists the values of groups: name their column (group)"
-            )
-        if self.aligned == "yes" or self.id is not None:
-            raise BadInputError("two tables of a bucketization have no order of rows; leave aligned and id out")
-
     @property
     def files(self) -> tuple[str, ...]:
         """The files that it is read from."""
-        return tuple(file for file in (self.file, self.sensitive_table) if file)
+        return (self.file,) if self.file else ()
 
     def renamed(self, name: Callable[[str], str]) -> Self:
         """Return the same with other names of its files."""
-        second = self.sensitive_table
-        return replace(self, file=name(self.file), sensitive_table=second if second is None else name(second))
+        return replace(self, file=name(self.file))
 
     @property
     def made_of(self) -> str:
@@ -477,7 +459,7 @@ class BroughtFile(Brought):
     @property
     def public(self) -> Self:
         """The same without the names of files."""
-        return replace(super().public, file="", sensitive_table=None, delimiter=None, encoding=None, sheet=None)
+        return replace(super().public, file="", delimiter=None, encoding=None, sheet=None)
 
     @property
     def pinned(self) -> Self:
@@ -510,11 +492,7 @@ class BroughtFile(Brought):
                 f"{self.file} has changed since it was explored, so its point says nothing of it any more; explore "
                 "again"
             )
-        if self.sensitive_table is None:
-            return Content(self.file)
-        assert self.group is not None
-        joined = joined_tables(Path(self.file), Path(self.sensitive_table), self.group, self.encoding)
-        return Content(open_published(joined))
+        return Content(self.file)
 
 
 @dataclass(frozen=True, kw_only=True)
