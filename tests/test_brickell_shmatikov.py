@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from sfumato.measures.classification.classification import Classification, Learned
-from sfumato.papers.brickell_shmatikov_2008 import claims as paper
+from sfumato.papers import brickell_shmatikov_2008 as paper
 
 REQUIRED = {
     "adversary-baselines",

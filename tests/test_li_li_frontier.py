@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from sfumato.errors import BadInputError
+from sfumato.papers import li_li_2009 as li_li_frontier
 from sfumato.papers import reproduce
-from sfumato.papers.li_li_2009 import frontier as li_li_frontier
-from sfumato.papers.li_li_2009.frontier import (
+from sfumato.papers.li_li_2009 import (
     DENSE,
     GRIDS,
     JS,

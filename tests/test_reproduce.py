@@ -13,9 +13,9 @@ import sfumato
 from sfumato.commands.app import main
 from sfumato.measures.queries import Queries
 from sfumato.measures.scales import Scales
+from sfumato.papers import li_li_2009 as li_li_tie
 from sfumato.papers import reproduce
-from sfumato.papers.li_li_2009 import claims as li_li_tie
-from sfumato.papers.li_li_2009.study import LiLi2009
+from sfumato.papers.li_li_2009 import LiLi2009
 
 REQUIRED = {
     "q-distribution",

@@ -55,13 +55,13 @@ class Claim:
         return {**asdict(self), "verdict": self.verdict}
 
 
-def claim_rows(package: str) -> Callable[..., Claim]:
+def claim_rows(module: str) -> Callable[..., Claim]:
     """Read the table of a paper's claims; return what makes a claim of a row, our value, and whether it holds.
 
-    Whether it holds may be a function of the paper's value. A row of `claims.toml` is an id with the fields of a claim
+    Whether it holds may be a function of the paper's value. A row of its TOML file is an id with the fields of a claim
     that do not depend on what comes out.
     """
-    text = (files(package) / "claims.toml").read_text(encoding="utf-8")
+    text = (files(__package__) / f"{module.rpartition('.')[2]}.toml").read_text(encoding="utf-8")
     rows: dict[str, dict[str, Any]] = tomllib.loads(text)
 
     def claim(id: str, ours: Any, holds: bool | Callable[[Any], bool | None] | None, **more: Any) -> Claim:

@@ -27,7 +27,8 @@ from sfumato.papers.claims import Claim, Figure, FigureLine, Progress, Results, 
 from sfumato.release.release import Release
 from sfumato.runtime.threads import Crew
 
-row = claim_rows(__name__.rpartition(".")[0])
+row = claim_rows(__name__)
+
 
 NINE = (
     "age",
