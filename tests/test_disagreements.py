@@ -19,7 +19,7 @@ from sfumato.report.answer_summary import choice_values
 from sfumato.report.data_summary import meanings
 from sfumato.report.page import content, page
 from sfumato.requirements.requirement import requirement
-from sfumato.tradeoff.disagreements import COMPARED, FEWEST
+from sfumato.tradeoff.comparison import COMPARED, FEWEST
 from sfumato.tradeoff.map import Map
 from sfumato.tradeoff.study.grids import Grid
 from sfumato.tradeoff.study.study import Study

@@ -119,8 +119,8 @@ def test_cuts_are_those_of_the_section(rows):
 
 
 def test_a_solver_and_exact_decide_how_cuts_are_searched(rows):
-    from sfumato.tradeoff.search._cut_families import CountedCuts, SteppedCuts, cuts_of
     from sfumato.tradeoff.search._enumeration import Enumeration
+    from sfumato.tradeoff.search.families import CountedCuts, SteppedCuts, cuts_of
 
     def way(axes=AXES, **plan):
         return cuts_of(study_of(rows, axes, **plan), rows.open(), axes, 1)

@@ -35,7 +35,7 @@ from sfumato.report.point_summary import (
 from sfumato.texts.catalogue import texts
 from sfumato.texts.chances import at_most, beside, one_in, times
 from sfumato.tradeoff.map import Map
-from sfumato.tradeoff.question.places import place
+from sfumato.tradeoff.question.curve import place
 from sfumato.tradeoff.study.grids import Grid
 from sfumato.tradeoff.study.study import Study
 from sfumato.tradeoff.study.study import read_study as bundled_baskets

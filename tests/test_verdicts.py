@@ -25,11 +25,11 @@ from sfumato.report.folder import save_map
 from sfumato.report.verdicts import advice, signed
 from sfumato.requirements.requirement import requirement
 from sfumato.tradeoff.chart import map_chart, rows, worth_chart
+from sfumato.tradeoff.comparison import VERDICTS
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.public import ALLOWED
 from sfumato.tradeoff.study.grids import Grid
 from sfumato.tradeoff.study.study import Study
-from sfumato.tradeoff.worth import VERDICTS
 from test_report import data_of, opened
 
 HOSTILE = "</script><script>window.pwned=1</script>"

@@ -13,12 +13,11 @@ from sfumato.report.map_summary import map_lines
 from sfumato.report.page import page
 from sfumato.report.point_summary import anonymize_command, settings, studied
 from sfumato.texts.format import counted, listed, number, percent, wrapped
-from sfumato.tradeoff.disagreements import Disagreements
+from sfumato.tradeoff.comparison import Disagreements, Verdicts
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.question import Bound
 from sfumato.tradeoff.study.presets import bundled_study as bundled_table
 from sfumato.tradeoff.study.study import read_study as bundled_baskets
-from sfumato.tradeoff.worth import Verdicts
 
 pytestmark = pytest.mark.quick
 

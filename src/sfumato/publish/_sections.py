@@ -29,7 +29,7 @@ from sfumato.requirements.requirement import requirement
 from sfumato.runtime.staging import parts_of
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import percent
-from sfumato.tradeoff.exploration._item_details import item_changes
+from sfumato.tradeoff.exploration.details import item_changes
 
 LIBRARIES = ("sfumato", "numpy", "numba", "duckdb", "pyarrow")
 SIZES = ("k", "smallest_group", "prosecutor", "marketer", "average_group", "weighted_k")

@@ -276,7 +276,7 @@ def single_baskets(declared: BasketsDeclaration, candidate: Candidate, target: T
     from sfumato.publish.pipeline import certified_scales
     from sfumato.report.data_summary import basket_meanings
     from sfumato.requirements.items import KMAnonymity, known_in_words
-    from sfumato.tradeoff.exploration._item_details import item_changes
+    from sfumato.tradeoff.exploration.details import item_changes
 
     baskets, wanted, maker = declared.open(), candidate.requirement, candidate.anonymizer
     release = candidate.make(baskets)
@@ -328,7 +328,7 @@ def single_items(
     from sfumato.measures.items.queries import fitting_queries
     from sfumato.measures.items.scales import MixedScales
     from sfumato.report.data_summary import mixed_meanings
-    from sfumato.tradeoff.exploration._item_details import item_changes
+    from sfumato.tradeoff.exploration.details import item_changes
 
     candidate.check(data)
     release, wanted = candidate.make(data), candidate.requirement

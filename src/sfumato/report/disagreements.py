@@ -8,7 +8,7 @@ from statistics import median
 from sfumato.measures.all_measures import MEASURES
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted, number
-from sfumato.tradeoff.disagreements import Disagreement, Disagreements, StandingByMeasure, attacked_column
+from sfumato.tradeoff.comparison import Disagreement, Disagreements, StandingByMeasure, attacked_column
 from sfumato.tradeoff.map import Point
 
 VALUE = "the sensitive value"

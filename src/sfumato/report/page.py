@@ -60,11 +60,11 @@ from sfumato.tradeoff.chart import (
     ticks_of,
     worth_chart,
 )
+from sfumato.tradeoff.comparison import VERDICTS, Verdicts
 from sfumato.tradeoff.limit import AXES, MEANING, Scores
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.public import PublicStudy
-from sfumato.tradeoff.question.places import place
-from sfumato.tradeoff.worth import VERDICTS, Verdicts
+from sfumato.tradeoff.question.curve import place
 
 Step = tuple[float, float]
 """Seconds since the start, and the score from then on."""

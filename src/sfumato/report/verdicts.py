@@ -12,8 +12,8 @@ from sfumato.anonymizers import anonymizer
 from sfumato.measures.classification.classification import CONFIDENCE
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted, signed, unsigned
+from sfumato.tradeoff.comparison import VERDICTS, Verdicts, worth_of
 from sfumato.tradeoff.map import Map, Point
-from sfumato.tradeoff.worth import VERDICTS, Verdicts, worth_of
 
 INTERVAL = f"{100 * CONFIDENCE:g} % interval"
 

@@ -24,9 +24,9 @@ from altair.utils.schemapi import debug_mode
 from sfumato.measures.all_measures import MEASURES
 from sfumato.runtime.arrays import Quiet
 from sfumato.texts.render import as_png, as_svg
+from sfumato.tradeoff.comparison import VERDICTS, Verdicts, mark_of, worth_of
 from sfumato.tradeoff.limit import AXES
 from sfumato.tradeoff.map import Map, Point
-from sfumato.tradeoff.worth import VERDICTS, Verdicts, mark_of, worth_of
 
 Given = ParamSpec("Given")
 Built = TypeVar("Built")

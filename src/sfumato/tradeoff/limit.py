@@ -45,7 +45,7 @@ from sfumato.measures.scales import Prepared
 from sfumato.requirements._jensen_shannon import distributions, js, nearest_js
 from sfumato.runtime.arrays import Numbers, Quiet
 from sfumato.runtime.threads import together
-from sfumato.tradeoff.dominance import cost
+from sfumato.tradeoff.comparison import cost
 from sfumato.tradeoff.question.question import check_measure
 
 if TYPE_CHECKING:

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.errors import BadInputError
-from sfumato.tradeoff.disagreements import Disagreements
-from sfumato.tradeoff.dominance import cost, non_dominated
+from sfumato.tradeoff.comparison import Disagreements, Verdicts, cost, non_dominated
 from sfumato.tradeoff.limit import Limit, Scores, score, scores
 from sfumato.tradeoff.question.answer import Choice, Reply, ask, choose
 from sfumato.tradeoff.question.best_possible import Decided
 from sfumato.tradeoff.question.question import Question, check_measure
-from sfumato.tradeoff.worth import Verdicts
 
 if TYPE_CHECKING:
     from sfumato.release.content import NoisyRelease

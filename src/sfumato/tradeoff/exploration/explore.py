@@ -40,9 +40,16 @@ from sfumato.requirements.items import CompleteKAnonymity, KMAnonymity, PrivacyC
 from sfumato.runtime.cancellation import Cancel, look, pressed
 from sfumato.runtime.kernels import source_digest
 from sfumato.runtime.threads import Crew
-from sfumato.tradeoff.exploration._item_details import item_changes, item_details
 from sfumato.tradeoff.exploration.cache import Cache
-from sfumato.tradeoff.exploration.details import attack_tables, details, noisy_details, pictured, record_details
+from sfumato.tradeoff.exploration.details import (
+    attack_tables,
+    details,
+    item_changes,
+    item_details,
+    noisy_details,
+    pictured,
+    record_details,
+)
 from sfumato.tradeoff.limit import AXES, Limit, limit
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.best_possible import Decided

@@ -27,8 +27,8 @@ from sfumato.tradeoff.exploration.explore import Exploration, Progress, explore,
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.answer import ask
 from sfumato.tradeoff.question.question import Question
-from sfumato.tradeoff.search._cut_families import required
 from sfumato.tradeoff.search._enumeration import Frontier
+from sfumato.tradeoff.search.families import required
 from sfumato.tradeoff.search.pareto import search_of
 from sfumato.tradeoff.search.tuner import tune
 from sfumato.tradeoff.study.candidate import Candidate

@@ -26,7 +26,6 @@ from sfumato.config.options import check_choice
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
 from sfumato.texts.format import number
-from sfumato.tradeoff.question.curve import rank
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Point
@@ -339,3 +338,8 @@ def _check_bounds(bounds: Sequence[Bound]) -> None:
 def _typed(bound: Bound) -> str:
     sign = "" if bound.is_natural else f"{'<=' if bound.side == 'max' else '>='} "
     return f"{bound.measure} {sign}{repr(float(bound.value)).removesuffix('.0')}"
+
+
+def rank(point: Point) -> tuple[bool, bool, bool, str]:
+    """Order points that are equal otherwise: what hides more first, and then by id, so that ties are decided."""
+    return not point.candidate.anonymizer.is_release, point.form == "bucketization", point.is_baseline, point.id

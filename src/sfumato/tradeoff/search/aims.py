@@ -15,7 +15,7 @@ import numpy as np
 
 from sfumato.measures.all_measures import MEASURES
 from sfumato.runtime.arrays import Numbers
-from sfumato.tradeoff.dominance import cost, exclusive, hypervolume, non_dominated
+from sfumato.tradeoff.comparison import cost, exclusive, hypervolume, non_dominated
 from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.question.question import Bound
 from sfumato.tradeoff.question.recipients import ABOUT_HIDING, refusal, shows_exact

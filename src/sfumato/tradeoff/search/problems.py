@@ -48,7 +48,7 @@ from sfumato.measures.scales import Prepared, Scales
 from sfumato.release.release import Release
 from sfumato.requirements.requirement import KAnonymity, LDiversity, Requirement, requirement
 from sfumato.runtime.threads import Crew
-from sfumato.tradeoff.dominance import cost
+from sfumato.tradeoff.comparison import cost
 from sfumato.tradeoff.study.candidate import Candidate
 
 Numbers = NDArray[np.float64]

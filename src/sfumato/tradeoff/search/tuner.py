@@ -31,13 +31,12 @@ from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
 from sfumato.runtime.cancellation import Cancel
 from sfumato.texts.format import listed
-from sfumato.tradeoff.dominance import non_dominated
+from sfumato.tradeoff.comparison import non_dominated
 from sfumato.tradeoff.exploration.explore import Exploration, Progress
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.question import Bound
-from sfumato.tradeoff.search._cut_families import Cuts
 from sfumato.tradeoff.search.aims import Aim, Judge, scaled
-from sfumato.tradeoff.search.families import Family, Proposals
+from sfumato.tradeoff.search.families import Cuts, Family, Proposals
 from sfumato.tradeoff.study.draft import as_study
 from sfumato.tradeoff.study.search_plan import SearchPlan
 from sfumato.tradeoff.study.study import Study

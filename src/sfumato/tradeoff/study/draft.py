@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import tomlkit
+from tomlkit.items import Item
 
 from sfumato.config.options import check_whole
 from sfumato.config.sections import SCHEMA
@@ -251,7 +252,8 @@ def _with_similar(cells: Cells, guesses: tuple[Guess, ...]) -> tuple[Guess, ...]
 
 def _toml(value: Any) -> str:
     """Write a value as it stands in a file."""
-    return tomlkit.item(list(value) if isinstance(value, tuple) else value).as_string()
+    item: Item = tomlkit.item(list(value) if isinstance(value, tuple) else value)
+    return item.as_string()
 
 
 def _one_line(text: str) -> str:

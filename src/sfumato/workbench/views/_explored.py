@@ -13,11 +13,11 @@ from sfumato.errors import SfumatoError
 from sfumato.report.page import chart_content, judged, plain_place, point_content, point_settings
 from sfumato.report.point_summary import anonymize_command, done_sentence, headlines, plain_axes, useful_measure
 from sfumato.texts.catalogue import t
-from sfumato.tradeoff.exploration._item_details import SAMPLE
 from sfumato.tradeoff.exploration.cache import kept_points
+from sfumato.tradeoff.exploration.details import SAMPLE
 from sfumato.tradeoff.exploration.folder import map_files, read_map, read_point
 from sfumato.tradeoff.map import Map, Point
-from sfumato.tradeoff.question.curve import rank
+from sfumato.tradeoff.question.question import rank
 from sfumato.tradeoff.question.recipients import ABOUT_HIDING, refusal, shows_exact, warnings
 from sfumato.workbench.errors import MissingError
 from sfumato.workbench.opened_data import all_in_forms
