@@ -62,7 +62,7 @@ from sfumato.tradeoff.search.pareto import NSGA2, Search, search_of, seeds
 from sfumato.tradeoff.search.problems import MeasuredProblem, Problem2
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.grids import ends
-from sfumato.tradeoff.study.presets import of_each
+from sfumato.tradeoff.study.presets import bundled_presets, of_each
 from sfumato.tradeoff.study.search_plan import SearchPlan
 from sfumato.tradeoff.study.study import Study
 
@@ -436,27 +436,6 @@ def straight(aim: Aim, table: Table, plan: SearchPlan) -> list[Candidate]:
     return [Candidate(maker, plan.joined(KAnonymity(2)))] if plan.proposes(maker.name) else []
 
 
-OFFERED: tuple[tuple[str, str], ...] = (
-    ("exchange", "t-closeness t=0.1 distance=js"),
-    ("hilbert", "t-closeness t=0.1 distance=js"),
-    ("mondrian", "t-closeness t=0.1 distance=js"),
-    ("mondrian cut=loss", "t-closeness t=0.1 distance=js"),
-    ("hilbert", "k-anonymity k=10"),
-    ("mondrian", "k-anonymity k=10"),
-    ("mondrian cut=loss", "k-anonymity k=10"),
-    ("exchange", "beta-likeness beta=1 variant=enhanced"),
-    ("mondrian", "beta-likeness beta=1 variant=enhanced"),
-    ("mondrian", "l-diversity l=2 variant=frequency"),
-    ("hilbert", "l-diversity l=2 variant=frequency"),
-    ("full-domain", "k-anonymity k=10"),
-    ("local-recoding", "k-anonymity k=10"),
-    ("sabre", "t-closeness t=0.1 distance=equal"),
-    ("burel", "beta-likeness beta=1 variant=enhanced"),
-    ("anatomy", "l-diversity l=2 variant=frequency"),
-)
-"""What a tuner tries beside the families of the study: makers with the requirement they serve best."""
-
-
 PRIVATE = "mst epsilon=1"
 """The mechanism that is offered where a question is about epsilon."""
 
@@ -474,7 +453,9 @@ def families_of(study: Study, table: Table, private: bool = False) -> list[Famil
     sensitive = [attribute.name for attribute in table.cells.sensitive]
     offered = (
         Candidate(maker, wanted, form, share)
-        for maker, wanted in ((anonymizer(a), of_each(requirement(b), sensitive)) for a, b in OFFERED)
+        for maker, wanted in (
+            (anonymizer(a), of_each(requirement(b), sensitive)) for a, b in bundled_presets()["offered"]
+        )
         for form in forms
         for share in suppress
     )
