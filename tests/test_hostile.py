@@ -28,7 +28,7 @@ from sfumato.publish._item_mapping import basket_mapping
 from sfumato.publish.certificate import read_certificate
 from sfumato.publish.mapping import read_mapping
 from sfumato.runtime import memory
-from sfumato.tradeoff.exploration.cache import Cache
+from sfumato.tradeoff.exploration.folder import Cache
 from sfumato.tradeoff.search.checkpoint import ONLY_STAGE, Evolved, Snapshot, read_checkpoint, write_checkpoint
 from sfumato.tradeoff.study.candidate import Candidate
 

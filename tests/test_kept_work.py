@@ -14,7 +14,7 @@ import pytest
 
 from command_line import run
 from points import point_of
-from sfumato.tradeoff.exploration.cache import Cache, mend_cache
+from sfumato.tradeoff.exploration.folder import Cache, mend_cache
 from sfumato.tradeoff.limit import Limit
 
 POINT = point_of("a", "mondrian", "generalization", "k-anonymity k=2", {}, "measured", measures={"k": 2.0, "t": 0.1})

@@ -40,16 +40,8 @@ from sfumato.requirements.items import CompleteKAnonymity, KMAnonymity, PrivacyC
 from sfumato.runtime.cancellation import Cancel, look, pressed
 from sfumato.runtime.kernels import source_digest
 from sfumato.runtime.threads import Crew
-from sfumato.tradeoff.exploration.cache import Cache
-from sfumato.tradeoff.exploration.details import (
-    attack_tables,
-    details,
-    item_changes,
-    item_details,
-    noisy_details,
-    pictured,
-    record_details,
-)
+from sfumato.tradeoff.exploration import details
+from sfumato.tradeoff.exploration.folder import Cache
 from sfumato.tradeoff.limit import AXES, Limit, limit
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.best_possible import Decided
@@ -328,13 +320,13 @@ def _measured_table(candidate: Candidate, prepared: Prepared) -> dict[str, Any]:
         values["brought"] = release.details["brought"]
     if isinstance(release, RecordRelease):
         values["refused"] = hardly_changed(release)
-        return attacks({**values, "details": record_details(release) | pictured(measured)})
+        return attacks({**values, "details": details.record_details(release) | details.pictured(measured)})
     values["least"] = release.details.get("least")
     ranges = maker.ranges_of(prepared.table) if isinstance(maker, Anonymizer) else "tight"
     bounds = {} if maker.foreign else published_risks(release, candidate.requirement, candidate.suppress)
     values |= {
         "published": bounds,
-        "details": details(release, measured.losses, ranges) | pictured(measured),
+        "details": details.details(release, measured.losses, ranges) | details.pictured(measured),
         "changes": column_changes(release),
     }
     return attacks(values)
@@ -349,8 +341,8 @@ def _measured_items(candidate: Candidate, prepared: PreparedBaskets | PreparedMi
         "by_sensitive": measured.of_columns,
         "published": promised_risk(candidate, prepared.scales),
         "intervals": dict(measured.intervals),
-        "details": item_details(release, measured, candidate.anonymizer, prepared.studies),
-        "changes": item_changes(release),
+        "details": details.item_details(release, measured, candidate.anonymizer, prepared.studies),
+        "changes": details.item_changes(release),
     }
 
 
@@ -414,7 +406,7 @@ def over_draws(mechanism: Mechanism, candidate: Candidate, prepared: Prepared) -
             for column, own in measured[0].of_columns.items()
         },
         "intervals": {name: (min(draws), max(draws)) for name, draws in values.items()},
-        "details": noisy_details(releases[0]) | pictured(measured[0]),
+        "details": details.noisy_details(releases[0]) | details.pictured(measured[0]),
     }
 
     def again(table: Table, turn: int) -> Iterator[Published]:
@@ -431,7 +423,7 @@ def with_attacks(
     if prepared.attacks is None:
         return values
     outcome = prepared.attacks.attacked(releases, again)
-    tables = attack_tables(outcome.details, prepared.attacks.options.made_of)
+    tables = details.attack_tables(outcome.details, prepared.attacks.options.made_of)
     tables = [*values["details"].get("tables", []), *tables]
     return values | {
         "measures": {**values["measures"], **outcome.measures},

@@ -34,24 +34,9 @@ from sfumato.data.items import Baskets
 from sfumato.data.mixed_declaration import ATTRIBUTES, ITEMS
 from sfumato.data.reading import Table
 from sfumato.release.release import FORMS
+from sfumato.requirements import items as item_requirements
+from sfumato.requirements import requirement as requirements
 from sfumato.requirements.item_policy import SuppressionLimit
-from sfumato.requirements.items import (
-    BasketRequirement,
-    CompleteKAnonymity,
-    KKMAnonymity,
-    KMAnonymity,
-    MixedRequirement,
-)
-from sfumato.requirements.requirement import (
-    AlphaK,
-    BetaLikeness,
-    DeltaDisclosure,
-    KAnonymity,
-    LDiversity,
-    Requirement,
-    TCloseness,
-    requirement,
-)
 from sfumato.tradeoff.question.best_possible import Decided
 from sfumato.tradeoff.question.question import Bound
 from sfumato.tradeoff.question.recipients import ABOUT_HIDING
@@ -144,7 +129,7 @@ class SteppedCuts:
     """Steps from cut vectors that stand on the frontier, for axes that have to be measured."""
 
     space: CutSpace
-    wanted: Requirement
+    wanted: requirements.Requirement
     suppress: float
     first: list[Bits]
     vectors: dict[Candidate, Bits] = field(default_factory=dict)
@@ -209,8 +194,11 @@ def cuts_of(study: Study, table: Table, axes: Sequence[str], workers: int | None
     if not 0 < space.bits <= MOST_BITS or table.shared:
         return None
     suppress = max((one.suppress for one in own), default=max(SUPPRESSED))
-    least = min((part.k for one in own for part in one.requirement.parts if isinstance(part, KAnonymity)), default=2)
-    wanted = plan.joined(KAnonymity(max(least, 2)))
+    least = min(
+        (part.k for one in own for part in one.requirement.parts if isinstance(part, requirements.KAnonymity)),
+        default=2,
+    )
+    wanted = plan.joined(requirements.KAnonymity(max(least, 2)))
     wanted = wanted if table.roles.person is None else wanted.by_persons
     given = plan.wanted(study.scales)
     if given is None and (plan.solver is not None or plan.exact is not None) and not is_counted(axes):
@@ -355,14 +343,14 @@ class Family:
 
 def promises(part: Any) -> tuple[str, ...]:
     """Name the measures whose worst value a requirement promises: its own number."""
-    if isinstance(part, KAnonymity | AlphaK):
+    if isinstance(part, requirements.KAnonymity | requirements.AlphaK):
         return ("k", "smallest_group")
-    if isinstance(part, LDiversity):
+    if isinstance(part, requirements.LDiversity):
         return (f"l_{part.variant}",)
-    if isinstance(part, TCloseness):
+    if isinstance(part, requirements.TCloseness):
         return ("t_js", "p_loss") if part.distance == "js" else (f"t_{part.distance}",)
-    if isinstance(part, DeltaDisclosure | BetaLikeness):
-        return ("delta" if isinstance(part, DeltaDisclosure) else "beta",)
+    if isinstance(part, requirements.DeltaDisclosure | requirements.BetaLikeness):
+        return ("delta" if isinstance(part, requirements.DeltaDisclosure) else "beta",)
     return ()
 
 
@@ -433,7 +421,7 @@ def straight(aim: Aim, table: Table, plan: SearchPlan) -> list[Candidate]:
     if "k" not in aim.axes or not losses or table.shared or persons or table.cells.records < 2:
         return []
     maker = Hilbert(within=float(f"{min(max(min(losses), 0.0), 1.0):.6g}"))
-    return [Candidate(maker, plan.joined(KAnonymity(2)))] if plan.proposes(maker.name) else []
+    return [Candidate(maker, plan.joined(requirements.KAnonymity(2)))] if plan.proposes(maker.name) else []
 
 
 PRIVATE = "mst epsilon=1"
@@ -454,7 +442,7 @@ def families_of(study: Study, table: Table, private: bool = False) -> list[Famil
     offered = (
         Candidate(maker, wanted, form, share)
         for maker, wanted in (
-            (anonymizer(a), of_each(requirement(b), sensitive)) for a, b in bundled_presets()["offered"]
+            (anonymizer(a), of_each(requirements.requirement(b), sensitive)) for a, b in bundled_presets()["offered"]
         )
         for form in forms
         for share in suppress
@@ -462,7 +450,7 @@ def families_of(study: Study, table: Table, private: bool = False) -> list[Famil
     if table.roles.person is not None:
         offered = (replace(one, requirement=one.requirement.by_persons) for one in offered)
     found: dict[str, Family] = {}
-    mechanism = [Candidate(anonymizer(PRIVATE), KAnonymity(1))] if private else []
+    mechanism = [Candidate(anonymizer(PRIVATE), requirements.KAnonymity(1))] if private else []
     for family in _families([*own, *mechanism, *offered], table):
         maker = family.example.anonymizer
         if plan.proposes(maker.name) and (maker.takes_requirements or plan.required is None):
@@ -494,7 +482,7 @@ def _families(candidates: Iterable[Candidate], table: Table) -> Iterator[Family]
             yield Family(candidate, _common([dials[place] for place in places]), places)
 
 
-def _same_but_on(one: Requirement, other: Requirement) -> bool:
+def _same_but_on(one: requirements.Requirement, other: requirements.Requirement) -> bool:
     """Whether two parts ask the same, though perhaps of different attributes."""
     own: Any = one
     return type(one) is type(other) and (one == other or replace(own, on=other.on) == other)
@@ -506,22 +494,22 @@ def _common(dials: Sequence[Dial]) -> Dial:
     return replace(dials[0], most=most)
 
 
-def dial_of(part: Requirement, table: Table) -> Dial | None:
+def dial_of(part: requirements.Requirement, table: Table) -> Dial | None:
     """Return the dial of a requirement on a table; none where there is nothing to turn."""
     records = table.cells.records
-    if isinstance(part, KAnonymity | AlphaK):
+    if isinstance(part, requirements.KAnonymity | requirements.AlphaK):
         return size_dial("k", records)
     attribute: Sensitive = table.cells.sensitive[find_sensitive(table.cells.sensitive, part.on)]
     rarest, commonest = float(attribute.shares.min()), float(attribute.shares.max())
-    if isinstance(part, LDiversity):
+    if isinstance(part, requirements.LDiversity):
         whole = part.variant in ("distinct", "recursive")
         most = float(attribute.size) if part.variant != "frequency" else 1 / commonest
         return Dial("l", 2 if whole else 1.01, most, whole) if most > 2 else None
-    if isinstance(part, TCloseness):
+    if isinstance(part, requirements.TCloseness):
         return Dial("t", 0.001, LOOSEST_T.get(part.distance, 1.0))
-    if isinstance(part, DeltaDisclosure):
+    if isinstance(part, requirements.DeltaDisclosure):
         return Dial("delta", 0.05, max(-math.log(rarest), 0.1))
-    if isinstance(part, BetaLikeness):
+    if isinstance(part, requirements.BetaLikeness):
         return Dial("beta", 0.02, max(1 / rarest - 1, 0.1))
     return None
 
@@ -569,9 +557,9 @@ def basket_proposals(study: Study, baskets: Baskets) -> Proposals:
     return Proposals(ends_of(study), tuple({family.key: family for family in families}.values()))
 
 
-def _dials(requirement: BasketRequirement, baskets: Baskets) -> list[Dial]:
+def _dials(requirement: item_requirements.BasketRequirement, baskets: Baskets) -> list[Dial]:
     """List the numbers of a requirement that can be turned: how many records fit, and shares of them."""
-    names = {field.name for field in fields(requirement)}  # type: ignore[arg-type]
+    names = {field.name for field in fields(requirements.requirement)}  # type: ignore[arg-type]
     sizes = size_dial("k", baskets.filled) if "k" in names else None
     shares = [Dial(name, LEAST_SHARE, 1.0) for name in SHARES if name in names]
     return [*([] if sizes is None else [sizes]), *shares]
@@ -580,15 +568,15 @@ def _dials(requirement: BasketRequirement, baskets: Baskets) -> list[Dial]:
 def _offered_for_sets(study: Study, candidates: list[Candidate], baskets: Baskets) -> Iterator[Candidate]:
     """List an example of every maker with what it serves, in the utility constraints and limits of the study."""
     policies: Any = dict.fromkeys((one.utility, one.limit) for one in candidates) or [(None, SuppressionLimit())]
-    asked = {one.requirement.m for one in candidates if isinstance(one.requirement, KMAnonymity)}
-    promises = [KMAnonymity(2, m) for m in sorted({1, study.scales.known, *asked}, reverse=True)]
+    asked = {one.requirement.m for one in candidates if isinstance(one.requirement, item_requirements.KMAnonymity)}
+    promises = [item_requirements.KMAnonymity(2, m) for m in sorted({1, study.scales.known, *asked}, reverse=True)]
     named = dict.fromkeys(one.requirement for one in candidates if one.requirement.names_items)
     by_tree = [] if baskets.tree is None else [TREE_MAKER]
     for maker in map(candidate_maker, [*OFFERED_FOR_ITEMS, *by_tree]):
         for utility, limit in policies:
             if maker.name == "upcta" if utility is None else not maker.keeps_utility_constraints:
                 continue  # without utility constraints upcta is pcta
-            for promise in (*promises, CompleteKAnonymity(2), *named):
+            for promise in (*promises, item_requirements.CompleteKAnonymity(2), *named):
                 if isinstance(promise, maker.requirements):
                     yield Candidate(maker, promise, utility=utility, limit=limit)
 
@@ -608,7 +596,7 @@ def mixed_proposals(study: Study, data: MixedTable) -> Proposals:
 
 def _offered_for_groups(study: Study, own: list[Candidate]) -> Iterator[Candidate]:
     """List an example of every maker of items, with the requirements and limits of the study."""
-    usual = MixedRequirement(KKMAnonymity(2, study.scales.known))
+    usual = item_requirements.MixedRequirement(item_requirements.KKMAnonymity(2, study.scales.known))
     for one in own[:1] or ends_of(study)[:1]:
         wanted = one.requirement if own else usual
         for maker in map(candidate_maker, OFFERED_FOR_GROUPS):

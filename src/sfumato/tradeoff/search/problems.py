@@ -28,15 +28,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.cut_vector import _evaluation as counting
-from sfumato.anonymizers.cut_vector._evaluation import (
-    GENERALIZED,
-    LEAST,
-    PRIVACY,
-    SMALLEST,
-    SUPPRESSED,
-    WEIGHTED,
-    CutTable,
-)
 from sfumato.anonymizers.cut_vector.cut_vector import Bits, CutSpace, CutVector
 from sfumato.config.options import Configured, Option, parse
 from sfumato.data.cells import find_sensitive
@@ -163,7 +154,7 @@ class KernelProblem(Problem):
 
     def within(self, facts: Numbers, records: int) -> NDArray[np.bool_]:
         """Mark the rows of facts that suppress no more than is allowed."""
-        return np.rint(facts[:, SUPPRESSED] * records) <= allowed(self.share, records)
+        return np.rint(facts[:, counting.SUPPRESSED] * records) <= allowed(self.share, records)
 
     @property
     def axes(self) -> tuple[str, str]:
@@ -177,18 +168,18 @@ class KernelProblem(Problem):
         if self.on is not None:
             find_sensitive(cells.sensitive, self.on)
         budget = allowed(self.share, cells.records)
-        counted = CutTable.of(cells, space, self.on, diverse=privacy != counting.SIZE)
+        counted = counting.CutTable.of(cells, space, self.on, diverse=privacy != counting.SIZE)
         return lambda vectors: counted.facts(vectors, self.kind, privacy, budget, self.every)
 
     def values(self, facts: Numbers) -> dict[str, float]:
         """Name the facts of one row."""
         found = {
-            "generalization_loss": float(facts[GENERALIZED]),
-            "suppression_loss": float(facts[SUPPRESSED]),
-            "loss": float(facts[GENERALIZED] + facts[SUPPRESSED]),
-            "k": float(facts[SMALLEST]),
+            "generalization_loss": float(facts[counting.GENERALIZED]),
+            "suppression_loss": float(facts[counting.SUPPRESSED]),
+            "loss": float(facts[counting.GENERALIZED] + facts[counting.SUPPRESSED]),
+            "k": float(facts[counting.SMALLEST]),
         }
-        return found | ({} if self.privacy == "k" else {self.letter: float(facts[LEAST])})
+        return found | ({} if self.privacy == "k" else {self.letter: float(facts[counting.LEAST])})
 
     @property
     def letter(self) -> str:
@@ -205,7 +196,7 @@ class KernelProblem(Problem):
 
     def candidate(self, maker: CutVector, facts: Numbers) -> Candidate:
         """Require the privacy that is left, with as much suppression as was allowed."""
-        least = facts[SMALLEST] if self.privacy == "k" else facts[LEAST]
+        least = facts[counting.SMALLEST] if self.privacy == "k" else facts[counting.LEAST]
         return Candidate(maker, self._required(float(least)), suppress=self.share)
 
 
@@ -225,11 +216,11 @@ class Problem1(KernelProblem):
 
     def costs(self, facts: Numbers) -> Numbers:
         """Mean privacy with a minus, generalization loss."""
-        return _stacked([-facts[..., WEIGHTED], facts[..., GENERALIZED]])
+        return _stacked([-facts[..., counting.WEIGHTED], facts[..., counting.GENERALIZED]])
 
     def values(self, facts: Numbers) -> dict[str, float]:
         """Name the facts of one row, the mean first."""
-        return {f"weighted_{self.letter}": float(facts[WEIGHTED])} | super().values(facts)
+        return {f"weighted_{self.letter}": float(facts[counting.WEIGHTED])} | super().values(facts)
 
 
 @dataclass(frozen=True)
@@ -266,7 +257,7 @@ class Problem2(KernelProblem):
 
     def costs(self, facts: Numbers) -> Numbers:
         """Privacy with a minus, loss."""
-        return _stacked([-facts[..., PRIVACY], _lost(facts, self.minimize)])
+        return _stacked([-facts[..., counting.PRIVACY], _lost(facts, self.minimize)])
 
 
 @dataclass(frozen=True)
@@ -293,15 +284,19 @@ class Problem3(KernelProblem):
 
     def costs(self, facts: Numbers) -> Numbers:
         """Mean privacy with a minus, both losses."""
-        return _stacked([-facts[..., WEIGHTED], facts[..., GENERALIZED], facts[..., SUPPRESSED]])
+        return _stacked(
+            [-facts[..., counting.WEIGHTED], facts[..., counting.GENERALIZED], facts[..., counting.SUPPRESSED]]
+        )
 
     def values(self, facts: Numbers) -> dict[str, float]:
         """Name the facts of one row, the mean first."""
-        return {f"weighted_{self.letter}_before": float(facts[WEIGHTED])} | super().values(facts)
+        return {f"weighted_{self.letter}_before": float(facts[counting.WEIGHTED])} | super().values(facts)
 
     def candidate(self, maker: CutVector, facts: Numbers) -> Candidate:
         """Require the mean, with the suppression it takes."""
-        return Candidate(maker, self._required(float(facts[WEIGHTED])), suppress=float(facts[SUPPRESSED]))
+        return Candidate(
+            maker, self._required(float(facts[counting.WEIGHTED])), suppress=float(facts[counting.SUPPRESSED])
+        )
 
 
 @dataclass(frozen=True)
@@ -365,7 +360,7 @@ class Problem4(KernelProblem):
 
     def costs(self, facts: Numbers) -> Numbers:
         """Size and diversity with a minus, loss; l is a whole number here, as in the paper."""
-        return _stacked([-facts[..., PRIVACY], -self._whole_l(facts), _lost(facts, self.minimize)])
+        return _stacked([-facts[..., counting.PRIVACY], -self._whole_l(facts), _lost(facts, self.minimize)])
 
     def values(self, facts: Numbers) -> dict[str, float]:
         """Name the facts of one row, with the whole l."""
@@ -379,10 +374,10 @@ class Problem4(KernelProblem):
                 "finds cannot be published; use order=sound"
             )
         diverse = LDiversity(int(self._whole_l(facts)), self.variant, on=self.on)
-        return Candidate(maker, KAnonymity(int(facts[PRIVACY])) & diverse, suppress=self.eta)
+        return Candidate(maker, KAnonymity(int(facts[counting.PRIVACY])) & diverse, suppress=self.eta)
 
     def _whole_l(self, facts: Numbers) -> Numbers:
-        return np.floor(facts[..., LEAST] + counting.CLOSE)
+        return np.floor(facts[..., counting.LEAST] + counting.CLOSE)
 
 
 def allowed(share: float, records: int) -> int:
@@ -400,7 +395,7 @@ def rounded(costs: Numbers) -> Numbers:
 
 
 def _lost(facts: Numbers, minimize: str) -> Numbers:
-    return facts[..., GENERALIZED] + (facts[..., SUPPRESSED] if minimize == "loss" else 0.0)
+    return facts[..., counting.GENERALIZED] + (facts[..., counting.SUPPRESSED] if minimize == "loss" else 0.0)
 
 
 @dataclass(frozen=True)

@@ -37,15 +37,7 @@ from sfumato.runtime.arrays import Quiet
 from sfumato.runtime.staging import check_targets, staged
 from sfumato.texts.catalogue import t
 from sfumato.texts.render import render
-from sfumato.tradeoff.study.presets import (
-    ALLOWED,
-    LOUKIDES_2012,
-    USUAL_KS,
-    FirstMap,
-    first_baskets,
-    first_map,
-    first_with_items,
-)
+from sfumato.tradeoff.study import presets
 from sfumato.tradeoff.study.study import Study, read_study
 
 ENOUGH_FOR_POPULATIONS = 200
@@ -96,10 +88,10 @@ class Draft(Quiet):
         return [guess_.column for guess_ in self.of_role("sensitive")]
 
     @cached_property
-    def first(self) -> FirstMap:
+    def first(self) -> presets.FirstMap:
         """The candidates and scales that the table can bear."""
         persons = self.declaration.person is not None
-        return first_map(self.records, self.of_role("quasi"), self.of_role("sensitive"), self.cells, persons)
+        return presets.first_map(self.records, self.of_role("quasi"), self.of_role("sensitive"), self.cells, persons)
 
     def to_toml(self, folder: Path | None = None) -> str:
         """Write the study; the table's file is named as seen from a folder, if one is given."""
@@ -329,7 +321,12 @@ class ItemsDraft(Quiet):
         """Say what was seen, and what comes next."""
         kind = "baskets" if self._alone else "items"
         places: dict[str, Any] = {"origin": self.data.origin, "records": self._baskets.size, "items": self._items}
-        places |= {"least": self.ks[0], "most": self.ks[-1], "share": 100 * ALLOWED.share, "of": ALLOWED.of}
+        places |= {
+            "least": self.ks[0],
+            "most": self.ks[-1],
+            "share": 100 * presets.ALLOWED.share,
+            "of": presets.ALLOWED.of,
+        }
         if self._alone:
             within = next((each for grid in self.study.grids for each in grid.utility if each is not None), None)
             once_more = "" if within is None else t("draft.once_more", within=within.in_words())
@@ -344,7 +341,7 @@ def draft_items(declared: DataDeclaration, data: Any) -> ItemsDraft:
     bundled = isinstance(declared.items, BasketsDeclaration) and declared.items.is_bundled
     name = declared.source if bundled else Path(declared.source).name.partition(".")[0]
     if isinstance(declared.items, BasketsDeclaration):
-        ks = [k for k in LOUKIDES_2012 if k <= data.filled] or [1]
-        return ItemsDraft(first_baskets(name, declared.items.with_columns(), data, ks), data, ks)
-    ks = [k for k in USUAL_KS if k <= data.records] or [1]
-    return ItemsDraft(first_with_items(name, declared, ks), data, ks)
+        ks = [k for k in presets.LOUKIDES_2012 if k <= data.filled] or [1]
+        return ItemsDraft(presets.first_baskets(name, declared.items.with_columns(), data, ks), data, ks)
+    ks = [k for k in presets.USUAL_KS if k <= data.records] or [1]
+    return ItemsDraft(presets.first_with_items(name, declared, ks), data, ks)

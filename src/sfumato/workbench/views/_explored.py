@@ -13,9 +13,8 @@ from sfumato.errors import SfumatoError
 from sfumato.report.page import chart_content, judged, plain_place, point_content, point_settings
 from sfumato.report.point_summary import anonymize_command, done_sentence, headlines, plain_axes, useful_measure
 from sfumato.texts.catalogue import t
-from sfumato.tradeoff.exploration.cache import kept_points
 from sfumato.tradeoff.exploration.details import SAMPLE
-from sfumato.tradeoff.exploration.folder import map_files, read_map, read_point
+from sfumato.tradeoff.exploration.folder import kept_points, map_files, read_map, read_point
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.question import rank
 from sfumato.tradeoff.question.recipients import ABOUT_HIDING, refusal, shows_exact, warnings
