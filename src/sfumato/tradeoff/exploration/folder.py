@@ -55,12 +55,7 @@ BROUGHT = doc.fields(
         "cautions": doc.listed(doc.text),
         "notices": doc.listed(doc.text),
     },
-    {
-        "claim": doc.text,
-        "verdict": doc.one_of("holds", "fails", "unchecked"),
-        "why": doc.text,
-        "buckets": doc.whole(),
-    },
+    {"claim": doc.text, "verdict": doc.one_of("holds", "fails", "unchecked"), "why": doc.text},
 )
 """What was found of a release that was made elsewhere."""
 
