@@ -30,17 +30,7 @@ from sfumato.runtime.threads import Crew
 row = claim_rows(__name__)
 
 
-NINE = (
-    "age",
-    "workclass",
-    "education",
-    "marital-status",
-    "occupation",
-    "race",
-    "sex",
-    "native-country",
-    "salary",
-)
+NINE = ("age", "workclass", "education", "marital-status", "occupation", "race", "sex", "native-country", "salary")
 """The attributes of the paper's table; with more of them its accuracies do not come out."""
 
 GRID = {

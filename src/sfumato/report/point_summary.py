@@ -26,14 +26,7 @@ from typing import Any
 from sfumato.config.sections import changed, source_word
 from sfumato.measures.all_measures import MEASURES
 from sfumato.report.data_summary import data_words
-from sfumato.report.measure_sentences import (
-    GUESSES,
-    Subject,
-    changes_sentence,
-    guess_share,
-    guess_without,
-    sentence,
-)
+from sfumato.report.measure_sentences import GUESSES, Subject, changes_sentence, guess_share, guess_without, sentence
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted, listed, number, percent, wrapped
 from sfumato.tradeoff.map import Map, Point
@@ -114,10 +107,7 @@ def found(point: Point, subject: Subject) -> Headline:
     if not point.candidate.anonymizer.people and not point.is_noisy:
         return Headline(about, t("headline.records_synthetic"))
     if point.is_noisy:
-        return Headline(
-            about,
-            t("headline.no_record", point=point),
-        )
+        return Headline(about, t("headline.no_record", point=point))
     return Headline(about, t("headline.not_measured_2"))
 
 

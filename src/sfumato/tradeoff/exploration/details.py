@@ -487,11 +487,7 @@ def _changes_of_items(release: MixedRelease) -> str:
     records = release.count[release.row_of_item]
     sizes = np.append(release.parts.sizes, 0)[release.part]  # nothing where an item is left out
     total = max(int(records.sum()), 1)
-    ways = {
-        "published as they are": sizes == 1,
-        "together with others": sizes > 1,
-        "left out": sizes == 0,
-    }
+    ways = {"published as they are": sizes == 1, "together with others": sizes > 1, "left out": sizes == 0}
     shares = {way: int(records[kind].sum()) / total for way, kind in ways.items()}
     return ", ".join(f"{way} ({share:.1%} of the items of records)" for way, share in shares.items() if share)
 

@@ -281,11 +281,7 @@ def table_facts(table: Table) -> dict[str, Any]:
 
 def items_facts(baskets: Baskets) -> dict[str, Any]:
     """Say of items what stands beside a map."""
-    return {
-        "items": len(baskets.items),
-        "occurrences": baskets.occurrences,
-        "tree": baskets.tree is not None,
-    }
+    return {"items": len(baskets.items), "occurrences": baskets.occurrences, "tree": baskets.tree is not None}
 
 
 def measured_point(candidate: Candidate, prepared: Any) -> Point:

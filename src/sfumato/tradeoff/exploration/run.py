@@ -191,6 +191,10 @@ def with_candidate(study: Study, maker: Any) -> Study:
 def brought(given: Any, declared: Mapping[str, Any]) -> Brought:
     """Make a maker of what is given, with what is said of it; what is not said is as usual."""
     words = {key: value for key, value in declared.items() if value is not None}
+    if isinstance(words.get("aligned"), bool):
+        words["aligned"] = "yes" if words["aligned"] else "no"
+    if not isinstance(words.get("na", ""), str):
+        words["na"] = ",".join(words["na"])
     if words.get("records") is not None:
         check_choice("records", words["records"], ("people", "synthetic"))
     if isinstance(given, Brought):

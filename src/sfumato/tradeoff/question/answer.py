@@ -185,12 +185,7 @@ class _Question(Quiet):
 
 
 def _question(
-    map_: Map,
-    given: list[Bound],
-    prefer: str | None,
-    by: str | None,
-    recipient: str | None,
-    axes: Sequence[str] | None,
+    map_: Map, given: list[Bound], prefer: str | None, by: str | None, recipient: str | None, axes: Sequence[str] | None
 ) -> _Question:
     known = [name for name in MEASURES if any(point.has([name]) for point in map_.points)]
     first, second = _axes(axes or map_.study.axes[:2])

@@ -268,9 +268,7 @@ class Family:
         wanted = plan.joined(self.example.requirement)
         more = len(wanted.parts) - len(self.example.requirement.parts)
         return replace(
-            self,
-            example=replace(self.example, requirement=wanted),
-            places=tuple(place + more for place in self.places),
+            self, example=replace(self.example, requirement=wanted), places=tuple(place + more for place in self.places)
         )
 
     @property
@@ -559,7 +557,7 @@ def basket_proposals(study: Study, baskets: Baskets) -> Proposals:
 
 def _dials(requirement: item_requirements.BasketRequirement, baskets: Baskets) -> list[Dial]:
     """List the numbers of a requirement that can be turned: how many records fit, and shares of them."""
-    names = {field.name for field in fields(requirements.requirement)}  # type: ignore[arg-type]
+    names = {field.name for field in fields(requirement)}  # type: ignore[arg-type]
     sizes = size_dial("k", baskets.filled) if "k" in names else None
     shares = [Dial(name, LEAST_SHARE, 1.0) for name in SHARES if name in names]
     return [*([] if sizes is None else [sizes]), *shares]

@@ -63,10 +63,7 @@ LISTS: Mapping[frozenset[Part], Mapping[str, Callable[[str], Any] | None]] = {
 
 USUAL: Mapping[frozenset[Part], Mapping[str, Any]] = {
     ATTRIBUTES: {},
-    ITEMS: {
-        "anonymizers": (candidate_maker("coat"),),
-        "requirements": (basket_requirement("km-anonymity k=1 m=1"),),
-    },
+    ITEMS: {"anonymizers": (candidate_maker("coat"),), "requirements": (basket_requirement("km-anonymity k=1 m=1"),)},
     BOTH: {
         "requirements": (mixed_requirement("k-km-anonymity k=1 m=1"),),
         "item_anonymizers": (candidate_maker(DEFAULT_MAKER),),

@@ -237,15 +237,9 @@ class Study:
 
         `declared` is what `map.add` takes: claim, epsilon, records, aligned, ...
         """
-        from sfumato.tradeoff.exploration.run import (
-            brought,
-            with_candidate,  # it is about studies: not before them
-        )
+        from sfumato.tradeoff.exploration.run import brought, with_candidate  # they are about studies: not before
 
-        words = {"label": name, **declared}
-        if isinstance(words.get("aligned"), bool):
-            words["aligned"] = "yes" if words["aligned"] else "no"
-        return with_candidate(self, brought(given, words))
+        return with_candidate(self, brought(given, {"label": name, **declared}))
 
     def with_target(self, classification: Classification) -> Study:
         """Return the same study with a column to learn, which is then published as a neutral one if it has no role."""
