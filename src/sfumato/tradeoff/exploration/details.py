@@ -29,6 +29,7 @@ from sfumato.release.items import BasketRelease, MixedRelease
 from sfumato.release.records import RecordRelease, replicated_uniques, unchanged_values
 from sfumato.release.release import Grouped, Published, Release
 from sfumato.runtime.arrays import Counts, Numbers
+from sfumato.texts.catalogue import t
 from sfumato.texts.format import number, percent
 
 MOST_BINS = 10
@@ -204,7 +205,6 @@ def record_details(release: RecordRelease) -> dict[str, Any]:
 
 def attack_tables(attacks: Mapping[str, Any], made_of: str) -> list[dict[str, Any]]:
     """Show every attack with what stands beside its number, and what must be known to read it."""
-    heads = ["attack", "advantage", "95 % interval", "succeeds", "on the control", "without looking", "proved"]
     rows = [
         [
             f"{entry['name']} ({entry['on']})" if entry["on"] else entry["name"],
@@ -217,9 +217,11 @@ def attack_tables(attacks: Mapping[str, Any], made_of: str) -> list[dict[str, An
         ]
         for entry in attacks["attacks"]
     ]
+    heads = [[head] for head in t("detail.attacks_heads").split(" | ")]
+    cautions = [[each] for each in attacks["cautions"]]
     tables = [
-        {"title": f"Attacks on a release made of {made_of}", "heads": [[head] for head in heads], "rows": rows},
-        {"title": "Attacks: cautions", "heads": [["caution"]], "rows": [[each] for each in attacks["cautions"]]},
+        {"title": t("detail.attacks", made_of=made_of), "heads": heads, "rows": rows},
+        {"title": t("detail.cautions"), "heads": [["caution"]], "rows": cautions},
     ]
     return [table for table in tables if table["rows"]]
 
@@ -321,7 +323,7 @@ LENGTHS = (0, 1, 2, 3, 6, 11, 21, 51, 101)
 LONG = 160
 """Letters of a text after which it is cut short."""
 
-SAMPLE = "Some records, before and after"
+SAMPLE = t("detail.sample")
 """The title of the one table that shows records."""
 
 
@@ -346,49 +348,28 @@ def _basket_details(
     release: BasketRelease, matching: Mapping[str, int], studies: Sequence[ItemStudy]
 ) -> dict[str, Any]:
     """Describe a release: its rarest published sets, its largest published items, some records before and after."""
+    supported = [[study.name, len(study.labels), "yes" if study.supported(release) else "no"] for study in studies]
+    shares = {name: "%" in name or name == "half" for name in matching}
+    heads = [[t("detail.of_records", share=name) if is_share else name, "number"] for name, is_share in shares.items()]
     return {
         "groups": len(release.labels),
         "columns": [_lengths(release)],
         "tables": [
-            *_studies(release, studies),
-            {
-                "title": "The commonest items, before and after",
-                "heads": [["item", ""], ["records", "number"], ["published as", ""], ["records show that", "number"]],
-                "rows": _commonest_items(release),
-            },
-            {
-                "title": "The rarest published items and pairs: what an attacker would know",
-                "heads": [["published together", ""], ["records", "number"]],
-                "rows": _rarest(release),
-            },
-            {
-                "title": f"The published items that stand for most ({len(release.labels):,} published items)",
-                "heads": [["published item", ""], ["stands for", "number"], ["records", "number"]],
-                "rows": _largest(release),
-            },
-            {
-                "title": "The attack: records that fit what is known of a person",
-                "heads": [
-                    [f"{name} of the records" if "%" in name or name == "half" else name, "number"] for name in matching
-                ],
-                "rows": [list(matching.values())] if matching else [],
-            },
-            {
-                "title": SAMPLE,
-                "heads": [["before", ""], ["after", ""], ["records alike", "number"]],
-                "rows": _records_of_sets(release),
-            },
+            *([_table("studies", supported)] if supported else []),
+            _table("commonest", _commonest_items(release)),
+            _table("rarest", _rarest(release)),
+            _table("largest", _largest(release), items=len(release.labels)),
+            {"title": t("detail.attack"), "heads": heads, "rows": [list(matching.values())] if matching else []},
+            _table("sample", _records_of_sets(release)),
         ],
     }
 
 
-def _studies(release: BasketRelease, studies: Sequence[ItemStudy]) -> list[dict[str, Any]]:
-    """Say which studies the release supports, where there are some."""
-    rows = [[study.name, len(study.labels), "yes" if study.supported(release) else "no"] for study in studies]
-    heads = [["study", ""], ["items", "number"], ["supported", ""]]
-    return (
-        [{"title": "The studies, and whether this release supports them", "heads": heads, "rows": rows}] if rows else []
-    )
+def _table(id: str, rows: list[list[Any]], heads: str = "", **places: Any) -> dict[str, Any]:
+    """Lay out a small table; the head of a column of numbers ends in #."""
+    columns = t(f"detail.{heads or id}_heads").split(" | ")
+    shown = [[head.removesuffix(" #"), "number" if head.endswith(" #") else ""] for head in columns]
+    return {"title": t(f"detail.{id}", **places), "heads": shown, "rows": rows}
 
 
 def _changes_of_sets(release: BasketRelease) -> str:
@@ -469,16 +450,8 @@ def _mixed_details(release: MixedRelease, relational: Measured, maker: ReleaseMa
         "sizes": seen["sizes"],
         "columns": [column for column in seen["columns"] if column["name"] != release.data.column],
         "tables": [
-            {
-                "title": f"The parts that stand for most items ({len(release.parts.labels):,} published parts)",
-                "heads": [["published part", ""], ["stands for", "number"], ["records", "number"]],
-                "rows": _largest_of_groups(release),
-            },
-            {
-                "title": SAMPLE,
-                "heads": [["group", ""], ["items before", ""], ["items after", ""], ["records alike", "number"]],
-                "rows": _records_of_groups(release),
-            },
+            _table("parts", _largest_of_groups(release), parts=len(release.parts.labels)),
+            _table("sample", _records_of_groups(release), "sample_of_groups"),
         ],
     }
 
