@@ -35,6 +35,7 @@ from sfumato.measures.subsets import (
 )
 from sfumato.measures.superpopulation import PopulationUniques, individual_risks, population_uniques
 from sfumato.runtime.arrays import Counts, Numbers, Quiet
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff.exploration.effort import Effort, effort_of
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.draft import as_study
@@ -404,9 +405,7 @@ def _opened(source: Table | TableDeclaration, missing: Missing | None) -> tuple[
         table = (source if read_as is None else replace(source, missing=read_as)).open()
         return table, missing or table.missing
     if read_as is not None and read_as != source.missing:
-        raise BadInputError(
-            f"the table was read with missing={source.missing!r}; read it with missing={read_as!r} for this"
-        )
+        raise BadInputError(t("refusal.read_with", source=source, read_as=read_as))
     return source, missing or source.missing
 
 
@@ -439,10 +438,7 @@ def _population(records: int, population: int | None, fraction: float | None) ->
     if population is not None:
         check_whole("population", population, least=1)
         if population < records:
-            raise BadInputError(
-                f"the population ({population:,}) is smaller than the table ({records:,} records), "
-                "and a table cannot hold more persons than there are; give the size of the whole population"
-            )
+            raise BadInputError(t("refusal.population", population=population, records=records))
     return population
 
 
@@ -462,10 +458,7 @@ def _weights(
         raise BadInputError(f"{table.engine.origin}, column {column!r}: every weight is 0; give sampling weights")
     notices = []
     if total < records:
-        notices.append(
-            f"the weights in {column!r} add up to {total:,.6g}, less than the {records:,} records: they are no "
-            "sampling weights (how many persons a record stands for), so risks are too high"
-        )
+        notices.append(t("refusal.weights_small", column=column, total=total, records=records))
     elif (small := int(pairs.counts[numbers[pairs.value] < 1].sum())) > 0:
         notices.append(f"{small:,} records have a weight below 1 in {column!r}: each stands for less than itself")
     if size is not None and not 0.9 < total / size < 1.1:
@@ -579,10 +572,7 @@ def _notices(table: Table, study: Study | None) -> list[str]:
     for coding in table.codings:
         leaves = len(set(coding.codes.values()))
         if coding.column in table.roles.quasi and leaves < len(coding.codes):
-            notices.append(
-                f"column {coding.column!r}: {len(coding.codes):,} different texts count as {leaves:,} values (the "
-                "leaves of its hierarchy); published as they stand, they would tell records further apart"
-            )
+            notices.append(t("refusal.coded", coding=coding, texts=len(coding.codes), leaves=leaves))
     return notices
 
 

@@ -40,6 +40,7 @@ from sfumato.requirements.items import CompleteKAnonymity, KMAnonymity, PrivacyC
 from sfumato.runtime.cancellation import Cancel, look, pressed
 from sfumato.runtime.kernels import source_digest
 from sfumato.runtime.threads import Crew
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff.exploration import details
 from sfumato.tradeoff.exploration.folder import Cache
 from sfumato.tradeoff.limit import AXES, Limit, limit
@@ -439,10 +440,7 @@ def opened_again(map_: Map) -> Table:
     study = of_table(map_.study)
     table = study.table.open()
     if study.digest_of(table) != map_.about.get("digest"):
-        raise BadInputError(
-            f"{table.engine.origin} has changed since the map was made, so its points say nothing of it any more; "
-            "explore it again"
-        )
+        raise BadInputError(t("refusal.data_changed", table=table))
     return table
 
 

@@ -29,6 +29,7 @@ from sfumato.measures.all_measures import MEASURES
 from sfumato.measures.classification.classification import Worth
 from sfumato.runtime.cancellation import finishing
 from sfumato.runtime.staging import PRIVATE, staged, writable
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff.limit import Limit
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.best_possible import Decided, all_decided
@@ -199,10 +200,7 @@ def point_values(point: Point) -> dict[str, Any]:
 def with_added(study: Study, other: Study) -> Study:
     """Return a study with the candidates of another one of the same kind beside its own."""
     if study.section != other.section:
-        raise BadInputError(
-            f"the study {other.name!r} is about {other.section} and {study.name!r} about {study.section}: their maps "
-            "cannot be put together"
-        )
+        raise BadInputError(t("refusal.other_section", other=other, study=study))
     return replace(study, grids=tuple(dict.fromkeys([*study.grids, *other.grids])))
 
 
@@ -252,15 +250,9 @@ def check_alike(one: Map, other: Map) -> None:
     if digests[0].get("digest") != digests[1].get("digest"):
         raise BadInputError("the two maps are of different data (their digests differ), so they cannot be put together")
     if digests[0].get("weights") != digests[1].get("weights"):
-        raise BadInputError(
-            "the two maps weigh the losses of the quasi-identifiers differently, so their numbers do not compare; "
-            "explore one study with --add and the folder of the other"
-        )
+        raise BadInputError(t("refusal.other_weights"))
     if one.study.section == other.study.section and studies[0].scales != studies[1].scales:
-        raise BadInputError(
-            "the two maps were measured on different scales, so their numbers do not compare; explore one study with "
-            "--add and the folder of the other"
-        )
+        raise BadInputError(t("refusal.other_scales"))
 
 
 CHECK = "check"

@@ -42,6 +42,7 @@ from sfumato.data.reading import Table
 from sfumato.errors import BadInputError, StoppedError
 from sfumato.requirements.requirement import KAnonymity
 from sfumato.runtime.cancellation import look
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff.question.best_possible import Decided
 from sfumato.tradeoff.search import checkpoint as checkpoints
 from sfumato.tradeoff.search._enumeration import Archive, Enumeration, Frontier
@@ -163,11 +164,7 @@ def check_searchable(space: CutSpace) -> None:
     """Raise where a space has so many places to cut that a search would not fit into memory."""
     if space.bits > MOST_PLACES:
         most = max(space.attributes, key=lambda attribute: attribute.bits)
-        raise BadInputError(
-            f"column {most.name!r} can be cut at {most.bits:,} places, too many to search (at most {MOST_PLACES:,} of "
-            f"all columns together); give the finest level that it may show (--level), a hierarchy, or declare it as "
-            "categories or digits"
-        )
+        raise BadInputError(t("refusal.many_cuts", most=most, most_places=MOST_PLACES))
 
 
 class Search:

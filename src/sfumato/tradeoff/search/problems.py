@@ -39,6 +39,7 @@ from sfumato.measures.scales import Prepared, Scales
 from sfumato.release.release import Release
 from sfumato.requirements.requirement import KAnonymity, LDiversity, Requirement, requirement
 from sfumato.runtime.threads import Crew
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff.comparison import cost
 from sfumato.tradeoff.study.candidate import Candidate
 
@@ -369,10 +370,7 @@ class Problem4(KernelProblem):
     def candidate(self, maker: CutVector, facts: Numbers) -> Candidate:
         """Require both."""
         if self.order == "paper":
-            raise BadInputError(
-                "problem 4 in the paper's order is unsound: its groups may be less diverse than it says, so what it "
-                "finds cannot be published; use order=sound"
-            )
+            raise BadInputError(t("refusal.unsound"))
         diverse = LDiversity(int(self._whole_l(facts)), self.variant, on=self.on)
         return Candidate(maker, KAnonymity(int(facts[counting.PRIVACY])) & diverse, suppress=self.eta)
 

@@ -32,6 +32,7 @@ from sfumato.release.release import Form
 from sfumato.requirements import basket_requirement, item_policy
 from sfumato.requirements.items import KMAnonymity, PrivacyConstraints, mixed_requirement
 from sfumato.requirements.requirement import requirement
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff.study.candidate import Candidate, beside_study, brought_block, brought_of
 
 NONE = "none"
@@ -105,15 +106,10 @@ class Grid:
             raise BadInputError(f"{brought[0].name} brings a release that was made elsewhere; that is for tables alone")
         cold = [str(maker) for maker in self.anonymizers if not isinstance(maker, SetBased)]
         if self.warm and cold:
-            raise BadInputError(
-                f"warm = true: {cold[0]} cannot go on from another release, coat, pcta and upcta can; put it under "
-                "[[candidates]] of its own"
-            )
+            raise BadInputError(t("refusal.warm_maker", cold=cold))
         fixed = [one for one in self.requirements if not isinstance(one, KMAnonymity | PrivacyConstraints)]
         if self.warm and fixed:
-            raise BadInputError(
-                f"warm = true goes from one k to the next, and {fixed[0]} is not served so; leave it out"
-            )
+            raise BadInputError(t("refusal.warm_requirement", fixed=fixed))
 
     @property
     def has(self) -> frozenset[Part]:
