@@ -12,8 +12,7 @@ from typing import Any
 from sfumato.measures.all_measures import MEASURES
 from sfumato.report import point_summary as summary
 from sfumato.report.data_summary import weights_sentences
-from sfumato.report.disagreements import sentence
-from sfumato.report.verdicts import advice
+from sfumato.report.verdicts import advice, disagreement_sentence
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import listed, number, section, wrapped
 from sfumato.tradeoff.map import Map, Point
@@ -229,7 +228,7 @@ def _disagreements(choice: Choice, map_: Map) -> list[str]:
     """Say where the point looks good by one measure and bad by another of the same kind."""
     if map_.disagreements is None:
         return []
-    return [sentence(each) for each in map_.disagreements.of_point(choice.point, choice.axes)]
+    return [disagreement_sentence(each) for each in map_.disagreements.of_point(choice.point, choice.axes)]
 
 
 def _next_step(step: Step, axes: tuple[str, str]) -> str:

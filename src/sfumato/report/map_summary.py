@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from sfumato.report import disagreements as agreement
 from sfumato.report import point_summary as summary
 from sfumato.report import verdicts as worth
 from sfumato.report.measure_sentences import Subject
@@ -43,14 +42,14 @@ def map_lines(map_: Map, page: str | None) -> Iterator[str]:
     disagreements, verdicts = map_.disagreements, map_.verdicts
     if disagreements is not None and disagreements.compared:
         some, left = disagreements.on_frontier[:MOST_TOLD], len(disagreements.on_frontier) - MOST_TOLD
-        cases = [f"{each.point.id}: {agreement.sentence(each)}" for each in some]
+        cases = [f"{each.point.id}: {worth.disagreement_sentence(each)}" for each in some]
         more = t("map_line.report_tells_2", left=left) if left > 0 else ""
         sentences = [
-            agreement.readers(disagreements),
-            agreement.tally(disagreements),
+            worth.readers(disagreements),
+            worth.disagreement_tally(disagreements),
             *cases,
             more,
-            agreement.rule(disagreements),
+            worth.disagreement_rule(disagreements),
         ]
         yield from _section(t("map_line.do_axes"), sentences)
     if verdicts is not None:
@@ -72,7 +71,7 @@ def map_values(map_: Map) -> dict[str, Any]:
                 "axis": each.axis.measure,
                 "looks": each.axis.side,
                 "others": [other.measure for other in each.others],
-                "said": agreement.sentence(each),
+                "said": worth.disagreement_sentence(each),
             }
             for each in disagreements
         ],

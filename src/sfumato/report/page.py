@@ -22,7 +22,6 @@ import altair as alt
 
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
-from sfumato.report import disagreements as of_disagreements
 from sfumato.report import point_summary as summary
 from sfumato.report import verdicts as of_verdicts
 from sfumato.report.data_summary import DECLARED, declares_hierarchies, meanings
@@ -246,7 +245,7 @@ def judged(map_: Map, point: Point) -> dict[str, Any]:
     if map_.verdicts is not None and point.worth is not None:
         verdict = "" if point.is_baseline else VERDICTS[point.worth["verdict"]]
         worth = {**point.worth, "told": verdict, "said": of_verdicts.sentence(map_.verdicts, point)}
-    return {"worth": worth, "disagreements": list(map(of_disagreements.sentence, torn))}
+    return {"worth": worth, "disagreements": list(map(of_verdicts.disagreement_sentence, torn))}
 
 
 def _disagreements(map_: Map) -> dict[str, Any] | None:
@@ -256,10 +255,10 @@ def _disagreements(map_: Map) -> dict[str, Any] | None:
         return None
     torn = [(point, disagreements.of_point(point)) for point in disagreements.frontier]
     return {
-        "readers": of_disagreements.readers(disagreements),
-        "tally": of_disagreements.tally(disagreements),
-        "on_frontier": [(point, list(map(of_disagreements.sentence, apart))) for point, apart in torn if apart],
-        "rule": of_disagreements.rule(disagreements),
+        "readers": of_verdicts.readers(disagreements),
+        "tally": of_verdicts.disagreement_tally(disagreements),
+        "on_frontier": [(point, list(map(of_verdicts.disagreement_sentence, apart))) for point, apart in torn if apart],
+        "rule": of_verdicts.disagreement_rule(disagreements),
     }
 
 

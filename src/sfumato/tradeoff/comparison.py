@@ -8,7 +8,7 @@ and what it gives is to be held against what an adversary gains. Accuracies are 
 
 Where the axes disagree: releases that look good by one measure and bad by another of the same kind.
 
-`report/disagreements.py` has the sentences. The rule is written down and no matter of taste: among the
+The rule is written down and no matter of taste: among the
 measured releases (trivial sanitizations and the original left out) a release looks good by a measure when at most a
 third of them, itself among them, are as good or better, and bad when at most a third are as bad or worse. A measure
 that is an axis is compared with the others of its kind in `COMPARED`. An attack that is right no more often than a

@@ -45,7 +45,7 @@ from sfumato.requirements import basket_requirement
 from sfumato.requirements.item_policy import SuppressionLimit, UtilityConstraints
 from sfumato.requirements.items import mixed_requirement
 from sfumato.requirements.requirement import All, Requirement, requirement
-from sfumato.texts.format import listed
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff.exploration.effort import Effort, Load, populations_about
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.grids import Grid, ends
@@ -118,10 +118,7 @@ def left_out(study: Study, name: str) -> str:
     makers = [maker.name for grid in grids for maker in grid.anonymizers]
     if not (lacking := [maker for maker in dict.fromkeys(makers) if _left_out(maker, sensitive)]):
         return ""
-    return (
-        f"left out of the preset: {listed(lacking)}, which count the values of one sensitive column, and there are "
-        f"{len(sensitive)} ({listed(sensitive)}); mst and aim take any number"
-    )
+    return t("refusal.preset", lacking=lacking, number=len(sensitive), sensitive=sensitive)
 
 
 def _left_out(maker: str, sensitive: Sequence[str]) -> bool:
@@ -354,10 +351,7 @@ class Requirements:
         lacking = [str(number) for number in DIVERSE if self.sensitive and number > self.most_diverse]
         if lacking:
             most = max(self.sensitive, key=lambda each: each.commonest)
-            yield (
-                f"l-diversity with l = {', '.join(lacking)}: {most.commonest:.0%} of the records have one value of "
-                f"{most.column!r}, so fewer than {FEWEST_GROUPS} groups could have so many values"
-            )
+            yield (t("refusal.too_diverse", lacking=", ".join(lacking), most=most, fewest_groups=FEWEST_GROUPS))
 
     def _joined(self, size: int, parts: Sequence[str]) -> str:
         """Join what is required of every sensitive column, naming the columns where there are several."""
