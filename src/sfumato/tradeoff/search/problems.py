@@ -62,6 +62,13 @@ Minimized = Annotated[
 LADDER = (0.0, 0.1, 1.0)
 """The shares of suppressed records that searches with every threshold climb, whatever the share that is allowed."""
 
+LOSSES = {
+    "generalization_loss": [counting.GENERALIZED],
+    "suppression_loss": [counting.SUPPRESSED],
+    "loss": [counting.GENERALIZED, counting.SUPPRESSED],
+}
+"""By loss, the facts that it is the sum of."""
+
 DIGITS = 12
 """Costs that agree to so many digits are equal: losses are sums whose order depends on the cuts."""
 
@@ -137,9 +144,25 @@ class KernelProblem(Problem):
         """Which groups are suppressed: a number of `cut_counting`."""
 
     @property
+    def share(self) -> float:
+        """The share of the records that may be suppressed: eta, where the problem has one."""
+        eta: float = getattr(self, "eta", 0.0)
+        return eta
+
+    @property
     def every(self) -> bool:
         """Whether every threshold of suppression is tried: less suppression is less loss only where it counts."""
-        return False
+        return getattr(self, "minimize", "") == "loss" and self.publishable
+
+    def costs(self, facts: Numbers) -> Numbers:
+        """Turn the objectives so that lower is better."""
+        return rounded(np.stack([self._cost(name, facts) for name in self.objectives], axis=-1))
+
+    def _cost(self, name: str, facts: Numbers) -> Numbers:
+        """A loss as it is, privacy with a minus."""
+        if name in LOSSES:
+            return np.sum(facts[..., LOSSES[name]], axis=-1)  # type: ignore[no-any-return]
+        return -facts[..., counting.WEIGHTED if name.startswith("weighted") else counting.PRIVACY]
 
     def stages(self, records: int) -> tuple[Problem, ...]:
         """Climb the ladder of shares up to the first that allows as much as is allowed.
@@ -174,7 +197,9 @@ class KernelProblem(Problem):
 
     def values(self, facts: Numbers) -> dict[str, float]:
         """Name the facts of one row."""
+        means = {name: float(facts[counting.WEIGHTED]) for name in self.objectives if name.startswith("weighted")}
         found = {
+            **means,
             "generalization_loss": float(facts[counting.GENERALIZED]),
             "suppression_loss": float(facts[counting.SUPPRESSED]),
             "loss": float(facts[counting.GENERALIZED] + facts[counting.SUPPRESSED]),
@@ -215,14 +240,6 @@ class Problem1(KernelProblem):
         """Mean privacy, generalization loss."""
         return (f"weighted_{self.letter}", "generalization_loss")
 
-    def costs(self, facts: Numbers) -> Numbers:
-        """Mean privacy with a minus, generalization loss."""
-        return _stacked([-facts[..., counting.WEIGHTED], facts[..., counting.GENERALIZED]])
-
-    def values(self, facts: Numbers) -> dict[str, float]:
-        """Name the facts of one row, the mean first."""
-        return {f"weighted_{self.letter}": float(facts[counting.WEIGHTED])} | super().values(facts)
-
 
 @dataclass(frozen=True)
 class Problem2(KernelProblem):
@@ -237,16 +254,6 @@ class Problem2(KernelProblem):
     kind = counting.LIMITED
 
     @property
-    def share(self) -> float:
-        """The share of the records that may be suppressed: eta."""
-        return self.eta
-
-    @property
-    def every(self) -> bool:
-        """Whether suppressed records count in the loss, so that fewer of them may be better."""
-        return self.minimize == "loss"
-
-    @property
     def several(self) -> bool:
         """Whether one vector may stand for several releases, by threshold."""
         return self.every and self.eta > 0
@@ -255,10 +262,6 @@ class Problem2(KernelProblem):
     def objectives(self) -> tuple[str, ...]:
         """Privacy, loss."""
         return (self.letter, self.minimize)
-
-    def costs(self, facts: Numbers) -> Numbers:
-        """Privacy with a minus, loss."""
-        return _stacked([-facts[..., counting.PRIVACY], _lost(facts, self.minimize)])
 
 
 @dataclass(frozen=True)
@@ -282,16 +285,6 @@ class Problem3(KernelProblem):
     def axes(self) -> tuple[str, str]:
         """The privacy that is left, and both losses together."""
         return (self.letter, "loss")
-
-    def costs(self, facts: Numbers) -> Numbers:
-        """Mean privacy with a minus, both losses."""
-        return _stacked(
-            [-facts[..., counting.WEIGHTED], facts[..., counting.GENERALIZED], facts[..., counting.SUPPRESSED]]
-        )
-
-    def values(self, facts: Numbers) -> dict[str, float]:
-        """Name the facts of one row, the mean first."""
-        return {f"weighted_{self.letter}_before": float(facts[counting.WEIGHTED])} | super().values(facts)
 
     def candidate(self, maker: CutVector, facts: Numbers) -> Candidate:
         """Require the mean, with the suppression it takes."""
@@ -340,16 +333,6 @@ class Problem4(KernelProblem):
         return counting.PAPER_L if self.preferred == "l" else counting.PAPER_K
 
     @property
-    def share(self) -> float:
-        """The share of the records that may be suppressed: eta."""
-        return self.eta
-
-    @property
-    def every(self) -> bool:
-        """Whether suppressed records count in the loss, so that fewer of them may be better."""
-        return self.minimize == "loss" and self.order == "sound"
-
-    @property
     def several(self) -> bool:
         """Whether one vector may stand for several releases, by l and by threshold."""
         return self.order == "sound"
@@ -359,9 +342,9 @@ class Problem4(KernelProblem):
         """Size of groups, diversity, loss."""
         return ("k", self.letter, self.minimize)
 
-    def costs(self, facts: Numbers) -> Numbers:
-        """Size and diversity with a minus, loss; l is a whole number here, as in the paper."""
-        return _stacked([-facts[..., counting.PRIVACY], -self._whole_l(facts), _lost(facts, self.minimize)])
+    def _cost(self, name: str, facts: Numbers) -> Numbers:
+        """The same, but l is a whole number here, as in the paper."""
+        return -self._whole_l(facts) if name == self.letter else super()._cost(name, facts)
 
     def values(self, facts: Numbers) -> dict[str, float]:
         """Name the facts of one row, with the whole l."""
@@ -383,17 +366,9 @@ def allowed(share: float, records: int) -> int:
     return int(share * records + 1e-9)
 
 
-def _stacked(columns: Sequence[Numbers]) -> Numbers:
-    return rounded(np.stack(columns, axis=-1))
-
-
 def rounded(costs: Numbers) -> Numbers:
     """Round costs, so that equal ones are."""
     return costs.astype(np.float64).round(DIGITS)
-
-
-def _lost(facts: Numbers, minimize: str) -> Numbers:
-    return facts[..., counting.GENERALIZED] + (facts[..., counting.SUPPRESSED] if minimize == "loss" else 0.0)
 
 
 @dataclass(frozen=True)
