@@ -12,12 +12,11 @@ import openpyxl
 import pytest
 import tomlkit
 
+from sfumato import TableDeclaration, read_map
 from sfumato.commands import app as cli
 from sfumato.data.basket_declaration import BasketsDeclaration
-from sfumato.data.declaration import TableDeclaration
 from sfumato.data.mixed_declaration import ATTRIBUTES, ITEMS
 from sfumato.report.point_summary import anonymize_command
-from sfumato.tradeoff.exploration.folder import read_map
 from sfumato.tradeoff.study.grids import lists_of
 
 ROWS = [

@@ -17,13 +17,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from command_line import run
-from sfumato.errors import InfeasibleError
+from sfumato import InfeasibleError, Map, read_map
 from sfumato.publish.certificate import certificate_files
-from sfumato.tradeoff.exploration.folder import read_map
-from sfumato.tradeoff.map import Map
 from sfumato.workbench.opened_data import all_in_forms
 from sfumato.workbench.projects import Desk
-from sfumato.workbench.views import _explored as of_maps
+from sfumato.workbench.views import map as of_maps
 from sfumato.workbench.views import publish as of_publishing
 from workbench_maps import ILLS, TOWN, ids, make_clinic, make_shop, people
 from workbenches import client_of, make_desk, make_project

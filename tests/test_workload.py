@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato
+from sfumato import BadInputError, InfeasibleError, Study, measure
 from sfumato.data.assignment import Assignment
-from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures.classification._classifiers import CLASSIFIERS, trained
 from sfumato.measures.classification._features import features, intervals_block, shares_block, texts_block
 from sfumato.measures.classification._validation import (
@@ -30,8 +30,6 @@ from sfumato.measures.classification._validation import (
 )
 from sfumato.measures.classification.classification import Classification, interval
 from sfumato.measures.divergence import group_gains
-from sfumato.measures.groups import measure
-from sfumato.tradeoff.study.study import Study
 from strategies import tries
 
 AGE = {"type": "numeric", "lower": 20, "upper": 59, "intervals": [10]}

@@ -248,7 +248,7 @@ def _maker(context: PublicContext) -> Iterator[Section]:
     beside = f" with {public_maker(context.candidate.item_anonymizer)}" if shown.items and shown.attributes else ""
     yield Section("anonymizer", maker.described_in_words if content == "external" else public_maker(maker) + beside)
     if content == "external":
-        yield Section("form", maker.form)
+        yield Section("form", context.candidate.form)
     if content == "records":
         yield Section("in_words", maker.in_words())
     if content == "noisy":
