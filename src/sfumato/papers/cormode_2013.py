@@ -52,12 +52,12 @@ from sfumato.measures.attribute_attack import Attack
 from sfumato.measures.queries import CLOSED_HALF_RANGES, HALF_RANGES, Queries
 from sfumato.measures.reconstruction import UniformReader
 from sfumato.measures.scales import Prepared, Scales
-from sfumato.papers.claims import Claim, Figure, FigureLine, Progress, Results, all_of, claim_rows
+from sfumato.papers.claims import Claim, ClaimRows, Figure, FigureLine, Progress, Results, all_of
 from sfumato.release.release import Published
 from sfumato.requirements.requirement import KAnonymity, requirement
 from sfumato.runtime.threads import Crew
 
-row = claim_rows(__name__)
+row = ClaimRows(__name__)
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ from sfumato.measures.all_measures import RECONSTRUCTED
 from sfumato.measures.queries import Queries
 from sfumato.measures.reconstruction import EmReader, Reader, UniformReader
 from sfumato.measures.scales import Scales
-from sfumato.papers.claims import Claim, Figure, FigureLine, Progress, Results, all_of, claim_rows
+from sfumato.papers.claims import Claim, ClaimRows, Figure, FigureLine, Progress, Results, all_of
 from sfumato.release.release import FORMS, Form, Release
 from sfumato.requirements._predicates import js_distance
 from sfumato.requirements.requirement import requirement
@@ -69,7 +69,7 @@ from sfumato.tradeoff.study.grids import Grid, ends
 from sfumato.tradeoff.study.presets import LI_LI_2009
 from sfumato.tradeoff.study.study import Study
 
-row = claim_rows(__name__)
+row = ClaimRows(__name__)
 
 
 FAMILIES = {
@@ -559,22 +559,7 @@ def _commonest(release: Release) -> float:
 BELOW_ONE = (0.2, 0.4, 0.6, 0.8, 0.99)
 """Values of delta for which the paper got a single class."""
 
-PAPER_Q = {
-    "Tech-support": 0.0314,
-    "Craft-repair": 0.1331,
-    "Other-service": 0.1063,
-    "Sales": 0.1196,
-    "Exec-managerial": 0.1323,
-    "Prof-specialty": 0.1329,
-    "Handlers-cleaners": 0.0452,
-    "Machine-op-inspct": 0.0657,
-    "Adm-clerical": 0.1225,
-    "Farming-fishing": 0.0327,
-    "Transport-moving": 0.0512,
-    "Priv-house-serv": 0.0052,
-    "Protective-serv": 0.0216,
-    "Armed-Forces": 0.0003,
-}
+PAPER_Q: dict[str, float] = row.paper("q-distribution")
 
 
 def reproduce(progress: Progress | None = None, frontier: bool = False) -> Results:

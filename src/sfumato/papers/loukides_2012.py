@@ -65,7 +65,7 @@ from sfumato.data.mixed_declaration import DataDeclaration
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures.items.estimates import BasketReader
 from sfumato.measures.items.losses import ItemLosses
-from sfumato.papers.claims import Claim, Figure, FigureLine, Progress, Results, all_of, claim_rows
+from sfumato.papers.claims import Claim, ClaimRows, Figure, FigureLine, Progress, Results, all_of
 from sfumato.release.items import BasketRelease
 from sfumato.release.writing_items import write_baskets
 from sfumato.requirements import basket_requirement
@@ -80,7 +80,7 @@ from sfumato.tradeoff.study.grids import Grid
 from sfumato.tradeoff.study.presets import LOUKIDES_2012
 from sfumato.tradeoff.study.study import Study
 
-row = claim_rows(__name__)
+row = ClaimRows(__name__)
 
 
 Row = frozenset[str]
