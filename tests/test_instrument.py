@@ -16,9 +16,9 @@ from sfumato.anonymizers.cut_vector.cut_vector import cut_space
 from sfumato.tradeoff.exploration.run import explored
 from sfumato.tradeoff.question.question import Bound
 from sfumato.tradeoff.search._enumeration import exact
-from sfumato.tradeoff.search.aims import Aim
 from sfumato.tradeoff.search.pareto import NSGA2, pareto
 from sfumato.tradeoff.search.problems import Problem2, Problem4
+from sfumato.tradeoff.search.tuner import Aim
 from sfumato.tradeoff.study.grids import ends
 from sfumato.tradeoff.study.search_plan import SearchPlan
 from strategies import cells_of_tables, table_of, tries

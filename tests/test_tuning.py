@@ -28,9 +28,8 @@ from sfumato.tradeoff.limit import ScoreBox
 from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.question.question import Bound, Question
 from sfumato.tradeoff.search._enumeration import exact
-from sfumato.tradeoff.search.aims import Aim, Judge
 from sfumato.tradeoff.search.families import CountedCuts, Family, SteppedCuts, cuts_of, dial_of, families_of
-from sfumato.tradeoff.search.tuner import Tuner, read_budget, tune
+from sfumato.tradeoff.search.tuner import Aim, Judge, Tuner, read_budget, tune
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.grids import Grid, ends
 from sfumato.tradeoff.study.search_plan import SearchPlan

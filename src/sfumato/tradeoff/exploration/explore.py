@@ -52,8 +52,8 @@ from sfumato.tradeoff.study.draft import as_study
 from sfumato.tradeoff.study.study import Study, of_table
 
 if TYPE_CHECKING:
-    from sfumato.tradeoff.search.aims import Aim
     from sfumato.tradeoff.search.families import Proposals
+    from sfumato.tradeoff.search.tuner import Aim
 
 Progress = Callable[[int, int, str], None]
 """Told after every candidate: how many are done, of how many, and which was the last."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,7 +42,6 @@ from sfumato.tradeoff.question.question import Bound
 from sfumato.tradeoff.question.recipients import ABOUT_HIDING
 from sfumato.tradeoff.search._enumeration import Enumeration, Frontier
 from sfumato.tradeoff.search._variation import mutate, tree_of
-from sfumato.tradeoff.search.aims import Aim
 from sfumato.tradeoff.search.pareto import NSGA2, Search, search_of, seeds
 from sfumato.tradeoff.search.problems import MeasuredProblem, Problem2
 from sfumato.tradeoff.study.candidate import Candidate
@@ -50,6 +49,9 @@ from sfumato.tradeoff.study.grids import ends
 from sfumato.tradeoff.study.presets import bundled_presets, of_each
 from sfumato.tradeoff.study.search_plan import SearchPlan
 from sfumato.tradeoff.study.study import Study
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff.search.tuner import Aim
 
 MOST_BITS = 4_000
 """In larger spaces neither a step nor a generation is cheap, and few cuts are worth anything."""
@@ -519,25 +521,6 @@ def ends_of(study: Study) -> tuple[Candidate, ...]:
 
 # -- items ------------------------------------------------------------------------------------------------
 
-OFFERED_FOR_ITEMS = (
-    DEFAULT_MAKER,
-    "coat",
-    "pcta",
-    "upcta",
-    "lra",
-    "vpa",
-    "aa",
-    "partition",
-    "td-control",
-    "suppress-control",
-    "coat loss=size",
-    "coat seed=any visit=round loss=size",
-    "pcta order=ascending loss=size",
-    "pcta visit=round",
-    "upcta order=ascending loss=size",
-)
-"""Who is tried: the makers, then other strategies of those that have some."""
-
 SHARES = ("rho", "h", "c")
 """What bounds a share of records, in the requirements that have one."""
 
@@ -570,7 +553,7 @@ def _offered_for_sets(study: Study, candidates: list[Candidate], baskets: Basket
     promises = [item_requirements.KMAnonymity(2, m) for m in sorted({1, study.scales.known, *asked}, reverse=True)]
     named = dict.fromkeys(one.requirement for one in candidates if one.requirement.names_items)
     by_tree = [] if baskets.tree is None else [TREE_MAKER]
-    for maker in map(candidate_maker, [*OFFERED_FOR_ITEMS, *by_tree]):
+    for maker in map(candidate_maker, [DEFAULT_MAKER, *bundled_presets()["offered_for_items"], *by_tree]):
         for utility, limit in policies:
             if maker.name == "upcta" if utility is None else not maker.keeps_utility_constraints:
                 continue  # without utility constraints upcta is pcta
