@@ -16,8 +16,7 @@ from common import compare_seconds, print_table, rowless, synthetic_cells, verdi
 from sfumato.measures.attribute_attack import Attack
 from sfumato.measures.queries import HALF_RANGES
 from sfumato.measures.scales import Scales
-from sfumato.release.content import noisy_release
-from sfumato.release.guarantee import Budget, Guarantee
+from sfumato.release.content import Budget, Guarantee, noisy_release
 from sfumato.release.regions import overlap_estimates
 
 RECORDS, BOXES = 30_000, 10_000

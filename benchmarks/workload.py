@@ -16,8 +16,7 @@ import numpy as np
 
 from common import compare_seconds, print_table, verdict
 from sfumato import anonymize
-from sfumato.measures.classification._classifiers import CLASSIFIERS, trained
-from sfumato.measures.classification._features import features
+from sfumato.measures.classification._classifiers import CLASSIFIERS, features, trained
 from sfumato.measures.classification._validation import Validation, deal
 from sfumato.measures.classification.classification import Classification
 from sfumato.measures.divergence import adversary_gains

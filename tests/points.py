@@ -10,7 +10,7 @@ from typing import Any
 from sfumato import Candidate, anonymizer, requirement
 from sfumato.anonymizers.items import candidate_maker
 from sfumato.report.page import page
-from sfumato.requirements import basket_requirement
+from sfumato.requirements.items import basket_requirement
 from sfumato.tradeoff.map import Map, Point
 
 

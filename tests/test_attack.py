@@ -38,8 +38,7 @@ from sfumato.measures.all_measures import READ_NOISY
 from sfumato.measures.attribute_attack import Attack, drawn_points, naive_bayes, spread_over_leaves
 from sfumato.measures.groups import COLUMNS
 from sfumato.measures.queries import HALF_RANGES
-from sfumato.release.content import noisy_release
-from sfumato.release.guarantee import Budget, Guarantee, Spent
+from sfumato.release.content import Budget, Guarantee, Spent, noisy_release
 from sfumato.report.data_summary import meanings
 from strategies import tries
 

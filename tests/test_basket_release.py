@@ -31,9 +31,8 @@ from sfumato.measures.items.scales import protected_risk
 from sfumato.publish._item_mapping import SCHEMA, basket_mapping
 from sfumato.publish._written_file import numbers_of_baskets
 from sfumato.release.items import BasketRelease, global_release, set_recoding
-from sfumato.release.legend import release_names
-from sfumato.release.writing_items import published_rows, write_baskets
-from sfumato.requirements import basket_requirement
+from sfumato.release.writing_items import published_rows, release_names, write_items
+from sfumato.requirements.items import basket_requirement
 from test_basket_measures import FIGURE_1, all_as_one, as_it_is, figure_1, releases
 
 tries = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -54,7 +53,7 @@ def partitioned(text: str):
 def test_the_file_says_what_its_maker_says(tmp_path: Path, case, written) -> None:
     release, records, parts = case
     name, layout = written
-    path = write_baskets(release, tmp_path / name, layout, force=True)
+    path = write_items(release, tmp_path / name, layout, force=True)[0]
     read = read_published(path, **(LONG if layout == "long" else {}))
     shown = Counter(plain.published(row, part) for row, part in zip(records, parts, strict=True))
     assert dict(read.rows) == dict(shown)
@@ -72,7 +71,7 @@ def test_the_file_says_what_its_maker_says(tmp_path: Path, case, written) -> Non
 @given(releases(), st.integers(1, 4), st.integers(1, 3))
 def test_requirements_hold_in_the_file_as_they_do_by_hand(tmp_path: Path, case, k: int, m: int) -> None:
     release, records, parts = case
-    path = write_baskets(release, tmp_path / "r.csv", force=True)
+    path = write_items(release, tmp_path / "r.csv", force=True)[0]
     shown = [plain.published(row, part) for row, part in zip(records, parts, strict=True)]
     rare = {own: n for own, n in plain.supports(shown, m).items() if n < k}
     found = audit_baskets(path, f"km-anonymity k={k} m={m}")
@@ -100,7 +99,7 @@ def test_awkward_labels_survive_the_file(tmp_path: Path) -> None:
     for keys in (np.arange(len(baskets.items)), np.array([0, 0, 1, 1, 2])[: len(baskets.items)]):
         release = global_release(baskets, set_recoding(baskets.items, keys))
         for name, layout in (("a.csv", "lines"), ("a.csv", "long"), ("a.parquet", "lines")):
-            path = write_baskets(release, tmp_path / name, layout, force=True)
+            path = write_items(release, tmp_path / name, layout, force=True)[0]
             found = audit_baskets(path, original=baskets, **(LONG if layout == "long" else {}))
             if "új\n" not in baskets.items:
                 assert found.coverage is not None and found.coverage.holds, found.coverage
@@ -109,9 +108,9 @@ def test_awkward_labels_survive_the_file(tmp_path: Path) -> None:
 
 def test_parquet_holds_lists_and_long_holds_pairs(tmp_path: Path) -> None:
     release = partitioned("ab|ce|dg|f")
-    table = parquet.read_table(write_baskets(release, tmp_path / "r.parquet"))
+    table = parquet.read_table(write_items(release, tmp_path / "r.parquet")[0])
     assert table.column_names == ["items"] and table.num_rows == 6
-    with write_baskets(release, tmp_path / "r.csv", "long").open(newline="") as stream:
+    with write_items(release, tmp_path / "r.csv", "long")[0].open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert {row["record"] for row in rows} == {str(n) for n in range(1, 7)}
     assert {row["item"] for row in rows} == {"{a, b}", "{c, e}", "{d, g}", "f"}
@@ -138,7 +137,7 @@ def test_a_file_that_is_not_of_this_original(tmp_path: Path, lines: list[str], s
 
 
 def test_one_changed_record_is_found(tmp_path: Path) -> None:
-    path = write_baskets(partitioned("ab|ce|dg|f"), tmp_path / "r.csv")
+    path = write_items(partitioned("ab|ce|dg|f"), tmp_path / "r.csv")[0]
     lines = path.read_text().splitlines()
     place = lines.index('f,"{c, e}"')
     lines[place] = "f"
@@ -164,7 +163,7 @@ def test_nodes_of_a_tree_cost_their_leaves(tmp_path: Path) -> None:
     cut = np.array([under[0, 2], under[0, 2], under[2, 1], under[3, 2]], np.int32)
     release = global_release(baskets, cut_recoding(items, nodes, cut))
     assert release.labels == ("Y", "c", "Z")
-    path = write_baskets(release, tmp_path / "r.csv")
+    path = write_items(release, tmp_path / "r.csv")[0]
     found, mine = audit_baskets(path, original=baskets), numbers_of_baskets(release, 2)
     assert found["ncp"] == pytest.approx(mine["ncp"]) == pytest.approx((2 * 2 / 5 + 2 * 2 / 5) / 6)
     assert found["ul"] == pytest.approx(mine["ul"])
@@ -173,7 +172,7 @@ def test_nodes_of_a_tree_cost_their_leaves(tmp_path: Path) -> None:
 def test_privacy_constraints_are_read_as_items(tmp_path: Path) -> None:
     known = tmp_path / "known.txt"
     known.write_text("a c\ne f\n")
-    path = write_baskets(partitioned("ab|ce|dg|f"), tmp_path / "r.csv")
+    path = write_items(partitioned("ab|ce|dg|f"), tmp_path / "r.csv")[0]
     with pytest.raises(BadInputError, match="give the original"):
         audit_baskets(path, f"privacy-constraints k=2 file={known}")
     # {a, b} + {c, e}: Anne, Greg, Jack; {c, e} + f: Anne, Jim
@@ -194,7 +193,7 @@ def test_the_risk_of_the_promise_is_that_of_the_protected_sets(tmp_path: Path, m
         for line in ("ac", "bg", "a", "b", "c", "g")
     ]
     assert min(fits) == 3
-    path = write_baskets(release, Path("r.csv"))
+    path = write_items(release, Path("r.csv"))[0]
     wanted = "privacy-constraints k=2 file=known.txt"
     found = audit_baskets(path, wanted, figure_1())
     assert found["protected_risk"] == 1 / 3 and found["itemset_risk"] > 1 / 3 and found.holds
@@ -249,7 +248,7 @@ def test_files_that_cannot_be_read(tmp_path: Path, name: str, content: bytes | N
 def test_long_rows_are_counted_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from sfumato.auditing import items as basket_reading
 
-    path = write_baskets(as_it_is(figure_1()), tmp_path / "r.csv")
+    path = write_items(as_it_is(figure_1()), tmp_path / "r.csv")[0]
     whole = read_published(path)
     wanted = plain.supports([frozenset(own) for own in FIGURE_1], 3)
     for block in (3, 7, 1 << 21):
@@ -265,12 +264,12 @@ def test_a_loss_that_is_too_small_to_be_written_is_not_written_as_none(tmp_path:
     keys = np.arange(420)
     keys[baskets.places["i1"]] = keys[baskets.places["i0"]]
     release = global_release(baskets, set_recoding(baskets.items, keys))
-    path = write_baskets(release, tmp_path / "r.csv")
+    path = write_items(release, tmp_path / "r.csv")[0]
     found, mine = audit_baskets(path, original=baskets), numbers_of_baskets(release, 2)
     assert "ul" not in found.measures and "ul" not in mine
     assert found["ul_log2"] == pytest.approx(mine["ul_log2"]) and -420 < found["ul_log2"] < -400
     whole = global_release(baskets, set_recoding(baskets.items, np.zeros(420, int)))
-    assert audit_baskets(write_baskets(whole, tmp_path / "w.csv"), original=baskets)["ul"] == 1
+    assert audit_baskets(write_items(whole, tmp_path / "w.csv")[0], original=baskets)["ul"] == 1
 
 
 OWNERS = {
@@ -313,7 +312,7 @@ def test_listed_sets_are_counted_as_a_loop_over_the_written_rows_counts_them(tmp
     items = release.baskets.items
     lines = data.draw(st.lists(st.sets(st.sampled_from(items), min_size=1, max_size=3), min_size=1, max_size=8))
     (tmp_path / "known.txt").write_text("".join(" ".join(sorted(line)) + "\n" for line in lines))
-    path = write_baskets(release, tmp_path / "r.parquet", force=True)
+    path = write_items(release, tmp_path / "r.parquet", force=True)[0]
     written = [set(row or ()) for [row] in (row.values() for row in parquet.read_table(path).to_pylist())]
     wanted = f"privacy-constraints k=4 file={tmp_path / 'known.txt'} protect-subsets=no"
     found = audit_baskets(path, wanted, release.baskets, local=not release.is_global)

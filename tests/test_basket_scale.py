@@ -27,7 +27,7 @@ from sfumato.measures.items.queries import ItemQueries
 from sfumato.measures.items.scales import BasketScales, measure_baskets
 from sfumato.release._itemsets import Rows, itemset_spread, weakest
 from sfumato.release.items import BasketRelease
-from sfumato.requirements import basket_requirement
+from sfumato.requirements.items import basket_requirement
 
 
 def test_too_many_subsets_are_refused_before_any_is_listed(tmp_path, monkeypatch):
@@ -66,7 +66,7 @@ def test_partition_divides_as_the_plain_account_does(rows, k, fanout):
     shows = plain_partition(distinct, baskets.weights.tolist(), k, plain_tree(tree, baskets.items))
     by_members = {frozenset(tree.leaves[lo : hi + 1]): label for (lo, hi), label in tree.nodes.items()}
     wanted = [{by_members[node[0]] for node in nodes} for nodes in shows]
-    rows = release.recoded()
+    rows = release.recoded
     labels = [
         [rows.labels[code] for code in rows.codes[rows.starts[b] : rows.starts[b + 1]]] for b in range(len(wanted))
     ]
@@ -84,7 +84,7 @@ def test_a_recoding_made_when_asked_says_what_the_file_shows(seed, k):
     one, other = measure_baskets(lazy), measure_baskets(full)
     assert dict(one.values) == pytest.approx(dict(other.values), rel=1e-12)
     assert one.matching == other.matching
-    assert lazy.suppressed.tolist() == full.suppressed.tolist() == []
+    assert lazy.unpublished.tolist() == full.unpublished.tolist() == []
 
 
 def test_very_many_pieces_are_measured_without_pieces_times_items(monkeypatch):
@@ -212,7 +212,7 @@ def test_an_item_that_is_called_like_everything_is_never_taken_for_it(maker):
     for shown, row in zip(published(release), records(release.baskets), strict=True):
         assert "*" not in shown or "*" in row
     if "*" in release.labels:
-        assert release.published.members(release.labels.index("*")).tolist() == [release.baskets.places["*"]]
+        assert release.parts.members(release.labels.index("*")).tolist() == [release.baskets.places["*"]]
 
 
 @pytest.mark.parametrize("maker", PROMISES)

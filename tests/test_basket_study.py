@@ -19,10 +19,10 @@ from typer.testing import CliRunner
 import command_line
 import plain_basket_measures as plain
 from sfumato import BadInputError, Candidate, Grid, InfeasibleError, Study, explore, read_map, read_study, tune
-from sfumato.anonymizers.items import candidate_maker, sweep
+from sfumato.anonymizers.items import candidate_maker
 from sfumato.auditing.items import read_published
 from sfumato.commands import app as cli
-from sfumato.data.basket_declaration import BasketsDeclaration
+from sfumato.data.declaration import BasketsDeclaration
 from sfumato.data.items import baskets_of
 from sfumato.measures.items.linking import Linking
 from sfumato.measures.items.losses import ItemLosses
@@ -30,12 +30,10 @@ from sfumato.measures.items.queries import ItemQueries
 from sfumato.measures.items.scales import BasketScales
 from sfumato.publish.pipeline import publish_point
 from sfumato.report.folder import save_map
-from sfumato.requirements import basket_requirement
-from sfumato.requirements.item_policy import SuppressionLimit, UtilityConstraints
+from sfumato.requirements.items import SuppressionLimit, UtilityConstraints, basket_requirement
 from sfumato.tradeoff.exploration.folder import point_values
 from sfumato.tradeoff.question.question import Bound
 from sfumato.tradeoff.search.families import basket_proposals
-from sfumato.tradeoff.study.candidate import WARM
 from sfumato.tradeoff.study.presets import usual_baskets
 from sfumato.tradeoff.study.study import study_from_toml
 
@@ -597,68 +595,3 @@ def test_a_question_about_sensitive_items_is_searched(study, tmp_path):
     ended = command_line.run("ask", tmp_path / "map", "ncp within rho 0.4", "--search", "1s", "--json")
     assert ended.returncode == 0, ended.stderr
     assert json.loads(ended.stdout)["answer"]["measures"]["rho"] <= 0.4
-
-
-WARM_GRID = """
-    [[candidates]]
-    anonymizers = ["coat", "pcta"]
-    requirements = ["km-anonymity k=2 m=2", "km-anonymity k=4 m=2", "km-anonymity k=6 m=2", "km-anonymity k=3 m=1"]
-    warm = true
-"""
-
-
-def test_warm_candidates_are_the_releases_of_a_warm_sweep(study):
-    own = study(WARM_GRID)
-    baskets = own.data.sets.open()
-    chains = {(one.anonymizer.name, one.requirement.k): one.warm for one in own.candidates}
-    assert chains["coat", 6] == (2, 4, 6) and chains["coat", 3] == (3,) and chains["pcta", 2] == (2,)
-    for maker in ("coat", "pcta"):
-        for k, release in zip(
-            (2, 4, 6), sweep(baskets, "km-anonymity k=2 m=2", [2, 4, 6], maker, warm=True), strict=True
-        ):
-            [one] = [c for c in own.candidates if (c.anonymizer.name, c.requirement.k) == (maker, k)]
-            made = one.make(baskets)
-            assert made.recoding.labels == release.recoding.labels and made.maker == f"{maker} (warm)"
-            cold = replace(one, warm=())
-            assert cold.id != one.id and "(warm)" in one.family and "(warm)" in one.in_words
-
-
-def test_warm_points_do_not_depend_on_workers_resume_and_are_written_down(study, tmp_path):
-    own = study(WARM_GRID)
-    assert study_from_toml(own.to_toml()).candidates == own.candidates
-    maps = []
-    for workers in (1, 2):
-        WARM._results.clear()
-        folder = tmp_path / f"by-{workers}"
-        folder.mkdir()
-        save_map(explore(own, tmp_path / f"cache-{workers}.jsonl", workers=workers), folder)
-        maps.append((folder / "points.json").read_bytes())
-    assert maps[0] == maps[1]
-    seen = []
-    explore(own, tmp_path / "cache-1.jsonl", progress=lambda done, total, last: seen.append(done))
-    assert seen == [len(own.candidates)]  # everything was kept
-    read = read_map(tmp_path / "by-1")
-    assert [point.candidate for point in read.points] == list(own.candidates)
-    released = command_line.run(
-        "release", tmp_path / "by-1", "--point", read.points[2].id, "--to", tmp_path / "out.csv"
-    )
-    assert released.returncode == 0, released.stderr
-
-
-@pytest.mark.parametrize(
-    ("block", "message"),
-    [
-        ('anonymizers = "aa"\nrequirements = "km-anonymity k=2 m=1"\nwarm = true', "aa cannot go on"),
-        ('anonymizers = "coat"\nrequirements = "k-anonymity k=2"\nwarm = true', "is not served so"),
-        ('anonymizers = "coat"\nwarm = "yes"', "warm must be true or false"),
-    ],
-)
-def test_what_cannot_be_warm_says_so(study, block, message):
-    with pytest.raises(BadInputError, match=message):
-        study(f"[[candidates]]\n{block}")
-
-
-def test_a_budget_turns_k_of_cold_releases(study):
-    own = study(WARM_GRID)
-    families = basket_proposals(own, own.data.sets.open()).families
-    assert families and not any(family.example.warm for family in families)

@@ -31,7 +31,7 @@ from plain_baskets import (
     utility_loss,
 )
 from sfumato import BadInputError, Hierarchy, InfeasibleError, read_baskets, tree
-from sfumato.anonymizers.items import BASKET_ANONYMIZERS, DEFAULT_MAKER, anonymize_baskets, basket_anonymizer, sweep
+from sfumato.anonymizers.items import BASKET_ANONYMIZERS, DEFAULT_MAKER, anonymize_baskets, basket_anonymizer
 from sfumato.anonymizers.items._item_tree import balanced_tree
 from sfumato.anonymizers.items.coat_pcta import UPCTA
 from sfumato.data.bundled import load_baskets
@@ -39,10 +39,8 @@ from sfumato.data.hierarchies.hierarchy import Level
 from sfumato.data.items import baskets_of, rows_once
 from sfumato.release._itemsets import rare_itemsets
 from sfumato.release.items import BasketRelease, global_release, set_recoding
-from sfumato.release.verification import least_support, verify, violations
-from sfumato.requirements import basket_requirement
-from sfumato.requirements.item_policy import SuppressionLimit, UtilityConstraints
-from sfumato.requirements.items import KMAnonymity
+from sfumato.release.verification import verify, violations
+from sfumato.requirements.items import KMAnonymity, SuppressionLimit, UtilityConstraints, basket_requirement
 from strategies import tries
 
 FIGURE_1 = [set("abcdef"), set("abeg"), set("ae"), set("bfg"), set("ab"), set("cf")]
@@ -154,8 +152,6 @@ def test_verifying_agrees_with_the_plain_checker(own, data):
     k, m = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 4))
     assert (not violations(release, KMAnonymity(k, m))) == km_holds(release, k, m)
     assert (not violations(release, basket_requirement(f"k-anonymity k={k}"))) == complete_holds(release, k)
-    counts = [n for size in range(1, m + 1) for n in supports(published(release), size).values()]
-    assert least_support(release, m) == min(counts, default=0)
     assert release.suppressed_occurrences == sum(int(own.supports[i]) for i in range(len(own.items)) if keys[i] < 0)
     if not km_holds(release, k, m):
         with pytest.raises(AssertionError, match="breaks km-anonymity"):
@@ -476,7 +472,7 @@ def test_utility_constraints_are_kept_by_suppressing(maker, own, k, m, data):
     assert km_holds(release, k, m)
     allowed = blocks.blocks(own)
     assert all(len({int(allowed[i]) for i in members}) == 1 for members in release.recoding.members)
-    share = len(release.suppressed) / max(len(own.items), 1)
+    share = len(release.unpublished) / max(len(own.items), 1)
     if share > 0:
         with pytest.raises(InfeasibleError, match="of the items suppressed where at most"):
             anonymize_baskets(own, KMAnonymity(k, m), maker, blocks, SuppressionLimit(share * 0.9))
@@ -488,7 +484,7 @@ def test_a_suppression_limit_may_count_occurrences():
     own = own.with_tree(tree(["a", "b"]))
     kept = anonymize_baskets(own, "km-anonymity k=3 m=1", "coat", alone, "suppression share=.2 of=occurrences")
     assert kept.recoding.labels == ("a",)
-    assert kept.suppressed.tolist() == [1]
+    assert kept.unpublished.tolist() == [1]
     with pytest.raises(InfeasibleError, match=r"needs 50.00% of the items .* \(suppression share=0.5\)"):
         anonymize_baskets(own, "km-anonymity k=3 m=1", "coat", alone, "suppression share=.2")
     with pytest.raises(InfeasibleError, match=r"needs 20.00% of the occurrences .* share=0.2 of=occurrences"):
@@ -552,23 +548,6 @@ def test_local_recoding_shows_more_than_global():
     whole = anonymize_baskets(own, "km-anonymity k=3 m=2", "aa")
     exact = [sum(row <= set("abcd") for row in published(release)) for release in (local, whole)]
     assert exact == [6, 0]  # the six {a, c}: in the other piece c becomes cd
-
-
-# -- sweeps --------------------------------------------------------------------------------------------------
-
-
-def test_sweeps_are_the_single_releases_and_warm_ones_coarsen():
-    own = baskets_of(FIGURE_1)
-    cold = list(sweep(own, "km-anonymity k=2 m=2", [6, 2, 4], "coat"))
-    singles = [anonymize_baskets(own, KMAnonymity(k, 2), "coat") for k in (2, 4, 6)]
-    assert [r.recoding.labels for r in cold] == [r.recoding.labels for r in singles]
-    warm = list(sweep(own, "km-anonymity k=2 m=2", [2, 4, 6], "coat", warm=True))
-    assert [r.maker for r in warm] == ["coat (warm)"] * 3
-    for k, before, after in zip((4, 6), warm, warm[1:], strict=False):
-        assert km_holds(after, k, 2)
-        assert all(any(set(a) <= set(b) for b in after.recoding.members) for a in before.recoding.members)
-    with pytest.raises(BadInputError, match="warm sweeps are made by coat, pcta, upcta"):
-        list(sweep(own, "km-anonymity k=2 m=2", [2], "aa", warm=True))
 
 
 # -- reading -------------------------------------------------------------------------------------------------

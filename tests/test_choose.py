@@ -16,7 +16,7 @@ from sfumato import MEASURES, BadInputError, Candidate, Grid, InfeasibleError, M
 from sfumato.anonymizers.items import candidate_maker
 from sfumato.commands import app as cli
 from sfumato.config.documents import json_text
-from sfumato.requirements import basket_requirement
+from sfumato.requirements.items import basket_requirement
 from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.question.answer import NothingFitsError
 from sfumato.tradeoff.question.question import Bound, read_bounds

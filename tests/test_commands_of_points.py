@@ -14,8 +14,7 @@ import tomlkit
 
 from sfumato import TableDeclaration, read_map
 from sfumato.commands import app as cli
-from sfumato.data.basket_declaration import BasketsDeclaration
-from sfumato.data.mixed_declaration import ATTRIBUTES, ITEMS
+from sfumato.data.declaration import ATTRIBUTES, ITEMS, BasketsDeclaration
 from sfumato.report.point_summary import anonymize_command
 from sfumato.tradeoff.study.grids import lists_of
 
@@ -205,19 +204,6 @@ def test_the_command_of_a_point_says_everything_of_a_candidate_of_baskets(here, 
     block = {"anonymizers": ["coat"], "requirements": ["km-anonymity k=3 m=2"], **BASKET_CANDIDATES[field]}
     written("baskets", {"source": "b.csv", "tree": "tree.csv"}, [block], ["itemset_risk", "ul"])
     check_all(monkeypatch)
-
-
-def test_a_point_that_goes_on_from_another_has_no_command_and_is_published_all_the_same(here, monkeypatch):
-    asked = [f"km-anonymity k={k} m=2" for k in (2, 3)]
-    block = {"anonymizers": ["coat"], "requirements": asked, "warm": True}
-    written("baskets", {"source": "b.csv", "tree": "tree.csv"}, [block], ["itemset_risk", "ul"])
-    run(monkeypatch, "explore", "study.toml", "--out", "map", "--workers", "1")
-    map_ = read_map("map")
-    warm = [point for point in map_.points if point.candidate.warm]
-    assert warm
-    for point in warm:
-        assert anonymize_command(map_.study, point) is None
-        run(monkeypatch, "release", "map", "--point", point.id, "--to", "published.csv", "--force")
 
 
 def test_a_seed_that_the_study_states_is_in_the_command(here, monkeypatch):

@@ -19,14 +19,13 @@ from patients import patient, patients, within, write_pair, write_patients
 from sfumato import BadInputError, read_baskets, tree
 from sfumato.anonymizers.items import anonymize_baskets
 from sfumato.config.options import parse
-from sfumato.data.basket_declaration import BasketsDeclaration
+from sfumato.data.declaration import BasketsDeclaration
 from sfumato.data.hierarchies.classifications import CLASSIFICATIONS
 from sfumato.data.items import baskets_of
 from sfumato.measures.items.losses import ItemLosses
 from sfumato.measures.items.scales import BasketScales, measure_baskets
 from sfumato.release.items import global_release, set_recoding
-from sfumato.requirements.item_lists import itemsets_of
-from sfumato.requirements.item_policy import read_weights, utility_constraints
+from sfumato.requirements.items import itemsets_of, read_weights, utility_constraints
 from sfumato.requirements.policy_files import Policy
 from strategies import tries
 
@@ -251,7 +250,7 @@ def test_utility_loss_takes_the_owners_weights_and_penalties(tmp_path_factory, r
     for i, item in enumerate("abcd"):
         expected += numbers[4 + i] * sum(item in row for row in records) if keys[i] < 0 else 0
     losses = parse(f'item-losses weights=file file="{file}"', (ItemLosses,), "losses")
-    assert losses.measure(release.published)["ul"] == pytest.approx(float(expected / len(records)))
+    assert losses.measure(release)["ul"] == pytest.approx(float(expected / len(records)))
 
 
 @pytest.mark.parametrize("text", ["a", "a: x", "a: 0", "a: 1 2 3", "a: -1", "a: nan", "a: 1\na b: 2"])

@@ -41,7 +41,7 @@ from sfumato.publish.mapping import mapping_of
 from sfumato.publish.pipeline import publish_point
 from sfumato.publish.plain_language import belief, promise_in_words
 from sfumato.publish.publishable import Origin, Publishable
-from sfumato.release.guarantee import Budget
+from sfumato.release.content import Budget
 from sfumato.report.folder import save_map
 from sfumato.tradeoff.question.question import read_question
 from sfumato.tradeoff.search.families import families_of

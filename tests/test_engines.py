@@ -23,7 +23,7 @@ from sfumato.engines import ENGINES, open_rows
 from sfumato.engines.duckdb.engine import DuckDBEngine
 from sfumato.engines.duckdb.write import shuffled_table, write_table
 from sfumato.engines.protocol import Coding, Layout, Placement, Reading, Texts, column_pairs
-from sfumato.release.writing_items import write_baskets
+from sfumato.release.writing_items import write_items
 
 ALL = (DuckDBEngine, PlainEngine)
 PEOPLE = {
@@ -315,7 +315,7 @@ def test_baskets_are_read_published_and_audited_on_every_engine(engine, layout, 
     assert (baskets.size, baskets.distinct, baskets.items) == (12, 6, ("c", "i", "j", "k", "x", "y"))
     release = sfumato.anonymize(baskets, "km-anonymity k=4 m=1", "aa")
     columns = {"who": "record", "item": "item"} if layout == "long" else {}
-    path = write_baskets(release, tmp_path / "out.csv", layout)
+    path = write_items(release, tmp_path / "out.csv", layout)[0]
     assert sfumato.audit_baskets(path, "km-anonymity k=4 m=1", original=baskets, **columns).holds
 
 

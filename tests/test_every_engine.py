@@ -39,7 +39,7 @@ from sfumato.engines.protocol import Coding, Layout, Placement, Reading, Rule, T
 from sfumato.engines.spark import sources
 from sfumato.engines.spark.engine import SparkEngine
 from sfumato.publish.pipeline import publish_point
-from sfumato.release.mixed_writing import write_mixed
+from sfumato.release.writing_items import write_items
 from sfumato.report.folder import save_map
 from spark_sessions import connect_port, sessions
 
@@ -285,7 +285,7 @@ def published_patients(rows, items, path):
     table = TableDeclaration("rows", quasi=("age", "sex"), sensitive=("ill",))
     data = DataDeclaration(table, items).open(rows)
     asked = "k-km-anonymity k=4 m=2 & l-diversity l=2 variant=distinct on=ill"
-    write_mixed(anonymize_mixed(data, asked, limit="suppression share=1 of=occurrences"), path, force=True)
+    write_items(anonymize_mixed(data, asked, limit="suppression share=1 of=occurrences"), path, force=True)
     return data.digest, path.read_bytes()
 
 

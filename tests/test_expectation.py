@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 import plain_basket_measures as plain
 from sfumato import BadInputError, Grid, Study, explore
 from sfumato.anonymizers.items import anonymize_baskets, candidate_maker
-from sfumato.data.basket_declaration import BasketsDeclaration
+from sfumato.data.declaration import ITEMS, BasketsDeclaration
 from sfumato.data.items import baskets_of
-from sfumato.data.mixed_declaration import ITEMS
 from sfumato.measures.all_measures import ESTIMATORS
 from sfumato.measures.items import queries as of_queries
 from sfumato.measures.items.expectation import weighted_median
@@ -25,7 +24,7 @@ from sfumato.measures.items.queries import ItemQueries
 from sfumato.measures.items.scales import BasketScales, measure_baskets
 from sfumato.report.answer_summary import choice_lines, choice_values, reply_lines, reply_values
 from sfumato.report.point_summary import not_told_apart
-from sfumato.requirements import basket_requirement
+from sfumato.requirements.items import basket_requirement
 from sfumato.tradeoff.study.grids import ends
 from sfumato.tradeoff.study.presets import usual_baskets
 from test_basket_measures import all_as_one, figure_1, releases

@@ -28,12 +28,10 @@ from sfumato.measures.all_measures import FIDELITY, MEASURES
 from sfumato.measures.classification.classification import Classification
 from sfumato.measures.fidelity._intervals import coded_columns
 from sfumato.measures.fidelity.associations import newton
-from sfumato.measures.fidelity.fidelity import Fidelity
+from sfumato.measures.fidelity.fidelity import Fidelity, expected_saturated, saturated
 from sfumato.measures.fidelity.marginals import Sampled, Truth, column_distances, sets_of_columns
-from sfumato.measures.fidelity.propensity import expected_saturated, saturated
 from sfumato.measures.scales import Scales
-from sfumato.release.content import noisy_release
-from sfumato.release.guarantee import Budget, Guarantee
+from sfumato.release.content import Budget, Guarantee, noisy_release
 from sfumato.release.records import Records, boxed_records, cell_codes, leaf_numbers, record_release
 from sfumato.release.release import bucketization, generalization
 from sfumato.requirements.requirement import KAnonymity, requirement

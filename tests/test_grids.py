@@ -23,14 +23,18 @@ from sfumato.anonymizers.items import CANDIDATES, candidate_maker
 from sfumato.anonymizers.items.items_of_groups import merging
 from sfumato.commands.app import app
 from sfumato.config.options import Configured, described, parse
-from sfumato.data.mixed_declaration import ATTRIBUTES, BOTH, ITEMS, DataDeclaration
+from sfumato.data.declaration import ATTRIBUTES, BOTH, ITEMS, DataDeclaration
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import READ_NOISY
 from sfumato.measures.queries import Queries
 from sfumato.measures.scales import Scales
-from sfumato.requirements import BASKET_REQUIREMENTS
-from sfumato.requirements.item_policy import suppression_limit, utility_constraints
-from sfumato.requirements.items import KKMAnonymity, mixed_requirement
+from sfumato.requirements.items import (
+    BASKET_REQUIREMENTS,
+    KKMAnonymity,
+    mixed_requirement,
+    suppression_limit,
+    utility_constraints,
+)
 from sfumato.requirements.requirement import REQUIREMENTS, KAnonymity
 from sfumato.tradeoff import catalogue
 from sfumato.tradeoff.exploration.folder import point_values
@@ -65,7 +69,7 @@ OFFERED = {
 
 @pytest.mark.parametrize("has", OFFERED)
 def test_no_option_is_taken_for_a_setting_of_the_candidate(has):
-    settings = {*lists_of(has), "warm", "items_with"}
+    settings = {*lists_of(has), "items_with"}
     options = {name for each in OFFERED[has] for name in described(each)}
     assert options and not options & settings  # both stand among the parameters of a point
 
@@ -111,7 +115,6 @@ def test_what_is_rare_is_written_where_it_is_not_as_usual():
     assert "utility" not in usual.blocks(None)[0] and "lattice" not in Grid().blocks(None)[0]
     within = replace(usual, utility=(None, utility_constraints("utility-constraints level=1")))
     assert within.blocks(None)[0]["utility"] == ["none", "utility-constraints level=1"]
-    assert replace(usual, warm=True).blocks(None)[0]["warm"] is True
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ from sfumato.data.items import baskets_of
 from sfumato.measures.items.losses import ItemStudy
 from sfumato.release.items import global_release, set_recoding
 from sfumato.release.verification import verify, violations
-from sfumato.release.writing_items import write_baskets
-from sfumato.requirements import basket_requirement
+from sfumato.release.writing_items import write_items
+from sfumato.requirements.items import basket_requirement
 from strategies import flat_sensitive, group_counts, one_histogram, sensitives, single_requirements, tries
 
 MAKERS = ["suppress-control", "td-control"]
@@ -89,7 +89,7 @@ def stands(release):
 
 def written(release, path):
     """The rows of the file, read by nothing of ours."""
-    write_baskets(release, path, force=True)
+    write_items(release, path, force=True)
     with path.open(newline="", encoding="utf-8") as stream:
         return [frozenset(text for text in row if text) for row in csv.reader(stream)]
 
@@ -226,7 +226,7 @@ def test_generalizing_keeps_what_suppressing_would_leave_out():
     )
     assert anonymize_baskets(
         own, "rho-uncertainty rho=0.5 m=1 sensitive=s", "suppress-control", None, ALL
-    ).suppressed.size
+    ).unpublished.size
 
 
 def test_who_knows_nothing_counts():
@@ -389,7 +389,7 @@ def test_studies_are_supported_as_the_written_file_shows(tmp_path: Path, people,
     baskets = baskets_of(people)
     release = global_release(baskets, set_recoding(baskets.items, np.array(keys[: len(baskets.items)])))
     path = tmp_path / "published.csv"
-    write_baskets(release, path, force=True)
+    write_items(release, path, force=True)
     rows = plain.read_lines(path)
     stands = plain.reading(rows, baskets.items)
     supported = sum(ItemStudy(str(number), study).supported(release) for number, study in enumerate(studies))

@@ -23,8 +23,7 @@ from sfumato.engines.item_files import LONG
 from sfumato.publish._item_mapping import basket_mapping
 from sfumato.publish._written_file import numbers_of_baskets
 from sfumato.release.items import global_release, set_recoding
-from sfumato.release.legend import Behind, names_of, release_names
-from sfumato.release.writing_items import write_baskets
+from sfumato.release.writing_items import Behind, names_of, release_names, write_items
 
 HOSTILE = [
     "{a, b}",
@@ -90,7 +89,7 @@ def test_file_and_legend_say_what_was_published(tmp_path: Path, records, keys, w
     escape = escape and name.endswith("csv")
     for old in tmp_path.glob("r.*"):
         old.unlink()
-    path = write_baskets(release, tmp_path / name, layout, escape_formulas=escape, legend=mode)
+    path = write_items(release, tmp_path / name, layout, escape_formulas=escape, legend=mode)[0]
     columns = LONG if layout == "long" else {}
     found = audit_baskets(path, original=release.baskets, **columns, escaped_formulas=escape)
     assert found.coverage is not None and found.coverage.holds, found.coverage
@@ -195,7 +194,7 @@ def test_what_anonymize_writes_passes_our_own_audit(tmp_path: Path, maker, wante
 
 def test_a_legend_of_another_file_is_not_read(tmp_path: Path) -> None:
     release = grouped([["a", "b", "c"], ["a"], ["b"]] * 3, [0, 0, 1])
-    path = write_baskets(release, tmp_path / "r.csv", legend="always")
+    path = write_items(release, tmp_path / "r.csv", legend="always")[0]
     lines = path.read_text().splitlines()
     path.write_text("\n".join(reversed(lines)) + "\n")
     found = audit_baskets(path, original=release.baskets)
@@ -208,17 +207,17 @@ def test_a_legend_is_written_with_its_file_or_neither_is(tmp_path: Path) -> None
     release = grouped([["a", "b"], ["a"]] * 3, [0, 0])
     (tmp_path / "r.csv.legend.json").mkdir()
     with pytest.raises(BadInputError, match=r"legend\.json"):
-        write_baskets(release, tmp_path / "r.csv", legend="always")
+        write_items(release, tmp_path / "r.csv", legend="always")
     assert not (tmp_path / "r.csv").exists()
     with pytest.raises(BadInputError, match="legend"):
-        write_baskets(release, tmp_path / "q.csv", legend="perhaps")
+        write_items(release, tmp_path / "q.csv", legend="perhaps")
 
 
 @pytest.mark.parametrize(
     "wrong", ["{}", "[]", "7", '{"kind": "sfumato legend"}', '{"kind": "other", "legend": {}}', ""]
 )
 def test_a_damaged_legend_is_a_sentence(tmp_path: Path, wrong: str) -> None:
-    path = write_baskets(grouped([["a", "b"], ["a"]], [0, 0]), tmp_path / "r.csv", legend="always")
+    path = write_items(grouped([["a", "b"], ["a"]], [0, 0]), tmp_path / "r.csv", legend="always")[0]
     legend_file(path).write_text(wrong)
     with pytest.raises(BadInputError, match=r"r\.csv\.legend\.json"):
         audit_baskets(path)

@@ -141,9 +141,9 @@ def test_the_second_opinion_finds_records_that_are_shown_as_others(small_file):
     baskets = read_baskets(small_file)
     made = anonymize_baskets(baskets, "km-anonymity k=5 m=2", "pcta")
     lying = global_release(baskets, made.recoding)
-    rows = made.recoded()
+    rows = made.recoded
     wrong = type(rows)(rows.starts, rows.codes[::-1].copy(), rows.weights, rows.labels)
-    lying.__dict__["_recoded"] = wrong
+    lying.__dict__["recoded"] = wrong
     assert not checked(lying).honest and not checked_file(lying).honest
 
 
@@ -205,21 +205,21 @@ def test_variants_are_held_against_coat_at_every_k(results):
 def test_a_file_with_a_legend_is_checked_by_the_items_behind_its_names(small_file, monkeypatch):
     """Where sets have names, the second opinion reads the legend; one that lies is found."""
     made = anonymize_baskets(read_baskets(small_file), "km-anonymity k=9 m=2", "coat")
-    monkeypatch.setattr("sfumato.release.legend.SMALL", 0)
-    monkeypatch.setattr("sfumato.release.legend.WORTH_A_NAME", 0)
+    monkeypatch.setattr("sfumato.release.writing_items.SMALL", 0)
+    monkeypatch.setattr("sfumato.release.writing_items.WORTH_A_NAME", 0)
     assert checked_file(made) == checked(made)
-    written = paper.write_baskets
+    written = paper.write_items
 
     def lying(release, path):
-        beside = written(release, path).with_name(f"{path.name}.legend.json")
+        _, beside = written(release, path)
         content = json.loads(beside.read_text())
         first, second = list(content["legend"])[:2]
         legend = content["legend"]
         legend[first], legend[second] = legend[second], legend[first]
         beside.write_text(json.dumps(content))
-        return path
+        return [path, beside]
 
-    monkeypatch.setattr(paper, "write_baskets", lying)
+    monkeypatch.setattr(paper, "write_items", lying)
     assert not checked_file(made).honest
 
 

@@ -23,9 +23,8 @@ from sfumato.measures.items.estimates import MixedReader, Questions
 from sfumato.measures.items.linking import Linking, Persons, listed_items
 from sfumato.measures.items.queries import ItemQueries
 from sfumato.measures.items.scales import MixedScales
-from sfumato.release.mixed_writing import write_mixed
-from sfumato.requirements.item_policy import SuppressionLimit
-from sfumato.requirements.items import KKMAnonymity, mixed_requirement
+from sfumato.release.writing_items import write_items
+from sfumato.requirements.items import KKMAnonymity, SuppressionLimit, mixed_requirement
 
 
 def opened(people, **items):
@@ -112,7 +111,7 @@ def test_every_file_holds_what_was_promised_counted_again(
         suppress = 0.0
     path = tmp_path_factory.mktemp("release") / "out.csv"
     release = made(opened(people), f"k-km-anonymity k={k} m={m}", maker, items, merge, suppress, sets=sets)
-    write_mixed(release, path)
+    write_items(release, path)
     records = rows_of(path)
     assert len(records) == release.records >= len(people) * (1 - suppress)
     assert least(records, m) >= k
@@ -132,7 +131,7 @@ def test_every_file_holds_what_was_promised_counted_again(
 @pytest.mark.parametrize("items", ITEM_MAKERS)
 def test_every_maker_of_tables_goes_with_every_maker_of_items(maker, items, tmp_path):
     people = [(20 + i % 13, "mf"[i % 2], "abcdef"[i % 5 :][:3]) for i in range(40)]
-    write_mixed(made(opened(people), "k-km-anonymity k=3 m=2", maker, items), tmp_path / "out.csv")
+    write_items(made(opened(people), "k-km-anonymity k=3 m=2", maker, items), tmp_path / "out.csv")
     assert least(rows_of(tmp_path / "out.csv"), 2) >= 3
 
 
@@ -207,7 +206,7 @@ def test_a_requirement_on_the_sensitive_items_is_about_the_items_records_have(tm
         basket = int(data.pairs.basket[release.placed.pair[entry]])
         by_group.setdefault(group, set()).add("hiv" in data.baskets.basket(basket))
     assert all(len(values) == 2 for values in by_group.values())
-    write_mixed(release, tmp_path / "out.csv")
+    write_items(release, tmp_path / "out.csv")
     assert least(rows_of(tmp_path / "out.csv"), 1) >= 4
     with pytest.raises(BadInputError, match="no record"):
         opened(people, sensitive=("aids",))
@@ -224,7 +223,7 @@ def test_the_release_does_not_depend_on_the_order_of_records(tmp_path):
     people = [(20 + i % 3, "mf"[i % 2], "abcdef"[i % 5 :][:3]) for i in range(40)]
     for number, order in enumerate((people, people[::-1])):
         release = made(opened(order), "k-km-anonymity k=3 m=2", "mondrian mode=relaxed seed=3", suppress=0.1)
-        write_mixed(release, tmp_path / f"{number}.csv")
+        write_items(release, tmp_path / f"{number}.csv")
     assert (tmp_path / "0.csv").read_bytes() == (tmp_path / "1.csv").read_bytes()
 
 
@@ -257,7 +256,7 @@ def test_common_sets_are_nodes_of_the_tree_and_what_a_group_shows_does_not_say_w
     nodes = {"ab": "ab", "cd": "cd", "ef": "ef", "*": "abcdefgh"}
     people = [(20 + i % 13, "mf"[i % 2], "abcdef"[i % 5 :][:3]) for i in range(60)]
     data = opened(people, tree=str(tmp_path / "tree.csv"))
-    write_mixed(made(data, "k-km-anonymity k=4 m=2", items=items, sets="common"), tmp_path / "out.csv")
+    write_items(made(data, "k-km-anonymity k=4 m=2", items=items, sets="common"), tmp_path / "out.csv")
     records = rows_of(tmp_path / "out.csv")
     assert least(records, 2) >= 4
     assert {part for _, parts in records for part in parts} <= {*"abcdef", *nodes}
@@ -273,7 +272,7 @@ def test_which_of_a_sets_items_a_group_has_shows_in_its_own_sets_and_not_in_comm
             old = [(60 + i % 5, "f", code) for i, code in enumerate("aaaabbbbccccdddd")]
             data = opened(young + old, tree=str(tmp_path / "tree.csv"))
             path = tmp_path / f"{sets}-{other}.csv"
-            write_mixed(made(data, "k-km-anonymity k=4 m=2", items=items, sets=sets), path)
+            write_items(made(data, "k-km-anonymity k=4 m=2", items=items, sets=sets), path)
             assert least(rows_of(path), 2) >= 4
             files[sets, other] = path.read_text()
     assert "abc" in files["common", "b"] and files["common", "b"] == files["common", "c"]
@@ -343,7 +342,7 @@ def test_answers_and_candidates_are_those_of_plain_python_on_the_file(people, it
     data = opened(people)
     release = made(data, f"k-km-anonymity k=2 m={m}", "mondrian", items)
     path = tmp_path_factory.mktemp("release") / "out.csv"
-    write_mixed(release, path)
+    write_items(release, path)
     quasi = [each.name for each in data.cells.quasi]
     records = read_records(path, quasi, "codes")
     labels = sorted({code for _, _, codes in people for code in codes})
@@ -376,7 +375,7 @@ def test_what_is_known_within_groups_is_counted_as_in_the_file(tmp_path):
     people = [(20 + i % 11, "mf"[i % 2], "abcdefg"[i % 5 :][:3]) for i in range(60)]
     data = opened(people)
     release = made(data, "k-km-anonymity k=4 m=2")
-    write_mixed(release, tmp_path / "out.csv")
+    write_items(release, tmp_path / "out.csv")
     records = read_records(tmp_path / "out.csv", ["age", "sex"], "codes")
     scales = MixedScales(known=2, item_queries=ItemQueries(size=1, number=50, workloads=1))
     measured = scales.prepare(data).measure(release).values
@@ -485,8 +484,7 @@ def test_a_study_reads_back_as_it_was_written(study):
 
 def test_frames_with_a_list_column_are_patients_too():
     frame = pa.table({"age": ["1", "2"], "codes": pa.array([["a"], ["a", "b"]], pa.list_(pa.string()))})
-    from sfumato.data.declaration import TableDeclaration
-    from sfumato.data.mixed_declaration import DataDeclaration, ItemsDeclaration
+    from sfumato.data.declaration import DataDeclaration, ItemsDeclaration, TableDeclaration
 
     data = DataDeclaration(TableDeclaration(frame, quasi=("age",)), ItemsDeclaration(column="codes")).open()
     assert data.baskets.items == ("a", "b") and data.records == 2

@@ -22,7 +22,7 @@ from patients import patients, write_patients
 from plain_patients import least_candidates, read_records
 from sfumato import BadInputError, ItemsDeclaration, audit_mixed
 from sfumato.publish._item_mapping import mixed_mapping, read_item_mapping
-from sfumato.release.mixed_writing import mixed_names
+from sfumato.release.writing_items import release_names
 from sfumato.requirements.items import mixed_requirement
 from test_mixed import made, opened, rows_of
 
@@ -358,7 +358,7 @@ def test_a_release_that_publishes_items_of_a_group_in_several_ways_recodes_nothi
     declared = ItemsDeclaration(column="codes")
     several = []
     for one in (release, pieces):
-        text = mixed_mapping(one, mixed_requirement("k-km-anonymity k=2 m=2"), declared, mixed_names(one))
+        text = mixed_mapping(one, mixed_requirement("k-km-anonymity k=2 m=2"), declared, release_names(one))
         several.append(json.loads(text)["in_several_ways"])
     assert several == [0, 1]
     (tmp_path / "mapping.json").write_text(text)

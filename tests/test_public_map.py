@@ -23,13 +23,13 @@ import sfumato
 from points import point_of
 from sfumato import MEASURES, Candidate, Grid, Map, Scales, Study, TableDeclaration, explore
 from sfumato.anonymizers.items import candidate_maker
-from sfumato.data.basket_declaration import BasketsDeclaration
+from sfumato.data.declaration import BasketsDeclaration
 from sfumato.measures.all_measures import published_risks
 from sfumato.measures.items.scales import BasketScales
 from sfumato.measures.reconstruction import UniformReader
 from sfumato.report.folder import PUBLIC_FILES, save_map
 from sfumato.report.page import page
-from sfumato.requirements import basket_requirement
+from sfumato.requirements.items import basket_requirement
 from sfumato.tradeoff.exploration.explore import promised_risk
 from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.public import ALLOWED, LARGEST_STEP, WORTH, public_map, public_steps, rounded

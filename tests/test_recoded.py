@@ -33,11 +33,9 @@ from sfumato.publish.mapping import mapping_of
 from sfumato.publish.plain_language import DROPPED
 from sfumato.publish.publishable import Origin, Publishable
 from sfumato.release.items import BasketRelease, set_recoding
-from sfumato.release.mixed_writing import mixed_names, write_mixed
 from sfumato.release.verification import inference_violations
-from sfumato.release.writing_items import write_baskets
-from sfumato.requirements import basket_requirement
-from sfumato.requirements.items import mixed_requirement
+from sfumato.release.writing_items import release_names, write_items
+from sfumato.requirements.items import basket_requirement, mixed_requirement
 from strategies import tries
 from test_check_command import basket_study, mapped
 from test_mixed import made, opened
@@ -76,7 +74,7 @@ def of_baskets(folder: Path, require: str = "km-anonymity k=2 m=2") -> Kind:
 def of_mixed(folder: Path) -> Kind:
     require = "k-km-anonymity k=3 m=2"
     release = made(opened(PEOPLE), require)
-    names, declared = mixed_names(release), ItemsDeclaration(column="codes")
+    names, declared = release_names(release), ItemsDeclaration(column="codes")
     (folder / "m.json").write_text(mixed_mapping(release, mixed_requirement(require), declared, names))
     good = "".join(f"{age},{sex},{';'.join(codes)}\n" for age, sex, codes in PEOPLE)
     return Kind("m.json", require, "age,sex,codes\n", good, "20,m,zz\n")
@@ -220,7 +218,7 @@ def test_the_public_certificate_of_patients_tells_no_found_cuts_and_that_records
     release = made(data, "k-km-anonymity k=3 m=2")
     cuts = anonymizer('cut-vector cuts="age=25"')
     candidate = Candidate(cuts, mixed_requirement("k-km-anonymity k=3 m=2"), item_anonymizer=candidate_maker("coat"))
-    [path] = write_mixed(release, tmp_path / "out.csv")
+    [path] = write_items(release, tmp_path / "out.csv")
     audit_mixed(path, ["age", "sex"], "codes", "k-km-anonymity k=3 m=2")
     scales = MixedScales(known=2)
     own = Publishable(release, candidate, tmp_path / "out.csv", Origin("", ""), scales=scales)
@@ -237,7 +235,7 @@ def test_new_patients_are_read_back_with_what_separates_items_by_the_mapping(tmp
     declared = ItemsDeclaration(column="codes", separator="|")
     data = DataDeclaration(TableDeclaration("new.csv", quasi=("age", "sex")), declared).open()
     release = made(data, "k-km-anonymity k=3 m=2")
-    text = mixed_mapping(release, mixed_requirement("k-km-anonymity k=3 m=2"), declared, mixed_names(release))
+    text = mixed_mapping(release, mixed_requirement("k-km-anonymity k=3 m=2"), declared, release_names(release))
     Path("m.json").write_text(text)
     ended = run("apply", "m.json", "new.csv", "--to", "out.csv")
     assert ended.returncode == 0, ended.stderr
@@ -282,7 +280,7 @@ def test_new_patients_keep_the_promise_and_each_is_published_or_counted(old, new
         folder = Path(name)
         release = made(opened([(a, s, sorted(c)) for a, s, c in old]), require)
         text = mixed_mapping(
-            release, mixed_requirement(require), ItemsDeclaration(column="codes"), mixed_names(release)
+            release, mixed_requirement(require), ItemsDeclaration(column="codes"), release_names(release)
         )
         (folder / "m.json").write_text(text)
         mapping, path = read_item_mapping(folder / "m.json"), table(folder / "new.csv", new)
@@ -313,7 +311,7 @@ def test_new_patients_keep_the_promise_and_each_is_published_or_counted(old, new
             )
         # the old records come out as they did
         apply_mixed(mapping, table(folder / "old.csv", old)).write(folder / "again.csv")
-        [first] = write_mixed(release, folder / "first.csv")
+        [first] = write_items(release, folder / "first.csv")
         assert first.read_bytes() == (folder / "again.csv").read_bytes()
 
 
@@ -349,7 +347,7 @@ def test_ps_rules_are_verified_as_the_written_file_shows(people, pieces, share, 
         rules.write_text(f"{' '.join(sorted(known))} -> d e\n")
         wanted = basket_requirement(f'ps-rules k={k} c={share} file="{rules}" protect-subsets={every}')
         verified = not inference_violations(release, wanted, 5)
-        write_baskets(release, path)
+        write_items(release, path)
         rows = plain.read_lines(path)
     stands = plain.reading(rows, baskets.items)
     bound = Fraction(share) + Fraction(1, 10**9)

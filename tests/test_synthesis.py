@@ -22,7 +22,7 @@ from sfumato.anonymizers.dp.aim import AIM
 from sfumato.anonymizers.dp.mst import MST
 from sfumato.anonymizers.dp.noise import Noise, OpenDPNoise, UnsafeSeededNoise, _gaussian, _gumbel_max, _noisy_max
 from sfumato.data.cells import Quasi, Sensitive
-from sfumato.release.guarantee import Budget, Guarantee, Spent, delta_of, rho_of
+from sfumato.release.content import Budget, Guarantee, Spent, delta_of, rho_of
 
 SIZES = (4, 3, 2, 3)
 MAKERS = (

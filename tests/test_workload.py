@@ -16,8 +16,14 @@ from hypothesis import strategies as st
 import sfumato
 from sfumato import BadInputError, InfeasibleError, Study, measure
 from sfumato.data.assignment import Assignment
-from sfumato.measures.classification._classifiers import CLASSIFIERS, trained
-from sfumato.measures.classification._features import features, intervals_block, shares_block, texts_block
+from sfumato.measures.classification._classifiers import (
+    CLASSIFIERS,
+    features,
+    intervals_block,
+    shares_block,
+    texts_block,
+    trained,
+)
 from sfumato.measures.classification._validation import (
     DealtRecords,
     Fold,

@@ -23,19 +23,17 @@ if TYPE_CHECKING:
     from sfumato.auditing.audit import Audit, audit, audit_baskets, audit_mixed
     from sfumato.data.bundled import load
     from sfumato.data.cells import Cells
-    from sfumato.data.declaration import TableDeclaration
+    from sfumato.data.declaration import DataDeclaration, ItemsDeclaration, TableDeclaration, read_mixed
     from sfumato.data.guessing import Guess, guess
     from sfumato.data.hierarchies.categorical import flat, from_level_table, prefixes, tree
     from sfumato.data.hierarchies.declared import read_hierarchies, read_level_table
     from sfumato.data.hierarchies.hierarchy import Hierarchy
     from sfumato.data.hierarchies.numeric import dates, numeric
     from sfumato.data.item_reading import read_baskets
-    from sfumato.data.mixed_declaration import DataDeclaration, ItemsDeclaration, read_mixed
     from sfumato.data.reading import Roles, Table, read
     from sfumato.errors import BadInputError, InfeasibleError, SfumatoError, StoppedError
-    from sfumato.measures.all_measures import MEASURES
+    from sfumato.measures.all_measures import MEASURES, Measure
     from sfumato.measures.groups import Measured, measure
-    from sfumato.measures.measure import Measure
     from sfumato.measures.queries import Queries
     from sfumato.measures.scales import Scales
     from sfumato.release.content import NoisyRelease
@@ -152,19 +150,17 @@ _HOMES = {
     "auditing.audit": "Audit audit audit_baskets audit_mixed",
     "data.bundled": "load",
     "data.cells": "Cells",
-    "data.declaration": "TableDeclaration",
     "data.guessing": "Guess guess",
     "data.hierarchies.categorical": "flat from_level_table prefixes tree",
     "data.hierarchies.declared": "read_hierarchies read_level_table",
     "data.hierarchies.hierarchy": "Hierarchy",
     "data.hierarchies.numeric": "dates numeric",
     "data.item_reading": "read_baskets",
-    "data.mixed_declaration": "DataDeclaration ItemsDeclaration read_mixed",
+    "data.declaration": "DataDeclaration ItemsDeclaration TableDeclaration read_mixed",
     "data.reading": "read Roles Table",
     "errors": "BadInputError InfeasibleError SfumatoError StoppedError",
-    "measures.all_measures": "MEASURES",
     "measures.groups": "measure Measured",
-    "measures.measure": "Measure",
+    "measures.all_measures": "MEASURES Measure",
     "measures.queries": "Queries",
     "measures.scales": "Scales",
     "release.content": "NoisyRelease",

@@ -59,8 +59,7 @@ from sfumato.data.look_alikes import name_alike
 from sfumato.data.reading import Table
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
-from sfumato.requirements import basket_requirement
-from sfumato.requirements.items import KMAnonymity, PrivacyConstraints
+from sfumato.requirements.items import KMAnonymity, PrivacyConstraints, basket_requirement
 from sfumato.requirements.requirement import Requirement, requirement
 from sfumato.runtime.arrays import Counts, Quiet
 

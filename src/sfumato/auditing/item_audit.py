@@ -46,10 +46,10 @@ from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.items import Baskets
 from sfumato.engines.item_files import separator_of
 from sfumato.errors import BadInputError
-from sfumato.requirements.inference import InferenceRequirement
 from sfumato.requirements.items import (
     BasketRequirement,
     CompleteKAnonymity,
+    InferenceRequirement,
     KMAnonymity,
     MixedRequirement,
     PrivacyConstraints,

@@ -36,7 +36,7 @@ from sfumato.engines._text_files import PARQUET, opened_text, wide_fields
 from sfumato.engines.item_files import LONG
 from sfumato.engines.protocol import CountedLists, Engine, Reading, SourceLayout
 from sfumato.errors import BadInputError
-from sfumato.requirements.inference import Coherence, InferenceRequirement, PSRules, RhoUncertainty
+from sfumato.requirements.items import Coherence, InferenceRequirement, PSRules, RhoUncertainty
 from sfumato.runtime.arrays import Counts
 
 Shown = frozenset[str]

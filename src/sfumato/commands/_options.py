@@ -24,9 +24,7 @@ from sfumato.config.options import SETTINGS, Option, spelled
 from sfumato.errors import BadInputError
 
 if TYPE_CHECKING:
-    from sfumato.data.basket_declaration import BasketsDeclaration
-    from sfumato.data.declaration import TableDeclaration
-    from sfumato.data.mixed_declaration import DataDeclaration
+    from sfumato.data.declaration import BasketsDeclaration, DataDeclaration, TableDeclaration
     from sfumato.engines.protocol import Engine
 
 AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
@@ -299,7 +297,7 @@ class OfBaskets(OptionGroup):
 
     def declaration(self, source: str, reading: TextFile) -> BasketsDeclaration:
         """Say where the baskets are."""
-        from sfumato.data.basket_declaration import BasketsDeclaration
+        from sfumato.data.declaration import BasketsDeclaration
 
         reading.refuse_for_baskets()
         separator = self.separator or reading.delimiter
@@ -311,7 +309,7 @@ class OfBaskets(OptionGroup):
     ) -> BasketsDeclaration:
         """Find out where baskets are: in a study, bundled, or in a file, of which the options speak."""
         from sfumato.auditing.question import study_file
-        from sfumato.data.basket_declaration import BasketsDeclaration
+        from sfumato.data.declaration import BasketsDeclaration
         from sfumato.tradeoff.study.study import read_study
 
         path = study_file(name)
@@ -408,7 +406,7 @@ class OfItems(OptionGroup):
 
     def declaration(self, table: TableDeclaration, sets: OfBaskets) -> DataDeclaration:
         """Say where the table and the items of its records are."""
-        from sfumato.data.mixed_declaration import DataDeclaration, ItemsDeclaration
+        from sfumato.data.declaration import DataDeclaration, ItemsDeclaration
 
         refuse({"--baskets": sets.baskets, "--set column": sets.column}, "is about sets without a table; leave it out")
         named = columns(self.sensitive_items, ())

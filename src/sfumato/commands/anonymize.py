@@ -168,8 +168,7 @@ def _mixed(
     from sfumato.anonymizers.items import DEFAULT_MAKER, TREE_MAKER, basket_anonymizer
     from sfumato.anonymizers.items.items_of_groups import FORM, NoMerging, merging
     from sfumato.publish._single import Clock, single_items
-    from sfumato.requirements.item_policy import SuppressionLimit, suppression_limit, utility_constraints
-    from sfumato.requirements.items import mixed_requirement
+    from sfumato.requirements.items import SuppressionLimit, mixed_requirement, suppression_limit, utility_constraints
     from sfumato.tradeoff.study.candidate import Candidate, files_of
 
     clock = Clock()
@@ -210,8 +209,7 @@ def _baskets(
     """Make a release of baskets."""
     from sfumato.anonymizers.items import DEFAULT_MAKER, TREE_MAKER, basket_anonymizer, usual_maker
     from sfumato.publish._single import Clock, basket_layout, single_baskets
-    from sfumato.requirements import basket_requirement
-    from sfumato.requirements.item_policy import SuppressionLimit, suppression_limit, utility_constraints
+    from sfumato.requirements.items import SuppressionLimit, basket_requirement, suppression_limit, utility_constraints
     from sfumato.tradeoff.study.candidate import Candidate, files_of
 
     clock = Clock()

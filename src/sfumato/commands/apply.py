@@ -11,7 +11,7 @@ from sfumato.commands._options import AsJson, OfBaskets, TextReading, Writing, r
 from sfumato.commands._output import announce_first_run, say, tell
 
 if TYPE_CHECKING:
-    from sfumato.data.basket_declaration import BasketsDeclaration
+    from sfumato.data.declaration import BasketsDeclaration
     from sfumato.publish.apply import RecodedFile
 
 

@@ -43,8 +43,7 @@ def init(
 
     Roles that are given (--quasi, --sensitive, --neutral, --identifier) are taken, the others are guessed.
     """
-    from sfumato.data.declaration import TableDeclaration
-    from sfumato.data.mixed_declaration import DataDeclaration
+    from sfumato.data.declaration import DataDeclaration, TableDeclaration
     from sfumato.runtime.staging import check_target
     from sfumato.tradeoff.study.draft import draft, draft_items
 

@@ -13,7 +13,7 @@ from sfumato.commands._options import AsJson
 from sfumato.commands._output import print_json
 
 if TYPE_CHECKING:
-    from sfumato.measures.measure import Measure
+    from sfumato.measures.all_measures import Measure
     from sfumato.tradeoff.catalogue import Entry
 
 
@@ -60,7 +60,7 @@ def _print_all() -> None:
 
 def _print_one(section: str, entry: Entry | Measure) -> None:
     """Say what something is, how it is written, and what each option means."""
-    from sfumato.measures.measure import Measure
+    from sfumato.measures.all_measures import Measure
 
     if isinstance(entry, Measure):
         typer.echo(f"{entry.name} ({entry.kind}, {entry.better} is better): {entry.meaning}")

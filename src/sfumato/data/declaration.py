@@ -1,51 +1,35 @@
-"""Where a table is and what its columns are: everything needed to open it, as a value that can be written down."""
+"""Where a data set is and what its columns are: everything needed to open it, as a value that can be written down.
+
+A table has columns with roles. Sets of items stand in lines, in rows of (whose, item), or in a column of lists. The
+items of a table's records stand in a column of it (a list, or items with something between them), or in a second file
+with one row per item and a column that says whose it is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from sfumato.config.options import (
-    AS_WRITTEN,
-    COLUMNS,
-    DATES,
-    DECIMAL_COMMA,
-    DECIMAL_POINT,
-    DELIMITER,
-    ENCODING,
-    ENGINE,
-    HEADER,
-    HEADER_ROW,
-    HIERARCHIES,
-    HIERARCHY,
-    HOUSEHOLD,
-    IDENTIFIER,
-    MEMORY,
-    MISSING_VALUES,
-    MOST_CELLS,
-    NA,
-    NEUTRAL,
-    ONE_RECORD_PER_PERSON,
-    PERSON,
-    QUASI,
-    RANGES,
-    SENSITIVE,
-    SHEET,
-    SOURCE,
-    SPILL,
-    WEIGHTS,
-    check_options,
-    described,
-    shortened,
-)
-from sfumato.config.sections import known_keys
+from sfumato.config import options as option
+from sfumato.config.sections import known_keys, option_words
 from sfumato.data import bundled
 from sfumato.data.coarsening import usual_most_cells
-from sfumato.data.hierarchies.declared import Declared, Filed, level_table_of, level_tables, read_hierarchies
+from sfumato.data.dataset import MixedTable
+from sfumato.data.hierarchies.classifications import CLASSIFICATIONS
+from sfumato.data.hierarchies.declared import (
+    Declared,
+    Filed,
+    level_table_of,
+    level_tables,
+    read_hierarchies,
+)
 from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.data.item_reading import is_text_of_items, items_of_column, items_of_file, read_baskets, tied, with_tree
+from sfumato.data.items import Baskets
 from sfumato.data.reading import AllowedRanges, Missing, Roles, Table, with_roles
+from sfumato.engines._item_layouts import find_rows
 from sfumato.engines.frames import Frame, frame_kind
 from sfumato.engines.locations import beside, check_secrets, input_files, seen_from
 from sfumato.engines.notations import DayOrder
@@ -53,85 +37,128 @@ from sfumato.engines.protocol import Engine, Reading
 from sfumato.errors import BadInputError
 from sfumato.runtime.memory import read_size
 
-READING = (
-    "delimiter",
-    "encoding",
-    "sheet",
-    "header",
-    "header_row",
-    "columns",
-    "decimal_comma",
-    "decimal_point",
-    "dates",
-    "as_written",
-    "engine",
-    "memory",
-    "spill",
-)
-"""The fields that say how a source is read, where that is not to be found out."""
-
 IN_STUDY = "[table.hierarchy] of the study"
 """Where hierarchies of single columns stand, for whoever has to correct one."""
 
 
+PLACES = ("source", "tree", "hierarchies", "spill")
+"""The fields that may name files and folders, which a study names as seen from its own folder."""
+
+
+class SectionDeclaration:
+    """What a section of a study says of the data. Declarations are frozen dataclasses of this kind."""
+
+    section: ClassVar[str]
+    bundled_as: ClassVar[str] = ""
+    """What the source may name beside a file, where there must be one."""
+
+    bundled_names: ClassVar[Mapping[str, Collection[str]]]
+    """By field the names of what comes with sfumato."""
+
+    unsaid: ClassVar[tuple[Any, ...]] = (None, ())
+    """Values that are not written down."""
+
+    def __post_init__(self) -> None:
+        option.check_options(self)
+        memory = getattr(self, "memory", None)
+        if memory is not None:
+            read_size("memory", memory)
+
+    def _is_bundled(self, name: str) -> bool:
+        given = getattr(self, name)
+        return isinstance(given, str) and given in self.bundled_names.get(name, ()) and not Path(given).is_file()
+
+    @property
+    def is_bundled(self) -> bool:
+        """Whether the source names data that come with sfumato."""
+        return self._is_bundled("source")
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that opening the data reads."""
+        given = {name: getattr(self, name) for name in ("source", "tree") if not self._is_bundled(name)}
+        return [Path(file) for file in given.values() if file is not None]
+
+    def entries(self, folder: Path | None) -> dict[str, Any]:
+        """Write the section of a study; files named as seen from a folder, if one is given."""
+        given = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        said = {name: value for name, value in given.items() if value not in self.unsaid}
+        entries = {name: list(value) if isinstance(value, tuple) else value for name, value in said.items()}
+        named = [key for key in PLACES if folder is not None and key in entries and not self._is_bundled(key)]
+        return entries | {key: seen_from(folder, entries[key]) for key in named}  # type: ignore[arg-type]
+
+    @classmethod
+    def of(cls, entries: Mapping[str, Any], folder: Path) -> Self:
+        """Read the section of a study; a file is looked for beside the study, and so is the folder to work in."""
+        known = option.described(cls)
+        known_keys(f"[{cls.section}]", entries, known)
+        if cls.bundled_as and "source" not in entries:
+            raise BadInputError(f"[{cls.section}] needs source: a file, or the name of {cls.bundled_as}")
+        if cls.bundled_as and not isinstance(entries["source"], str):
+            raise BadInputError(f"source must be a text, not {option.shortened(entries['source'])}")
+        several = {key for key, value in entries.items() if isinstance(value, list) and known[key].several}
+        values = {key: tuple(value) if key in several else value for key, value in entries.items()}
+        for key in PLACES:
+            given = values.get(key)
+            if isinstance(given, str) and (given not in cls.bundled_names.get(key, ()) or (folder / given).is_file()):
+                values[key] = beside(folder, given)
+        return cls(**values)
+
+
 @dataclass(frozen=True)
-class TableDeclaration:
+class TableDeclaration(SectionDeclaration):
     """A file, frame or bundled table with the roles of its columns; a bundled one has usual roles and hierarchies."""
 
-    source: Annotated[str | Frame, SOURCE]
+    source: Annotated[str | Frame, option.SOURCE]
     """In Python also a path, or a frame, which is then held as one."""
 
-    quasi: Annotated[tuple[str, ...], QUASI] = ()
-    sensitive: Annotated[tuple[str, ...], SENSITIVE] = ()
-    neutral: Annotated[tuple[str, ...], NEUTRAL] = ()
-    identifier: Annotated[tuple[str, ...], IDENTIFIER] = ()
-    person: Annotated[str | None, PERSON] = None
-    one_record_per_person: Annotated[bool, ONE_RECORD_PER_PERSON] = False
-    household: Annotated[str | None, HOUSEHOLD] = None
-    hierarchies: Annotated[str | None, HIERARCHIES] = None
-    hierarchy: Annotated[Mapping[str, Declared], HIERARCHY] = field(default_factory=dict, repr=False)
+    quasi: Annotated[tuple[str, ...], option.QUASI] = ()
+    sensitive: Annotated[tuple[str, ...], option.SENSITIVE] = ()
+    neutral: Annotated[tuple[str, ...], option.NEUTRAL] = ()
+    identifier: Annotated[tuple[str, ...], option.IDENTIFIER] = ()
+    person: Annotated[str | None, option.PERSON] = None
+    one_record_per_person: Annotated[bool, option.ONE_RECORD_PER_PERSON] = False
+    household: Annotated[str | None, option.HOUSEHOLD] = None
+    hierarchies: Annotated[str | None, option.HIERARCHIES] = None
+    hierarchy: Annotated[Mapping[str, Declared], option.HIERARCHY] = field(default_factory=dict, repr=False)
     """Not printed: what was drafted lists values that records have."""
 
-    weights: Annotated[Mapping[str, float], WEIGHTS] = field(default_factory=dict)
-    missing: Annotated[Missing, MISSING_VALUES] = "value"
-    na: Annotated[tuple[str, ...], NA] = ()
-    delimiter: Annotated[str | None, DELIMITER] = None
-    encoding: Annotated[str | None, ENCODING] = None
-    sheet: Annotated[str | None, SHEET] = None
-    header: Annotated[bool | None, HEADER] = None
-    header_row: Annotated[int | None, HEADER_ROW] = None
-    columns: Annotated[tuple[str, ...], COLUMNS] = ()
-    decimal_comma: Annotated[tuple[str, ...], DECIMAL_COMMA] = ()
-    decimal_point: Annotated[tuple[str, ...], DECIMAL_POINT] = ()
-    dates: Annotated[DayOrder | None, DATES] = None
-    as_written: Annotated[tuple[str, ...], AS_WRITTEN] = ()
-    engine: Annotated[str | None, ENGINE] = None
-    memory: Annotated[str | None, MEMORY] = None
-    spill: Annotated[str | None, SPILL] = None
-    most_cells: Annotated[int | None, MOST_CELLS] = None
-    ranges: Annotated[AllowedRanges | None, RANGES] = None
+    weights: Annotated[Mapping[str, float], option.WEIGHTS] = field(default_factory=dict)
+    missing: Annotated[Missing, option.MISSING_VALUES] = "value"
+    na: Annotated[tuple[str, ...], option.NA] = ()
+    delimiter: Annotated[str | None, option.DELIMITER] = None
+    encoding: Annotated[str | None, option.ENCODING] = None
+    sheet: Annotated[str | None, option.SHEET] = None
+    header: Annotated[bool | None, option.HEADER] = None
+    header_row: Annotated[int | None, option.HEADER_ROW] = None
+    columns: Annotated[tuple[str, ...], option.COLUMNS] = ()
+    decimal_comma: Annotated[tuple[str, ...], option.DECIMAL_COMMA] = ()
+    decimal_point: Annotated[tuple[str, ...], option.DECIMAL_POINT] = ()
+    dates: Annotated[DayOrder | None, option.DATES] = None
+    as_written: Annotated[tuple[str, ...], option.AS_WRITTEN] = ()
+    engine: Annotated[str | None, option.ENGINE] = None
+    memory: Annotated[str | None, option.MEMORY] = None
+    spill: Annotated[str | None, option.SPILL] = None
+    most_cells: Annotated[int | None, option.MOST_CELLS] = None
+    ranges: Annotated[AllowedRanges | None, option.RANGES] = None
 
     section: ClassVar[str] = "table"
+    bundled_as: ClassVar[str] = "a bundled table"
+    bundled_names: ClassVar[Mapping[str, Collection[str]]] = {"source": bundled.DATASETS}
+    unsaid: ClassVar[tuple[Any, ...]] = (None, {})
 
     def __post_init__(self) -> None:
         if not isinstance(self.source, str | Frame):
             source = str(self.source) if isinstance(self.source, Path) else Frame.of(self.source)
             object.__setattr__(self, "source", source)
-        for name, option in described(type(self)).items():
-            if option.several and isinstance(getattr(self, name), list):
+        for name, each in option.described(type(self)).items():
+            if each.several and isinstance(getattr(self, name), list):
                 object.__setattr__(self, name, tuple(getattr(self, name)))
-        check_options(self)
+        super().__post_init__()
         check_secrets(self.source)
-        if self.memory is not None:
-            read_size("memory", self.memory)
         for name, what in (("hierarchy", "hierarchies"), ("weights", "numbers")):
             if not isinstance(getattr(self, name), Mapping):
                 raise BadInputError(f"{name} must map columns to {what}, not be {getattr(self, name)!r}")
-
-    @property
-    def is_bundled(self) -> bool:
-        """Whether the source names a table that comes with sfumato."""
-        return bundled.names_bundled(self.source)
 
     @property
     def files(self) -> list[Path]:
@@ -184,19 +211,10 @@ class TableDeclaration:
     @classmethod
     def of(cls, entries: Mapping[str, Any], folder: Path) -> Self:
         """Read the section of a study; files are named from its folder."""
-        known_keys("[table]", entries, described(cls))
-        if "source" not in entries:
-            raise BadInputError("[table] needs source: a file, or the name of a bundled table")
-        if not isinstance(entries["source"], str):
-            raise BadInputError(f"source must be a text, not {shortened(entries['source'])}")
-        values: dict[str, Any] = {k: tuple(value) if isinstance(value, list) else value for k, value in entries.items()}
-        for key in ("source", "hierarchies", "spill"):
-            bundle = key == "source" and values[key] in bundled.DATASETS and not (folder / values[key]).is_file()
-            if isinstance(values.get(key), str) and not bundle:
-                values[key] = beside(folder, values[key])
-        if isinstance(values.get("hierarchy"), dict):
-            values["hierarchy"] = _with_files(values["hierarchy"], lambda file: beside(folder, file))
-        return cls(**values)
+        hierarchies = entries.get("hierarchy")
+        if isinstance(hierarchies, dict):
+            entries = {**entries, "hierarchy": _with_files(hierarchies, lambda file: beside(folder, file))}
+        return super().of(entries, folder)
 
     def entries(self, folder: Path | None) -> dict[str, Any]:
         """Write the section of a study; files named as seen from a folder, if one is given."""
@@ -205,20 +223,18 @@ class TableDeclaration:
                 f"this study is about a {self.source.origin} in memory, which no file can name; write the frame to a "
                 "file and give the study that: study.with_table(source='table.parquet')"
             )
-        given = {each.name: getattr(self, each.name) for each in fields(self)}
-        entries: dict[str, Any] = {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in given.items()
-            if value is not None and value != {}
-        }
-        if "hierarchy" in entries:
-            entries["hierarchy"] = {name: _hierarchy_entry(name, one) for name, one in self.hierarchy.items()}
-        if folder is not None:
-            named = [*([] if self.is_bundled else ["source"]), "hierarchies", "spill"]
-            entries |= {key: seen_from(folder, entries[key]) for key in named if key in entries}
-            if "hierarchy" in entries:
-                entries["hierarchy"] = _with_files(entries["hierarchy"], lambda file: seen_from(folder, file))
+        entries = super().entries(folder)
+        if self.hierarchy:
+            hierarchies = {name: _hierarchy_entry(name, one) for name, one in self.hierarchy.items()}
+            seen = hierarchies if folder is None else _with_files(hierarchies, lambda file: seen_from(folder, file))
+            entries["hierarchy"] = seen
         return entries
+
+
+READING = tuple(
+    each.name for each in fields(Reading) if each.name != "na" and each.name in option.described(TableDeclaration)
+)
+"""The fields that say how a source is read, where that is not to be found out."""
 
 
 def _with_files(hierarchies: Mapping[str, Any], place: Callable[[str], str]) -> dict[str, Any]:
@@ -235,3 +251,288 @@ def _hierarchy_entry(column: str, given: Any) -> Any:
     if isinstance(given, Filed):
         return given.content
     return str(given) if isinstance(given, Path) else given
+
+
+@dataclass(frozen=True)
+class BasketsDeclaration(SectionDeclaration):
+    """A file of baskets, or bundled ones: lines of items, rows of (whose, item), or a column of lists."""
+
+    source: Annotated[str, option.BASKET_SOURCE]
+    id: Annotated[str | None, option.ID] = None
+    item: Annotated[str | None, option.ITEM] = None
+    column: Annotated[str | None, option.COLUMN] = None
+    separator: Annotated[str | None, option.SEPARATOR] = None
+    lines: Annotated[bool | None, option.LINES] = None
+    tree: Annotated[str | None, option.TREE] = None
+    encoding: Annotated[str | None, option.ENCODING] = None
+    memory: Annotated[str | None, option.MEMORY] = None
+    spill: Annotated[str | None, option.SPILL] = None
+
+    section: ClassVar[str] = "baskets"
+    bundled_as: ClassVar[str] = "bundled baskets"
+    bundled_names: ClassVar[Mapping[str, Collection[str]]] = {"source": bundled.BASKETS, "tree": CLASSIFICATIONS}
+
+    def open(self) -> Baskets:
+        """Open the baskets."""
+        if self.is_bundled:
+            return with_tree(bundled.load_baskets(self.source), self.tree)
+        bundled.check_named(self.source, "baskets", bundled.BASKETS)
+        return read_baskets(
+            Path(self.source),
+            who=self.id,
+            item=self.item,
+            column=self.column,
+            separator=self.separator,
+            lines=bool(self.lines),
+            encoding=self.encoding,
+            tree=self.tree,
+            memory=self.memory,
+            spill=self.spill,
+        )
+
+    def with_columns(self) -> Self:
+        """Return the same declaration with the columns by which a text file of one item per row is recognised."""
+        if self.is_bundled or self.lines or not is_text_of_items(self.source, self.id, self.column):
+            return self
+        rows = find_rows(Path(self.source), self.encoding, self.separator)
+        if rows is None:
+            return self
+        separator = rows.separator if rows.separator == " " else self.separator
+        return replace(self, id=rows.who, item=rows.item, separator=separator)
+
+    def options(self) -> list[str]:
+        """Write what the command line needs to open the same baskets."""
+        return [*([] if self.is_bundled else ["--baskets"]), *option_words(self, ("source",))]
+
+
+@dataclass(frozen=True)
+class ItemsDeclaration(SectionDeclaration):
+    """Where the items of records are, what is known of them, and which are sensitive."""
+
+    column: Annotated[str | None, option.ITEM_COLUMN] = None
+    source: Annotated[str | None, option.ITEMS_FILE] = None
+    id: Annotated[str | None, option.ITEM_OWNER] = None
+    item: Annotated[str | None, option.ITEM_OF] = None
+    separator: Annotated[str | None, option.ITEM_SEPARATOR] = None
+    tree: Annotated[str | None, option.ITEM_TREE] = None
+    sensitive: Annotated[tuple[str, ...], option.SENSITIVE_ITEMS] = ()
+
+    section: ClassVar[str] = "items"
+    bundled_names: ClassVar[Mapping[str, Collection[str]]] = {"tree": CLASSIFICATIONS}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.column is None) == (self.source is None):
+            raise BadInputError(
+                "the items of a record stand in a column of the table (--items COLUMN) or in a second file "
+                "(--items-file FILE --id COLUMN --item COLUMN); name one of the two"
+            )
+        if self.source is not None and (self.id is None or self.item is None):
+            raise BadInputError(
+                f"{self.source}: a second file of items needs the column that both files name a person by (--id) and "
+                "the column of items (--item)"
+            )
+        if self.source is None and (self.id is not None or self.item is not None):
+            raise BadInputError("--id and --item are about a second file of items; name it (--items-file)")
+        if self.source is not None and self.separator is not None:
+            raise BadInputError("a second file has one item per row, so no separator (--separator); leave it out")
+        twice = [label for n, label in enumerate(self.sensitive) if label in self.sensitive[:n]]
+        if twice:
+            raise BadInputError(f"the sensitive item {twice[0]!r} is named twice")
+
+    @property
+    def name(self) -> str:
+        """What the column of items is called in the published file."""
+        return self.column or self.item or "items"
+
+    @property
+    def named(self) -> str:
+        """The column of the table that holds the items, or names whose they are."""
+        return self.column or self.id or ""
+
+    @property
+    def option(self) -> str:
+        """The option that names that column."""
+        return "--items" if self.column else "--id"
+
+    def options(self) -> list[str]:
+        """Write what the command line needs to open the same items."""
+        names = {"column": "items", "source": "items_file", "sensitive": "sensitive_items"}
+        words = []
+        for each in fields(self):
+            given, typed = getattr(self, each.name), option.spelled(names.get(each.name, each.name)).replace(" ", "=")
+            for text in given if isinstance(given, tuple) else (given,):
+                words += [] if text is None else [f"{typed}={text}"]
+        return words
+
+
+Part = Literal["attributes", "items", "person"]
+"""What a data set may have."""
+
+ATTRIBUTES: frozenset[Part] = frozenset({"attributes"})
+ITEMS: frozenset[Part] = frozenset({"items"})
+BOTH = ATTRIBUTES | ITEMS
+
+
+@dataclass(frozen=True)
+class DataDeclaration:
+    """Where a data set is: rows with attributes, or sets of items, or rows whose records have items."""
+
+    table: TableDeclaration | None = None
+    items: ItemsDeclaration | BasketsDeclaration | None = None
+
+    def __post_init__(self) -> None:
+        if self.table is None and not isinstance(self.items, BasketsDeclaration):
+            raise BadInputError("a study with [items] needs [table], too: the rows whose items these are")
+        if self.table is not None and isinstance(self.items, ItemsDeclaration):
+            _check_beside_items(self.table, self.items)
+
+    @staticmethod
+    def of(content: Mapping[str, Any], folder: Path) -> DataDeclaration:
+        """Read the sections of a study that say where its data are."""
+        if "items" not in content and "baskets" in content:
+            return DataDeclaration(items=BasketsDeclaration.of(content["baskets"], folder))
+        table = TableDeclaration.of(content["table"], folder) if isinstance(content.get("table"), dict) else None
+        items = ItemsDeclaration.of(content["items"], folder) if "items" in content else None
+        return DataDeclaration(table, items)
+
+    @property
+    def declared(self) -> tuple[TableDeclaration | ItemsDeclaration | BasketsDeclaration, ...]:
+        """What is declared, in order."""
+        return tuple(each for each in (self.table, self.items) if each is not None)
+
+    @property
+    def sets(self) -> BasketsDeclaration:
+        """The sets of items of which there is nothing else."""
+        assert isinstance(self.items, BasketsDeclaration)
+        return self.items
+
+    @property
+    def beside(self) -> ItemsDeclaration:
+        """The items beside attributes."""
+        assert isinstance(self.items, ItemsDeclaration)
+        return self.items
+
+    @property
+    def has(self) -> frozenset[Part]:
+        """What the data set has."""
+        person: frozenset[Part] = frozenset({"person"}) if self.table is not None and self.table.person else frozenset()
+        return person | (ATTRIBUTES if self.table is not None else set()) | (ITEMS if self.items is not None else set())
+
+    @property
+    def section(self) -> str:
+        """The section of `study.toml` and of `points.json` that tells the data from those of other studies."""
+        return self.declared[-1].section
+
+    @property
+    def source(self) -> str:
+        """The file, or bundled data, that has the records."""
+        return str(self.declared[0].source)
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that opening it reads."""
+        return [file for each in self.declared for file in each.files]
+
+    def entries(self, folder: Path | None) -> dict[str, Any]:
+        """Write the sections of a study; files named as seen from a folder, if one is given."""
+        return {each.section: each.entries(folder) for each in self.declared}
+
+    @property
+    def rows(self) -> TableDeclaration:
+        """The table, where what names items or persons is read as it is written; raise where there are items alone."""
+        if self.table is None:
+            raise BadInputError(f"{self.source}: these are sets of items, and this is about the columns of a table")
+        if not isinstance(self.items, ItemsDeclaration):
+            return self.table
+        return replace(self.table, as_written=tuple(dict.fromkeys((*self.table.as_written, self.items.named))))
+
+    def open_rows(self) -> Engine:
+        """Open the rows of the table; what names items or persons is read as it is written."""
+        try:
+            return self.rows.open_rows()
+        except BadInputError as error:
+            if not isinstance(self.items, ItemsDeclaration) or f"{self.items.named!r} (--as-written)" not in str(error):
+                raise
+            raise BadInputError(str(error).replace("--as-written", self.items.option)) from None
+
+    def open(self, rows: Engine | None = None) -> Any:
+        """Open the data: a table, sets of items, or a table with these."""
+        if self.table is None or self.items is None:
+            return self.declared[0].open() if rows is None else self.rows.open(rows)  # type: ignore[union-attr]
+        rows, items = rows or self.open_rows(), self.items
+        assert isinstance(items, ItemsDeclaration)
+        if items.named not in rows.columns:
+            raise BadInputError(
+                f"{rows.origin}: there is no column {items.named!r} ({items.option}); the columns are "
+                f"{', '.join(map(repr, rows.columns[:30]))}"
+            )
+        table = self.table.open(rows)
+        if items.column is not None:
+            held = items_of_column(table, items.column, items.separator)
+        else:
+            assert items.source is not None and items.id is not None and items.item is not None
+            held = items_of_file(table, items.source, items.id, items.item)
+        return tied(table, held, items.name, items.named, items.tree, items.sensitive)
+
+    def with_table(self, **changes: Any) -> DataDeclaration:
+        """Return the same with something else said of the table."""
+        assert self.table is not None, "there is no table"
+        return replace(self, table=replace(self.table, **changes))
+
+
+def _check_beside_items(roles: TableDeclaration, items: ItemsDeclaration) -> None:
+    """Refuse roles that are not known beside a column of items."""
+    if roles.neutral:
+        raise BadInputError(
+            f"the column {roles.neutral[0]!r} is to be published as it is (--neutral); beside a column of items "
+            "nothing is: it would tell records of a group apart. Make it quasi or sensitive, or leave it out"
+        )
+    if roles.household is not None:
+        raise BadInputError("a household column (--household) is not known beside a column of items; leave it out")
+    if roles.person is not None:
+        raise BadInputError("persons (--person) are not counted beside a column of items; leave the option out")
+    said = {"quasi": roles.quasi, "sensitive": roles.sensitive, "identifier": roles.identifier}
+    for role, columns in said.items():
+        if items.name in columns:
+            raise BadInputError(
+                f"the column {items.name!r} holds the items (--items), so it has no role of its own; do not name it as "
+                f"--{role}. Sensitive items are named one by one (--sensitive-items)"
+            )
+        if items.id in columns and role != "identifier":
+            raise BadInputError(f"the column {items.id!r} names persons (--id); do not name it as --{role}")
+
+
+def read_mixed(
+    source: Any,
+    *,
+    quasi: Iterable[str],
+    items: str | None = None,
+    items_file: str | Path | None = None,
+    id: str | None = None,
+    item: str | None = None,
+    separator: str | None = None,
+    tree: str | Path | None = None,
+    sensitive_items: Iterable[str] = (),
+    **columns: Any,
+) -> MixedTable:
+    """Read a table whose records have a set of items: in a column of it, or in a second file with one row per item.
+
+    `columns` are what `read` takes beside the quasi-identifiers: `sensitive`, `identifier`, `missing`, `na`, ...
+
+    >>> import pyarrow
+    >>> frame = pyarrow.table({"age": ["34", "36", "51"], "codes": [["250"], ["250", "401"], []]})
+    >>> read_mixed(frame, quasi=["age"], items="codes").baskets.items
+    ('250', '401')
+    """
+    given: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in columns.items()}
+    held = ItemsDeclaration(
+        items,
+        None if items_file is None else str(items_file),
+        id,
+        item,
+        separator,
+        None if tree is None else str(tree),
+        tuple(sensitive_items),
+    )
+    return DataDeclaration(TableDeclaration(source, tuple(quasi), **given), held).open()  # type: ignore[no-any-return]

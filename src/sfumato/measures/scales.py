@@ -27,7 +27,7 @@ from sfumato.measures.fidelity.fidelity import Fidelity, Portrait
 from sfumato.measures.groups import Measured, defined, measure
 from sfumato.measures.queries import Queries, Workload
 from sfumato.measures.reconstruction import EmReader, Entries, Reader, guessed, weighted_estimates
-from sfumato.release.guarantee import Guarantee
+from sfumato.release.content import Guarantee
 from sfumato.release.populations import MOST_MEMBERS, Populations, large_populations
 from sfumato.release.regions import Members, are_points, estimated_histograms, overlap_estimates
 from sfumato.release.release import Grouped, Published, Release, counts_people

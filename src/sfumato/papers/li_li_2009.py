@@ -49,8 +49,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers import anonymize, anonymizer
 from sfumato.data.bundled import load
-from sfumato.data.declaration import TableDeclaration
-from sfumato.data.mixed_declaration import DataDeclaration
+from sfumato.data.declaration import DataDeclaration, TableDeclaration
 from sfumato.data.reading import Table
 from sfumato.measures.all_measures import RECONSTRUCTED
 from sfumato.measures.queries import Queries

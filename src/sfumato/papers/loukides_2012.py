@@ -56,20 +56,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.items import PAPER, anonymize_baskets, candidate_maker
-from sfumato.data.basket_declaration import BasketsDeclaration
 from sfumato.data.bundled import load_baskets
+from sfumato.data.declaration import BasketsDeclaration, DataDeclaration
 from sfumato.data.hierarchies.hierarchy import ROOT, Hierarchy, Level
 from sfumato.data.item_reading import read_baskets
 from sfumato.data.items import Baskets, baskets_of
-from sfumato.data.mixed_declaration import DataDeclaration
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures.items.estimates import BasketReader
 from sfumato.measures.items.losses import ItemLosses
 from sfumato.papers.claims import Claim, ClaimRows, Figure, FigureLine, Progress, Results, all_of
 from sfumato.release.items import BasketRelease
-from sfumato.release.writing_items import write_baskets
-from sfumato.requirements import basket_requirement
-from sfumato.requirements.item_policy import SuppressionLimit, UtilityConstraints
+from sfumato.release.writing_items import write_items
+from sfumato.requirements.items import SuppressionLimit, UtilityConstraints, basket_requirement
 from sfumato.runtime.arrays import Counts
 from sfumato.runtime.cancellation import unfinished
 from sfumato.tradeoff.exploration.explore import attempted
@@ -101,7 +99,7 @@ class Checked:
 
 def checked(release: BasketRelease) -> Checked:
     """Count a release again, and compare every record with what is published of it."""
-    rows = release.recoded()
+    rows = release.recoded
     actual = [frozenset(row) for row in slices([rows.labels[code] for code in rows.codes.tolist()], rows.starts)]
     return Checked(least_support(counted(release)), expected_rows(release) == actual)
 
@@ -109,7 +107,7 @@ def checked(release: BasketRelease) -> Checked:
 def checked_file(release: BasketRelease) -> Checked:
     """Write a release, and check the file: what a reader can count, and that it shows all records and no others."""
     with TemporaryDirectory() as folder, unfinished(Path(folder)):
-        path = write_baskets(release, Path(folder) / "release.csv")
+        path = write_items(release, Path(folder) / "release.csv")[0]
         rows, legend = Counter(read_rows(path)), read_legend(path)
     label_of = {text: legend_label(text, legend, release) for text in legend}
     shown: Counter[Row] = Counter()
@@ -545,7 +543,7 @@ def _worked(baskets: Baskets, release: BasketRelease) -> Claim:
     query = [(baskets.places["a"],)]
     true = int(BasketReader.of_baskets(baskets).matches(query)[0])
     answer = float(BasketReader.of(release).estimates(query, ["half"])[0, 0])
-    losses = ItemLosses().measure(release.published)
+    losses = ItemLosses().measure(release)
     ours = {
         "ncp": losses["ncp"],
         "ul": losses["ul"],

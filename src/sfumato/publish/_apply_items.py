@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.anonymizers.items._mixed_verification import verify
+from sfumato.anonymizers.items.items_of_groups import verify
 from sfumato.auditing.audit import Audit, audit_baskets
 from sfumato.data.assignment import Assignment, distinct_rows, weighted_counts
 from sfumato.data.dataset import MixedTable
@@ -49,8 +49,8 @@ from sfumato.publish.apply import (
 )
 from sfumato.release._itemsets import rare_itemsets
 from sfumato.release.items import SUPPRESSED, ItemParts, MixedRelease, Placed, Recoding, global_release, numbered
-from sfumato.release.legend import names_as_before
 from sfumato.release.release import generalization
+from sfumato.release.writing_items import names_as_before
 from sfumato.runtime.arrays import Codes, Counts, Flags
 from sfumato.tradeoff.question.recipients import shown_baskets
 from sfumato.tradeoff.study.candidate import files_of as files_in

@@ -33,15 +33,13 @@ from sfumato.config.documents import (
     whole,
 )
 from sfumato.data.dataset import sensitive_places
-from sfumato.data.mixed_declaration import ItemsDeclaration
+from sfumato.data.declaration import ItemsDeclaration
 from sfumato.errors import BadInputError
 from sfumato.publish.mapping import Mapping, mapping_from, mapping_of
 from sfumato.publish.publishable import Publishable
 from sfumato.release.items import SUPPRESSED, BasketRelease, MixedRelease
-from sfumato.release.legend import Names, behind_labels, release_names
-from sfumato.release.mixed_writing import behind_parts
-from sfumato.requirements import basket_requirement
-from sfumato.requirements.items import BasketRequirement, MixedRequirement, mixed_requirement
+from sfumato.release.writing_items import Names, behind_parts, release_names
+from sfumato.requirements.items import BasketRequirement, MixedRequirement, basket_requirement, mixed_requirement
 from sfumato.runtime.arrays import Quiet
 from sfumato.texts.format import counted
 
@@ -171,15 +169,15 @@ def basket_mapping(
         "requirement": str(requirement),
         "anonymizer": release.maker,
         "records": release.baskets.size,
-        "published": {texts[label]: list(behind.items) for label, behind in behind_labels(release).items()},
-        "suppressed": [items[code] for code in release.suppressed],
+        "published": {texts[label]: list(behind.items) for label, behind in behind_parts(release).items()},
+        "suppressed": [items[code] for code in release.unpublished],
         "pieces": [] if release.is_global else _pieces(release, texts),
     }
 
 
 def _pieces(release: BasketRelease, texts: Any) -> list[dict[str, Any]]:
     """Say of every piece how many records it has and what they show."""
-    rows, order = release.recoded(), np.argsort(release.piece, kind="stable")
+    rows, order = release.recoded, np.argsort(release.piece, kind="stable")
     ends = np.searchsorted(release.piece[order], np.arange(len(release.recodings) + 1))
     pieces = []
     for piece in range(len(release.recodings)):

@@ -21,7 +21,7 @@ from sfumato.publish.cautions import Caution, cautions, columns_left_out, found_
 from sfumato.publish.context import InternalContext, PublicContext
 from sfumato.publish.plain_language import promise_in_words
 from sfumato.release.changes import column_changes
-from sfumato.release.guarantee import Guarantee
+from sfumato.release.content import Guarantee
 from sfumato.release.release import Release
 from sfumato.report.data_summary import unit_meaning
 from sfumato.report.measure_sentences import changes_sentence
@@ -391,7 +391,7 @@ def _sets_of_items(inside: InternalContext) -> Iterator[Section]:
         yield Section("done", changes_sentence(item_changes(release)))
         weakest = [list(rare_set.items) for rare_set in checked.weakest]
         yield Section("details", {"pieces": len(release.recodings), "weakest": weakest})
-        items = [baskets.items[code] for code in release.suppressed]
+        items = [baskets.items[code] for code in release.unpublished]
         yield Section("notices", list(checked.notices))
     else:
         records = release.data.records

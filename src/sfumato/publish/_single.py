@@ -31,9 +31,8 @@ from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted, wrapped
 
 if TYPE_CHECKING:
-    from sfumato.data.basket_declaration import BasketsDeclaration
     from sfumato.data.dataset import MixedTable
-    from sfumato.data.mixed_declaration import DataDeclaration
+    from sfumato.data.declaration import BasketsDeclaration, DataDeclaration
     from sfumato.tradeoff.study.candidate import Candidate
 
 
@@ -183,7 +182,7 @@ def publish_release(release: Any, path: Path, force: bool, escape_formulas: bool
 
 def _meanings(table: Table, candidate: Candidate, declared: TableDeclaration) -> list[tuple[str, str]]:
     """Say what words mean, as on a map of this one release."""
-    from sfumato.data.mixed_declaration import DataDeclaration
+    from sfumato.data.declaration import DataDeclaration
     from sfumato.report.data_summary import meanings as meanings_of
     from sfumato.tradeoff.map import Map
     from sfumato.tradeoff.study.grids import Grid
@@ -295,7 +294,7 @@ def single_baskets(declared: BasketsDeclaration, candidate: Candidate, target: T
         "requirement": str(wanted),
         "changes": item_changes(release),
         "published_items": len(release.labels),
-        "suppressed": len(release.suppressed),
+        "suppressed": len(release.unpublished),
         "measures": measures,
     }
     subject = Subject(records=baskets.size, known=f"{known_in_words(known)} of", below=BasketScales().linking.below)
@@ -314,8 +313,7 @@ def single_baskets(declared: BasketsDeclaration, candidate: Candidate, target: T
 
 def basket_layout(target: Target) -> str:
     """Return how baskets are laid out; raises where the file cannot hold that."""
-    from sfumato.release.legend import MODES
-    from sfumato.release.writing_items import laid_out
+    from sfumato.release.writing_items import MODES, laid_out
 
     check_choice("legend", target.legend, MODES)
     return laid_out(target.layout, format_of(target.path))

@@ -67,7 +67,7 @@ def published_values(own: Publishable, found: Any) -> Mapping[str, Any]:
 def suppressed_of(own: Publishable) -> int:
     """Count the records, of baskets the items, that are not published."""
     if own.kind == "baskets":
-        return len(own.release.suppressed)
+        return len(own.release.unpublished)
     return int(own.release.data.records - own.release.records if own.kind == "items" else own.release.suppressed)
 
 

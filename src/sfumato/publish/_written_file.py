@@ -30,9 +30,8 @@ from sfumato.auditing._legend import read_legend
 from sfumato.auditing.audit import Audit, audit, audit_baskets, audit_mixed
 from sfumato.auditing.published_file import Source, open_published
 from sfumato.data.dataset import MixedTable
-from sfumato.data.declaration import TableDeclaration
+from sfumato.data.declaration import DataDeclaration, TableDeclaration
 from sfumato.data.item_reading import with_items_of_file
-from sfumato.data.mixed_declaration import DataDeclaration
 from sfumato.data.reading import Table
 from sfumato.engines import open_rows
 from sfumato.engines.item_files import LONG
@@ -379,7 +378,7 @@ def reading_of(layout: str) -> dict[str, Any]:
 
 def numbers_of_baskets(release: BasketRelease, known: int) -> dict[str, float]:
     """Work out, from the release in memory, what the audit works out from the file."""
-    return itemset_spread(Rows.of_release(release), known).measures() | ItemLosses().measure(release.published)
+    return itemset_spread(Rows.of_release(release), known).measures() | ItemLosses().measure(release)
 
 
 def verify_items(own: Publishable, drafts: Sequence[Path]) -> Audit:

@@ -44,10 +44,9 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.publish._written_file import audit_written
 from sfumato.publish.mapping import Mapping as AppliedMapping
 from sfumato.publish.publishable import Origin, Publishable
-from sfumato.release.legend import Names
 from sfumato.release.release import Release, generalization
 from sfumato.release.writing import format_of
-from sfumato.release.writing_items import laid_out
+from sfumato.release.writing_items import Names, laid_out
 from sfumato.runtime.arrays import Codes, Counts, Flags, Quiet
 from sfumato.runtime.staging import check_targets, staged
 from sfumato.texts.format import counted

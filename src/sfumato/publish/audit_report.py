@@ -20,8 +20,7 @@ from sfumato.auditing.persons import PersonAudit
 from sfumato.auditing.profile import worst_of
 from sfumato.auditing.question import WorstGroup
 from sfumato.report.measure_sentences import ARROWS, EXACT_VALUES, measure_lines
-from sfumato.requirements import basket_requirement
-from sfumato.requirements.items import known_in_words, mixed_requirement
+from sfumato.requirements.items import basket_requirement, known_in_words, mixed_requirement
 from sfumato.texts.format import counted, ended, listed, number, percent
 
 LONGEST = 90

@@ -31,12 +31,14 @@ from sfumato.release.changes import ends_of_single_records, unique_numbers
 from sfumato.release.content import NoisyRelease
 from sfumato.release.items import MixedRelease
 from sfumato.release.records import replicated_uniques, unchanged_records
-from sfumato.requirements.inference import Coherence, InferenceRequirement, RhoUncertainty
 from sfumato.requirements.items import (
+    Coherence,
     CompleteKAnonymity,
+    InferenceRequirement,
     KMAnonymity,
     MixedRequirement,
     PrivacyConstraints,
+    RhoUncertainty,
     known_in_words,
 )
 from sfumato.texts.catalogue import t

@@ -99,8 +99,7 @@ def contexts_of(own: Publishable, drafts: Sequence[Path], findings: Any) -> tupl
         len(own.names.legend) if own.shown.items else 0,
         bool(own.origin.point),
     )
-    data = release.baskets if own.kind == "baskets" else getattr(release, "data", None)
-    prepared = own.scales.prepare(data) if own.shown.items else None
+    prepared = own.scales.prepare(release.data) if own.shown.items else None
     return public, InternalContext(
         public,
         release,

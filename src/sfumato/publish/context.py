@@ -23,10 +23,8 @@ from sfumato.data.reading import Unit
 from sfumato.measures.items.linking import set_parts
 from sfumato.publish.publishable import Origin
 from sfumato.release.changes import unique_numbers
-from sfumato.release.content import NoisyRelease
-from sfumato.release.guarantee import Guarantee
+from sfumato.release.content import Guarantee, NoisyRelease
 from sfumato.release.items import BasketRelease, MixedRelease
-from sfumato.release.legend import behind_labels
 from sfumato.release.records import RecordRelease, coded_columns
 from sfumato.release.release import Release, widened
 from sfumato.requirements.items import MixedRequirement
@@ -214,7 +212,7 @@ class InternalContext:
     @property
     def baskets(self) -> Baskets:
         """The sets of items of the original."""
-        baskets: Baskets = getattr(self.release, "data", self.release).baskets
+        baskets: Baskets = self.release.baskets
         return baskets
 
     @property
@@ -231,7 +229,7 @@ class InternalContext:
 def shown_by(release: Any, maker: ReleaseMaker, names_sensitive: bool = False) -> PublishedFacts:
     """Read off a release what its file shows."""
     if isinstance(release, BasketRelease):
-        sets = any(len(behind.items) > 1 and not behind.is_known for behind in behind_labels(release).values())
+        sets = bool(set_parts(release).any())
         return PublishedFacts("groups", attributes=False, items=True, sets=sets, names_sensitive=names_sensitive)
     if isinstance(release, MixedRelease):
         return PublishedFacts(**_groups(release.relational, maker), items=True, sets=bool(set_parts(release).any()))

@@ -18,7 +18,7 @@ from sfumato.anonymizers.external.external import Brought
 from sfumato.anonymizers.perturbation.record_anonymizer import RecordMaker
 from sfumato.auditing.question import STUDY
 from sfumato.config.options import check_choice
-from sfumato.data.mixed_declaration import ATTRIBUTES, BOTH, ITEMS
+from sfumato.data.declaration import ATTRIBUTES, BOTH, ITEMS
 from sfumato.engines.formulas import check_escaping
 from sfumato.errors import BadInputError
 from sfumato.measures.groups import measure
@@ -26,11 +26,10 @@ from sfumato.measures.items.losses import ItemLosses
 from sfumato.publish.board import Decision, board_file, recipient_named
 from sfumato.publish.certificate import certificate_files
 from sfumato.publish.publishable import Origin, Publication, Publishable, publish
-from sfumato.release.legend import MODES
 from sfumato.release.records import RecordRelease
 from sfumato.release.release import counts_people
 from sfumato.release.writing import format_of
-from sfumato.release.writing_items import laid_out
+from sfumato.release.writing_items import MODES, laid_out
 from sfumato.report.data_summary import basket_meanings, mixed_meanings
 from sfumato.report.data_summary import meanings as meanings_of
 from sfumato.requirements.items import KMAnonymity

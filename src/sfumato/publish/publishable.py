@@ -22,13 +22,9 @@ from sfumato.engines.protocol import OWN_FILE
 from sfumato.measures.groups import Measured, measure
 from sfumato.release.changes import ends_of_single_records
 from sfumato.release.items import BasketRelease, MixedRelease
-from sfumato.release.legend import Names, release_names
-from sfumato.release.mixed_writing import mixed_names, published_sheet
-from sfumato.release.mixed_writing import write_drafts as write_sheet
 from sfumato.release.release import Release
 from sfumato.release.writing import check_group_column, format_of, write_draft
-from sfumato.release.writing_items import files_of, published_rows
-from sfumato.release.writing_items import write_drafts as write_rows
+from sfumato.release.writing_items import Names, files_of, release_names, write_item_drafts
 from sfumato.runtime.arrays import Quiet
 from sfumato.runtime.cancellation import look, step
 from sfumato.runtime.staging import check_targets, staged
@@ -125,7 +121,7 @@ class Publishable:
         """What the file calls published items."""
         if self.named is not None:
             return self.named
-        return (release_names if self.kind == "baskets" else mixed_names)(self.release, self.legend)
+        return release_names(self.release, self.legend)
 
     @property
     def files(self) -> Sequence[Path]:
@@ -139,13 +135,11 @@ class Publishable:
     def write(self, drafts: Sequence[Path]) -> Mapping[str, int]:
         """Write the data, shuffled; return by column how many cells a spreadsheet would run."""
         release, escaped, format = self.release, self.escape_formulas, format_of(self.path)
-        if self.kind == "baskets":
-            rows = published_rows(release, self.names)
-            write_rows(rows, self.names, drafts, self.path, self.layout, escaped)
+        if self.kind in ("baskets", "items"):
+            rows = write_item_drafts(release, self.names, drafts, self.path, self.layout, escaped)
+            if self.kind == "items":
+                return written_formulas(list(drafts[:1]), escaped)
             return formula_items(rows, escaped) if format == "csv" else {}
-        if self.kind == "items":
-            write_sheet(published_sheet(release, self.names), self.names, drafts, self.path, escaped)
-            return written_formulas(list(drafts[:1]), escaped)
         if self.kind == "table":
             write_draft(release, drafts[0], format, escaped)
         elif self.rows is None:

@@ -18,7 +18,7 @@ from sfumato.data.items import Baskets, rows_once
 from sfumato.errors import BadInputError
 from sfumato.release._itemsets import Walk, begin_walk, forget, go_down, holders, tally_behind, write_prefix
 from sfumato.release.items import SUPPRESSED
-from sfumato.requirements.inference import TOLERANCE, Coherence, InferenceRequirement, PSRules, RhoUncertainty, Rule
+from sfumato.requirements.items import TOLERANCE, Coherence, InferenceRequirement, PSRules, RhoUncertainty, Rule
 from sfumato.runtime.arrays import Codes, Counts
 from sfumato.runtime.kernels import kernel
 

@@ -234,7 +234,7 @@ class Rows:
     @staticmethod
     def of_release(release: BasketRelease) -> Rows:
         """Take the published rows."""
-        recoded = release.recoded()
+        recoded = release.recoded
         return Rows(recoded.starts, recoded.codes, recoded.weights, len(recoded.labels)).merged()
 
     def merged(self) -> Rows:

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,14 +129,14 @@ def set_label(members: list[str], known: frozenset[str]) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recoded(Quiet):
-    """Baskets as they are published: one row per distinct original basket, every part once per row."""
+    """Sets of items as they are published: rows of records with the same items, every part once per row."""
 
     starts: Counts
     codes: Codes
     """Parts, ascending within a row, by their place in `labels`."""
 
     weights: Counts
-    """How many records have the original basket."""
+    """How many records every row stands for."""
 
     labels: tuple[str, ...]
 
@@ -177,6 +177,10 @@ class ShowsItems(Quiet):
         def baskets(self) -> Baskets:
             """The sets of items."""
 
+        @property
+        def data(self) -> Baskets | MixedTable:
+            """The data: sets of items, or a table with these."""
+
     basket: Counts
     """For every row its set of items."""
 
@@ -208,10 +212,20 @@ class ShowsItems(Quiet):
         return rows_once(self.row_of_item, self.part, len(self.count))
 
     @cached_property
+    def recoded(self) -> Recoded:
+        """The published rows."""
+        return Recoded(*self.shown, self.count, self.labels)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What stands for items, each label once."""
+        return self.parts.labels
+
+    @cached_property
     def part_supports(self) -> Counts:
         """How many records of the file show each part."""
         starts, codes = self.shown
-        return weighted_counts(codes, np.repeat(self.count, np.diff(starts)), len(self.parts.labels))
+        return weighted_counts(codes, np.repeat(self.count, np.diff(starts)), len(self.labels))
 
     @cached_property
     def suppressed_occurrences(self) -> int:
@@ -225,45 +239,31 @@ class ShowsItems(Quiet):
         published[self.items[self.part >= 0]] = True
         return np.flatnonzero((self.baskets.supports > 0) & ~published)
 
+    def to_csv(self, path: str | Path, force: bool = False, **options: Any) -> list[Path]:
+        """Write the release as CSV, with its legend where it needs one, all or nothing; data only."""
+        from sfumato.release.writing_items import write_items
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PublishedItems(ShowsItems):
-    """What stands in a file of sets of items: a row for every distinct set."""
+        return write_items(self, path, force=force, **options)
 
-    baskets: Baskets
+
+class PublishedParts(NamedTuple):
+    """What the items of sets are published as, one set after the other."""
+
     parts: ItemParts
     part: Codes
     withheld: tuple[tuple[int, Counts], ...] = ()
     """The pieces that leave items out, with these items."""
-
-    def __post_init__(self) -> None:
-        self.part.setflags(write=False)
-
-    @cached_property
-    def basket(self) -> Counts:  # type: ignore[override]
-        """For every row its set of items."""
-        return np.arange(self.baskets.distinct)
-
-    @property
-    def count(self) -> Counts:  # type: ignore[override]
-        """For every row its records."""
-        return self.baskets.weights
-
-    @property
-    def items(self) -> Codes:
-        """The items of every row."""
-        return self.baskets.codes
 
 
 class PieceRecodings(Sequence[Recoding], ABC):
     """The recodings of very many pieces, each made when it is asked for: in full they would be pieces x items."""
 
     @abstractmethod
-    def published(self, baskets: Baskets) -> PublishedItems:
+    def published(self) -> PublishedParts:
         """Say what stands in the file without making the recodings."""
 
 
-def published_by(baskets: Baskets, recodings: Sequence[Recoding], piece: Codes) -> PublishedItems:
+def published_by(baskets: Baskets, recodings: Sequence[Recoding], piece: Codes) -> PublishedParts:
     """Say what recodings publish of the baskets of their pieces."""
     codes = np.full(len(baskets.codes), SUPPRESSED, np.int32)
     places: dict[str, int] = {}
@@ -286,7 +286,7 @@ def published_by(baskets: Baskets, recodings: Sequence[Recoding], piece: Codes) 
     lengths = np.array([0, *(len(items) for items in members)], np.int64)
     joined = np.concatenate(members) if members else np.zeros(0, np.int32)
     sizes, starts, items = np.array(leaves, np.int64), np.cumsum(lengths), joined.astype(np.int32)
-    return PublishedItems(baskets, ItemParts(tuple(places), sizes, starts, items, recodings[0].domain), codes, withheld)
+    return PublishedParts(ItemParts(tuple(places), sizes, starts, items, recodings[0].domain), codes, withheld)
 
 
 def rows_by_piece(piece: Codes, pieces: int) -> list[Counts]:
@@ -301,7 +301,7 @@ def occurrences_by_piece(baskets: Baskets, piece: Codes, pieces: int) -> list[Co
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BasketRelease(Quiet):
+class BasketRelease(ShowsItems):
     """Baskets and what is published of them."""
 
     baskets: Baskets
@@ -322,12 +322,6 @@ class BasketRelease(Quiet):
                 "every item has a part"
             )
 
-    def to_csv(self, path: str | Path, force: bool = False, **options: Any) -> list[Path]:
-        """Write the release as CSV, with its legend where it needs one, all or nothing; data only."""
-        from sfumato.release.writing_items import write_baskets
-
-        return [write_baskets(self, path, force=force, **options)]
-
     @property
     def is_global(self) -> bool:
         """Whether an item is published alike in all baskets."""
@@ -340,11 +334,46 @@ class BasketRelease(Quiet):
         return self.recodings[0]
 
     @cached_property
-    def published(self) -> PublishedItems:
+    def _published(self) -> PublishedParts:
         """What stands in the file; linear in the baskets, however many pieces there are."""
         if isinstance(self.recodings, PieceRecodings):
-            return self.recodings.published(self.baskets)
+            return self.recodings.published()
         return published_by(self.baskets, self.recodings, self.piece)
+
+    @property
+    def parts(self) -> ItemParts:  # type: ignore[override]
+        """Everything that stands for items, each once."""
+        return self._published.parts
+
+    @property
+    def part(self) -> Codes:  # type: ignore[override]
+        """For every item of every set what it is published as; -1 where it is not."""
+        return self._published.part
+
+    @property
+    def withheld(self) -> tuple[tuple[int, Counts], ...]:
+        """The pieces that leave items out, with these items."""
+        return self._published.withheld
+
+    @property
+    def data(self) -> Baskets:
+        """The sets of items, which are all the data."""
+        return self.baskets
+
+    @cached_property
+    def basket(self) -> Counts:  # type: ignore[override]
+        """For every row its set of items."""
+        return np.arange(self.baskets.distinct)
+
+    @property
+    def count(self) -> Counts:  # type: ignore[override]
+        """For every row its records."""
+        return self.baskets.weights
+
+    @property
+    def items(self) -> Codes:
+        """The items of every row."""
+        return self.baskets.codes
 
     def published_in(self, piece: int) -> Codes:
         """Return for every item its label in one piece, by its place in `labels`; -1 where no record can show it."""
@@ -352,49 +381,6 @@ class BasketRelease(Quiet):
         recoding = self.recodings[piece]
         numbers = np.array([*(place.get(label, SUPPRESSED) for label in recoding.labels), SUPPRESSED], np.int32)
         return numbers[recoding.parts]
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Everything that some record shows, each label once."""
-        return self.published.parts.labels
-
-    @property
-    def suppressed(self) -> Counts:
-        """The items that no record shows although some have them."""
-        return self.published.unpublished
-
-    @property
-    def suppressed_occurrences(self) -> int:
-        """How many items of records are left out."""
-        return self.published.suppressed_occurrences
-
-    @cached_property
-    def _recoded(self) -> Recoded:
-        return Recoded(*self.published.shown, self.baskets.weights, self.labels)
-
-    def recoded(self) -> Recoded:
-        """Apply the recodings: the published rows, aligned with the distinct baskets."""
-        return self._recoded
-
-    @property
-    def part_supports(self) -> Counts:
-        """For every published label, how many records show it."""
-        return self.published.part_supports
-
-    @cached_property
-    def behind(self) -> dict[int, tuple[int, Counts]]:
-        """For every label that some record shows, by its place in `labels`: how many items it stands for, and which.
-
-        A label stands for the same items in every piece that has it; those that no record shows are not there.
-        """
-        parts = self.published.parts
-        return {part: (int(size), parts.members(part).astype(np.int64)) for part, size in enumerate(parts.sizes)}
-
-    @property
-    def least_support(self) -> int:
-        """How many records show the rarest of the published parts; 0 where nothing is published."""
-        supports = self.part_supports[self.part_supports > 0]
-        return int(supports.min()) if len(supports) else 0
 
 
 def global_release(baskets: Baskets, recoding: Recoding, maker: str = "") -> BasketRelease:
@@ -564,12 +550,6 @@ class MixedRelease(ShowsItems):
     def suppressed_items(self) -> Counts:
         """The items that are left out of some published record."""
         return np.unique(self.items[self.part == SUPPRESSED])
-
-    def to_csv(self, path: str | Path, force: bool = False, **options: Any) -> list[Path]:
-        """Write the release as CSV, with its legend where it needs one, all or nothing; data only."""
-        from sfumato.release.mixed_writing import write_mixed
-
-        return list(write_mixed(self, path, force=force, **options))
 
     @cached_property
     def is_one_way(self) -> bool:

@@ -24,8 +24,7 @@ from sfumato.data.cells import Cells, Histograms, Quasi, Sensitive, counted_leav
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
-from sfumato.release.content import NoisyRelease, WrittenRecords
-from sfumato.release.guarantee import Guarantee
+from sfumato.release.content import Guarantee, NoisyRelease, WrittenRecords
 from sfumato.release.regions import uniform_leaves
 from sfumato.release.release import Boxes, Form, Grouped, Published, Release
 from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet

@@ -23,8 +23,8 @@ from sfumato.data.cells import Cells, Histograms
 from sfumato.data.persons import GroupPersons
 from sfumato.data.reading import Ranges, Table
 from sfumato.errors import BadInputError
-from sfumato.release.frames import pandas_frame, polars_frame, typed
-from sfumato.release.writing import Format, format_of, placed, release_rows, write_release
+from sfumato.release import writing
+from sfumato.release.writing import Format, format_of, placed
 from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
 
 if TYPE_CHECKING:
@@ -83,11 +83,11 @@ class Published(ABC):
 
     def to_pandas(self) -> Any:
         """Return what a file of it would hold as a pandas frame, in the same order of rows, with a new index."""
-        return pandas_frame(self.to_arrow())
+        return writing.pandas_frame(self.to_arrow())
 
     def to_polars(self) -> Any:
         """Return what a file of it would hold as a polars frame, in the same order of rows."""
-        return polars_frame(self.to_arrow())
+        return writing.polars_frame(self.to_arrow())
 
     def to_spark(self) -> Any:
         """Return what a file of it would hold as a frame of Spark, where the table is one: its rows stay there."""
@@ -234,7 +234,7 @@ class Release(Grouped):
         value that is published is one; what was generalized is text. A text file knows no kinds, so there the
         published values decide.
         """
-        return typed(release_rows(self), self.table.engine.texts)
+        return writing.typed(writing.release_rows(self), self.table.engine.texts)
 
     def _in_spark(self, engine: SparkEngine) -> Any:
         return engine.placed_frame(*placed(self))
@@ -253,7 +253,7 @@ class Release(Grouped):
     def _write(self, path: Path, force: bool, format: Format, escape_formulas: bool = False) -> list[Path]:
         if format_of(path) != format:
             raise BadInputError(f"{path}: this name says {format_of(path)}, not {format}; choose another")
-        return write_release(self, path, force, format, escape_formulas)
+        return writing.write_release(self, path, force, format, escape_formulas)
 
 
 def generalization(

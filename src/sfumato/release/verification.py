@@ -27,9 +27,15 @@ from sfumato.data.items import equal_rows, taken_rows
 from sfumato.release._inference_rules import CodedRows, broken_listed, broken_rules, known_sizes
 from sfumato.release._itemsets import rare_itemsets
 from sfumato.release.items import SUPPRESSED, BasketRelease, Recoded, rows_by_piece
-from sfumato.requirements.inference import InferenceRequirement, PSRules
-from sfumato.requirements.item_lists import Itemset
-from sfumato.requirements.items import BasketRequirement, CompleteKAnonymity, KMAnonymity, PrivacyConstraints
+from sfumato.requirements.items import (
+    BasketRequirement,
+    CompleteKAnonymity,
+    InferenceRequirement,
+    Itemset,
+    KMAnonymity,
+    PrivacyConstraints,
+    PSRules,
+)
 from sfumato.runtime.arrays import Codes, Counts, Quiet
 
 
@@ -60,7 +66,7 @@ def _violations(release: BasketRelease, requirement: InferenceRequirement, most:
 def _broken(
     release: BasketRelease, requirement: InferenceRequirement, sensitive: Sequence[int], piece: int, most: int
 ) -> Iterator[Weak]:
-    recoded, labels = release.recoded(), release.labels
+    recoded, labels = release.recoded, release.labels
     places, parts = np.flatnonzero(release.piece == piece), release.published_in(piece)
     starts, codes = taken_rows(recoded.starts, recoded.codes, places)
     flags = np.zeros(len(labels), np.int32)
@@ -97,7 +103,7 @@ def violations(release: BasketRelease, requirement: BasketRequirement, most: int
     if isinstance(requirement, KMAnonymity):
         return _km_violations(release, requirement, most)
     if isinstance(requirement, CompleteKAnonymity):
-        return _complete_violations(release.recoded(), requirement.k, most)
+        return _complete_violations(release.recoded, requirement.k, most)
     if isinstance(requirement, InferenceRequirement):
         return inference_violations(release, requirement, most)
     assert isinstance(requirement, PrivacyConstraints), f"cannot verify {requirement}"
@@ -112,14 +118,14 @@ def _km_violations(release: BasketRelease, requirement: KMAnonymity, most: int) 
     for rows in _rows_of_pieces(release):
         for size in range(1, requirement.m + 1):
             if len(weak_sets) < most:
-                parts, supports, _ = _rare(rows, size, requirement.k, most - len(weak_sets))
+                parts, supports = _rare(rows, size, requirement.k, most - len(weak_sets))
                 named = [tuple(rows.labels[part] for part in itemset) for itemset in parts]
                 weak_sets += [Weak(int(support), names) for support, names in zip(supports, named, strict=True)]
     return weak_sets
 
 
 def _rows_of_pieces(release: BasketRelease) -> list[Recoded]:
-    rows = release.recoded()
+    rows = release.recoded
     if release.is_global:
         return [rows]
     pieces = []
@@ -131,22 +137,18 @@ def _rows_of_pieces(release: BasketRelease) -> list[Recoded]:
     return pieces
 
 
-def _rare(rows: Recoded, size: int, k: int, most: int) -> tuple[Codes, Counts, int]:
-    """Find sets of so many parts that occur in fewer than k records, and the least support of any that occurs."""
+def _rare(rows: Recoded, size: int, k: int, most: int) -> tuple[Codes, Counts]:
+    """Find sets of so many parts that occur in fewer than k records."""
     if size == 1:
         counts = weighted_counts(rows.codes, np.repeat(rows.weights, np.diff(rows.starts)), len(rows.labels))
         rare = np.flatnonzero((counts > 0) & (counts < k))[:most]
-        return rare[:, None].astype(np.int32), counts[rare], _least(counts[counts > 0])
+        return rare[:, None].astype(np.int32), counts[rare]
     if size == 2:
         return _rare_pairs(rows, k, most)
-    return rare_itemsets(rows.starts, rows.codes, rows.weights, len(rows.labels), size, k, most)
+    return rare_itemsets(rows.starts, rows.codes, rows.weights, len(rows.labels), size, k, most)[:2]
 
 
-def _least(supports: Counts) -> int:
-    return int(supports.min()) if len(supports) else 0
-
-
-def _rare_pairs(rows: Recoded, k: int, most: int) -> tuple[Codes, Counts, int]:
+def _rare_pairs(rows: Recoded, k: int, most: int) -> tuple[Codes, Counts]:
     """Count all pairs by the product of the rows with themselves."""
     from scipy.sparse import csr_array, triu
 
@@ -157,16 +159,7 @@ def _rare_pairs(rows: Recoded, k: int, most: int) -> tuple[Codes, Counts, int]:
     product = triu(plain.T @ weighted, k=1, format="coo")
     rare = np.flatnonzero(product.data < k)[:most]
     pairs = np.stack([product.row[rare], product.col[rare]], axis=1).astype(np.int32)
-    return pairs, product.data[rare].astype(np.int64), _least(product.data)
-
-
-def least_support(release: BasketRelease, m: int) -> int:
-    """Return the least support of any published set of up to m parts that occurs; 0 where nothing is published.
-
-    Its inverse is the risk of Loukides et al. (section 3.2) under k^m-anonymity.
-    """
-    supports = [_rare(rows, size, 1, 0)[2] for rows in _rows_of_pieces(release) for size in range(1, m + 1)]
-    return min((support for support in supports if support), default=0)
+    return pairs, product.data[rare].astype(np.int64)
 
 
 # -- complete k-anonymity ------------------------------------------------------------------------------------
@@ -186,10 +179,10 @@ def _complete_violations(rows: Recoded, k: int, most: int) -> list[Weak]:
 
 def _constraint_violations(release: BasketRelease, itemsets: list[Itemset], k: int, most: int) -> list[Weak]:
     """Count the records that show the published form of each constraint; what their piece leaves out is dropped."""
-    rows, published = release.recoded(), release.published
+    rows = release.recoded
     showing = _records_showing(release)
     left_out: dict[int, set[int]] = {}
-    for piece, items in published.withheld:
+    for piece, items in release.withheld:
         places = set(np.flatnonzero(release.piece == piece).tolist())
         for item in items.tolist():
             left_out.setdefault(item, set()).update(places)
@@ -217,7 +210,7 @@ def _constraint_violations(release: BasketRelease, itemsets: list[Itemset], k: i
 
 def _records_showing(release: BasketRelease) -> dict[int, set[int]]:
     """List for every item the rows that show something which stands for it."""
-    rows, parts = release.recoded(), release.published.parts
+    rows, parts = release.recoded, release.parts
     row = np.repeat(np.arange(len(rows.starts) - 1), np.diff(rows.starts))
     by_label: dict[int, set[int]] = {}
     for code, place in zip(rows.codes.tolist(), row.tolist(), strict=True):
@@ -231,6 +224,6 @@ def _records_showing(release: BasketRelease) -> dict[int, set[int]]:
 
 def _shown_for(release: BasketRelease, row: int, itemset: list[int]) -> list[int]:
     """Return what a row shows for a set of items."""
-    rows = release.recoded()
+    rows = release.recoded
     codes = rows.codes[rows.starts[row] : rows.starts[row + 1]].tolist()
-    return [code for code in codes if set(itemset) & set(release.published.parts.members(code).tolist())]
+    return [code for code in codes if set(itemset) & set(release.parts.members(code).tolist())]

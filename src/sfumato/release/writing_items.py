@@ -1,55 +1,277 @@
-"""Writing a release of baskets: every record as what is published of its items.
+"""Writing a release with items: every record as what is published of its items, and of its columns if it has some.
 
-The order of rows and of items within a row depends on nothing but what is published, so it tells nothing more.
-
+Sets of items alone:
 - `lines`: one record per line, published items separated by commas, quoted where they hold one (RFC 4180); no header;
 - `long`: two columns, `record` and `item`; a record without items has one row with an empty item;
 - Parquet: one column `items`, a list.
 
-What does not say itself which items it stands for, the legend says beside it (`legend`): written with the data, or
-neither is.
+Beside columns, the items of a record are one field of CSV, `;` between them, each in double quotes where it holds `;`
+or a quote, and a list in Parquet. A record that shows no item has an empty field. Within a field items stand in the
+order of their texts, rows in the order of a digest of what they show: the file tells nothing but what it shows.
+
+A published label says by itself what it stands for where it is an item, a set that is spelled out (`{a, b}`), or `*`
+for all items; a node of a tree that was declared says it to whoever has the tree. Everything else needs a legend, which
+is part of the release: nodes of a tree that was made of nothing but the order of items, and **class names** (`g001`)
+that stand for sets where spelling them out at every occurrence would make the file much larger than it need be.
+
+    auto     sets are named where spelling them out takes more than twice the characters that names and legend take,
+             and more than a small file has anyway
+    always   whatever stands for several items is named or, being a node, listed in the legend
+    never    whatever stands for several items is spelled out; nodes of a declared tree keep their names
+
+The rule looks at nothing but what is published. Names are numbered in the order of the first items of their sets, which
+the legend shows anyway; only sets that some record shows have one; no published item, no item of a set and no node is
+called like one. The legend lists what the file shows and nothing else, and says of which file it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Literal, NamedTuple
 
-from sfumato.auditing._legend import legend_file
+import numpy as np
+
+from sfumato.auditing._legend import KIND, SCHEMA, legend_file
+from sfumato.auditing.notation import set_members
 from sfumato.config.options import check_choice
-from sfumato.engines.formulas import check_escaping
-from sfumato.engines.item_files import write_lists
+from sfumato.engines.formulas import check_escaping, escape_file
+from sfumato.engines.item_files import write_lists, write_rows_with_items
 from sfumato.engines.locations import input_files
 from sfumato.errors import BadInputError
-from sfumato.release.items import BasketRelease
-from sfumato.release.legend import Names, release_names, write_legend
+from sfumato.release.items import BasketRelease, MixedRelease, ShowsItems, set_label
 from sfumato.release.writing import Format, format_of
+from sfumato.runtime.arrays import Quiet
 from sfumato.runtime.staging import check_targets, staged
 
+LegendMode = Literal["auto", "always", "never"]
+MODES = ("auto", "always", "never")
+EVERYTHING = "*"
+WORTH_A_NAME = 2
+"""How many times the characters of names and legend spelled-out sets may take before they are named."""
+
+SMALL = 100_000
+"""Characters of spelled-out sets that are never too many: a small file is read by people."""
+
+
+@dataclass(frozen=True, repr=False)
+class Behind(Quiet):
+    """What stands behind a published label: its items in their order, and how many records show it."""
+
+    items: tuple[str, ...]
+    records: int
+    is_known: bool = False
+    """Whether it is a node of a tree that readers have."""
+
+
+@dataclass(frozen=True, repr=False)
+class Names(Quiet):
+    """What a file shows in place of every published label, and what its legend says of it."""
+
+    texts: Mapping[str, str]
+    legend: Mapping[str, tuple[str, ...]]
+    """By the text in the file; empty where every text says itself what it stands for."""
+
+
+def names_of(sets_behind: Mapping[str, Behind], domain: int, mode: str = "auto", taken: Collection[str] = ()) -> Names:
+    """Decide what a file calls the labels that it shows; `domain` is the number of all items.
+
+    `taken` are further texts that readers may know, such as the nodes of a tree.
+
+    >>> names = names_of({"{a, b}": Behind(("a", "b"), 90_000), "c": Behind(("c",), 7)}, 3)
+    >>> names.texts["{a, b}"], names.texts["c"], dict(names.legend)
+    ('g1', 'c', {'g1': ('a', 'b')})
+    """
+    check_choice("legend", mode, MODES)
+    sets = dict.fromkeys(label for label, behind in sets_behind.items() if is_spelled(label, behind, taken))
+    opaque = [
+        label for label in sets_behind if label not in sets and not _says_itself(label, sets_behind[label], domain)
+    ]
+    if mode == "never":
+        return Names({label: label for label in sets_behind} | _spelled(opaque, sets_behind), {})
+    named = _class_names(sets, sets_behind, taken)
+    if mode == "auto" and not _is_worth_names(named, sets_behind):
+        named = {}
+    if mode == "always":
+        opaque = [label for label in sets_behind if label not in sets and sets_behind[label].items != (label,)]
+    legend = {text: sets_behind[label].items for label, text in named.items()}
+    legend |= {label: sets_behind[label].items for label in opaque}
+    return Names({label: named.get(label, label) for label in sets_behind}, dict(sorted(legend.items())))
+
+
+def names_as_before(labels: Sequence[str], stands_for: Mapping[str, tuple[str, ...]]) -> Names:
+    """Call what a file shows as an earlier release did; the legend has what does not say itself what it stands for."""
+    legend = {
+        label: stands_for[label]
+        for label in sorted(labels)
+        if label != EVERYTHING
+        and stands_for[label] != (label,)
+        and not is_spelled(label, Behind(stands_for[label], 1), ())
+    }
+    return Names({label: label for label in labels}, legend)
+
+
+def is_spelled(label: str, behind: Behind, taken: Collection[str]) -> bool:
+    """Say whether a label spells out the items behind it, and no reader takes it for anything else."""
+    if len(behind.items) < 2 or behind.is_known or label in taken:
+        return False
+    return tuple(member for member, _ in set_members(label) or ()) == behind.items
+
+
+def _says_itself(label: str, behind: Behind, domain: int) -> bool:
+    everything = label == EVERYTHING and len(behind.items) == domain
+    return behind.is_known or behind.items == (label,) or everything
+
+
+def _spelled(labels: Sequence[str], sets_behind: Mapping[str, Behind]) -> dict[str, str]:
+    known = frozenset(item for behind in sets_behind.values() for item in behind.items)
+    return {label: set_label(list(sets_behind[label].items), known) for label in labels}
+
+
+def _class_names(sets: Collection[str], sets_behind: Mapping[str, Behind], taken: Collection[str]) -> dict[str, str]:
+    """Number sets in the order in which they come, by a prefix that begins no number among the texts of readers."""
+    texts = {
+        *taken,
+        *(set(sets_behind) - set(sets)),
+        *(item for behind in sets_behind.values() for item in behind.items),
+    }
+    prefix = "g"
+    while any(re.fullmatch(prefix + r"\d+", text) for text in texts):
+        prefix += "g"
+    width = len(str(len(sets)))
+    return {label: f"{prefix}{number:0{width}}" for number, label in enumerate(sets, start=1)}
+
+
+def _is_worth_names(named: Mapping[str, str], behind: Mapping[str, Behind]) -> bool:
+    """Say whether spelling sets out takes much more than names and legend do."""
+    spelled = sum(len(label) * behind[label].records for label in named)
+    short = sum(len(name) * behind[label].records + len(name) + len(label) for label, name in named.items())
+    return spelled > max(SMALL, WORTH_A_NAME * short)
+
+
+def release_names(release: ShowsItems, mode: str = "auto") -> Names:
+    """Decide what the file of a release calls the parts that it shows."""
+    tree = release.baskets.tree
+    taken = () if tree is None else {label for level in tree.levels for label in level.labels}
+    return names_of(behind_parts(release), len(release.baskets.items), mode, taken)
+
+
+def behind_parts(release: ShowsItems) -> dict[str, Behind]:
+    """Say what stands behind every part that some record shows, in the order of their first items.
+
+    A node of a declared tree stands for all its leaves, whether they occur or not.
+    """
+    baskets, parts, supports = release.baskets, release.parts, release.part_supports
+    tree = baskets.tree
+    leaves = {} if tree is None else {name: tree.leaves[lo : hi + 1] for (lo, hi), name in tree.nodes.items()}
+    shown = {}  # not in the order of pieces or groups, which could tell of records
+    for part in sorted(np.flatnonzero(supports).tolist(), key=lambda part: parts.members(part).tolist()):
+        label, items = parts.labels[part], tuple(baskets.items[code] for code in parts.members(part).tolist())
+        is_node = label in leaves and set(items) == baskets.places.keys() & set(leaves[label])
+        shown[label] = Behind(tuple(leaves[label]) if is_node else items, int(supports[part]), is_node)
+    return shown
+
+
+# -- the file --------------------------------------------------------------------------------------------------
+
+
+def write_legend(legend: Mapping[str, Sequence[str]], draft: Path, name: str, data: Path) -> None:
+    """Write the legend of a data file that stands in `data` and will be called `name`: one line for every entry."""
+    with data.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    head = {"schema": SCHEMA, "kind": KIND, "file": name, "sha256": digest}
+    lines = [f"  {_json(key)}: {_json(value)}" for key, value in head.items()]
+    entries = [f"    {_json(text)}: {_json(list(items))}" for text, items in legend.items()]
+    lines.append('  "legend": {\n' + ",\n".join(entries) + "\n  }")
+    draft.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+ItemTexts = tuple[str, ...]
+"""What is published of the items of a record."""
+
+Row = tuple[tuple[str, ...], ItemTexts]
+"""The texts of a record's columns, and what is published of its items."""
+
+
+class Sheet(NamedTuple):
+    """What a file holds: the names of its columns, which one holds the items, and the rows in their order."""
+
+    names: Sequence[str]
+    items: int
+    rows: Sequence[Row]
+
+
+def published_sheet(release: MixedRelease, names: Names) -> Sheet:
+    """Return what is published of every record, in an order that depends on nothing else."""
+    data, relational = release.data, release.relational
+    columns: dict[str, list[str]] = {}
+    group = release.placed.group
+    for attribute, quasi in enumerate(data.cells.quasi):
+        texts, codes = relational.quasi_texts(attribute)
+        columns[quasi.name] = [texts[code] for code in codes[group].tolist()]
+    cell = data.pairs.cell[release.placed.pair]
+    for place, sensitive in enumerate(data.cells.sensitive):
+        if sensitive.name != data.column:
+            labels = sensitive.labels
+            columns[sensitive.name] = [labels[value] for value in data.cells.values[cell, place].tolist()]
+    shown = _items_of_rows(release, names)
+    rows: list[Row] = []
+    each = list(zip(*(columns[name] for name in data.columns), strict=True))
+    for shows, row, count in zip(each, release.rows_of_placed.tolist(), release.placed.count.tolist(), strict=True):
+        rows += [(shows, shown[row])] * count
+    place = items_place(release)
+    return Sheet([*data.columns[:place], data.column, *data.columns[place:]], place, sorted(rows, key=_digest))
+
+
+def items_place(release: MixedRelease) -> int:
+    """Say where among the columns the items stand: as in the input, behind all where they were in a second file."""
+    order = list(release.data.table.engine.columns)
+    names = release.data.columns
+    if release.data.column not in order:
+        return len(names)
+    at = order.index(release.data.column)
+    return sum(order.index(name) < at for name in names)
+
+
+def _items_of_rows(release: ShowsItems, names: Names | None) -> list[ItemTexts]:
+    starts, codes = release.shown
+    texts = [label if names is None else names.texts.get(label, label) for label in release.labels]
+    ends = zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
+    return [tuple(sorted(texts[code] for code in codes[lo:hi].tolist())) for lo, hi in ends]
+
+
+def _digest(row: Row) -> bytes:
+    framed = "\x01".join(("\x00".join(row[0]), "\x00".join(row[1])))
+    return sha256(framed.encode()).digest()
+
+
 LAYOUTS = ("lines", "long")
-Row = tuple[str, ...]
 
 
-def published_rows(release: BasketRelease, names: Names | None = None) -> list[Row]:
+def published_rows(release: BasketRelease, names: Names | None = None) -> list[ItemTexts]:
     """Return what is published of every record, as a file names it, in an order that depends on nothing else."""
-    rows = release.recoded()
-    texts = rows.labels if names is None else [names.texts.get(label, label) for label in rows.labels]
-    records: list[Row] = []
-    for distinct, weight in enumerate(rows.weights.tolist()):
-        codes = rows.codes[rows.starts[distinct] : rows.starts[distinct + 1]]
-        records += [tuple(sorted(texts[code] for code in codes))] * weight
+    each = zip(_items_of_rows(release, names), release.count.tolist(), strict=True)
+    records = [shows for shows, count in each for _ in range(count)]
     return sorted(records, key=lambda row: sha256("\x00".join(row).encode()).digest())
 
 
-def write_baskets(
-    release: BasketRelease,
+def write_items(
+    release: ShowsItems,
     path: str | Path,
     layout: str = "lines",
     force: bool = False,
     escape_formulas: bool = False,
     legend: str = "auto",
-) -> Path:
+) -> list[Path]:
     """Write a release to a CSV or Parquet file, with its legend beside it where it needs one, all or nothing.
 
     `escape_formulas` writes items that a spreadsheet would run as formulas with `'` in front. `legend` is about what
@@ -60,10 +282,10 @@ def write_baskets(
     layout = laid_out(layout, format_of(target))
     names = release_names(release, legend)
     targets = files_of(target, names)
-    check_targets(targets, force, input_files(release.baskets.origin))
+    check_targets(targets, force, input_files(release.data.origin))
     with staged(targets) as drafts:
-        write_drafts(published_rows(release, names), names, drafts, target, layout, escape_formulas)
-    return target
+        write_item_drafts(release, names, drafts, target, layout, escape_formulas)
+    return targets
 
 
 def files_of(path: Path, names: Names) -> list[Path]:
@@ -71,13 +293,23 @@ def files_of(path: Path, names: Names) -> list[Path]:
     return [path, *([legend_file(path)] if names.legend else [])]
 
 
-def write_drafts(
-    rows: Sequence[Row], names: Names, drafts: Sequence[Path], path: Path, layout: str, escape_formulas: bool
-) -> None:
-    """Write rows that will be called `path`, and their legend, to drafts."""
-    write_lists(rows, drafts[0], format_of(path), layout, escape_formulas)
+def write_item_drafts(
+    release: ShowsItems, names: Names, drafts: Sequence[Path], path: Path, layout: str, escape_formulas: bool
+) -> list[ItemTexts]:
+    """Write what will be called `path`, and its legend, to drafts; return the rows of sets of items."""
+    rows: list[ItemTexts] = []
+    if isinstance(release, BasketRelease):
+        rows = published_rows(release, names)
+        write_lists(rows, drafts[0], format_of(path), layout, escape_formulas)
+    else:
+        assert isinstance(release, MixedRelease)
+        sheet = published_sheet(release, names)
+        write_rows_with_items(sheet.names, sheet.rows, drafts[0], format_of(path), sheet.items)
+        if escape_formulas:
+            escape_file(drafts[0])
     if names.legend:
         write_legend(names.legend, drafts[1], path.name, drafts[0])
+    return rows
 
 
 def laid_out(layout: str, format: Format) -> str:

@@ -76,7 +76,7 @@ def data_words(study: Study, point: Point) -> tuple[str, list[str]] | None:
     table, maker = study.data.table, point.candidate.anonymizer
     items = [] if study.data.items is None else study.data.items.options()
     if table is None:
-        return None if point.is_baseline or point.candidate.warm else (study.data.source, items)
+        return None if point.is_baseline else (study.data.source, items)
     if isinstance(table.source, Frame) or maker.foreign or not maker.is_release:
         return None
     options = option_words(replace(table, hierarchy={}, weights={}), ("source",))

@@ -189,8 +189,7 @@ def _typed(point: Point) -> str:
     if point.candidate.anonymizer.foreign:
         return point.words
     is_alone = point.is_baseline or not point.is_grouped
-    maker = t("map_line.warm", point=point) if getattr(point.candidate, "warm", ()) else point.anonymizer
-    parts = [maker] if is_alone else [maker, point.requirement, point.form]
+    parts = [point.anonymizer] if is_alone else [point.anonymizer, point.requirement, point.form]
     more = {"items_with": t("map_line.items"), "merging": "", "sets": "sets", "suppress": "suppress"}
     given = {word: point.parameters.get(name) for name, word in more.items()}
     return ", ".join([*parts, *(f"{word} {value}".strip() for word, value in given.items() if value)])

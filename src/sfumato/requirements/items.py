@@ -1,4 +1,17 @@
-"""What a release of baskets must satisfy so that nobody is found in it.
+"""What a release must satisfy that shows items, and what it may do: requirements, utility constraints, limits.
+
+All values print as what a person would type:
+
+    km-anonymity k=5 m=2
+    k-anonymity k=5
+    privacy-constraints k=5 file=known.txt
+    rho-uncertainty rho=0.5 m=2 sensitive=042,295
+    hkp-coherence h=0.5 k=5 p=2 private=042
+    ps-rules k=5 c=0.5 file=rules.txt
+    utility-constraints level=2
+    suppression share=.05 of=occurrences
+
+What a release of baskets must satisfy so that nobody is found in it.
 
 Terrovitis, Mamoulis & Kalnis 2008 (k^m-anonymity); He & Naughton 2009 (complete k-anonymity); Loukides,
 Gkoulalas-Divanis & Malin 2011 (privacy constraints). A set of items is protected if its published form is in at least k
@@ -21,23 +34,155 @@ every record, called like the column of items: those of the named that the recor
 named and joined by ` + `, and `none` where it has none of them. It is about the items that records have, not about what
 is published of them. With m=0 nobody is taken to know an item: items then may stay as they are. Requiring no m at all
 would promise less than a reader expects of a file with exact codes, so there is always one part `k-km-anonymity`.
+
+Items in files and in texts: sets of items one per line, and items named singly or by a node of the tree.
+
+What a release of baskets must satisfy so that nobody learns that a person has a sensitive item.
+
+Three papers, one form: somebody knows some items of a person, looks at the records that show what stands for them, and
+counts how many of these show a sensitive item.
+
+- rho-uncertainty (Cao, Karras, Raissi & Tan, VLDB 2010): any items may be known, sensitive ones too;
+- (h,k,p)-coherence (Xu, Wang, Fu & Yu, KDD 2008): up to p items that are not private, and at least k records fit;
+- PS-rules (Loukides, Gkoulalas-Divanis & Shao, KAIS 2013): the items of a line, and what may not be inferred from them.
+
+What is promised is about the published rows, and just what `verify` and the audit count there:
+
+- a sensitive item is published as itself or not at all. Then a set of published items that shows none of them says of
+  none, and the share of records is the whole of what a reader learns;
+- who knows nothing counts: of all records too no more than the share may show a sensitive item. It is ours;
+- a suppressed item is dropped from what is known; a conclusion with a suppressed item is not shown by any record;
+- shares are compared with the tolerance of all requirements, 1e-9.
+
+Cao et al. bound the knowledge by nothing. Here `m` must be said, since counting takes time with the number of sets;
+with m as large as the longest published record it is the paper's promise.
+
+Which items may be published together: utility constraints (Loukides, Gkoulalas-Divanis & Malin 2011).
+
+What items are worth to their owner: the weights w and the penalties Y of UL (Loukides et al. 2011), from a file.
+
+One line for an item, some items or a node of the tree: names, a colon, a weight, and perhaps a penalty:
+
+    250.01 250.02: 3
+    290-319: 2 10
+
+A published part weighs the mean of its items' weights; an item that is left out costs its penalty for every record that
+has it. Where nothing is said a weight is 1, and a penalty 1: as much as everything published as one. The papers leave
+both to the owner; that a part weighs the mean of its items is ours.
+
+How much may be left out of a release of baskets.
 """
 
 from __future__ import annotations
 
-from abc import ABC
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import isfinite
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
+import numpy as np
+
 from sfumato.config.options import Configured, Option, parse, split_outside_quotes
-from sfumato.data.items import Baskets
+from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.data.items import Baskets, items_in_words
+from sfumato.engines.item_files import numbered_lines, separator_of, split_line
 from sfumato.errors import BadInputError
-from sfumato.requirements.item_lists import Itemset, itemsets_of
 from sfumato.requirements.requirement import REQUIREMENTS, All, KAnonymity, Requirement
-from sfumato.texts.format import counted
+from sfumato.runtime.arrays import Codes, Numbers
+from sfumato.texts.format import counted, percent
+
+Itemset = tuple[int, ...]
+
+
+COMMENT = "# "
+"""A line that begins so is passed over, unless an item is called so."""
+
+
+def itemsets_of(baskets: Baskets, file: str) -> list[tuple[int, Itemset]]:
+    """Read a file of item sets, one per line, as codes; a line that is the name of an item is that item alone."""
+    return [(number, codes_of(baskets, labels, file, number)) for number, labels in labels_of(baskets, file)]
+
+
+def labels_of(baskets: Baskets, file: str) -> list[tuple[int, list[str]]]:
+    """Read the names on every line of a file; each name once, in order."""
+    lines, mark = lines_of(baskets, file)
+    return [(number, names_in(baskets, text, mark)) for number, text in lines]
+
+
+def lines_of(baskets: Baskets, file: str) -> tuple[list[tuple[int, str]], str]:
+    """Read the lines of a file that have names and are no comments, with their numbers; and what separates names."""
+    named = [(number, text.strip()) for number, text in numbered_lines(Path(file)) if text.strip()]
+    lines = [(number, text) for number, text in named if text in baskets.places or not is_comment(text)]
+    if not lines:
+        raise BadInputError(f"{file}: there is no line with items; write one set of items per line")
+    return lines, separator_of([text for _, text in lines])
+
+
+def names_in(baskets: Baskets, text: str, mark: str) -> list[str]:
+    """Split a text into names, each once; what is the name of an item as a whole is that item alone."""
+    text = text.strip()
+    return [text] if text in baskets.places else list(dict.fromkeys(split_line(text, mark)))
+
+
+def is_comment(text: str) -> bool:
+    """Say whether a line is for people.
+
+    >>> is_comment("# made by sfumato policy"), is_comment("#1 seller")
+    (True, False)
+    """
+    return f"{text} ".startswith(COMMENT)
+
+
+def codes_of(baskets: Baskets, labels: Iterable[str], file: str, line: int) -> Itemset:
+    """Return the codes of items, ascending; one that no basket has is an error."""
+    lacking = [label for label in labels if label not in baskets.places]
+    if lacking:
+        raise BadInputError(f"{file}, line {line}: {items_in_words(lacking)} in no basket of {baskets.origin}")
+    return tuple(sorted({baskets.places[label] for label in labels}))
+
+
+def named_items(baskets: Baskets, names: Iterable[str], what: str) -> Itemset:
+    """Return the codes of items that are named singly or by a node of the tree, ascending; `what` says whose they are.
+
+    >>> from sfumato.data.items import baskets_of
+    >>> named_items(baskets_of([{"a", "b"}]), ["b"], "sensitive")
+    (1,)
+    """
+    codes: set[int] = set()
+    for name in names:
+        under = under_node(baskets, name)
+        if name in baskets.places:
+            codes.add(baskets.places[name])
+        elif under:
+            codes.update(under)
+        else:
+            tree = "" if baskets.tree is None else ", and no node of the tree has such an item"
+            raise BadInputError(
+                f"{what}: the item {name!r} is in no basket of {baskets.origin}{tree}; name one that is"
+            )
+    return tuple(sorted(codes))
+
+
+def under_node(baskets: Baskets, name: str) -> Itemset:
+    """Return the codes of the items that occur under a node of the tree; none where there is no such node."""
+    if baskets.tree is None:
+        return ()
+    spans = spans_of(baskets.tree, name)
+    return tuple(code for code, leaf in enumerate(baskets.leaf.tolist()) if any(leaf in span for span in spans))
+
+
+def spans_of(tree: Hierarchy, name: str) -> list[range]:
+    """Return the leaves under every node of a name; nodes over the same leaves may have several, level by level."""
+    return [
+        range(lo, hi)
+        for level in tree.levels[1:]
+        for lo, hi, label in zip(level.starts, (*level.starts[1:], tree.size), level.labels, strict=True)
+        if label == name
+    ]
+
 
 MOST_SUBSETS = 1 << 20
 """Constraints are not expanded to their subsets where all lines together could have more."""
@@ -308,3 +453,420 @@ def mixed_requirement(text: str) -> MixedRequirement:
             f'"{KKMAnonymity.example}" (m=0: no item of a person is known), others joined by &'
         )
     return MixedRequirement(linking[0], tuple(part for part in parts if isinstance(part, Requirement)))
+
+
+SOME = ("some items",)
+"""What items are called where their names may not be told."""
+
+ARROW = "->"
+TOLERANCE = 1e-9
+"""Shares that exceed the promised one by less are taken for equal, in makers, checkers and audit."""
+
+Rule = tuple[Itemset, Itemset]
+"""What is known, and what may not be inferred from it."""
+
+
+class InferenceRequirement(BasketRequirement):
+    """A bound on how sure a reader gets that a person has a sensitive item."""
+
+    names_items: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def share(self) -> float:
+        """The largest share of the records that fit that may show a sensitive item."""
+
+    @abstractmethod
+    def sensitive_items(self, baskets: Baskets) -> Itemset:
+        """Return the codes of the items that are published as themselves or not at all."""
+
+
+@dataclass(frozen=True)
+class RhoUncertainty(InferenceRequirement):
+    """Who knows up to m items of a person, sensitive or not, is at most rho sure of any further sensitive item.
+
+    >>> print(RhoUncertainty(0.5, 2, ("042", "295")))
+    rho-uncertainty rho=0.5 m=2 sensitive=042,295
+    """
+
+    rho: Annotated[
+        float, Option("The largest share of the records that fit that may show a sensitive item.", least=0, most=1)
+    ]
+    m: Annotated[
+        int,
+        Option(
+            "How many items of a person may be known. The paper protects against any number: as many as the longest "
+            "record has.",
+            least=0,
+        ),
+    ]
+    sensitive: Annotated[
+        tuple[str, ...],
+        Option("The items nobody should learn about a person: by their names, or all under a node of the tree."),
+    ] = ()
+    file: Annotated[
+        str | None, Option("A file that names them, or further ones: items or nodes of the tree.", takes="file")
+    ] = None
+    k: ClassVar[int] = 1  # type: ignore[misc]
+    name: ClassVar[str] = "rho-uncertainty"
+    title: ClassVar[str] = "rho-uncertainty"
+    example: ClassVar[str | None] = "rho-uncertainty rho=0.5 m=2 sensitive=a,b"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_named(self, self.sensitive, self.file)
+
+    @property
+    def share(self) -> float:
+        """The largest share."""
+        return self.rho
+
+    def sensitive_items(self, baskets: Baskets) -> Itemset:
+        """Return the codes of the sensitive items."""
+        return listed_items(baskets, self.sensitive, self.file, self.name)
+
+    @property
+    def public(self) -> RhoUncertainty:
+        """The requirement without the names of items and files."""
+        return replace(self, sensitive=SOME, file=None)
+
+    def rule_in_words(self) -> str:
+        """Say what it promises."""
+        known = f"{known_in_words(self.m)} of a person (or fewer)" if self.m else "nothing of a person"
+        return (
+            f"of the records that fit someone who knows {known}, at most {percent(self.rho, 3)} show any one of the "
+            "sensitive items that are not among these"
+        )
+
+
+@dataclass(frozen=True)
+class Coherence(InferenceRequirement):
+    """Who knows up to p public items of a person finds k records that fit, and few of them share a private item.
+
+    >>> print(Coherence(0.5, 5, 2, ("042",)))
+    hkp-coherence h=0.5 k=5 p=2 private=042
+    """
+
+    h: Annotated[
+        float, Option("The largest share of the records that fit that may show any one private item.", least=0, most=1)
+    ]
+    k: Annotated[int, Option("How many records fit at least.", least=1)]
+    p: Annotated[int, Option("How many public items of a person may be known.", least=1)]
+    private: Annotated[
+        tuple[str, ...],
+        Option("The private items, which nobody knows: by their names, or all under a node of the tree."),
+    ] = ()
+    file: Annotated[
+        str | None, Option("A file that names them, or further ones: items or nodes of the tree.", takes="file")
+    ] = None
+    name: ClassVar[str] = "hkp-coherence"
+    title: ClassVar[str] = "(h,k,p)-coherence"
+    example: ClassVar[str | None] = "hkp-coherence h=0.5 k=5 p=2 private=a,b"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_named(self, self.private, self.file)
+
+    @property
+    def share(self) -> float:
+        """The largest share."""
+        return self.h
+
+    def sensitive_items(self, baskets: Baskets) -> Itemset:
+        """Return the codes of the private items."""
+        return listed_items(baskets, self.private, self.file, self.name)
+
+    @property
+    def public(self) -> Coherence:
+        """The requirement without the names of items and files."""
+        return replace(self, private=SOME, file=None)
+
+    def rule_in_words(self) -> str:
+        """Say what it promises."""
+        fewer = " (or fewer)" if self.p > 1 else ""
+        known = known_in_words(self.p).replace("item", "public item")
+        return (
+            f"someone who knows {known} of a person{fewer} {self._finding()}, and at most {percent(self.h, 3)} of "
+            "the records that fit show any one private item"
+        )
+
+
+@dataclass(frozen=True)
+class PSRules(InferenceRequirement):
+    """For every rule of a file, who knows what stands before the arrow finds k records, and few show what is behind."""
+
+    k: Annotated[int, Option("How many records fit at least.", least=1)]
+    c: Annotated[
+        float, Option("The largest share of the records that fit that may show what is behind.", least=0, most=1)
+    ]
+    file: Annotated[str, Option("The file of rules, one per line: `a b -> s`.", takes="file")]
+    protect_subsets: Annotated[
+        Literal["yes", "no"],
+        Option("Whether who knows only some of the items before the arrow, or none, is kept out as well."),
+    ] = "yes"
+    name: ClassVar[str] = "ps-rules"
+    title: ClassVar[str] = "PS-rules"
+    example: ClassVar[str | None] = "ps-rules k=5 c=0.5 file=rules.txt"
+
+    @property
+    def share(self) -> float:
+        """The largest share."""
+        return self.c
+
+    def rules(self, baskets: Baskets) -> list[Rule]:
+        """Read the rules as codes, those with fewer known items first; what is known may be empty."""
+        lines, some = self._lines(baskets), self.protect_subsets == "yes"
+        if some:
+            check_subsets([(line, known) for line, known, _ in lines], self.file)
+        rules: set[Rule] = set()
+        for _, known, concluded in lines:
+            every = [(), *subsets_of(known)] if some else [known]
+            rules.update((antecedent, concluded) for antecedent in every)
+        return sorted(rules, key=lambda rule: (len(rule[0]), rule))
+
+    def _lines(self, baskets: Baskets) -> list[tuple[int, Itemset, Itemset]]:
+        texts, mark = lines_of(baskets, self.file)
+        lines = []
+        for number, text in texts:
+            sides = [names_in(baskets, side, mark) for side in text.split(ARROW)]
+            if len(sides) != 2 or not sides[1]:
+                raise BadInputError(
+                    f"{self.file}, line {number}: a rule has items, `->` and items that may not be inferred from them; "
+                    "write for example a b -> s"
+                )
+            known, concluded = (codes_of(baskets, side, self.file, number) for side in sides)
+            lines.append((number, known, concluded))
+        sensitive = {code for _, _, concluded in lines for code in concluded}
+        for number, known, _ in lines:
+            both = sorted(sensitive.intersection(known))
+            if both:
+                raise BadInputError(
+                    f"{self.file}, line {number}: the item {baskets.items[both[0]]!r} is known here, and another rule "
+                    "says that it may not be inferred; an item is public or sensitive"
+                )
+        return lines
+
+    def sensitive_items(self, baskets: Baskets) -> Itemset:
+        """Return the codes of all items behind an arrow."""
+        return tuple(sorted({code for _, _, concluded in self._lines(baskets) for code in concluded}))
+
+    @property
+    def public(self) -> PSRules:
+        """The requirement without the name of its file."""
+        return replace(self, file=FILE)
+
+    def rule_in_words(self) -> str:
+        """Say what it promises."""
+        some = " (or some of them, or none)" if self.protect_subsets == "yes" else ""
+        return (
+            f"someone who knows the items before the arrow of a line of {self.file}{some} {self._finding()}, and at "
+            f"most {percent(self.c, 3)} of the records that fit show all items behind it"
+        )
+
+
+def check_named(requirement: InferenceRequirement, names: tuple[str, ...], file: str | None) -> None:
+    """Raise where no item is named."""
+    if not names and file is None:
+        raise BadInputError(f"{requirement.name} needs the items it protects; write {requirement.example}, or file=...")
+
+
+def listed_items(baskets: Baskets, names: tuple[str, ...], file: str | None, what: str) -> Itemset:
+    """Return the codes of items named in a text and in a file."""
+    codes = set(named_items(baskets, names, what))
+    for line, labels in labels_of(baskets, file) if file is not None else ():
+        codes.update(named_items(baskets, labels, f"{file}, line {line}"))
+    return tuple(sorted(codes))
+
+
+def exceeds(number: float, share: float, records: float) -> bool:
+    """Say whether a number of records is more than a share of others.
+
+    >>> exceeds(3, 0.3, 10), exceeds(4, 0.3, 10)
+    (False, True)
+    """
+    return number > (share + TOLERANCE) * records
+
+
+@dataclass(frozen=True)
+class UtilityConstraints(Configured):
+    """Which items may be published together: those of one line of a file, or under one node of a level of the tree.
+
+    An item that no line names is on its own: it is published as it is or not at all; or all these may be published
+    together, as a group of their own.
+    """
+
+    file: Annotated[str | None, Option("A file: the items of a line may be published together.", takes="file")] = None
+    level: Annotated[
+        int | None,
+        Option("A level of the tree of items, counted from the leaves (1: the nodes just above the items).", least=0),
+    ] = None
+
+    rest: Annotated[
+        Literal["alone", "together"],
+        Option("Whether items that no line of the file names stay alone, or may be published together."),
+    ] = "alone"
+
+    name: ClassVar[str] = "utility-constraints"
+    example: ClassVar[str | None] = "utility-constraints file=groups.txt, or utility-constraints level=1"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.file is None) == (self.level is None):
+            raise BadInputError(f"utility-constraints need either a file or a level of the tree; write {self.example}")
+        if self.rest == "together" and self.file is None:
+            raise BadInputError(
+                "rest=together is about items that no line of a file names, and a level of the tree has a node for "
+                "every item; leave it out, or give a file"
+            )
+
+    def blocks(self, baskets: Baskets) -> Codes:
+        """Say for every item which block it belongs to; items may be generalized within their block only."""
+        return self._blocks_of_level(baskets) if self.file is None else self._blocks_of_file(baskets, self.file)
+
+    def _blocks_of_level(self, baskets: Baskets) -> Codes:
+        assert self.level is not None
+        if baskets.tree is None:
+            raise BadInputError(f"{self} needs a tree of items, and there is none; give one (--tree), or a file")
+        if self.level > baskets.tree.height:
+            raise BadInputError(f"{self}: the tree of items has levels 0 (items) to {baskets.tree.height} (everything)")
+        return np.asarray(baskets.tree.ancestors[self.level][baskets.leaf], np.int32)
+
+    def _blocks_of_file(self, baskets: Baskets, file: str) -> Codes:
+        blocks = np.full(len(baskets.items), -1, np.int32)
+        lines: dict[int, int] = {}
+        for line, codes in itemsets_of(baskets, file):
+            for code in codes:
+                if code in lines:
+                    raise BadInputError(
+                        f"{file}, line {line}: the item {baskets.items[code]!r} is in line {lines[code]} already; "
+                        "an item has one group"
+                    )
+                lines[code] = blocks[code] = line
+        unnamed = np.flatnonzero(blocks < 0)
+        others = np.zeros(len(unnamed)) if self.rest == "together" else np.arange(len(unnamed))
+        blocks[unnamed] = int(blocks.max(initial=0)) + 1 + others
+        return blocks
+
+    @property
+    def public(self) -> UtilityConstraints:
+        """The same without the name of a file."""
+        return self if self.file is None else replace(self, file=FILE)
+
+    def in_words(self) -> str:
+        """Say which items are published together only."""
+        where = f"a line of {self.file}" if self.file else f"a node of level {self.level} of the item tree"
+        rest = ", and the items in no line" if self.rest == "together" else ""
+        return f"items published together only within {where}{rest}"
+
+
+def utility_constraints(text: str) -> UtilityConstraints:
+    """Read utility constraints from their text form, such as `utility-constraints level=2`."""
+    return parse(text, (UtilityConstraints,), "utility constraint")
+
+
+LARGEST = 1e9
+
+
+@dataclass(frozen=True, eq=False)
+class ItemWeights:
+    """For every item its weight, and what it costs to leave it out of a record."""
+
+    weights: Numbers
+    penalties: Numbers
+    may_choose: bool = True
+    """Whether a maker may leave items out that could be published with others; not where the limit is another's."""
+
+    def of_some(self, items: Codes) -> ItemWeights:
+        """Return what some items are worth, to a maker that sees only these and leaves out no more than it must."""
+        return ItemWeights(self.weights[items], self.penalties[items], may_choose=False)
+
+
+def read_weights(baskets: Baskets, file: str) -> ItemWeights:
+    """Read the weights of items; an item that stands in two lines, or a number that is none, is an error."""
+    lines, mark = lines_of(baskets, file)
+    worth = ItemWeights(np.ones(len(baskets.items)), np.ones(len(baskets.items)))
+    seen: dict[int, int] = {}
+    for number, text in lines:
+        names, colon, rest = text.rpartition(":")
+        values = [_positive(part) for part in rest.split()]
+        if not colon or not names.strip() or len(values) not in (1, 2) or None in values:
+            raise BadInputError(
+                f"{file}, line {number}: a line has items, a colon, a weight above 0 and perhaps a penalty above 0; "
+                "write for example 250.01 250.02: 3 10"
+            )
+        for code in named_items(baskets, names_in(baskets, names, mark), f"{file}, line {number}"):
+            if code in seen:
+                raise BadInputError(
+                    f"{file}, line {number}: the item {baskets.items[code]!r} is in line {seen[code]} already; an "
+                    "item has one weight"
+                )
+            seen[code] = number
+            worth.weights[code], worth.penalties[code] = values[0], values[-1] if len(values) == 2 else 1.0
+    return worth
+
+
+def _positive(text: str) -> float | None:
+    """Read a number above 0; nothing where it is none."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0 < value <= LARGEST else None
+
+
+@dataclass(frozen=True)
+class SuppressionLimit(Configured):
+    """How much may be left out: a share of the items, or of their occurrences in records."""
+
+    share: Annotated[float, Option("The largest share that may be left out.", least=0, most=1)] = 0.0
+    of: Annotated[Literal["items", "occurrences"], Option("Of the items, or of their occurrences in records.")] = (
+        "items"
+    )
+    name: ClassVar[str] = "suppression"
+
+    def used(self, baskets: Baskets, suppressed: Iterable[int]) -> float:
+        """Return the share that suppressing these items takes."""
+        gone = np.fromiter(suppressed, np.int64)
+        if self.of == "items":
+            return len(gone) / max(len(baskets.items), 1)
+        return float(baskets.supports[gone].sum()) / max(baskets.occurrences, 1)
+
+    def shares(self, baskets: Baskets) -> Numbers:
+        """Return for every item how much of all its suppression takes."""
+        if self.of == "items":
+            return np.full(len(baskets.items), 1 / max(len(baskets.items), 1))
+        return baskets.supports / max(baskets.occurrences, 1)
+
+    def allows(self, share: float) -> bool:
+        """Say whether a share is within the limit."""
+        return share <= self.share + 1e-9
+
+    def rule_in_words(self) -> str:
+        """Say how much may be left out."""
+        return f"at most {percent(self.share, 3)} of the {self.of} left out"
+
+
+def suppression_limit(text: str) -> SuppressionLimit:
+    """Read a limit from its text form, such as `suppression share=.05 of=occurrences`."""
+    return parse(text, (SuppressionLimit,), "limit")
+
+
+BASKET_REQUIREMENTS: tuple[type[BasketRequirement], ...] = (
+    KMAnonymity,
+    CompleteKAnonymity,
+    PrivacyConstraints,
+    RhoUncertainty,
+    Coherence,
+    PSRules,
+)
+
+
+def basket_requirement(text: str) -> BasketRequirement:
+    """Read a requirement on baskets from its text form, such as `km-anonymity k=5 m=2`."""
+    return parse(text, BASKET_REQUIREMENTS, "requirement")
+
+
+def policy_texts(utility: UtilityConstraints | None, limit: SuppressionLimit) -> dict[str, str]:
+    """Write what a release may do, by name, where it is not as usual."""
+    policy = {"utility": utility, "limit": limit if limit != SuppressionLimit() else None}
+    return {name: str(constraint) for name, constraint in policy.items() if constraint is not None}

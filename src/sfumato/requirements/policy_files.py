@@ -19,8 +19,7 @@ import numpy as np
 from sfumato.data.items import Baskets, items_in_words
 from sfumato.engines._text_files import existing_file, opened_text
 from sfumato.errors import BadInputError
-from sfumato.requirements.item_lists import COMMENT, Itemset, is_comment, under_node
-from sfumato.requirements.items import MOST_SUBSETS
+from sfumato.requirements.items import COMMENT, MOST_SUBSETS, Itemset, is_comment, under_node
 from sfumato.runtime.arrays import Quiet
 from sfumato.runtime.staging import check_targets, staged
 from sfumato.texts.format import counted

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from sfumato.data.dataset import MixedTable
+from sfumato.data.declaration import ITEMS
 from sfumato.data.items import Baskets
-from sfumato.data.mixed_declaration import ITEMS
 from sfumato.errors import SfumatoError
 from sfumato.measures.group_risk import THRESHOLDS
 from sfumato.measures.items.estimates import BasketReader, MixedReader, Questions

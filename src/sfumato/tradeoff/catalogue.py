@@ -16,11 +16,17 @@ from sfumato.anonymizers.external.external import BroughtFile
 from sfumato.anonymizers.items import CANDIDATES
 from sfumato.anonymizers.items.items_of_groups import MERGING
 from sfumato.config.options import Configured, Described, described
-from sfumato.data.basket_declaration import BasketsDeclaration
-from sfumato.data.declaration import TableDeclaration
-from sfumato.data.mixed_declaration import ATTRIBUTES, BOTH, ITEMS, ItemsDeclaration, Part
+from sfumato.data.declaration import (
+    ATTRIBUTES,
+    BOTH,
+    ITEMS,
+    BasketsDeclaration,
+    ItemsDeclaration,
+    Part,
+    TableDeclaration,
+)
 from sfumato.errors import BadInputError
-from sfumato.measures.all_measures import MEASURES
+from sfumato.measures.all_measures import MEASURES, Measure
 from sfumato.measures.attacks.attacks import Attacks
 from sfumato.measures.attribute_attack import Attack
 from sfumato.measures.classification.classification import Classification
@@ -29,13 +35,16 @@ from sfumato.measures.items.linking import Linking
 from sfumato.measures.items.losses import ItemLosses
 from sfumato.measures.items.queries import ItemQueries, JointQueries
 from sfumato.measures.items.scales import BasketScales, MixedScales
-from sfumato.measures.measure import Measure
 from sfumato.measures.queries import Queries
 from sfumato.measures.reconstruction import READERS
 from sfumato.measures.scales import Scales
-from sfumato.requirements import BASKET_REQUIREMENTS
-from sfumato.requirements.item_policy import SuppressionLimit, UtilityConstraints
-from sfumato.requirements.items import KKMAnonymity, MixedRequirement
+from sfumato.requirements.items import (
+    BASKET_REQUIREMENTS,
+    KKMAnonymity,
+    MixedRequirement,
+    SuppressionLimit,
+    UtilityConstraints,
+)
 from sfumato.requirements.requirement import REQUIREMENTS
 from sfumato.tradeoff.search.pareto import NSGA2
 from sfumato.tradeoff.search.problems import PROBLEMS

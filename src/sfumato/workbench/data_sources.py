@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sfumato.data.bundled import BASKETS, DATASETS
-from sfumato.data.declaration import TableDeclaration
+from sfumato.data.declaration import DataDeclaration, ItemsDeclaration, TableDeclaration
 from sfumato.data.item_reading import UNLISTED
-from sfumato.data.mixed_declaration import DataDeclaration, ItemsDeclaration
 from sfumato.engines._labelled_files import LABELLED
 from sfumato.engines._text_files import DELIMITED, JSON, PARQUET
 from sfumato.engines._workbooks import SHEETS

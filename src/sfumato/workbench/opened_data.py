@@ -25,11 +25,10 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sfumato.data.declaration import READING, TableDeclaration
+from sfumato.data.declaration import READING, DataDeclaration, TableDeclaration
 from sfumato.data.hierarchies.declared import Filed
 from sfumato.data.item_reading import EXAMPLE
 from sfumato.data.items import Baskets
-from sfumato.data.mixed_declaration import DataDeclaration
 from sfumato.data.reading import Table
 from sfumato.engines.protocol import Engine
 from sfumato.texts.catalogue import t, texts

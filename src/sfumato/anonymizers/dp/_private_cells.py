@@ -39,7 +39,7 @@ from sfumato.data.cells import Cells
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
-from sfumato.release.guarantee import Budget, Guarantee, Spent, Unit
+from sfumato.release.content import Budget, Guarantee, Spent, Unit
 from sfumato.release.records import cell_codes, coded_columns
 from sfumato.runtime.arrays import Codes, Counts, Numbers
 from sfumato.runtime.kernels import kernel

@@ -34,8 +34,7 @@ from sfumato.anonymizers.dp.noise import Noise, OpenDPNoise
 from sfumato.config.options import Option
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
-from sfumato.release.content import NoisyRelease, noisy_release
-from sfumato.release.guarantee import Budget
+from sfumato.release.content import Budget, NoisyRelease, noisy_release
 from sfumato.release.records import RecordRelease, Records, record_release
 from sfumato.release.release import Form, Published, Release
 from sfumato.requirements.requirement import KAnonymity, Requirement

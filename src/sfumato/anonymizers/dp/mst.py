@@ -35,7 +35,7 @@ from sfumato.anonymizers.dp._private_cells import LEAST_VARIANCE, Places, Privat
 from sfumato.anonymizers.dp.mechanism import Epsilon, OptionalDelta, RecordMechanism, share_of_budget
 from sfumato.anonymizers.dp.noise import variance
 from sfumato.errors import BadInputError
-from sfumato.release.guarantee import Unit
+from sfumato.release.content import Unit
 from sfumato.runtime.arrays import Numbers
 
 MOST_COUNTS = 1_000_000

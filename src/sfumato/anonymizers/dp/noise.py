@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.errors import BadInputError
-from sfumato.release.guarantee import Unit
+from sfumato.release.content import Unit
 from sfumato.runtime.arrays import Counts
 
 Measurement = Callable[[Any], Any]

@@ -42,9 +42,9 @@ from sfumato.engines.frames import Frame, arrow_table
 from sfumato.engines.locations import input_files, scheme_of
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
-from sfumato.release.frames import pandas_frame, typed
 from sfumato.release.records import RecordRelease, cell_codes
 from sfumato.release.release import Form, Release
+from sfumato.release.writing import pandas_frame, typed
 from sfumato.requirements.requirement import KAnonymity, Requirement, requirement
 from sfumato.runtime.arrays import Counts
 from sfumato.texts.format import counted, number

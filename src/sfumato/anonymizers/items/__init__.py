@@ -1,27 +1,20 @@
-"""Registry of item anonymizers; sweeps over k."""
+"""Registry of item anonymizers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
-
-import numpy as np
-
-from sfumato.anonymizers.items.coat_pcta import SetBased
-from sfumato.anonymizers.items.item_anonymizer import NOTHING, BasketAnonymizer, Task, finished
+from sfumato.anonymizers.items.item_anonymizer import BasketAnonymizer
 from sfumato.config.options import Registry, parse
 from sfumato.data.items import Baskets
-from sfumato.errors import BadInputError
 from sfumato.release.items import BasketRelease
-from sfumato.requirements import basket_requirement
-from sfumato.requirements.inference import InferenceRequirement
-from sfumato.requirements.item_policy import (
+from sfumato.requirements.items import (
+    BasketRequirement,
+    InferenceRequirement,
     SuppressionLimit,
     UtilityConstraints,
+    basket_requirement,
     suppression_limit,
     utility_constraints,
 )
-from sfumato.requirements.items import BasketRequirement
 
 _HOMES = (
     "aa aa.AA",
@@ -36,7 +29,7 @@ _HOMES = (
 )
 BASKET_ANONYMIZERS: Registry[BasketAnonymizer] = Registry(__name__, *_HOMES)
 CANDIDATES: Registry[BasketAnonymizer] = Registry(
-    __name__, *_HOMES, "one-item trivial.OneItem", "original trivial.OriginalBaskets"
+    __name__, *_HOMES, "one-item item_anonymizer.OneItem", "original item_anonymizer.OriginalBaskets"
 )
 """Who can be a candidate of a study: everybody who makes releases, and the two ends of a map."""
 
@@ -77,42 +70,6 @@ def anonymize_baskets(
     wanted, utility, limit = _policy(require, utility, limit)
     chosen = usual_maker(wanted, baskets.tree is not None) if maker is None else maker
     return _maker(chosen).anonymize(baskets, wanted, utility, limit)
-
-
-def sweep(
-    baskets: Baskets,
-    require: BasketRequirement | str,
-    values: Iterable[int],
-    maker: BasketAnonymizer | str = DEFAULT_MAKER,
-    utility: UtilityConstraints | str | None = None,
-    limit: SuppressionLimit | str | None = None,
-    warm: bool = False,
-) -> Iterator[BasketRelease]:
-    """Make one release for every k, ascending, of which each satisfies the requirement with that k.
-
-    `warm` begins each with the clusters of the one before: faster, and every release is a coarsening of the one before;
-    but not what the anonymizer would make of that k alone, so its name says `(warm)`.
-    """
-    chosen = _maker(maker)
-    wanted, utility, limit = _policy(require, utility, limit)
-    if warm and not isinstance(chosen, SetBased):
-        known = ", ".join(kind.name for kind in BASKET_ANONYMIZERS if issubclass(kind, SetBased))
-        raise BadInputError(f"{chosen.name} cannot go on from another release; warm sweeps are made by {known}")
-    made = None
-    for k in sorted(set(values)):
-        asked = replace(wanted, k=k)  # type: ignore[type-var]
-        if not warm or not isinstance(chosen, SetBased):
-            yield chosen.anonymize(baskets, asked, utility, limit)
-            continue
-        made = gone_on(chosen, Task(baskets, asked, utility, limit or NOTHING), made)
-        yield made
-
-
-def gone_on(chosen: SetBased, task: Task, before: BasketRelease | None) -> BasketRelease:
-    """Make a release that begins with the parts of the one before, verified; its maker says `(warm)`."""
-    chosen.check_task(task)
-    start = None if before is None else before.recoding.parts.astype(np.int64)
-    return finished(replace(chosen.released_from(task, start), maker=f"{chosen} (warm)"), task)
 
 
 def _maker(maker: BasketAnonymizer | str) -> BasketAnonymizer:

@@ -37,15 +37,19 @@ from typing import Literal
 import numpy as np
 
 from sfumato.anonymizers.items._item_tree import balanced_tree
-from sfumato.anonymizers.items.item_anonymizer import BasketAnonymizer, Task
-from sfumato.anonymizers.items.trivial import OneItem
+from sfumato.anonymizers.items.item_anonymizer import BasketAnonymizer, OneItem, Task
 from sfumato.data.dataset import MixedTable
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.items import Baskets, leaf_codes, taken_rows
 from sfumato.errors import InfeasibleError
 from sfumato.release.items import SUPPRESSED, BasketRelease, PartsInUse
-from sfumato.requirements.item_policy import SuppressionLimit, UtilityConstraints, read_weights
-from sfumato.requirements.items import CompleteKAnonymity, KMAnonymity
+from sfumato.requirements.items import (
+    CompleteKAnonymity,
+    KMAnonymity,
+    SuppressionLimit,
+    UtilityConstraints,
+    read_weights,
+)
 from sfumato.runtime.arrays import Codes, Counts
 
 FANOUT = 4

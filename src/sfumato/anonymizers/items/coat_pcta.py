@@ -54,8 +54,7 @@ from sfumato.data.items import rows_once
 from sfumato.errors import BadInputError
 from sfumato.release._itemsets import rare_itemsets
 from sfumato.release.items import BasketRelease, global_release, set_recoding
-from sfumato.requirements.item_policy import read_weights
-from sfumato.requirements.items import FILE, BasketRequirement, KMAnonymity, PrivacyConstraints
+from sfumato.requirements.items import FILE, BasketRequirement, KMAnonymity, PrivacyConstraints, read_weights
 from sfumato.runtime.arrays import Codes, Counts
 
 Order = Annotated[
@@ -131,13 +130,9 @@ class SetBased(BasketAnonymizer):
 
     def release(self, task: Task) -> BasketRelease:
         """Merge clusters until every constraint holds."""
-        return self.released_from(task, None)
-
-    def released_from(self, task: Task, start: NDArray[np.integer] | None) -> BasketRelease:
-        """Make the release beginning with given clusters (`sweep` hands on those of a smaller k)."""
         check_enough_records(task, may_suppress=True)
         tree = task.baskets.tree if self.loss == "tree" else None
-        state = clusters_of(task.baskets, task.blocks, start, self._owner(task), tree)
+        state = clusters_of(task.baskets, task.blocks, owner=self._owner(task), tree=tree)
         if isinstance(task.requirement, KMAnonymity):
             serve_all_sets(state, task.requirement, self.choices(len(state.slot)))
         else:

@@ -40,8 +40,7 @@ from sfumato.anonymizers.items.item_anonymizer import BasketAnonymizer, Task
 from sfumato.data.items import Baskets
 from sfumato.release._inference_rules import NONE, broken_listed, broken_rules, coded_rows, known_sizes
 from sfumato.release.items import SUPPRESSED, BasketRelease, global_release, set_recoding
-from sfumato.requirements.inference import Coherence, InferenceRequirement, PSRules, RhoUncertainty, Rule
-from sfumato.requirements.items import BasketRequirement
+from sfumato.requirements.items import BasketRequirement, Coherence, InferenceRequirement, PSRules, RhoUncertainty, Rule
 from sfumato.runtime.arrays import Codes, Counts
 
 INFERENCE: tuple[type[BasketRequirement], ...] = (RhoUncertainty, Coherence, PSRules)

@@ -29,6 +29,12 @@ Making releases of a table with items: groups of the table first, then the items
 Any maker of tables goes with any maker of baskets. The form is generalization: a bucketization shows exact
 quasi-identifiers, so who knows them and an item of a person would find the record. Every release is verified from what
 it publishes before anybody sees it (`verification`).
+
+Proof of a release of a table with items: count what is published from scratch, and compare with what was required.
+
+Nothing here knows how a release was made. Groups are the texts that records show of their quasi-identifiers, not the
+maker's numbers; within each, the published texts of parts are counted one by one, then in pairs and larger sets. The
+time is that of all sets of up to m parts in rows: as much as the promise speaks of.
 """
 
 from __future__ import annotations
@@ -44,7 +50,6 @@ from sfumato.anonymizers import anonymizer
 from sfumato.anonymizers.anonymizer import Anonymizer, checked
 from sfumato.anonymizers.items import DEFAULT_MAKER, anonymize_baskets, candidate_maker
 from sfumato.anonymizers.items._grouped_items import SETS, GroupedItems, Sets, check_limit
-from sfumato.anonymizers.items._mixed_verification import verify
 from sfumato.anonymizers.items.item_anonymizer import BasketAnonymizer
 from sfumato.config.options import Configured, Option, check_choice, parse
 from sfumato.data.assignment import Assignment, distinct_rows, ranges
@@ -53,20 +58,23 @@ from sfumato.data.dataset import MixedTable
 from sfumato.data.items import Baskets, taken_rows
 from sfumato.data.reading import Ranges
 from sfumato.errors import BadInputError
+from sfumato.release._itemsets import rare_itemsets
 from sfumato.release.items import MixedRelease, Placed, placed, rows_of
 from sfumato.release.release import Form, Release, generalization, widened
-from sfumato.requirements.item_policy import (
+from sfumato.requirements.items import (
+    MixedRequirement,
     SuppressionLimit,
     UtilityConstraints,
+    mixed_requirement,
     suppression_limit,
     utility_constraints,
 )
-from sfumato.requirements.items import MixedRequirement, mixed_requirement
 from sfumato.requirements.requirement import Requirement
 from sfumato.runtime.arrays import Codes, Counts, Numbers
 
 if TYPE_CHECKING:
     from sfumato.anonymizers import Maker
+
 
 BETTER = 1e-12
 """By how much a loss must fall to count as less."""
@@ -397,7 +405,7 @@ def anonymize_mixed(
 ) -> MixedRelease:
     """Make one release of a table with items that satisfies a requirement, verified; everything may be given as text.
 
-    >>> from sfumato.data.mixed_declaration import read_mixed
+    >>> from sfumato.data.declaration import read_mixed
     >>> import pyarrow
     >>> frame = pyarrow.table({"age": ["34", "36", "51", "58"], "codes": [["250"], ["250"], ["401"], ["401"]]})
     >>> release = anonymize_mixed(read_mixed(frame, quasi=["age"], items="codes"), "k-km-anonymity k=2 m=1")
@@ -428,3 +436,48 @@ def anonymize_items(data: Baskets | MixedTable, require: Any, maker: Any, suppre
             f"suppress={suppress}"
         )
     return anonymize_baskets(data, require, maker, **more)
+
+
+SHOWN = 3
+
+
+def group_texts(release: MixedRelease) -> tuple[list[tuple[str, ...]], Counts]:
+    """Return the different texts of groups as readers see them, and for every group of the maker which it shows."""
+    relational = release.relational
+    columns = []
+    for attribute in range(len(relational.cells.quasi)):
+        texts, codes = relational.quasi_texts(attribute)
+        columns.append([texts[code] for code in codes.tolist()])
+    rows = list(zip(*columns, strict=True))
+    number = {row: place for place, row in enumerate(dict.fromkeys(rows))}
+    return list(number), np.array([number[row] for row in rows], np.int64)
+
+
+def verify(release: MixedRelease, requirement: MixedRequirement) -> None:
+    """Raise an AssertionError that names a counterexample unless the release satisfies the requirement."""
+    weak = violations(release, requirement.k, requirement.m)
+    assert not weak, f"{release.maker or 'this release'} breaks {requirement}: {'; '.join(weak)}"
+    checked(release.relational, requirement.of_groups)
+
+
+def violations(release: MixedRelease, k: int, m: int, most: int = SHOWN) -> list[str]:
+    """Name groups of fewer than k records, and sets of up to m parts that fewer than k records of a group show."""
+    texts, number = group_texts(release)
+    group = number[release.group]
+    sizes = np.bincount(group, release.count, len(texts)).astype(np.int64)
+    weak = [f"{', '.join(texts[i])} in {sizes[i]}" for i in np.flatnonzero(sizes < k)[:most].tolist()]
+    starts, codes = release.shown
+    row = np.repeat(np.arange(len(release.count)), np.diff(starts))
+    width = max(len(release.parts.labels), 1)
+    used, tagged = np.unique(group[row] * width + codes, return_inverse=True)  # a part of another group is another
+    for size in range(1, m + 1):
+        if len(weak) >= most:
+            break
+        sets, supports, _ = rare_itemsets(
+            starts, tagged.ravel().astype(np.int32), release.count, len(used), size, k, most - len(weak)
+        )
+        for itemset, support in zip(sets.tolist(), supports.tolist(), strict=True):
+            keys = used[itemset]
+            labels = ", ".join(release.parts.labels[int(key % width)] for key in keys)
+            weak.append(f"{{{labels}}} among {', '.join(texts[int(keys[0] // width)])} in {support}")
+    return weak

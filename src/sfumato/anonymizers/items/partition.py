@@ -26,7 +26,7 @@ from sfumato.anonymizers.items.item_anonymizer import Task
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.items import Baskets
 from sfumato.errors import InfeasibleError
-from sfumato.release.items import BasketRelease, ItemParts, PieceRecodings, PublishedItems, Recoding
+from sfumato.release.items import BasketRelease, ItemParts, PieceRecodings, PublishedParts, Recoding
 from sfumato.requirements.items import BasketRequirement, CompleteKAnonymity
 from sfumato.runtime.arrays import Codes, Counts
 from sfumato.runtime.kernels import kernel
@@ -320,7 +320,7 @@ class CutPieces(PieceRecodings):
             cut[items] = _children(nodes, node, items)
         return cut_recoding(self.tree, nodes, cut)
 
-    def published(self, baskets: Baskets) -> PublishedItems:
+    def published(self) -> PublishedParts:
         """Say what stands in the file: what every item of a basket was left at."""
         nodes = self.nodes
         used, codes = np.unique(self.shown, return_inverse=True)
@@ -331,7 +331,7 @@ class CutPieces(PieceRecodings):
         items = np.concatenate([np.zeros(0, np.int32), *members]).astype(np.int32)
         leaves = nodes.width[used].astype(np.int64)
         parts = ItemParts(labels, leaves, bounds, items, self.tree.size)
-        return PublishedItems(baskets, parts, codes.ravel().astype(np.int32))
+        return PublishedParts(parts, codes.ravel().astype(np.int32))
 
 
 def _children(nodes: Nodes, node: int, items: Codes) -> Codes:

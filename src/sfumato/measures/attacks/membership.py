@@ -62,8 +62,7 @@ from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.reading import Table
 from sfumato.measures.attacks.advantage import Advantage, Interval, Rate
 from sfumato.measures.attacks.record_linkage import nearest_records, placed
-from sfumato.release.content import NoisyRelease
-from sfumato.release.guarantee import Guarantee
+from sfumato.release.content import Guarantee, NoisyRelease
 from sfumato.release.records import RecordRelease, cell_codes, read_as_records
 from sfumato.release.release import Published
 from sfumato.runtime.arrays import Codes, Counts, Flags, Numbers, Quiet

@@ -3,15 +3,25 @@
 For all of them a row of weight w is the same as w equal records: trees and regressions add weights where they would
 add records, limits on leaves are given as weights, and the forest draws its bootstrap samples record by record.
 scikit-learn takes a second to import, so that waits until a classifier is really made.
+
+What a classifier sees of a release: numbers made of what the file shows, never of original values.
+
+Every attribute is a block of columns. A block has a row for every value that the attribute can show, so a table of
+features is a few look-ups. Each block comes in two readings: `shown` for classifiers that cut or weigh numbers
+(a stretch of numbers by its ends and its middle, a category by a column of zeros and ones), and `mass` for naive
+Bayes (a unit of mass spread over the categories it may be).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sfumato.data.hierarchies.hierarchy import Hierarchy, read_number
 
 Numbers = NDArray[np.float32]
 Labels = NDArray[np.int64]
@@ -159,3 +169,110 @@ def trained(name: str, seed: int, x: Numbers, y: Labels, weights: Weights) -> Cl
     model = CLASSIFIERS[name][0](seed, float(weights.sum()))
     model.fit(x, y, weights)
     return model
+
+
+Codes = NDArray[np.integer]
+MOST_COLUMNS = 100
+"""Categories of one attribute that get a column of their own; beyond, sets of leaves are spread over stretches of
+them, and the rarest neutral values share one column."""
+
+BINS = 10
+"""Into so many stretches of equal weight naive Bayes divides a neutral number."""
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """The columns of one attribute: a row for every value that it can show."""
+
+    shown: Numbers
+    mass: Numbers
+
+
+def features(blocks: Sequence[Numbers], rows: Codes) -> Numbers:
+    """Look up what rows of positions (one per block) show; where no block has a column, nothing differs."""
+    parts = [block[rows[:, i]] for i, block in enumerate(blocks) if block.shape[1]]
+    return np.concatenate(parts, axis=1) if parts else np.zeros((len(rows), 1), np.float32)
+
+
+def varying(block: Numbers) -> Numbers:
+    """Keep the columns of a block that are not the same in every row."""
+    return np.ascontiguousarray(block[:, (block != block[:1]).any(axis=0)])
+
+
+def intervals_block(hierarchy: Hierarchy, lo: Codes, hi: Codes, by_leaf: bool) -> Block:
+    """Read intervals of leaf codes, every one a value that the attribute shows.
+
+    `by_leaf` reads a category as a unit spread over its leaves, as is needed where other intervals than these will
+    be looked at later; otherwise every interval that is shown is a category of its own, unless there are too many.
+    """
+    if by_leaf or len(lo) > MOST_COLUMNS:
+        mass = spread(hierarchy, lo, hi)
+    else:
+        mass = np.eye(len(lo), dtype=np.float32)
+    return Block(mass if hierarchy.scale == "category" else ends(hierarchy, lo, hi), mass)
+
+
+def spread(hierarchy: Hierarchy, lo: Codes, hi: Codes) -> Numbers:
+    """Spread a unit over the leaves of every interval by their width, leaves joined to `MOST_COLUMNS` stretches."""
+    edges = np.unique(np.linspace(0, hierarchy.size, min(hierarchy.size, MOST_COLUMNS) + 1).astype(np.int64))
+    below = hierarchy.cumulative
+    left = np.maximum(below[lo][:, None], below[edges[:-1]][None, :])
+    right = np.minimum(below[hi + 1][:, None], below[edges[1:]][None, :])
+    overlap = np.maximum(right - left, 0.0)
+    return np.asarray(overlap / overlap.sum(axis=1, keepdims=True), np.float32)
+
+
+def ends(hierarchy: Hierarchy, lo: Codes, hi: Codes) -> Numbers:
+    """Read stretches of numbers or days by both ends and the middle, and whether the value may be missing.
+
+    An open end is read as the nearest number there is. Where all stretches are equally wide the middle is enough.
+    """
+    known = len(hierarchy.firsts)
+    firsts, lasts = np.asarray(hierarchy.firsts), np.asarray(hierarchy.lasts)
+    finite = np.concatenate([firsts, lasts])
+    finite = finite[np.isfinite(finite)]
+    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
+    first = np.clip(firsts[np.minimum(lo, known - 1)], low, high)
+    last = np.clip(lasts[np.minimum(hi, known - 1)], low, high)
+    absent = lo >= known
+    first[absent], last[absent] = low, high
+    middle = (first + last) / 2
+    widths = (last - first)[~absent]
+    columns = [middle] if (widths == widths[:1]).all() else [first, middle, last]
+    if hierarchy.missing:
+        columns.append((hi >= known).astype(np.float64))
+    return np.stack(columns, axis=1).astype(np.float32)
+
+
+def texts_block(texts: Sequence[str | None], weights: NDArray[np.int64]) -> Block:
+    """Read a neutral column as it stands: numbers as numbers, everything else as categories."""
+    numbers = np.array([np.nan if text is None else read_number(text) for text in texts])
+    present = np.array([text is not None for text in texts])
+    if present.any() and np.isfinite(numbers[present]).all() and int(present.sum()) > 2:
+        return _numbers_block(numbers, present, weights)
+    order = np.lexsort((np.arange(len(texts)), -weights))
+    column = np.empty(len(texts), np.int64)
+    column[order] = np.minimum(np.arange(len(texts)), MOST_COLUMNS - 1)
+    one_hot = np.zeros((len(texts), int(column.max()) + 1), np.float32)
+    one_hot[np.arange(len(texts)), column] = 1
+    return Block(one_hot, one_hot)
+
+
+def _numbers_block(numbers: NDArray[np.float64], present: NDArray[np.bool_], weights: NDArray[np.int64]) -> Block:
+    filled = np.where(present, numbers, np.average(numbers[present], weights=weights[present]))
+    columns = [filled] if present.all() else [filled, (~present).astype(np.float64)]
+    order = np.argsort(filled, kind="stable")
+    shares = np.empty(len(filled))
+    shares[order] = (np.cumsum(weights[order]) - weights[order]) / weights.sum()
+    place = np.where(present, np.minimum((shares * BINS).astype(np.int64), BINS - 1), BINS)
+    mass = np.zeros((len(filled), BINS + 1), np.float32)
+    mass[np.arange(len(filled)), place] = 1
+    return Block(np.stack(columns, axis=1).astype(np.float32), mass)
+
+
+def shares_block(counts: NDArray[np.int64], by_value: bool) -> Block:
+    """Read a group's sensitive values as their distribution; `by_value` adds a row for every single value."""
+    shares = (counts / counts.sum(axis=1, keepdims=True)).astype(np.float32)
+    if by_value:
+        shares = np.concatenate([shares, np.eye(counts.shape[1], dtype=np.float32)])
+    return Block(shares, shares)

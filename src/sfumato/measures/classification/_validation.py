@@ -30,14 +30,16 @@ from numpy.typing import NDArray
 
 from sfumato.data.assignment import Assignment, distinct_rows, weighted_counts
 from sfumato.data.reading import Table
-from sfumato.measures.classification._classifiers import CLASSIFIERS, Reading, trained
-from sfumato.measures.classification._features import (
+from sfumato.measures.classification._classifiers import (
+    CLASSIFIERS,
     Block,
     Numbers,
+    Reading,
     features,
     intervals_block,
     shares_block,
     texts_block,
+    trained,
     varying,
 )
 from sfumato.release.records import RecordRelease, cell_codes, read_as_records

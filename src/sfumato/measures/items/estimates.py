@@ -31,7 +31,7 @@ from sfumato.data.items import Baskets, equal_rows, rows_once, taken_rows
 from sfumato.measures.all_measures import ESTIMATORS
 from sfumato.release._itemsets import Rows
 from sfumato.release.items import SUPPRESSED, BasketRelease, MixedRelease
-from sfumato.requirements.item_lists import Itemset
+from sfumato.requirements.items import Itemset
 from sfumato.runtime._kernel_helpers import has_number, members_by
 from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
 from sfumato.runtime.kernels import kernel
@@ -83,14 +83,14 @@ class BasketReader:
     @staticmethod
     def of(release: BasketRelease) -> BasketReader:
         """Read a release; rows of a piece that leaves items out have one more code, which stands for these."""
-        published, rows, items = release.published, release.recoded(), len(release.baskets.items)
-        parts, size, extra = published.parts, len(published.parts.labels), len(published.withheld)
+        rows, items = release.recoded, len(release.baskets.items)
+        parts, size, extra = release.parts, len(release.labels), len(release.withheld)
         label = [np.repeat(np.arange(size), np.diff(parts.starts))]
         item = [parts.items.astype(np.int64)]
         all_rows = Rows(rows.starts, rows.codes, rows.weights, size + extra)
         if extra:
             mark = np.full(len(release.recodings), SUPPRESSED, np.int32)
-            for number, (piece, gone) in enumerate(published.withheld):
+            for number, (piece, gone) in enumerate(release.withheld):
                 mark[piece] = size + number
                 label.append(np.full(len(gone), size + number))
                 item.append(gone)

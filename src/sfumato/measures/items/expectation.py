@@ -168,19 +168,12 @@ class Labels(NamedTuple):
 
 def _labels(release: BasketRelease) -> Labels:
     """Read a release label by label."""
-    rows, supports = Rows.of_release(release), release.part_supports
-    sizes = np.ones(len(release.labels), np.int64)
-    items: list[Counts] = []
-    numbers: list[Counts] = []
-    for place, (leaves, members) in release.behind.items():
-        sizes[place] = leaves
-        items.append(members)
-        numbers.append(np.full(len(members), place, np.int64))
-    item, number = (np.concatenate([np.zeros(0, np.int64), *each]) for each in (items, numbers))
-    order = np.argsort(item, kind="stable")
-    starts = np.searchsorted(item[order], np.arange(len(release.baskets.items) + 1))
+    rows, parts = Rows.of_release(release), release.parts
+    number = np.repeat(np.arange(len(parts.labels)), np.diff(parts.starts))
+    order = np.argsort(parts.items, kind="stable")
+    starts = np.searchsorted(parts.items[order], np.arange(len(release.baskets.items) + 1))
     together = _counted_pairs(rows.starts, rows.codes, rows.weights, np.zeros(len(rows.weights)), *rows.postings, True)
-    return Labels(starts, number[order].astype(np.int32), sizes, supports, together[:3])
+    return Labels(starts, number[order].astype(np.int32), parts.sizes, release.part_supports, together[:3])
 
 
 def _single_answers(labels: Labels, odds: Numbers) -> Numbers:

@@ -31,9 +31,9 @@ from sfumato.data.items import Baskets, taken_rows
 from sfumato.errors import BadInputError
 from sfumato.measures.items.estimates import BasketReader, MixedReader, Questions
 from sfumato.release._itemsets import Rows
-from sfumato.release.items import SUPPRESSED, BasketRelease, MixedRelease
-from sfumato.release.mixed_writing import behind_parts
-from sfumato.requirements.item_lists import Itemset
+from sfumato.release.items import SUPPRESSED, BasketRelease, MixedRelease, ShowsItems
+from sfumato.release.writing_items import behind_parts
+from sfumato.requirements.items import Itemset
 from sfumato.runtime.arrays import Codes, Counts, Flags, Numbers, Quiet
 from sfumato.runtime.kernels import kernel
 
@@ -94,7 +94,7 @@ def rho(release: BasketRelease, sensitive: Sequence[int], known: int) -> float:
     what stands for a sensitive item, times the share of sensitive items among those it stands for. What stands for a
     known item and a sensitive one tells nothing beyond itself.
     """
-    rows, parts, worst = Rows.of_release(release), release.published.parts, 0.0
+    rows, parts, worst = Rows.of_release(release), release.parts, 0.0
     label = np.repeat(np.arange(rows.size), np.diff(parts.starts))
     is_sensitive = np.isin(parts.items, np.array(sensitive, np.int64))
     share = np.bincount(label, is_sensitive, rows.size) / np.maximum(parts.sizes, 1)
@@ -234,13 +234,10 @@ class ListedItems(Quiet):
     """How many of all listed items fewer records of the whole table have than a bound."""
 
 
-def set_parts(release: MixedRelease) -> Flags:
+def set_parts(release: ShowsItems) -> Flags:
     """Say of every part whether it is shown as a set of items that was made here: no item, and no node of the tree."""
     behind = behind_parts(release)
-    sets = [
-        label in behind and len(behind[label].items) > 1 and not behind[label].is_known
-        for label in release.parts.labels
-    ]
+    sets = [label in behind and len(behind[label].items) > 1 and not behind[label].is_known for label in release.labels]
     return np.array(sets, np.bool_)
 
 

@@ -30,8 +30,7 @@ from sfumato.config.options import Configured, Option
 from sfumato.data.items import Baskets
 from sfumato.errors import BadInputError
 from sfumato.release.items import SUPPRESSED, BasketRelease, ItemParts, ShowsItems
-from sfumato.requirements.item_lists import lines_of, named_items, names_in, spans_of
-from sfumato.requirements.item_policy import ItemWeights, read_weights
+from sfumato.requirements.items import ItemWeights, lines_of, named_items, names_in, read_weights, spans_of
 from sfumato.runtime.arrays import Codes, Numbers
 from sfumato.texts.format import SMALLEST
 
@@ -195,8 +194,8 @@ class ItemStudy:
 
     def supported(self, release: BasketRelease) -> bool:
         """Say whether a release supports the study."""
-        baskets, parts = release.baskets, release.published.parts
-        left_out = np.unique(baskets.codes[release.published.part == SUPPRESSED])
+        baskets, parts = release.baskets, release.parts
+        left_out = np.unique(baskets.codes[release.part == SUPPRESSED])
         if any(baskets.items[item] in self.labels for item in left_out.tolist()):
             return False
         behind = (stands_for(baskets, parts, label) for label in range(len(parts.labels)))

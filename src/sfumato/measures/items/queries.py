@@ -35,7 +35,7 @@ from sfumato.errors import BadInputError
 from sfumato.measures.items.estimates import BasketReader, MixedReader, Questions
 from sfumato.measures.items.expectation import Expectation, expectation
 from sfumato.release._itemsets import Rows, frequent_pairs
-from sfumato.requirements.item_lists import Itemset
+from sfumato.requirements.items import Itemset
 from sfumato.runtime.arrays import Numbers
 
 LARGEST = 5

@@ -30,8 +30,7 @@ from sfumato.measures.queries import Queries
 from sfumato.measures.scales import Prepared, Scales
 from sfumato.release._itemsets import Rows, Spread, itemset_spread
 from sfumato.release.items import BasketRelease, MixedRelease
-from sfumato.requirements.item_lists import Itemset
-from sfumato.requirements.items import BasketRequirement, PrivacyConstraints
+from sfumato.requirements.items import BasketRequirement, Itemset, PrivacyConstraints
 from sfumato.runtime.arrays import Numbers, Quiet
 
 RESAMPLES = 200
@@ -134,7 +133,7 @@ class PreparedBaskets(Quiet):
             **spread.measures(),
             **self.scales.linking.measure(reader, self.persons),
             **errors,
-            **self.scales.losses.measure(release.published),
+            **self.scales.losses.measure(release),
         }
         if self.sensitive:
             values["rho"] = rho(release, self.sensitive, self.scales.known)

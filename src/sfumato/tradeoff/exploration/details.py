@@ -374,9 +374,9 @@ def _table(id: str, rows: list[list[Any]], heads: str = "", **places: Any) -> di
 
 def _changes_of_sets(release: BasketRelease) -> str:
     """Say what was done to the items, in a few words; of one that is published in several ways, the coarsest."""
-    items, codes = release.baskets.codes, release.published.part
+    items, codes = release.baskets.codes, release.part
     alone, together, gone = (np.zeros(len(release.baskets.items), np.bool_) for _ in range(3))
-    is_alone = np.append(release.published.parts.sizes == 1, False)[codes]
+    is_alone = np.append(release.parts.sizes == 1, False)[codes]
     alone[items[is_alone]], gone[items[codes < 0]] = True, True
     together[items[(codes >= 0) & ~is_alone]] = True
     ways = {
@@ -396,7 +396,7 @@ def _rarest(release: BasketRelease) -> list[list[Any]]:
 
 
 def _largest(release: BasketRelease) -> list[list[Any]]:
-    sizes = dict(zip(release.labels, release.published.parts.sizes.tolist(), strict=True))
+    sizes = dict(zip(release.labels, release.parts.sizes.tolist(), strict=True))
     supports = dict(zip(release.labels, release.part_supports.tolist(), strict=True))
     order = sorted(release.labels, key=lambda label: (-sizes[label], -supports[label], label))
     return [[short(label), sizes[label], supports[label]] for label in order[:SHOWN_ITEMS]]
@@ -404,7 +404,7 @@ def _largest(release: BasketRelease) -> list[list[Any]]:
 
 def _commonest_items(release: BasketRelease) -> list[list[Any]]:
     """Show what the commonest items are published as; in several pieces, each way."""
-    baskets, codes, rows = release.baskets, release.published.part, []
+    baskets, codes, rows = release.baskets, release.part, []
     for item in np.argsort(-baskets.supports, kind="stable")[:SHOWN_ITEMS].tolist():
         ways = [code for code in dict.fromkeys(codes[baskets.codes == item].tolist()) if code >= 0]
         label = short(" or ".join(release.labels[code] for code in ways)) or "left out"
@@ -415,7 +415,7 @@ def _commonest_items(release: BasketRelease) -> list[list[Any]]:
 
 def _lengths(release: BasketRelease) -> dict[str, Any]:
     """Describe how many items records have, before and after, as a column is described."""
-    weights, lengths = release.baskets.weights, np.diff(release.recoded().starts)
+    weights, lengths = release.baskets.weights, np.diff(release.recoded.starts)
     before, after = (
         np.bincount(np.searchsorted(LENGTHS, counts, side="right") - 1, weights, len(LENGTHS)) / weights.sum()
         for counts in (release.baskets.lengths, lengths)
@@ -428,7 +428,7 @@ def _lengths(release: BasketRelease) -> dict[str, Any]:
 
 def _records_of_sets(release: BasketRelease) -> list[list[Any]]:
     """Show some records, spread evenly over the distinct baskets."""
-    baskets, rows = release.baskets, release.recoded()
+    baskets, rows = release.baskets, release.recoded
     examples = []
     for place in dict.fromkeys(np.linspace(0, baskets.distinct - 1, SHOWN_ITEMS).astype(int).tolist()):
         codes = rows.codes[rows.starts[place] : rows.starts[place + 1]]

@@ -22,8 +22,8 @@ from sfumato.anonymizers.anonymizer import Anonymizer
 from sfumato.anonymizers.dp.mechanism import Mechanism
 from sfumato.anonymizers.dp.noise import UnsafeSeededNoise
 from sfumato.anonymizers.external.external import Brought
+from sfumato.data.declaration import ATTRIBUTES, BOTH, ITEMS
 from sfumato.data.items import Baskets
-from sfumato.data.mixed_declaration import ATTRIBUTES, BOTH, ITEMS
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError, InfeasibleError, SfumatoError, StoppedError, lacks_memory
 from sfumato.measures.all_measures import published_risks
@@ -35,8 +35,7 @@ from sfumato.release.changes import column_changes
 from sfumato.release.content import NoisyRelease
 from sfumato.release.records import RecordRelease
 from sfumato.release.release import Published, Release
-from sfumato.requirements.inference import RhoUncertainty
-from sfumato.requirements.items import CompleteKAnonymity, KMAnonymity, PrivacyConstraints
+from sfumato.requirements.items import CompleteKAnonymity, KMAnonymity, PrivacyConstraints, RhoUncertainty
 from sfumato.runtime.cancellation import Cancel, look, pressed
 from sfumato.runtime.kernels import source_digest
 from sfumato.runtime.threads import Crew

@@ -30,13 +30,12 @@ from sfumato.anonymizers.items import DEFAULT_MAKER, TREE_MAKER, candidate_maker
 from sfumato.anonymizers.items.items_of_groups import NoMerging, merging
 from sfumato.data.cells import Sensitive, find_sensitive
 from sfumato.data.dataset import MixedTable
+from sfumato.data.declaration import ATTRIBUTES, ITEMS
 from sfumato.data.items import Baskets
-from sfumato.data.mixed_declaration import ATTRIBUTES, ITEMS
 from sfumato.data.reading import Table
 from sfumato.release.release import FORMS
 from sfumato.requirements import items as item_requirements
 from sfumato.requirements import requirement as requirements
-from sfumato.requirements.item_policy import SuppressionLimit
 from sfumato.tradeoff.question.best_possible import Decided
 from sfumato.tradeoff.question.question import Bound
 from sfumato.tradeoff.question.recipients import ABOUT_HIDING
@@ -529,7 +528,7 @@ LEAST_SHARE = 0.01
 
 def basket_proposals(study: Study, baskets: Baskets) -> Proposals:
     """Propose what can be tried on baskets: families of the study's own candidates first."""
-    candidates = [replace(one, warm=()) for one in study.candidates if not one.anonymizer.baseline]
+    candidates = [one for one in study.candidates if not one.anonymizer.baseline]
     families = [
         Family(one, dial, (0,))
         for one in (*candidates, *_offered_for_sets(study, candidates, baskets))
@@ -548,7 +547,9 @@ def _dials(requirement: item_requirements.BasketRequirement, baskets: Baskets) -
 
 def _offered_for_sets(study: Study, candidates: list[Candidate], baskets: Baskets) -> Iterator[Candidate]:
     """List an example of every maker with what it serves, in the utility constraints and limits of the study."""
-    policies: Any = dict.fromkeys((one.utility, one.limit) for one in candidates) or [(None, SuppressionLimit())]
+    policies: Any = dict.fromkeys((one.utility, one.limit) for one in candidates) or [
+        (None, item_requirements.SuppressionLimit())
+    ]
     asked = {one.requirement.m for one in candidates if isinstance(one.requirement, item_requirements.KMAnonymity)}
     promises = [item_requirements.KMAnonymity(2, m) for m in sorted({1, study.scales.known, *asked}, reverse=True)]
     named = dict.fromkeys(one.requirement for one in candidates if one.requirement.names_items)

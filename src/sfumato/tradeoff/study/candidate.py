@@ -23,29 +23,20 @@ from sfumato.anonymizers import NO_COMMANDS
 from sfumato.anonymizers.anonymizer import ReleaseMaker
 from sfumato.anonymizers.dp.mechanism import Mechanism
 from sfumato.anonymizers.external.external import Brought, BroughtFile
-from sfumato.anonymizers.items import gone_on
 from sfumato.anonymizers.items._grouped_items import Sets
-from sfumato.anonymizers.items.coat_pcta import SetBased
 from sfumato.anonymizers.items.item_anonymizer import BasketAnonymizer, Task
 from sfumato.anonymizers.items.items_of_groups import Merging, MixedRecipe, NoMerging
 from sfumato.config.options import described, shortened, value_text, without_seed
 from sfumato.config.sections import known_keys
-from sfumato.data.items import Baskets
-from sfumato.data.mixed_declaration import ATTRIBUTES, BOTH, ITEMS, Part
+from sfumato.data.declaration import ATTRIBUTES, BOTH, ITEMS, Part
 from sfumato.engines.locations import beside, seen_from
 from sfumato.errors import BadInputError
-from sfumato.release.items import BasketRelease
 from sfumato.release.release import Form
-from sfumato.requirements import policy_texts
-from sfumato.requirements.item_policy import SuppressionLimit, UtilityConstraints
-from sfumato.runtime.threads import Once
+from sfumato.requirements.items import SuppressionLimit, UtilityConstraints, policy_texts
 from sfumato.texts.catalogue import t
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Point
-
-WARM = Once(kept=32)
-"""Releases of warm sweeps, so that a pass is made once for all its points."""
 
 MARKS = {ATTRIBUTES: "", ITEMS: "baskets: ", BOTH: "items: "}
 """What stands before the text of which the id is a digest: candidates of different data have no id in common."""
@@ -66,8 +57,6 @@ class Candidate:
     utility: UtilityConstraints | None = field(default=None, kw_only=True)
     limit: SuppressionLimit = field(default_factory=SuppressionLimit, kw_only=True)
     sets: Sets = field(default="group", kw_only=True)
-    warm: tuple[int, ...] = field(default=(), kw_only=True)
-    """Of a warm sweep: every k from the first to its own, each begun with the parts of the one before."""
 
     @property
     def has(self) -> frozenset[Part]:
@@ -81,8 +70,7 @@ class Candidate:
         if self.has == ATTRIBUTES:
             return ", ".join([str(self.anonymizer), str(self.requirement), self.form, *suppress])
         maker = str(self.anonymizer if self.item_anonymizer is None else self.recipe)
-        warm = [f"warm k={self._chain}"] if self.warm else []
-        return ", ".join([maker, str(self.requirement), *self._policy.values(), *suppress, *warm])
+        return ", ".join([maker, str(self.requirement), *self._policy.values(), *suppress])
 
     @property
     def id(self) -> str:
@@ -122,7 +110,6 @@ class Candidate:
                     key = next(key for key in keys if key not in parameters)
                     parameters[key] = value_text(value) if isinstance(value, tuple) else value
         further = {
-            "warm": self._chain,
             "items_with": "" if self.item_anonymizer is None else str(self.item_anonymizer),
             "merging": "" if isinstance(self.merging, NoMerging) else str(self.merging),
             "sets": "" if self.sets == "group" else self.sets,
@@ -134,10 +121,6 @@ class Candidate:
     @property
     def _policy(self) -> dict[str, str]:
         return policy_texts(self.utility, self.limit)
-
-    @property
-    def _chain(self) -> str:
-        return ",".join(map(str, self.warm))
 
     @property
     def in_words(self) -> str:
@@ -153,8 +136,7 @@ class Candidate:
             return "; ".join([*self._items_in_words(maker.in_words(), items), *limit])
         parts = [f"{maker.in_words()}: {self.requirement.rule_in_words()}"]
         parts += [] if self.utility is None else [self.utility.in_words()]
-        begun = f"one pass over k = {self._chain.replace(',', ', ')}, each begun where the last ended (warm)"
-        return "; ".join([*parts, *limit, *([begun] if self.warm else [])])
+        return "; ".join([*parts, *limit])
 
     def _items_in_words(self, groups: str, items: str) -> Iterator[str]:
         """Say how groups and their items are made."""
@@ -175,7 +157,7 @@ class Candidate:
         if self.has == ATTRIBUTES:
             return self.anonymizer.family
         if self.item_anonymizer is None:
-            return f"{maker.in_words()}{' (warm)' if self.warm else ''}"
+            return str(maker.in_words())
         if maker.baseline:
             return ""
         merged = "" if isinstance(self.merging, NoMerging) else f", {self.merging.title or self.merging.name}"
@@ -211,29 +193,16 @@ class Candidate:
         if self.item_anonymizer is not None:
             self.recipe.check(data)
         elif self.has == ITEMS and data is not None:
-            self.anonymizer.check_task(self._task(data))  # type: ignore[attr-defined]
+            self.anonymizer.check_task(Task(data, self.requirement, self.utility, self.limit))  # type: ignore[attr-defined]
             _ = self.utility is None or self.utility.blocks(data)
 
     def make(self, data: Any) -> Any:
-        """Make the release; of a warm sweep, what comes before it is made once, whoever asks for it first."""
+        """Make the release."""
         maker: Any = self.anonymizer
         if self.item_anonymizer is not None:
             return replace(self.recipe.make(data), maker=str(self))
-        if self.warm:
-            return WARM.result((data.digest, str(self)), lambda: self._going_on(data))
         policy = (self.utility, self.limit) if self.has == ITEMS else (self.form, self.suppress)
         return maker.anonymize(data, self.requirement, *policy)
-
-    def _task(self, baskets: Baskets) -> Task:
-        return Task(baskets, self.requirement, self.utility, self.limit)
-
-    def _going_on(self, baskets: Baskets) -> BasketRelease:
-        """Make the release beginning with the parts of the one before."""
-        assert isinstance(self.anonymizer, SetBased)
-        if len(self.warm) == 1:
-            return gone_on(self.anonymizer, self._task(baskets), None)
-        before = replace(self, requirement=replace(self.requirement, k=self.warm[-2]), warm=self.warm[:-1])
-        return gone_on(self.anonymizer, self._task(baskets), before.make(baskets))
 
     def point(self) -> Point:
         """Return the point of this candidate, before it is measured."""

@@ -19,13 +19,11 @@ from sfumato.config.options import check_whole
 from sfumato.config.sections import SCHEMA
 from sfumato.data import bundled
 from sfumato.data._column_names import HOUSEHOLD, Role, may_number_persons, meaning_of
-from sfumato.data.basket_declaration import BasketsDeclaration
 from sfumato.data.cells import Cells
-from sfumato.data.declaration import READING, TableDeclaration
+from sfumato.data.declaration import ITEMS, READING, BasketsDeclaration, DataDeclaration, TableDeclaration
 from sfumato.data.guessing import SAMPLE, Guess, guess, shown
 from sfumato.data.hierarchies.categorical import similar_groups
 from sfumato.data.items import Baskets
-from sfumato.data.mixed_declaration import ITEMS, DataDeclaration
 from sfumato.data.persons import is_repeated_key
 from sfumato.data.reading import check_columns
 from sfumato.engines.frames import Frame

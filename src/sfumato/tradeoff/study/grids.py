@@ -20,26 +20,23 @@ from sfumato.anonymizers.anonymizer import ReleaseMaker
 from sfumato.anonymizers.external.external import Brought
 from sfumato.anonymizers.items import DEFAULT_MAKER, candidate_maker
 from sfumato.anonymizers.items._grouped_items import Sets
-from sfumato.anonymizers.items.coat_pcta import SetBased
 from sfumato.anonymizers.items.item_anonymizer import BasketAnonymizer
 from sfumato.anonymizers.items.items_of_groups import Merging, NoMerging, merging
 from sfumato.config import options
 from sfumato.config.sections import known_keys, list_of, texts_of, written_texts
-from sfumato.data.mixed_declaration import ATTRIBUTES, BOTH, ITEMS, Part
+from sfumato.data.declaration import ATTRIBUTES, BOTH, ITEMS, Part
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
 from sfumato.release.release import Form
-from sfumato.requirements import basket_requirement, item_policy
-from sfumato.requirements.items import KMAnonymity, PrivacyConstraints, mixed_requirement
+from sfumato.requirements import items as item_rules
 from sfumato.requirements.requirement import requirement
-from sfumato.texts.catalogue import t
 from sfumato.tradeoff.study.candidate import Candidate, beside_study, brought_block, brought_of
 
 NONE = "none"
 """How nothing is written where a list has it beside others."""
 
 NOTHING = requirement("k-anonymity k=1")
-POLICY = {"utility": item_policy.utility_constraints, "limits": item_policy.suppression_limit}
+POLICY = {"utility": item_rules.utility_constraints, "limits": item_rules.suppression_limit}
 
 LISTS: Mapping[frozenset[Part], Mapping[str, Callable[[str], Any] | None]] = {
     ATTRIBUTES: {
@@ -49,12 +46,12 @@ LISTS: Mapping[frozenset[Part], Mapping[str, Callable[[str], Any] | None]] = {
         "suppress": None,
         "lattice": None,
     },
-    ITEMS: {"anonymizers": candidate_maker, "requirements": basket_requirement, **POLICY, "warm": None},
+    ITEMS: {"anonymizers": candidate_maker, "requirements": item_rules.basket_requirement, **POLICY},
     BOTH: {
         "anonymizers": anonymizer,
         "item_anonymizers": candidate_maker,
         "merging": merging,
-        "requirements": mixed_requirement,
+        "requirements": item_rules.mixed_requirement,
         "suppress": None,
         **POLICY,
         "sets": str,
@@ -64,9 +61,12 @@ LISTS: Mapping[frozenset[Part], Mapping[str, Callable[[str], Any] | None]] = {
 
 USUAL: Mapping[frozenset[Part], Mapping[str, Any]] = {
     ATTRIBUTES: {},
-    ITEMS: {"anonymizers": (candidate_maker("coat"),), "requirements": (basket_requirement("km-anonymity k=1 m=1"),)},
+    ITEMS: {
+        "anonymizers": (candidate_maker("coat"),),
+        "requirements": (item_rules.basket_requirement("km-anonymity k=1 m=1"),),
+    },
     BOTH: {
-        "requirements": (mixed_requirement("k-km-anonymity k=1 m=1"),),
+        "requirements": (item_rules.mixed_requirement("k-km-anonymity k=1 m=1"),),
         "item_anonymizers": (candidate_maker(DEFAULT_MAKER),),
     },
 }
@@ -84,17 +84,9 @@ class Grid:
     lattice: Annotated[bool, options.LATTICE] = False
     item_anonymizers: Annotated[tuple[BasketAnonymizer | None, ...], options.ITEM_ANONYMIZERS] = (None,)
     merging: Annotated[tuple[Merging, ...], options.MERGING] = (NoMerging(),)
-    utility: Annotated[tuple[item_policy.UtilityConstraints | None, ...], options.UTILITY] = (None,)
-    limits: Annotated[tuple[item_policy.SuppressionLimit, ...], options.LIMIT] = (item_policy.SuppressionLimit(),)
+    utility: Annotated[tuple[item_rules.UtilityConstraints | None, ...], options.UTILITY] = (None,)
+    limits: Annotated[tuple[item_rules.SuppressionLimit, ...], options.LIMIT] = (item_rules.SuppressionLimit(),)
     sets: Annotated[tuple[Sets, ...], options.SETS] = ("group",)
-    warm: Annotated[
-        bool,
-        options.Option(
-            "Whether requirements that differ in k are served in one pass, each k begun with the parts of the one "
-            "before: faster, and not what a k alone would give. Of coat, pcta and upcta.",
-            rare=True,
-        ),
-    ] = False
 
     def __post_init__(self) -> None:
         options.check_options(self)
@@ -104,12 +96,6 @@ class Grid:
         brought = [maker for maker in self.anonymizers if isinstance(maker, Brought)]
         if brought and self.has == BOTH:
             raise BadInputError(f"{brought[0].name} brings a release that was made elsewhere; that is for tables alone")
-        cold = [str(maker) for maker in self.anonymizers if not isinstance(maker, SetBased)]
-        if self.warm and cold:
-            raise BadInputError(t("refusal.warm_maker", cold=cold))
-        fixed = [one for one in self.requirements if not isinstance(one, KMAnonymity | PrivacyConstraints)]
-        if self.warm and fixed:
-            raise BadInputError(t("refusal.warm_requirement", fixed=fixed))
 
     @property
     def has(self) -> frozenset[Part]:
@@ -120,15 +106,9 @@ class Grid:
 
     @property
     def candidates(self) -> list[Candidate]:
-        """All combinations, in order; of a warm sweep each with what comes before it."""
+        """All combinations, in order."""
         lists = {name: getattr(self, each.name) for name, each in lists_of(self.has).items()}
-        every = [Candidate(**dict(zip(lists, values, strict=True))) for values in product(*lists.values())]
-        return [replace(one, warm=self._chain(one.requirement)) for one in every] if self.warm else every
-
-    def _chain(self, wanted: Any) -> tuple[int, ...]:
-        """Return every k, from the least to that of a requirement, of those that differ from it in k alone."""
-        same: list[Any] = [one for one in self.requirements if type(one) is type(wanted)]
-        return tuple(sorted({one.k for one in same if one.k <= wanted.k and replace(one, k=wanted.k) == wanted}))
+        return [Candidate(**dict(zip(lists, values, strict=True))) for values in product(*lists.values())]
 
     @property
     def by_persons(self) -> Grid:
@@ -258,16 +238,7 @@ def candidate_of(entry: Mapping[str, Any], has: frozenset[Part]) -> Candidate:
             values[name] = _kept(key, each, given[key])
         elif name in ("anonymizer", "requirement", "item_anonymizer"):
             raise BadInputError(f"a point says nothing of {key} among its parameters")
-    warm = given.get("warm") if has == ITEMS else None
-    return Candidate(**values, warm=() if warm is None else _chain_of(warm))
-
-
-def _chain_of(text: object) -> tuple[int, ...]:
-    """Read the k of a warm sweep back; whatever else stands there is an error."""
-    parts = text.split(",") if isinstance(text, str) else [""]
-    if not all(part.isdecimal() and len(part) < 10 for part in parts):
-        raise BadInputError(f"warm must be numbers with commas between them, such as 2,5,10, not {text!r}")
-    return tuple(map(int, parts))
+    return Candidate(**values)
 
 
 def _kept(key: str, each: options.Described, value: Any) -> Any:

@@ -28,22 +28,18 @@ from sfumato.anonymizers.items import DEFAULT_MAKER, PAPER, TREE_MAKER, candidat
 from sfumato.anonymizers.items.items_of_groups import NoMerging, merging
 from sfumato.config.documents import bundled_facts
 from sfumato.config.options import check_choice
-from sfumato.data.basket_declaration import BasketsDeclaration
 from sfumato.data.cells import Cells
-from sfumato.data.declaration import TableDeclaration
+from sfumato.data.declaration import BOTH, ITEMS, BasketsDeclaration, DataDeclaration, TableDeclaration
 from sfumato.data.guessing import Guess
 from sfumato.data.hierarchies.automatic import STRUCTURES
 from sfumato.data.items import Baskets
-from sfumato.data.mixed_declaration import BOTH, ITEMS, DataDeclaration
 from sfumato.measures.items.queries import ItemQueries, fitting_queries
 from sfumato.measures.items.scales import BasketScales, MixedScales
 from sfumato.measures.queries import Queries
 from sfumato.measures.reconstruction import UniformReader
 from sfumato.measures.scales import Scales
 from sfumato.release.release import FORMS
-from sfumato.requirements import basket_requirement
-from sfumato.requirements.item_policy import SuppressionLimit, UtilityConstraints
-from sfumato.requirements.items import mixed_requirement
+from sfumato.requirements.items import SuppressionLimit, UtilityConstraints, basket_requirement, mixed_requirement
 from sfumato.requirements.requirement import All, Requirement, requirement
 from sfumato.texts.catalogue import t
 from sfumato.tradeoff.exploration.effort import Effort, Load, populations_about

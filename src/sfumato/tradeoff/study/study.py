@@ -15,10 +15,16 @@ from typing import TYPE_CHECKING, Any
 from sfumato.config.documents import named, parse_toml, read_text
 from sfumato.config.options import described, parse
 from sfumato.config.sections import check_axes, section_values, study_content, study_text
-from sfumato.data.basket_declaration import BasketsDeclaration
 from sfumato.data.bundled import BASKETS, DATASETS
-from sfumato.data.declaration import TableDeclaration
-from sfumato.data.mixed_declaration import ATTRIBUTES, BOTH, ITEMS, DataDeclaration, Part
+from sfumato.data.declaration import (
+    ATTRIBUTES,
+    BOTH,
+    ITEMS,
+    BasketsDeclaration,
+    DataDeclaration,
+    Part,
+    TableDeclaration,
+)
 from sfumato.data.reading import Table, Unit, unit_of
 from sfumato.engines.locations import beside, seen_from
 from sfumato.errors import BadInputError

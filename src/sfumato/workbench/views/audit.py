@@ -14,8 +14,8 @@ from sfumato.auditing.audit import Audit, audit_baskets, audit_mixed
 from sfumato.auditing.audit import audit as audit_table
 from sfumato.auditing.published_file import open_published
 from sfumato.config.options import Option
-from sfumato.data.basket_declaration import BasketsDeclaration
 from sfumato.data.dataset import MixedTable
+from sfumato.data.declaration import BasketsDeclaration
 from sfumato.engines.locations import split_table
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
@@ -23,8 +23,7 @@ from sfumato.measures.all_measures import MEASURES
 from sfumato.publish._written_file import original_of
 from sfumato.publish.audit_report import audit_lines
 from sfumato.report.measure_sentences import ARROWS, measure_lines
-from sfumato.requirements import basket_requirement
-from sfumato.requirements.items import mixed_requirement
+from sfumato.requirements.items import basket_requirement, mixed_requirement
 from sfumato.requirements.requirement import requirement
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import number

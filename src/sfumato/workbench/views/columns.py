@@ -10,8 +10,7 @@ import tomlkit
 from starlette.responses import Response
 
 from sfumato.config.options import Option, check_number
-from sfumato.data.declaration import READING, TableDeclaration
-from sfumato.data.mixed_declaration import DataDeclaration
+from sfumato.data.declaration import READING, DataDeclaration, TableDeclaration
 from sfumato.data.reading import check_columns
 from sfumato.engines.protocol import Engine
 from sfumato.errors import BadInputError

@@ -18,10 +18,9 @@ import tomlkit
 from starlette.responses import Response
 
 from sfumato.config.options import Option
-from sfumato.data.declaration import TableDeclaration
+from sfumato.data.declaration import DataDeclaration, TableDeclaration
 from sfumato.data.guessing import Guess
 from sfumato.data.items import Baskets
-from sfumato.data.mixed_declaration import DataDeclaration
 from sfumato.data.reading import Table
 from sfumato.errors import SfumatoError
 from sfumato.measures.all_measures import MEASURES

@@ -17,13 +17,11 @@ import tomlkit
 from starlette.responses import Response
 
 from sfumato.config.options import Option
-from sfumato.data.basket_declaration import BasketsDeclaration
 from sfumato.data.bundled import BASKETS, DATASETS
-from sfumato.data.declaration import READING, TableDeclaration
+from sfumato.data.declaration import READING, BasketsDeclaration, DataDeclaration, ItemsDeclaration, TableDeclaration
 from sfumato.data.guessing import Guess
 from sfumato.data.hierarchies.declared import is_classification
 from sfumato.data.items import Baskets
-from sfumato.data.mixed_declaration import DataDeclaration, ItemsDeclaration
 from sfumato.engines._item_layouts import are_ragged, field_counts, named_rows
 from sfumato.engines._text_files import DELIMITED, PARQUET
 from sfumato.engines.protocol import Engine, KeepsOrder
