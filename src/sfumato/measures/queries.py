@@ -3,7 +3,7 @@
 A query selects values of `dimensions` random quasi-identifiers and of the sensitive attribute. With
 `reading="query"` it selects ceil(|A| sel^(1/(qd+1))) of the |A| values of each attribute, so that a query on
 independent, uniform attributes selects `selectivity` of the records or a little more (Xiao & Tao 2006, "Anatomy";
-public code that quotes the formula rounds up as well, see `papers/li_li_2009/queries`); with
+public code that quotes the formula rounds up as well, see `papers/li_li_2009`); with
 `reading="attribute"` it selects `selectivity` of the values of each (Li & Li's literal text). The selected values are
 drawn at random (`select="values"`) or are a range (`"range"`).
 

@@ -23,17 +23,8 @@ from sfumato.data.cells import Cells, Histograms
 from sfumato.data.persons import GroupPersons
 from sfumato.data.reading import Ranges, Table
 from sfumato.errors import BadInputError
-from sfumato.release.writing import (
-    Format,
-    RowLayout,
-    format_of,
-    pandas_frame,
-    placed,
-    polars_frame,
-    release_rows,
-    typed,
-    write_release,
-)
+from sfumato.release import writing
+from sfumato.release.writing import Format, format_of, placed
 from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
 
 if TYPE_CHECKING:
@@ -76,12 +67,10 @@ class Published(ABC):
         vars(self)["made"] = settings
         return self
 
-    def publish(
-        self, path: str | Path, layout: str = "rows", force: bool = False, escape_formulas: bool = False
-    ) -> Any:
+    def publish(self, path: str | Path, force: bool = False, escape_formulas: bool = False) -> Any:
         """Write it, audit the written file and certify it: all files, or none. `to_csv` writes data only."""
         pipeline = import_module("sfumato.publish.pipeline")  # a package below: it knows releases
-        return pipeline.publish_release(self, Path(path), layout, force, escape_formulas)
+        return pipeline.publish_release(self, Path(path), force, escape_formulas)
 
     @property
     @abstractmethod
@@ -94,11 +83,11 @@ class Published(ABC):
 
     def to_pandas(self) -> Any:
         """Return what a file of it would hold as a pandas frame, in the same order of rows, with a new index."""
-        return pandas_frame(self.to_arrow())
+        return writing.pandas_frame(self.to_arrow())
 
     def to_polars(self) -> Any:
         """Return what a file of it would hold as a polars frame, in the same order of rows."""
-        return polars_frame(self.to_arrow())
+        return writing.polars_frame(self.to_arrow())
 
     def to_spark(self) -> Any:
         """Return what a file of it would hold as a frame of Spark, where the table is one: its rows stay there."""
@@ -245,30 +234,26 @@ class Release(Grouped):
         value that is published is one; what was generalized is text. A text file knows no kinds, so there the
         published values decide.
         """
-        return typed(release_rows(self), self.table.engine.texts)
+        return writing.typed(writing.release_rows(self), self.table.engine.texts)
 
     def _in_spark(self, engine: SparkEngine) -> Any:
         return engine.placed_frame(*placed(self))
 
-    def to_csv(
-        self, path: str | Path, layout: RowLayout = "rows", force: bool = False, escape_formulas: bool = False
-    ) -> list[Path]:
+    def to_csv(self, path: str | Path, force: bool = False, escape_formulas: bool = False) -> list[Path]:
         """Write the release as CSV, all or nothing; an existing file is kept unless `force`.
 
         `escape_formulas` writes cells that a spreadsheet would run as formulas with `'` in front.
         """
-        return self._write(Path(path), layout, force, "csv", escape_formulas)
+        return self._write(Path(path), force, "csv", escape_formulas)
 
-    def to_parquet(self, path: str | Path, layout: RowLayout = "rows", force: bool = False) -> list[Path]:
+    def to_parquet(self, path: str | Path, force: bool = False) -> list[Path]:
         """Write the release as Parquet, all or nothing; an existing file is kept unless `force`."""
-        return self._write(Path(path), layout, force, "parquet")
+        return self._write(Path(path), force, "parquet")
 
-    def _write(
-        self, path: Path, layout: RowLayout, force: bool, format: Format, escape_formulas: bool = False
-    ) -> list[Path]:
+    def _write(self, path: Path, force: bool, format: Format, escape_formulas: bool = False) -> list[Path]:
         if format_of(path) != format:
             raise BadInputError(f"{path}: this name says {format_of(path)}, not {format}; choose another")
-        return write_release(self, path, layout, force, format, escape_formulas=escape_formulas)
+        return writing.write_release(self, path, force, format, escape_formulas)
 
 
 def generalization(
