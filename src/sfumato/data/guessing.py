@@ -22,6 +22,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sfumato.config.documents import bundled_facts
 from sfumato.config.options import check_whole
 from sfumato.data._column_names import (
     NAME,
@@ -89,46 +90,13 @@ FEWEST_OTHERS = 5
 OLDEST = 90
 """Ages from here on are one value in an age column, as the rules for health data in the US have it."""
 
-CERTAINLY_MISSING = frozenset(
-    (
-        "?",
-        "n/a",
-        "#n/a",
-        "<na>",
-        "null",
-        "n.d.",
-        "n. d.",
-        "s.d.",
-        "s. d.",
-        "k.a.",
-        "k. a.",
-        "keine angabe",
-        "unbekannt",
-        "unknown",
-        "inconnu",
-        "onbekend",
-    )
-)
+CERTAINLY_MISSING = frozenset(bundled_facts("column_names")["missing"]["anywhere"])
 """Texts that mean missing wherever they stand, whatever their case."""
 
-NOT_AVAILABLE = CERTAINLY_MISSING | {
-    "na",
-    "n.a.",
-    "nd",
-    "sd",
-    "ka",
-    "nan",
-    "-",
-    "--",
-    ".",
-    "none",
-    "missing",
-    "desconocido",
-    "sconosciuto",
-}
+NOT_AVAILABLE = CERTAINLY_MISSING | set(bundled_facts("column_names")["missing"]["beside_numbers"])
 """Texts that mean missing between numbers or dates."""
 
-MARKS = frozenset(("-", "--", "---", ".", "..", "...", "–", "—", "/"))
+MARKS = frozenset(bundled_facts("column_names")["missing"]["marks"])
 """What people put where they have nothing to say."""
 
 POSITIVE = re.compile(r"\+|pos", re.IGNORECASE)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypedDict, get_args
+from typing import Any, Literal, TypedDict, Unpack, get_args
 
 import numpy as np
 
@@ -355,91 +355,6 @@ class Table:
         return [name for name in self.engine.columns if name in kept]
 
 
-def read(
-    source: Any,
-    *,
-    quasi: Iterable[str],
-    sensitive: Iterable[str] = (),
-    neutral: Iterable[str] = (),
-    identifier: Iterable[str] = (),
-    person: str | None = None,
-    one_record_per_person: bool = False,
-    household: str | None = None,
-    hierarchies: Mapping[str, Declared] | str | Path | None = None,
-    weights: Mapping[str, float] | None = None,
-    missing: Missing = "value",
-    na: Sequence[str] = (),
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    sheet: str | None = None,
-    header: bool | None = None,
-    header_row: int | None = None,
-    columns: Sequence[str] = (),
-    decimal_comma: Iterable[str] = (),
-    decimal_point: Iterable[str] = (),
-    dates: DayOrder | None = None,
-    as_written: Iterable[str] = (),
-    engine: str | None = None,
-    memory: str | None = None,
-    spill: str | None = None,
-    most_cells: int | None = None,
-    ranges: AllowedRanges | None = None,
-) -> Table:
-    """Read a file or a frame and give its columns their roles.
-
-    `source` is a path, a pattern or folder of many files, `people.duckdb#main.people`, a URL, or anything that speaks
-    the Arrow interface (pandas, polars, pyarrow). `hierarchies` maps
-    columns to hierarchies, or is a TOML file or a folder of level tables; other columns get an automatic one.
-    `missing` says what a missing value is: a value of its own, or a reason to drop the record; `na` lists texts that
-    mean missing, beside the empty one. `person` names the column that says whose record it is: groups are then counted
-    in different persons; `one_record_per_person` declares that every record is another one. `household` names the
-    column that says who belongs together: members of one household then show the same value of what they share.
-    `weights` says how much a loss in a quasi-identifier counts,
-    such as `{"age": 2}`; 1 where nothing is said. The others say how the source is written, where that is found out
-    wrongly: its encoding, sheet, header and the header's row, the names of its columns, which columns have numbers
-    with a decimal comma or point, whether dates have the day or the month first, and which columns are left as they
-    are. `engine` names who reads the rows where the source does not say it; beyond `memory` (`"4GB"`) it works on
-    disk, in a private folder of `spill`. Above `most_cells` distinct combinations (by default what fits into
-    memory) columns are coarsened.
-    `ranges` is the finest that a release may publish: `rounded` or `node`.
-    """
-    if ranges is not None:
-        check_choice("ranges", ranges, get_args(AllowedRanges))
-    if dates is not None:
-        check_choice("dates", dates, ("day-first", "month-first"))
-    reading = Reading(
-        na=tuple(na),
-        delimiter=delimiter,
-        encoding=encoding,
-        sheet=sheet,
-        header=header,
-        header_row=header_row,
-        columns=_names(columns),
-        decimal_comma=_names(decimal_comma),
-        decimal_point=_names(decimal_point),
-        dates=dates,
-        as_written=_names(as_written),
-        engine=engine,
-        memory=memory,
-        spill=spill,
-    )
-    rows = open_rows(source, reading)
-    roles = Roles(
-        _names(quasi),
-        _names(sensitive),
-        _names(neutral),
-        _names(identifier),
-        household,
-        tuple((weights or {}).items()),
-        person,
-        one_record_per_person,
-    )
-    given = read_hierarchies(Path(hierarchies)) if isinstance(hierarchies, str | Path) else dict(hierarchies or {})
-    most = usual_most_cells(memory) if most_cells is None else most_cells
-    table = with_roles(rows, roles, given, missing, most_cells=most)
-    return replace(table, kind=frame_kind(source), ranges=ranges)
-
-
 class Columns(TypedDict, total=False):
     """The keywords of `read`: what the columns of a source are, and how it is written."""
 
@@ -469,6 +384,45 @@ class Columns(TypedDict, total=False):
     spill: str | None
     most_cells: int | None
     ranges: AllowedRanges | None
+
+
+def read(source: Any, **columns: Unpack[Columns]) -> Table:
+    """Read a file or a frame and give its columns their roles.
+
+    `source` is a path, a pattern or folder of many files, `people.duckdb#main.people`, a URL, or anything that speaks
+    the Arrow interface (pandas, polars, pyarrow). `hierarchies` maps
+    columns to hierarchies, or is a TOML file or a folder of level tables; other columns get an automatic one.
+    `missing` says what a missing value is: a value of its own, or a reason to drop the record; `na` lists texts that
+    mean missing, beside the empty one. `person` names the column that says whose record it is: groups are then counted
+    in different persons; `one_record_per_person` declares that every record is another one. `household` names the
+    column that says who belongs together: members of one household then show the same value of what they share.
+    `weights` says how much a loss in a quasi-identifier counts,
+    such as `{"age": 2}`; 1 where nothing is said. The others say how the source is written, where that is found out
+    wrongly: its encoding, sheet, header and the header's row, the names of its columns, which columns have numbers
+    with a decimal comma or point, whether dates have the day or the month first, and which columns are left as they
+    are. `engine` names who reads the rows where the source does not say it; beyond `memory` (`"4GB"`) it works on
+    disk, in a private folder of `spill`. Above `most_cells` distinct combinations (by default what fits into
+    memory) columns are coarsened.
+    `ranges` is the finest that a release may publish: `rounded` or `node`.
+    """
+    said: dict[str, Any] = {"quasi": (), **columns}
+    unknown = [name for name in said if name not in Columns.__annotations__]
+    if unknown:
+        raise TypeError(f"read() got an unexpected keyword argument {unknown[0]!r}")
+    for name, allowed in (("ranges", get_args(AllowedRanges)), ("dates", get_args(DayOrder))):
+        if said.get(name) is not None:
+            check_choice(name, said[name], allowed)
+    several = [each.name for each in (*fields(Reading), *fields(Roles)) if str(each.type).startswith("tuple[str")]
+    said |= {name: _names(said[name]) for name in several if name in said}
+    said["weights"] = tuple((said.get("weights") or {}).items())
+    reading = Reading(**{each.name: said[each.name] for each in fields(Reading) if each.name in said})
+    rows, given = open_rows(source, reading), said.get("hierarchies")
+    roles = Roles(**{each.name: said[each.name] for each in fields(Roles) if each.name in said})
+    hierarchies = read_hierarchies(Path(given)) if isinstance(given, str | Path) else dict(given or {})
+    most = said.get("most_cells")
+    most = usual_most_cells(reading.memory) if most is None else most
+    table = with_roles(rows, roles, hierarchies, said.get("missing", "value"), most_cells=most)
+    return replace(table, kind=frame_kind(source), ranges=said.get("ranges"))
 
 
 def as_table(source: Any, columns: Columns) -> Table:

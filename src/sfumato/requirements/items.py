@@ -81,11 +81,11 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from sfumato.config.options import Configured, Option, parse, split_outside_quotes
+from sfumato.config.options import Configured, Option, described, parse, split_outside_quotes
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.items import Baskets, items_in_words
 from sfumato.engines.item_files import numbered_lines, separator_of, split_line
@@ -190,6 +190,15 @@ MOST_SUBSETS = 1 << 20
 FILE = "a file"
 """What a file is called where its name may not be told."""
 
+Kind = TypeVar("Kind", bound=Configured)
+
+
+def without_file_names(value: Kind) -> Kind:
+    """Return a configuration as everybody may know it: files are not called by their names."""
+    named = [each.name for each in described(type(value)).values() if each.option.takes == "file"]
+    given = [name for name in named if getattr(value, name) is not None]
+    return replace(value, **dict.fromkeys(given, FILE)) if given else value  # type: ignore[type-var]
+
 
 class BasketRequirement(Configured, ABC):
     """A condition on what is published of baskets."""
@@ -210,7 +219,7 @@ class BasketRequirement(Configured, ABC):
     @property
     def public(self) -> BasketRequirement:
         """The requirement as everybody may know it: files are not called by their names."""
-        return self
+        return without_file_names(self)
 
     def strengthen(self, measures: Mapping[str, float]) -> BasketRequirement:
         """Return the strongest requirement of this kind that a file with these measures keeps; by default itself."""
@@ -298,11 +307,6 @@ class PrivacyConstraints(BasketRequirement):
     name: ClassVar[str] = "privacy-constraints"
     example: ClassVar[str | None] = "privacy-constraints k=5 file=known.txt"
     names_items: ClassVar[bool] = True
-
-    @property
-    def public(self) -> PrivacyConstraints:
-        """The requirement as everybody may know it."""
-        return replace(self, file=FILE)
 
     def rule_in_words(self) -> str:
         """Say what it promises."""
@@ -470,19 +474,47 @@ class InferenceRequirement(BasketRequirement):
     """A bound on how sure a reader gets that a person has a sensitive item."""
 
     names_items: ClassVar[bool] = True
+    bound: ClassVar[str]
+    """The field that bounds the share of the records that fit that may show a sensitive item."""
 
     @property
-    @abstractmethod
     def share(self) -> float:
         """The largest share of the records that fit that may show a sensitive item."""
+        return float(getattr(self, self.bound))
 
     @abstractmethod
     def sensitive_items(self, baskets: Baskets) -> Itemset:
         """Return the codes of the items that are published as themselves or not at all."""
 
 
+class ProtectedItems(InferenceRequirement):
+    """A bound about items that are named one by one, by a node of the tree, or in a file."""
+
+    protected: ClassVar[str]
+    """The field that names them."""
+
+    file: str | None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not getattr(self, self.protected) and self.file is None:
+            raise BadInputError(f"{self.name} needs the items it protects; write {self.example}, or file=...")
+
+    def sensitive_items(self, baskets: Baskets) -> Itemset:
+        """Return the codes of the items that are named in the text and in the file."""
+        codes = set(named_items(baskets, getattr(self, self.protected), self.name))
+        for line, labels in labels_of(baskets, self.file) if self.file is not None else ():
+            codes.update(named_items(baskets, labels, f"{self.file}, line {line}"))
+        return tuple(sorted(codes))
+
+    @property
+    def public(self) -> ProtectedItems:
+        """The requirement without the names of items and files."""
+        return replace(self, file=None, **{self.protected: SOME})  # type: ignore[type-var]
+
+
 @dataclass(frozen=True)
-class RhoUncertainty(InferenceRequirement):
+class RhoUncertainty(ProtectedItems):
     """Who knows up to m items of a person, sensitive or not, is at most rho sure of any further sensitive item.
 
     >>> print(RhoUncertainty(0.5, 2, ("042", "295")))
@@ -510,25 +542,9 @@ class RhoUncertainty(InferenceRequirement):
     k: ClassVar[int] = 1  # type: ignore[misc]
     name: ClassVar[str] = "rho-uncertainty"
     title: ClassVar[str] = "rho-uncertainty"
+    bound: ClassVar[str] = "rho"
+    protected: ClassVar[str] = "sensitive"
     example: ClassVar[str | None] = "rho-uncertainty rho=0.5 m=2 sensitive=a,b"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_named(self, self.sensitive, self.file)
-
-    @property
-    def share(self) -> float:
-        """The largest share."""
-        return self.rho
-
-    def sensitive_items(self, baskets: Baskets) -> Itemset:
-        """Return the codes of the sensitive items."""
-        return listed_items(baskets, self.sensitive, self.file, self.name)
-
-    @property
-    def public(self) -> RhoUncertainty:
-        """The requirement without the names of items and files."""
-        return replace(self, sensitive=SOME, file=None)
 
     def rule_in_words(self) -> str:
         """Say what it promises."""
@@ -540,7 +556,7 @@ class RhoUncertainty(InferenceRequirement):
 
 
 @dataclass(frozen=True)
-class Coherence(InferenceRequirement):
+class Coherence(ProtectedItems):
     """Who knows up to p public items of a person finds k records that fit, and few of them share a private item.
 
     >>> print(Coherence(0.5, 5, 2, ("042",)))
@@ -561,25 +577,9 @@ class Coherence(InferenceRequirement):
     ] = None
     name: ClassVar[str] = "hkp-coherence"
     title: ClassVar[str] = "(h,k,p)-coherence"
+    bound: ClassVar[str] = "h"
+    protected: ClassVar[str] = "private"
     example: ClassVar[str | None] = "hkp-coherence h=0.5 k=5 p=2 private=a,b"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_named(self, self.private, self.file)
-
-    @property
-    def share(self) -> float:
-        """The largest share."""
-        return self.h
-
-    def sensitive_items(self, baskets: Baskets) -> Itemset:
-        """Return the codes of the private items."""
-        return listed_items(baskets, self.private, self.file, self.name)
-
-    @property
-    def public(self) -> Coherence:
-        """The requirement without the names of items and files."""
-        return replace(self, private=SOME, file=None)
 
     def rule_in_words(self) -> str:
         """Say what it promises."""
@@ -606,12 +606,8 @@ class PSRules(InferenceRequirement):
     ] = "yes"
     name: ClassVar[str] = "ps-rules"
     title: ClassVar[str] = "PS-rules"
+    bound: ClassVar[str] = "c"
     example: ClassVar[str | None] = "ps-rules k=5 c=0.5 file=rules.txt"
-
-    @property
-    def share(self) -> float:
-        """The largest share."""
-        return self.c
 
     def rules(self, baskets: Baskets) -> list[Rule]:
         """Read the rules as codes, those with fewer known items first; what is known may be empty."""
@@ -650,11 +646,6 @@ class PSRules(InferenceRequirement):
         """Return the codes of all items behind an arrow."""
         return tuple(sorted({code for _, _, concluded in self._lines(baskets) for code in concluded}))
 
-    @property
-    def public(self) -> PSRules:
-        """The requirement without the name of its file."""
-        return replace(self, file=FILE)
-
     def rule_in_words(self) -> str:
         """Say what it promises."""
         some = " (or some of them, or none)" if self.protect_subsets == "yes" else ""
@@ -662,20 +653,6 @@ class PSRules(InferenceRequirement):
             f"someone who knows the items before the arrow of a line of {self.file}{some} {self._finding()}, and at "
             f"most {percent(self.c, 3)} of the records that fit show all items behind it"
         )
-
-
-def check_named(requirement: InferenceRequirement, names: tuple[str, ...], file: str | None) -> None:
-    """Raise where no item is named."""
-    if not names and file is None:
-        raise BadInputError(f"{requirement.name} needs the items it protects; write {requirement.example}, or file=...")
-
-
-def listed_items(baskets: Baskets, names: tuple[str, ...], file: str | None, what: str) -> Itemset:
-    """Return the codes of items named in a text and in a file."""
-    codes = set(named_items(baskets, names, what))
-    for line, labels in labels_of(baskets, file) if file is not None else ():
-        codes.update(named_items(baskets, labels, f"{file}, line {line}"))
-    return tuple(sorted(codes))
 
 
 def exceeds(number: float, share: float, records: float) -> bool:
@@ -750,7 +727,7 @@ class UtilityConstraints(Configured):
     @property
     def public(self) -> UtilityConstraints:
         """The same without the name of a file."""
-        return self if self.file is None else replace(self, file=FILE)
+        return without_file_names(self)
 
     def in_words(self) -> str:
         """Say which items are published together only."""

@@ -54,7 +54,13 @@ from sfumato.data.items import rows_once
 from sfumato.errors import BadInputError
 from sfumato.release._itemsets import rare_itemsets
 from sfumato.release.items import BasketRelease, global_release, set_recoding
-from sfumato.requirements.items import FILE, BasketRequirement, KMAnonymity, PrivacyConstraints, read_weights
+from sfumato.requirements.items import (
+    BasketRequirement,
+    KMAnonymity,
+    PrivacyConstraints,
+    read_weights,
+    without_file_names,
+)
 from sfumato.runtime.arrays import Codes, Counts
 
 Order = Annotated[
@@ -112,7 +118,7 @@ class SetBased(BasketAnonymizer):
     @property
     def public(self) -> Self:
         """The same as everybody may know it: the owner's file is not called by its name."""
-        return self if self.weights is None else replace(self, weights=FILE)
+        return without_file_names(self)
 
     def choices(self, items: int) -> Choices:
         """Return the choices as kernels read them."""
