@@ -154,7 +154,7 @@ def pair_supports(starts: np.ndarray, codes: np.ndarray, weights: np.ndarray, wi
 
 def error(release: BasketRelease, queries: np.ndarray, actual: np.ndarray) -> float:
     """Mean relative error of pair counts; an item of a larger part is in a record that shows it with chance 1/2."""
-    rows, recoding = release.recoded(), release.recoding
+    rows, recoding = release.recoded, release.recoding
     together = pair_supports(rows.starts, rows.codes, rows.weights, len(rows.labels))
     parts = recoding.parts[queries]
     chance = np.where(recoding.sizes[parts] == 1, 1.0, 0.5).prod(axis=1)

@@ -14,15 +14,10 @@ from hypothesis import strategies as st
 import sfumato
 import sfumato.tradeoff.study.candidate
 from points import point_of
+from sfumato import MEASURES, BadInputError, Grid, Map, Question, Study, ask
 from sfumato.config.documents import json_text
-from sfumato.errors import BadInputError
-from sfumato.measures.all_measures import MEASURES
 from sfumato.tradeoff.limit import Limit
-from sfumato.tradeoff.map import Map
-from sfumato.tradeoff.question.answer import ask
-from sfumato.tradeoff.question.question import Bound, Question, read_question
-from sfumato.tradeoff.study.grids import Grid
-from sfumato.tradeoff.study.study import Study
+from sfumato.tradeoff.question.question import Bound, read_question
 from strategies import tries
 
 ANY = Study(

@@ -19,22 +19,27 @@ import sfumato
 import sfumato.data.assignment
 import sfumato.release.release
 from points import point_of
-from sfumato import anonymizers
-from sfumato.anonymizers.anonymizer import Anonymizer
+from sfumato import (
+    MEASURES,
+    Anonymizer,
+    BadInputError,
+    Grid,
+    InfeasibleError,
+    Map,
+    Queries,
+    Release,
+    Scales,
+    Study,
+    anonymizers,
+)
 from sfumato.anonymizers.dp.noise import UnsafeSeededNoise
 from sfumato.config.options import parse
-from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.measures.all_measures import MEASURES, READ_NOISY
+from sfumato.measures.all_measures import READ_NOISY
 from sfumato.measures.attribute_attack import Attack, drawn_points, naive_bayes, spread_over_leaves
 from sfumato.measures.groups import COLUMNS
-from sfumato.measures.queries import HALF_RANGES, Queries
-from sfumato.measures.scales import Scales
+from sfumato.measures.queries import HALF_RANGES
 from sfumato.release.content import Budget, Guarantee, Spent, noisy_release
-from sfumato.release.release import Release
 from sfumato.report.data_summary import meanings
-from sfumato.tradeoff.map import Map
-from sfumato.tradeoff.study.grids import Grid
-from sfumato.tradeoff.study.study import Study
 from strategies import tries
 
 GUARANTEE = Guarantee(Budget(1.0), (Spent("counts", 0, 1.0),), "one record more or less", ())

@@ -14,15 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato
-from sfumato.anonymizers import anonymizer
+from sfumato import MEASURES, BadInputError, Scales, Study, anonymizer, flat, numeric, read, requirement
 from sfumato.anonymizers.dp.noise import UnsafeSeededNoise
 from sfumato.anonymizers.external.external import BroughtFunction
 from sfumato.data.dataset import RemainingTable, held_out
-from sfumato.data.hierarchies.categorical import flat
-from sfumato.data.hierarchies.numeric import numeric
-from sfumato.data.reading import read
-from sfumato.errors import BadInputError
-from sfumato.measures.all_measures import ATTACK_MEASURES, MEASURES
+from sfumato.measures.all_measures import ATTACK_MEASURES
 from sfumato.measures.attacks import membership as shadow
 from sfumato.measures.attacks._view import View
 from sfumato.measures.attacks.advantage import Advantage, Rate, worst_of
@@ -30,11 +26,8 @@ from sfumato.measures.attacks.anonymeter import growth, multivariate, two_source
 from sfumato.measures.attacks.attacks import Attacks
 from sfumato.measures.attacks.membership import ShadowAttack, Suspects, area, best_threshold, membership, proved_bound
 from sfumato.measures.attacks.record_linkage import leaf_places, nearest, nearest_records, placed, record_linkage
-from sfumato.measures.scales import Scales
 from sfumato.release.records import Records, cell_codes, record_release
 from sfumato.report.data_summary import meanings
-from sfumato.requirements.requirement import requirement
-from sfumato.tradeoff.study.study import Study
 from strategies import tries
 
 NOTHING = requirement("k-anonymity k=1")

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 import sfumato
 from command_line import run
-from sfumato.data.hierarchies.numeric import dates, numeric
-from sfumato.errors import BadInputError, InfeasibleError
+from sfumato import BadInputError, InfeasibleError, dates, numeric
 from sfumato.tradeoff.study.search_plan import SearchPlan
 from strategies import tries
 

@@ -18,12 +18,12 @@ from typer.testing import CliRunner
 
 import command_line
 import plain_basket_measures as plain
+from sfumato import BadInputError, Candidate, Grid, InfeasibleError, Study, explore, read_map, read_study, tune
 from sfumato.anonymizers.items import candidate_maker
 from sfumato.auditing._published_items import read_published
 from sfumato.commands import app as cli
 from sfumato.data.declaration import BasketsDeclaration
 from sfumato.data.items import baskets_of
-from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures.items.linking import Linking
 from sfumato.measures.items.losses import ItemLosses
 from sfumato.measures.items.queries import ItemQueries
@@ -31,14 +31,11 @@ from sfumato.measures.items.scales import BasketScales
 from sfumato.publish.pipeline import publish_point
 from sfumato.report.folder import save_map
 from sfumato.requirements.items import SuppressionLimit, UtilityConstraints, basket_requirement
-from sfumato.tradeoff.exploration.explore import explore
-from sfumato.tradeoff.exploration.folder import point_values, read_map
+from sfumato.tradeoff.exploration.folder import point_values
 from sfumato.tradeoff.question.question import Bound
-from sfumato.tradeoff.search.tuner import tune
-from sfumato.tradeoff.study.candidate import Candidate
-from sfumato.tradeoff.study.grids import Grid
+from sfumato.tradeoff.search.families import basket_proposals
 from sfumato.tradeoff.study.presets import usual_baskets
-from sfumato.tradeoff.study.study import Study, read_study, study_from_toml
+from sfumato.tradeoff.study.study import study_from_toml
 
 ITEMS = ["bread", "milk", "eggs", "tea", "coffee", "beer", "wine", "soap", "rice", "salt", "plums", "leeks"]
 CALM = ItemQueries(number=60, workloads=2)
@@ -522,3 +519,79 @@ def test_baskets_are_counted_within_the_memory_and_in_the_folder_that_are_declar
     assert replace(declared, memory="2GB").open().size == 50_000
     with pytest.raises(BadInputError, match="memory"):
         BasketsDeclaration("x", memory="plenty")
+
+
+ROWS = ["a b s", "a c", "b c s", "a b c", "c d", "d e", "a e s", "e", "b d", "a d e", "c e", "a b d"] * 2
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Twelve baskets twice, with rules and groups beside them."""
+    (tmp_path / "shop.txt").write_text("\n".join(ROWS))
+    (tmp_path / "rules.txt").write_text("a b -> s\n")
+    (tmp_path / "known.txt").write_text("a b\nd e\n")
+
+    def made(candidates):
+        text = f"""
+            [baskets]
+            source = "{tmp_path / "shop.txt"}"
+            [scales]
+            sensitive = ["s"]
+            {candidates}
+        """
+        return study_from_toml(text)
+
+    return made
+
+
+def test_every_promise_has_its_numbers_for_dials(study, tmp_path):
+    own = study(f"""
+        [[candidates]]
+        anonymizers = ["td-control", "suppress-control"]
+        requirements = ["rho-uncertainty rho=0.5 m=1 sensitive=s", "hkp-coherence h=0.5 k=2 p=1 private=s"]
+        limits = "suppression share=1"
+        [[candidates]]
+        anonymizers = "td-control"
+        requirements = 'ps-rules k=2 c=0.5 file="{tmp_path / "rules.txt"}"'
+        limits = "suppression share=1"
+        [[candidates]]
+        anonymizers = "coat"
+        requirements = 'privacy-constraints k=2 file="{tmp_path / "known.txt"}"'
+    """)
+    families = basket_proposals(own, own.data.sets.open()).families
+    dials = {(family.example.requirement.name, family.dial.field) for family in families}
+    assert dials == {
+        ("rho-uncertainty", "rho"),
+        ("hkp-coherence", "k"),
+        ("hkp-coherence", "h"),
+        ("ps-rules", "k"),
+        ("ps-rules", "c"),
+        ("privacy-constraints", "k"),
+        ("km-anonymity", "k"),
+        ("k-anonymity", "k"),
+    }
+    makers = {str(family.example.anonymizer) for family in families}
+    assert {"pcta visit=round", "coat loss=size", "pcta order=ascending loss=size"} <= makers
+    listed = {family.example.anonymizer.name for family in families if family.example.requirement.names_items}
+    assert listed == {"td-control", "suppress-control", "coat", "pcta"}
+    for family in families:  # every member is a candidate that can be written down and read back
+        for candidate, _ in family.first:
+            texts = {"anonymizer": str(candidate.anonymizer), "requirement": str(candidate.requirement)}
+            entry = json.loads(json.dumps({**texts, "parameters": candidate.parameters}))
+            assert own.candidate_of(entry) == candidate
+
+
+@pytest.mark.usefixtures("counted_time")
+def test_a_question_about_sensitive_items_is_searched(study, tmp_path):
+    own = study("""
+        [[candidates]]
+        anonymizers = "td-control"
+        requirements = "rho-uncertainty rho=0.5 m=1 sensitive=s"
+        limits = "suppression share=1"
+    """)
+    (tmp_path / "study.toml").write_text(own.to_toml())
+    ended = command_line.run("explore", tmp_path / "study.toml", "--budget", "1s", "--out", tmp_path / "map")
+    assert ended.returncode == 0, ended.stderr
+    ended = command_line.run("ask", tmp_path / "map", "ncp within rho 0.4", "--search", "1s", "--json")
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["answer"]["measures"]["rho"] <= 0.4

@@ -30,15 +30,13 @@ from plain_baskets import (
     supports,
     utility_loss,
 )
+from sfumato import BadInputError, Hierarchy, InfeasibleError, read_baskets, tree
 from sfumato.anonymizers.items import BASKET_ANONYMIZERS, DEFAULT_MAKER, anonymize_baskets, basket_anonymizer
 from sfumato.anonymizers.items._item_tree import balanced_tree
 from sfumato.anonymizers.items.coat_pcta import UPCTA
 from sfumato.data.bundled import load_baskets
-from sfumato.data.hierarchies.categorical import tree
-from sfumato.data.hierarchies.hierarchy import Hierarchy, Level
-from sfumato.data.item_reading import read_baskets
+from sfumato.data.hierarchies.hierarchy import Level
 from sfumato.data.items import baskets_of, rows_once
-from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release._itemsets import rare_itemsets
 from sfumato.release.items import BasketRelease, global_release, set_recoding
 from sfumato.release.verification import verify, violations

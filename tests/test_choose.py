@@ -12,19 +12,15 @@ from hypothesis import strategies as st
 
 import sfumato
 from points import point_of
+from sfumato import MEASURES, BadInputError, Candidate, Grid, InfeasibleError, Map, Study
 from sfumato.anonymizers.items import candidate_maker
 from sfumato.commands import app as cli
 from sfumato.config.documents import json_text
-from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.measures.all_measures import MEASURES
 from sfumato.requirements.items import basket_requirement
-from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.question.answer import NothingFitsError
 from sfumato.tradeoff.question.question import Bound, read_bounds
 from sfumato.tradeoff.question.recipients import RECIPIENTS
-from sfumato.tradeoff.study.candidate import Candidate
-from sfumato.tradeoff.study.grids import Grid
-from sfumato.tradeoff.study.study import Study
 from strategies import tries
 
 ANY = Study(

@@ -12,10 +12,10 @@ import openpyxl
 import pytest
 import tomlkit
 
+from sfumato import TableDeclaration, read_map
 from sfumato.commands import app as cli
-from sfumato.data.declaration import ATTRIBUTES, ITEMS, BasketsDeclaration, TableDeclaration
+from sfumato.data.declaration import ATTRIBUTES, ITEMS, BasketsDeclaration
 from sfumato.report.point_summary import anonymize_command
-from sfumato.tradeoff.exploration.folder import read_map
 from sfumato.tradeoff.study.grids import lists_of
 
 ROWS = [

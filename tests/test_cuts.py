@@ -13,16 +13,14 @@ from hypothesis import strategies as st
 import plain_cuts as plain
 import plain_twins as twins
 import sfumato
+from sfumato import Candidate, Hierarchy, KAnonymity, LDiversity, numeric
 from sfumato.anonymizers.mondrian._cuts import problem_of
 from sfumato.anonymizers.mondrian._scores import scoring_of
 from sfumato.anonymizers.mondrian.mondrian import partition
 from sfumato.data.cells import CountedValues, Quasi, sorted_cells
-from sfumato.data.hierarchies.hierarchy import Hierarchy, Level
-from sfumato.data.hierarchies.numeric import numeric
+from sfumato.data.hierarchies.hierarchy import Level
 from sfumato.publish.cautions import cautions_of
-from sfumato.requirements.requirement import KAnonymity, LDiversity
 from sfumato.tradeoff.check import problems
-from sfumato.tradeoff.study.candidate import Candidate
 from strategies import cells_of_tables, integers, lists, requirements_for, tries
 
 LABELS = ("3", "0.5", None, "-20", "100000")

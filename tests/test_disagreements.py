@@ -9,20 +9,13 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from points import point_of
-from sfumato.anonymizers import anonymizer
+from sfumato import MEASURES, BadInputError, Grid, Map, Study, TableDeclaration, anonymizer, requirement
 from sfumato.commands.app import app
-from sfumato.data.declaration import TableDeclaration
-from sfumato.errors import BadInputError
-from sfumato.measures.all_measures import MEASURES
 from sfumato.report import disagreements as words
 from sfumato.report.answer_summary import choice_values
 from sfumato.report.data_summary import meanings
 from sfumato.report.page import content, page
-from sfumato.requirements.requirement import requirement
 from sfumato.tradeoff.disagreements import COMPARED, FEWEST
-from sfumato.tradeoff.map import Map
-from sfumato.tradeoff.study.grids import Grid
-from sfumato.tradeoff.study.study import Study
 from strategies import tries
 
 

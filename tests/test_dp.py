@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato
-from sfumato.anonymizers import MECHANISMS, anonymizer, draw
+from sfumato import BadInputError, Cells, anonymizer, draw, flat, numeric, requirement
+from sfumato.anonymizers import MECHANISMS
 from sfumato.anonymizers.dp._private_cells import (
     BoxLevel,
     Domain,
@@ -33,13 +34,9 @@ from sfumato.anonymizers.dp._private_cells import (
 from sfumato.anonymizers.dp.mechanism import BoxMechanism
 from sfumato.anonymizers.dp.noise import Noise, OpenDPNoise, UnsafeSeededNoise, _opendp, variance
 from sfumato.anonymizers.dp.trees import DPKdTree, DPPrivTree, DPQuadtree
-from sfumato.data.cells import Cells, Quasi, Sensitive
-from sfumato.data.hierarchies.categorical import flat
-from sfumato.data.hierarchies.numeric import numeric
-from sfumato.errors import BadInputError
+from sfumato.data.cells import Quasi, Sensitive
 from sfumato.release.content import rounded
 from sfumato.release.regions import uniform_leaves
-from sfumato.requirements.requirement import requirement
 
 SIZES = (4, 3)
 VALUES = 3

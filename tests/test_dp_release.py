@@ -21,12 +21,11 @@ from pyarrow import parquet
 
 import sfumato
 from renames import watched_renames
+from sfumato import MEASURES, BadInputError, Candidate, KAnonymity, tune
 from sfumato.anonymizers import MECHANISMS
 from sfumato.anonymizers.dp.noise import Noise, UnsafeSeededNoise, _laplace, _noisy_max, _opendp
 from sfumato.anonymizers.dp.trees import DPKdTree, DPQuadtree
 from sfumato.commands.app import main
-from sfumato.errors import BadInputError
-from sfumato.measures.all_measures import MEASURES
 from sfumato.publish._sections import guarantee_values, notices_of_records
 from sfumato.publish._written_file import check_draft
 from sfumato.publish.board import board_file
@@ -44,11 +43,8 @@ from sfumato.publish.plain_language import belief, promise_in_words
 from sfumato.publish.publishable import Origin, Publishable
 from sfumato.release.content import Budget
 from sfumato.report.folder import save_map
-from sfumato.requirements.requirement import KAnonymity
 from sfumato.tradeoff.question.question import read_question
 from sfumato.tradeoff.search.families import families_of
-from sfumato.tradeoff.search.tuner import tune
-from sfumato.tradeoff.study.candidate import Candidate
 
 RECORDS = 1213
 DOMAINS = {

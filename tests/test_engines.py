@@ -18,13 +18,12 @@ import pytest
 
 import sfumato
 from plain_engine import PlainEngine
+from sfumato import BadInputError, Study
 from sfumato.engines import ENGINES, open_rows
 from sfumato.engines.duckdb.engine import DuckDBEngine
 from sfumato.engines.duckdb.write import shuffled_table, write_table
 from sfumato.engines.protocol import Coding, Layout, Placement, Reading, Texts, column_pairs
-from sfumato.errors import BadInputError
 from sfumato.release.writing_items import write_items
-from sfumato.tradeoff.study.study import Study
 
 ALL = (DuckDBEngine, PlainEngine)
 PEOPLE = {

@@ -30,15 +30,14 @@ import sfumato.data.hierarchies.numeric
 import sfumato.data.reading
 from command_line import run
 from plain_engine import PlainEngine
+from sfumato import BadInputError, DataDeclaration, ItemsDeclaration, TableDeclaration
 from sfumato.anonymizers.items.items_of_groups import anonymize_mixed
-from sfumato.data.declaration import DataDeclaration, ItemsDeclaration, TableDeclaration
 from sfumato.engines import open_rows
 from sfumato.engines.duckdb.engine import DuckDBEngine
 from sfumato.engines.postgresql.engine import PostgreSQLEngine
 from sfumato.engines.protocol import Coding, Layout, Placement, Reading, Rule, Texts
 from sfumato.engines.spark import sources
 from sfumato.engines.spark.engine import SparkEngine
-from sfumato.errors import BadInputError
 from sfumato.publish.pipeline import publish_point
 from sfumato.release.writing_items import write_items
 from sfumato.report.folder import save_map

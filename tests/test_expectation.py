@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plain_basket_measures as plain
+from sfumato import BadInputError, Grid, Study, explore
 from sfumato.anonymizers.items import anonymize_baskets, candidate_maker
 from sfumato.data.declaration import ITEMS, BasketsDeclaration
 from sfumato.data.items import baskets_of
-from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import ESTIMATORS
 from sfumato.measures.items import queries as of_queries
 from sfumato.measures.items.expectation import weighted_median
@@ -25,10 +25,8 @@ from sfumato.measures.items.scales import BasketScales, measure_baskets
 from sfumato.report.answer_summary import choice_lines, choice_values, reply_lines, reply_values
 from sfumato.report.point_summary import not_told_apart
 from sfumato.requirements.items import basket_requirement
-from sfumato.tradeoff.exploration.explore import explore
-from sfumato.tradeoff.study.grids import Grid, ends
+from sfumato.tradeoff.study.grids import ends
 from sfumato.tradeoff.study.presets import usual_baskets
-from sfumato.tradeoff.study.study import Study
 from test_basket_measures import all_as_one, figure_1, releases
 
 KINDS = ["transaction", "uniform-items", "frequency-weighted", "frequent-pairs"]

@@ -8,12 +8,28 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from itertools import pairwise
 
+import numpy as np
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from command_line import run
 from held_runs import HELD, held_until
-from sfumato.tradeoff.study.study import Study
+from sfumato import Search, Study, numeric, read, requirement
+from sfumato.anonymizers.cut_vector import _evaluation as counting
+from sfumato.anonymizers.cut_vector._evaluation import CutTable
+from sfumato.anonymizers.cut_vector._groups import count_groups, fill_tables, number_groups
+from sfumato.anonymizers.cut_vector.cut_vector import CutAttribute, cut_space
+from sfumato.anonymizers.full_domain.full_domain import FullDomain
+from sfumato.tradeoff.search._variation import drawn
+from sfumato.tradeoff.search.pareto import NSGA2, common_cuts, full_domain_seeds, mondrian_seeds, nearest_allowed, seeds
+from sfumato.tradeoff.search.problems import MeasuredProblem, Problem1, Problem2, Problem3, Problem4
+from small_tables import small_table
+from strategies import cells_of_tables, hierarchies, table_of, tries
 
 HANGING = 600
 """Seconds after which something is held to hang."""
@@ -137,3 +153,124 @@ def test_a_bad_study_is_one_sentence_and_exit_2(folder, change, parts):
     assert "Traceback" not in ended.stderr and len(ended.stderr.strip().splitlines()) <= 2
     for part in parts:
         assert part in ended.stderr
+
+
+@pytest.fixture(scope="module")
+def small():
+    return small_table()
+
+
+@given(cells_of_tables(sensitive=(0, 0), rows=24), st.data())
+@tries(40)
+def test_seeds_are_in_the_space_and_always_the_same(cells, data):
+    names = [quasi.name for quasi in cells.quasi]
+    bound = data.draw(st.lists(st.sampled_from(names), unique=True))
+    levels = {quasi.name: data.draw(st.integers(0, quasi.hierarchy.height)) for quasi in cells.quasi}
+    space, table = cut_space(cells, bound, levels), table_of(cells)
+    found = seeds(table, space, data.draw(st.sampled_from([0.0, 0.1, 1.0])))
+    assert all(space.is_valid(vector) for vector in found)
+    assert len({vector.tobytes() for vector in found}) == len(found)
+    assert found.shape[1] == space.bits and (len(found) > 0) == (cells.records >= 4)
+
+
+@given(hierarchies(1, 6), st.data())
+@tries(60)
+def test_the_nearest_allowed_cuts_are_those_of_brute_force(hierarchy, data):
+    own = CutAttribute("a", hierarchy, True, data.draw(st.integers(0, hierarchy.height)))
+    wanted = np.array(data.draw(st.lists(st.integers(0, 1), min_size=own.bits, max_size=own.bits)), np.uint8)
+    found = nearest_allowed(own, wanted)
+    assert own.is_valid(found)
+    assert (found != wanted).sum() == min((cuts != wanted).sum() for cuts in own.every())
+
+
+def test_full_domain_seeds_are_the_levels_of_the_optimum(small):
+    space = cut_space(small.cells)
+    for suppress in (0.0, 0.1):
+        for k, vector in zip((2, 10, 25), full_domain_seeds(small, space, [2, 10, 25], suppress), strict=True):
+            best = FullDomain().anonymize(small, requirement(f"k-anonymity k={k}"), suppress=suppress)
+            levels = best.details["transformation"]
+            expected = []
+            for own in space.attributes:
+                starts = own.hierarchy.levels[levels[own.name]].starts
+                expected += [int(start in starts) for start in own.starts[1:]]
+            assert vector.tolist() == expected
+
+
+def test_common_cuts_are_where_most_records_boxes_begin():
+    begins, ends, mass = np.array([0, 3, 3, 5]), np.array([2, 4, 7, 7]), np.array([10, 5, 5, 12])
+    mean = (3 * 10 + 2 * 5 + 5 * 5 + 3 * 12) / 32
+    assert (
+        round(8 / mean) == 3
+    )  # three parts: cuts before atom 5, where 12 records' boxes begin, and atom 3, where 10 do
+    assert np.flatnonzero(common_cuts(7, begins, ends, mass)).tolist() == [2, 4]
+    wider = common_cuts(7, begins, np.array([4, 7, 7, 7]), mass)
+    assert np.flatnonzero(wider).tolist() == [4]  # (5 * 10 + 5 * 5 + 5 * 5 + 3 * 12) / 32 is 4.25: two parts
+    assert common_cuts(7, np.array([0]), np.array([7]), np.array([3])).sum() == 0
+    finest = common_cuts(2, np.array([0, 1, 2]), np.array([0, 1, 2]), np.array([1, 1, 1]))
+    assert finest.tolist() == [1, 1]
+
+
+def test_mondrian_seeds_get_coarser_with_k(small):
+    cuts = [int(vector.sum()) for vector in mondrian_seeds(small, cut_space(small.cells), [2, 10, 45])]
+    assert all(a >= b for a, b in pairwise(cuts)) and cuts[0] > cuts[-1]
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [Problem1(), Problem2(0.1), Problem3(), Problem4(0.1), MeasuredProblem("k, loss", suppress=0.1)],
+    ids=lambda own: own.name,
+)
+def test_our_first_population_has_the_seeds_and_the_papers_has_not(small, wanted):
+    made = {vector.tobytes() for vector in seeds(small, cut_space(small.cells), wanted.share)}
+    search = Search(small, wanted, solver=NSGA2(population=60, generations=1))
+    first = {vector.tobytes() for vector in search.first_population(np.random.default_rng(1))}
+    assert made <= first
+    paper = Search(small, wanted, solver=replace(search.solver, operators="paper"))
+    drawn_only = drawn(paper.space, 60, np.random.default_rng(1), False)
+    assert (paper.first_population(np.random.default_rng(1)) == drawn_only).all()
+    few = Search(small, wanted, solver=NSGA2(population=4, generations=1)).first_population(np.random.default_rng(1))
+    assert len(few) == 4
+
+
+# -- the kernels that count groups ---------------------------------------------------------------------------
+
+
+@given(cells_of_tables(sensitive=(0, 0), rows=24), st.integers(0, 2**32 - 1))
+@tries(60)
+def test_counted_groups_are_the_numbered_ones(cells, seed):
+    space = cut_space(cells, constrained=())
+    table = CutTable.of(cells, space)
+    n, blocks = table.codes.shape[1], table.codes.shape[0]
+    keys, losses = np.empty((blocks, 4096), np.int64), np.empty((blocks, 4096))
+    slots = 4
+    while slots < 2 * n:
+        slots *= 2
+    packed = np.zeros(slots, np.uint64)
+    for vector in drawn(space, 4, np.random.default_rng(seed), True):
+        span = fill_tables(vector, table.layout, keys, losses)
+        both = []
+        for packs in (True, False):
+            sizes, lost, group = np.empty(n, np.int64), np.empty(n), np.empty(n, np.int32)
+            given_ = (table.codes, table.counts, keys, losses, span)
+            found = (
+                count_groups(*given_, packed, sizes, lost)
+                if packs
+                else number_groups(*given_, slots, group, sizes, lost)
+            )
+            both.append((sizes[:found].tolist(), lost[:found].tolist()))
+        assert both[0] == both[1]
+        assert not packed.any()
+
+
+def test_keys_too_large_for_half_an_entry_are_counted_too():
+    generator = np.random.default_rng(4)
+    names = ["a", "b", "c", "d"]
+    rows = {name: generator.choice([0, 1, 500, 998, 999], 60).tolist() for name in names}
+    table = read(pa.table(rows), quasi=names, hierarchies={name: numeric(0, 999) for name in names})
+    space = cut_space(table.cells, constrained=())
+    assert (np.prod([own.bits + 1.0 for own in space.attributes])) > 2**32
+    vectors = np.stack([np.ones(space.bits, np.uint8), np.zeros(space.bits, np.uint8)])
+    found = np.concatenate(CutTable.of(table.cells, space).facts(vectors, counting.KEEP_ALL, counting.SIZE, 0))
+    different = len(set(zip(*rows.values(), strict=True)))
+    assert found[:, counting.GROUPS].tolist() == [different, 1]
+    assert found[:, counting.GENERALIZED].tolist() == [0.0, 1.0]

@@ -12,19 +12,16 @@ from scipy.optimize import minimize
 from scipy.special import rel_entr
 
 import plain_releases as plain
+from sfumato import BadInputError, Map, Scales, SfumatoError, Table, tree
 from sfumato.data.assignment import Assignment
 from sfumato.data.cells import Quasi, sorted_cells
-from sfumato.data.hierarchies.categorical import tree
-from sfumato.data.reading import Table
-from sfumato.errors import BadInputError, SfumatoError
 from sfumato.measures.all_measures import RECONSTRUCTED
-from sfumato.measures.scales import Scales
 from sfumato.papers.li_li_2009.frontier import PANELS, LiLiFrontier, frontier_claims, frontier_figures
 from sfumato.release.release import bucketization
 from sfumato.requirements._jensen_shannon import cheapest_rows
 from sfumato.tradeoff._bucket_limit import BucketLimit, Program, atoms, solve, tighter_limit
 from sfumato.tradeoff.limit import Limit, limit
-from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.map import Point
 from strategies import tries
 
 TOLERANCE = 1e-9

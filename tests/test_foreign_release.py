@@ -12,18 +12,11 @@ import pytest
 
 import sfumato
 from command_line import run
-from sfumato.anonymizers import anonymizer
+from sfumato import BadInputError, Candidate, Queries, Scales, Study, anonymizer, read_map, requirement
 from sfumato.anonymizers.external.external import BroughtFile, BroughtFunction
-from sfumato.errors import BadInputError
 from sfumato.measures.attacks.attacks import Attacks
-from sfumato.measures.queries import Queries
 from sfumato.measures.reconstruction import UniformReader
-from sfumato.measures.scales import Scales
-from sfumato.requirements.requirement import requirement
 from sfumato.tradeoff.exploration.explore import measured_point
-from sfumato.tradeoff.exploration.folder import read_map
-from sfumato.tradeoff.study.candidate import Candidate
-from sfumato.tradeoff.study.study import Study
 from test_foreign import COLUMNS, people, write
 
 NOTHING = requirement("k-anonymity k=1")

@@ -17,20 +17,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from sfumato.anonymizers import anonymizer
+from sfumato import Grid, Map, Question, anonymizer, explore, read_map, read_study, requirement, tune
 from sfumato.report.answer_summary import bound_words
-from sfumato.requirements.requirement import requirement
-from sfumato.tradeoff.exploration.explore import explore
-from sfumato.tradeoff.exploration.folder import point_values, read_map, read_point
-from sfumato.tradeoff.map import Map
+from sfumato.tradeoff.exploration.folder import point_values, read_point
 from sfumato.tradeoff.question.best_possible import Decided, all_decided
-from sfumato.tradeoff.question.question import Question, read_question
+from sfumato.tradeoff.question.question import read_question
 from sfumato.tradeoff.search._enumeration import Enumeration
 from sfumato.tradeoff.search.problems import Problem2, Problem4
-from sfumato.tradeoff.search.tuner import tune
-from sfumato.tradeoff.study.grids import Grid
 from sfumato.tradeoff.study.search_plan import SearchPlan
-from sfumato.tradeoff.study.study import read_study
 
 AGES, TOWNS = tuple(range(1, 7)), ("a", "b", "c", "d")
 NODES = [("a", "b", "c", "d"), ("a", "b", "c"), ("a", "b"), ("a",), ("b",), ("c",), ("d",)]

@@ -7,10 +7,9 @@ import pytest
 
 import sfumato
 from command_line import run
-from sfumato import dates, flat, from_level_table, numeric, prefixes, read, tree
+from sfumato import BadInputError, dates, flat, from_level_table, numeric, prefixes, read, tree
 from sfumato.data.hierarchies.declared import from_entry
 from sfumato.data.hierarchies.written import entry_of
-from sfumato.errors import BadInputError
 
 AGES = [21, 22, 22, 35, 36, 36, 36, 36, 36, 58]
 ZIPS = ["81667", "81667", "81675", "81675", "81925", "81925", "81925", "80331", "80331", ""]

@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 
 import sfumato
 from points import point_of
+from sfumato import Grid, Map, Study
 from sfumato.report.answer_summary import choice_lines, choice_values
-from sfumato.tradeoff.map import Map
 from sfumato.tradeoff.question.knee import TRIVIAL
-from sfumato.tradeoff.study.grids import Grid
-from sfumato.tradeoff.study.study import Study
 from strategies import tries
 
 ANY = Study(

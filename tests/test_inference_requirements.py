@@ -1,25 +1,29 @@
 """What may not be inferred from baskets: rho-uncertainty, (h,k,p)-coherence, PS-rules, by the written file."""
 
+from __future__ import annotations
+
 import csv
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import plain_inference as plain
+import sfumato
 from plain_baskets import is_honest, published
+from sfumato import BadInputError, DeltaDisclosure, InfeasibleError, audit_baskets, tree
 from sfumato.anonymizers.items import anonymize_baskets, usual_maker
-from sfumato.auditing.baskets import audit_baskets
-from sfumato.data.hierarchies.categorical import tree
 from sfumato.data.items import baskets_of
-from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.measures.items.losses import ItemStudy
 from sfumato.release.items import global_release, set_recoding
 from sfumato.release.verification import verify, violations
 from sfumato.release.writing_items import write_items
 from sfumato.requirements.items import basket_requirement
-from strategies import tries
+from strategies import flat_sensitive, group_counts, one_histogram, sensitives, single_requirements, tries
 
 MAKERS = ["suppress-control", "td-control"]
 ALL = "suppression share=1"
@@ -286,3 +290,107 @@ def test_utility_constraints_are_kept(tmp_path):
     for members in release.recoding.members:
         assert len({{0: 0, 3: 0, 1: 1, 2: 1, 4: 2}[item] for item in members}) == 1
     assert published(release)
+
+
+@given(data=st.data(), attribute=sensitives(), one=single_requirements())
+@tries(300)
+def test_a_promise_about_every_group_is_one_about_every_mixture_of_them(data, attribute, one):
+    groups = data.draw(st.lists(group_counts(attribute.size), min_size=2, max_size=4))
+    weights = data.draw(st.lists(st.integers(0, 9), min_size=len(groups), max_size=len(groups)).filter(any))
+    mixture = [
+        sum(weight * count for weight, count in zip(weights, counts, strict=True))
+        for counts in zip(*groups, strict=True)
+    ]
+    *every, mixed = one.admits(one_histogram(attribute, *groups, mixture)).tolist()
+    assert mixed or not all(every) or not one.monotone
+
+
+def test_a_mixture_can_break_what_ignores_absent_values():
+    """q is half of the table: .5 of one group, none of the other, and .05 of a mixture of one part in ten."""
+    one = DeltaDisclosure(1.0, "ignore")
+    assert not one.monotone
+    assert one.admits(one_histogram(flat_sensitive([10, 10]), [1, 1], [2, 0], [19, 1])).tolist() == [True, True, False]
+
+
+AGES = (1, 2, 3, 4, 5)
+BOXES = {"A": (1, 2), "B": (1, 3), "C": (3, 4), "D": (4, 5), "E": (4, 5)}
+"""Five people and their five records, each published with a range of ages that covers its own person."""
+
+
+def fits(age: int, record: str) -> bool:
+    low, high = BOXES[record]
+    return low <= age <= high
+
+
+def test_two_candidates_on_both_sides_do_not_keep_anybody_from_being_found():
+    assert all(sum(fits(age, record) for record in BOXES) >= 2 for age in AGES)
+    assert all(sum(fits(age, record) for age in AGES) >= 2 for record in BOXES)
+    matched = [
+        dict(zip(AGES, order, strict=True))
+        for order in permutations(BOXES)
+        if all(fits(age, record) for age, record in zip(AGES, order, strict=True))
+    ]
+    possible = {age: {own[age] for own in matched} for age in AGES}
+    assert possible == {1: {"A", "B"}, 2: {"A", "B"}, 3: {"C"}, 4: {"D", "E"}, 5: {"D", "E"}}
+
+
+def test_the_audit_of_such_a_file_sees_the_groups_that_are_too_small(tmp_path):
+    path = tmp_path / "overlapping.csv"
+    rows = [f"{low}-{high},{record}" for record, (low, high) in BOXES.items()]
+    path.write_text("\n".join(["age,illness", *rows]) + "\n")
+    found = sfumato.audit(path, ["age"], ["illness"], require="k-anonymity k=2")
+    assert found["k"] == 1 and not found.holds
+
+
+SOME = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+ITEMS = "abcde"
+SLACK = Fraction(1, 10**9)
+files = st.lists(st.frozensets(st.sampled_from([*ITEMS, "{a, b}", "{c, d}"]), max_size=4), min_size=1, max_size=10)
+
+
+def lines(path: Path, rows: list[frozenset[str]]) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows(sorted(row) or [""] for row in rows)
+    return path
+
+
+@SOME
+@given(
+    rows=files,
+    secret=st.sets(st.sampled_from(ITEMS), min_size=1, max_size=2),
+    share=st.sampled_from(["0", "0.25", "0.5", "0.6666666667", "1"]),
+    k=st.integers(1, 3),
+    m=st.integers(1, 4),
+)
+def test_inference_is_judged_as_the_definitions_say(tmp_path: Path, rows, secret, share, k, m) -> None:
+    path = lines(tmp_path / "published.csv", rows)
+    assert plain.read_lines(path) == rows
+    original = baskets_of([set(ITEMS)])
+    stands, bound = plain.reading(rows, ITEMS), Fraction(share) + SLACK
+    alone, named = plain.sensitive_alone(stands, secret), ",".join(sorted(secret))
+    rho = audit_baskets(path, f"rho-uncertainty rho={share} m={m} sensitive={named}", original)
+    assert (not rho.failures) == (alone and plain.rho_uncertain(rows, secret, bound, m))
+    coherence = audit_baskets(path, f"hkp-coherence h={share} k={k} p={m} private={named}", original)
+    assert (not coherence.failures) == (alone and plain.coherent(rows, secret, bound, k, m))
+    known = sorted(set(ITEMS) - secret)[:2]
+    rules = tmp_path / "rules.txt"
+    rules.write_text(f"{' '.join(known)} -> {' '.join(sorted(secret))}\n")
+    listed = audit_baskets(path, f'ps-rules k={k} c={share} file="{rules}"', original)
+    assert (not listed.failures) == (alone and plain.rules_hold(rows, [(known, sorted(secret))], k, bound, stands))
+
+
+@SOME
+@given(
+    people=st.lists(st.frozensets(st.sampled_from(ITEMS)), min_size=1, max_size=8).filter(any),
+    keys=st.lists(st.integers(-1, 3), min_size=5, max_size=5),
+    studies=st.lists(st.frozensets(st.sampled_from(ITEMS), min_size=1, max_size=3), min_size=1, max_size=4),
+)
+def test_studies_are_supported_as_the_written_file_shows(tmp_path: Path, people, keys, studies) -> None:
+    baskets = baskets_of(people)
+    release = global_release(baskets, set_recoding(baskets.items, np.array(keys[: len(baskets.items)])))
+    path = tmp_path / "published.csv"
+    write_items(release, path, force=True)
+    rows = plain.read_lines(path)
+    stands = plain.reading(rows, baskets.items)
+    supported = sum(ItemStudy(str(number), study).supported(release) for number, study in enumerate(studies))
+    assert supported == plain.supported_studies(stands, people, rows, studies, told="together")

@@ -18,24 +18,18 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from court_records import HEADER, records
+from sfumato import BadInputError, Scales, Study, TableDeclaration, draft, explore, guess, read_study
 from sfumato.commands.app import app
 from sfumato.data._column_names import likeness_of, meaning_of, vocabulary_of
-from sfumato.data.declaration import TableDeclaration
-from sfumato.data.guessing import guess
 from sfumato.data.hierarchies.automatic import looks_like_dates, looks_numeric
 from sfumato.data.hierarchies.declared import from_entry
 from sfumato.engines import open_rows
 from sfumato.engines.protocol import Engine
-from sfumato.errors import BadInputError
 from sfumato.measures.reconstruction import UniformReader
-from sfumato.measures.scales import Scales
 from sfumato.release.populations import large_populations
 from sfumato.tradeoff.exploration.effort import populations_about
-from sfumato.tradeoff.exploration.explore import explore
-from sfumato.tradeoff.study.draft import draft
 from sfumato.tradeoff.study.presets import FIRST_MAP_LONGEST as LONGEST
 from sfumato.tradeoff.study.presets import FirstMap
-from sfumato.tradeoff.study.study import Study, read_study
 
 ICD = ["J45.0", "I20.9", "E11.9", "F32.1", "C50.9", "K35.8", "M54.5", "N39.0", "A09.9", "G40.2", "I10", "J18.9"]
 TOWNS = ["Ulm", "Bonn", "Kiel"]

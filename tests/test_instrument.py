@@ -11,20 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato import BadInputError, Grid, Search, Study, TableDeclaration, requirement, tune
 from sfumato.anonymizers.cut_vector.cut_vector import cut_space
-from sfumato.data.declaration import TableDeclaration
-from sfumato.errors import BadInputError
-from sfumato.requirements.requirement import requirement
 from sfumato.tradeoff.exploration.run import explored
 from sfumato.tradeoff.question.question import Bound
 from sfumato.tradeoff.search._enumeration import exact
 from sfumato.tradeoff.search.aims import Aim
-from sfumato.tradeoff.search.pareto import NSGA2, Search, pareto
+from sfumato.tradeoff.search.pareto import NSGA2, pareto
 from sfumato.tradeoff.search.problems import Problem2, Problem4
-from sfumato.tradeoff.search.tuner import tune
-from sfumato.tradeoff.study.grids import Grid, ends
+from sfumato.tradeoff.study.grids import ends
 from sfumato.tradeoff.study.search_plan import SearchPlan
-from sfumato.tradeoff.study.study import Study
 from strategies import cells_of_tables, table_of, tries
 
 AXES = ("k", "loss")

@@ -16,11 +16,8 @@ import pytest
 import sfumato
 import sfumato.publish.publishable
 from points import write_report
+from sfumato import MEASURES, Map, numeric, prefixes, read
 from sfumato.anonymizers.dp.mechanism import assigned
-from sfumato.data.hierarchies.categorical import prefixes
-from sfumato.data.hierarchies.numeric import numeric
-from sfumato.data.reading import read
-from sfumato.measures.all_measures import MEASURES
 from sfumato.publish.board import board_file, opening
 from sfumato.publish.certificate import certificate_files
 from sfumato.publish.pipeline import publish_point
@@ -28,7 +25,6 @@ from sfumato.publish.plain_language import at_most
 from sfumato.report.folder import save_map
 from sfumato.report.point_summary import headlines
 from sfumato.tradeoff.exploration.details import MOST_BINS, OTHERS, columns_before_and_after, details
-from sfumato.tradeoff.map import Map
 from sfumato.tradeoff.question.recipients import RECIPIENTS
 from small_tables import small_table
 

@@ -15,11 +15,10 @@ import numpy as np
 import pytest
 
 from points import point_of
+from sfumato import BadInputError, read_baskets
 from sfumato.anonymizers.items import anonymize_baskets
 from sfumato.commands.app import main
-from sfumato.data.item_reading import read_baskets
 from sfumato.data.items import baskets_of
-from sfumato.errors import BadInputError
 from sfumato.papers import reproduce
 from sfumato.papers.loukides_2012 import claims as paper
 from sfumato.papers.loukides_2012 import study as second_opinion

@@ -5,14 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from sfumato.data.declaration import TableDeclaration
-from sfumato.errors import BadInputError
-from sfumato.measures.queries import Queries
-from sfumato.measures.scales import Scales
-from sfumato.requirements.requirement import requirement
-from sfumato.tradeoff.exploration.explore import explore
-from sfumato.tradeoff.study.grids import Grid
-from sfumato.tradeoff.study.study import Study
+from sfumato import BadInputError, Grid, Queries, Scales, Study, TableDeclaration, explore, requirement
 from test_explore import folder, sfumato  # noqa: F401  (folder is a fixture)
 
 pytestmark = pytest.mark.quick

@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 
 import sfumato
 from independent_checker import read_rows
-from sfumato.anonymizers import anonymizer
+from sfumato import BadInputError, InfeasibleError, anonymizer
 from sfumato.anonymizers.perturbation.microaggregation import MEAN, MEDIAN, MODE, Space, grouped
-from sfumato.errors import BadInputError, InfeasibleError
 from strategies import tries
 
 AGES = {"age": {"type": "numeric", "lower": 0, "upper": 99}}

@@ -9,13 +9,10 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.anonymizers import anonymizer
+from sfumato import BadInputError, Study, anonymizer, read_map
 from sfumato.anonymizers.dp.noise import UnsafeSeededNoise
-from sfumato.errors import BadInputError
 from sfumato.report.folder import save_map
 from sfumato.report.point_summary import settings
-from sfumato.tradeoff.exploration.folder import read_map
-from sfumato.tradeoff.study.study import Study
 
 TEXT = """
 schema = 1

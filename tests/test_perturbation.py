@@ -13,12 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato
-from sfumato.anonymizers import RECORD_MAKERS, anonymizer
+from sfumato import BadInputError, SfumatoError, anonymizer, numeric
+from sfumato.anonymizers import RECORD_MAKERS
 from sfumato.anonymizers.perturbation.cart import drawn_from
 from sfumato.anonymizers.perturbation.pram import randomised
 from sfumato.anonymizers.perturbation.swapping import pairs, partners
-from sfumato.data.hierarchies.numeric import numeric
-from sfumato.errors import BadInputError, SfumatoError
 from sfumato.release.records import Records, read_as_records, replicated_uniques, unchanged_values
 from strategies import tries
 

@@ -8,18 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plain_releases as plain
-from sfumato.anonymizers import anonymize
+from sfumato import BadInputError, Scales, TCloseness, anonymize, measure, numeric, tree
 from sfumato.data.cells import Quasi, sorted_cells
-from sfumato.data.hierarchies.categorical import tree
-from sfumato.data.hierarchies.numeric import numeric
-from sfumato.errors import BadInputError
 from sfumato.measures.divergence import js_of_rows
-from sfumato.measures.groups import measure
-from sfumato.measures.scales import Scales
 from sfumato.release import populations
 from sfumato.release.populations import large_populations
 from sfumato.release.regions import Members, estimated_histograms, overlap_estimates
-from sfumato.requirements.requirement import TCloseness
 from strategies import tries
 
 supports = st.one_of(st.sampled_from([0.05, 0.1, 0.2, 0.25, 0.5, 1.0]), st.floats(0.01, 1.0))

@@ -21,22 +21,19 @@ from hypothesis import strategies as st
 
 import sfumato
 from points import point_of
+from sfumato import MEASURES, Candidate, Grid, Map, Scales, Study, TableDeclaration, explore
 from sfumato.anonymizers.items import candidate_maker
-from sfumato.data.declaration import BasketsDeclaration, TableDeclaration
-from sfumato.measures.all_measures import MEASURES, published_risks
+from sfumato.data.declaration import BasketsDeclaration
+from sfumato.measures.all_measures import published_risks
 from sfumato.measures.items.scales import BasketScales
 from sfumato.measures.reconstruction import UniformReader
-from sfumato.measures.scales import Scales
 from sfumato.report.folder import PUBLIC_FILES, save_map
 from sfumato.report.page import page
 from sfumato.requirements.items import basket_requirement
-from sfumato.tradeoff.exploration.explore import explore, promised_risk
-from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.exploration.explore import promised_risk
+from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.public import ALLOWED, LARGEST_STEP, WORTH, public_map, public_steps, rounded
-from sfumato.tradeoff.study.candidate import Candidate
-from sfumato.tradeoff.study.grids import Grid
 from sfumato.tradeoff.study.presets import usual_baskets
-from sfumato.tradeoff.study.study import Study
 
 MARKER = "MARKER"
 SEED = 471113

@@ -11,14 +11,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import plain_releases as plain
-from sfumato.anonymizers import anonymize
+from sfumato import BadInputError, Queries, Scales, anonymize, flat, numeric
 from sfumato.config.options import parse
 from sfumato.data.cells import Quasi, sorted_cells
-from sfumato.data.hierarchies.categorical import flat
-from sfumato.data.hierarchies.numeric import numeric
-from sfumato.errors import BadInputError
-from sfumato.measures.queries import Queries
-from sfumato.measures.scales import Scales
 from strategies import tries
 
 

@@ -20,20 +20,12 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from points import point_of, write_report
-from sfumato.anonymizers import anonymizer
+from sfumato import MEASURES, BadInputError, Grid, Map, Study, TableDeclaration, anonymizer, explore, requirement
 from sfumato.commands.app import app
-from sfumato.data.declaration import TableDeclaration
-from sfumato.errors import BadInputError
-from sfumato.measures.all_measures import MEASURES
 from sfumato.report.folder import save_map
 from sfumato.report.measure_sentences import Subject, sentences
 from sfumato.report.point_summary import done_sentence, headlines, settings
-from sfumato.requirements.requirement import requirement
 from sfumato.texts.render import in_script
-from sfumato.tradeoff.exploration.explore import explore
-from sfumato.tradeoff.map import Map
-from sfumato.tradeoff.study.grids import Grid
-from sfumato.tradeoff.study.study import Study
 
 SCRIPT = "</script><script>window.pwned=1;alert(1)</script>"
 IMAGE = '"><img src=x onerror="window.pwned=1;alert(1)">'

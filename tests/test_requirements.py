@@ -10,12 +10,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import plain_twins as twins
-from sfumato.data.cells import Histograms
-from sfumato.errors import BadInputError
-from sfumato.requirements.requirement import (
-    REQUIREMENTS,
-    All,
+from sfumato import (
     AlphaK,
+    BadInputError,
     BetaLikeness,
     DeltaDisclosure,
     KAnonymity,
@@ -24,6 +21,8 @@ from sfumato.requirements.requirement import (
     TCloseness,
     requirement,
 )
+from sfumato.data.cells import Histograms
+from sfumato.requirements.requirement import REQUIREMENTS, All
 from strategies import flat_sensitive, group_counts, one_histogram, sensitives, single_requirements, tries
 
 # ---------------------------------------------------------------- text

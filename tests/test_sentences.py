@@ -15,11 +15,7 @@ from hypothesis import strategies as st
 
 import sfumato
 from points import point_of
-from sfumato import anonymizer, requirement
-from sfumato.data.hierarchies.categorical import flat
-from sfumato.data.reading import read
-from sfumato.measures.all_measures import MEASURES
-from sfumato.measures.groups import measure
+from sfumato import MEASURES, Grid, Map, Study, anonymizer, flat, measure, read, requirement
 from sfumato.report.answer_summary import choice_lines
 from sfumato.report.map_summary import map_lines
 from sfumato.report.measure_sentences import Subject, sentence, sentences
@@ -34,10 +30,7 @@ from sfumato.report.point_summary import (
 )
 from sfumato.texts.catalogue import texts
 from sfumato.texts.chances import at_most, beside, one_in, times
-from sfumato.tradeoff.map import Map
 from sfumato.tradeoff.question.places import place
-from sfumato.tradeoff.study.grids import Grid
-from sfumato.tradeoff.study.study import Study
 from sfumato.tradeoff.study.study import read_study as bundled_baskets
 from strategies import tries
 

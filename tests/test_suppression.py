@@ -12,9 +12,7 @@ import pytest
 
 import sfumato
 from independent_checker import read_rows
-from sfumato.anonymizers import anonymizer
-from sfumato.data.hierarchies.numeric import numeric
-from sfumato.errors import BadInputError, InfeasibleError
+from sfumato import BadInputError, InfeasibleError, anonymizer, numeric
 from sfumato.publish.certificate import certificate_files
 from sfumato.publish.pipeline import publish_point
 from test_check_command import mapped

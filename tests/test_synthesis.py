@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato
-from sfumato.anonymizers import anonymizer
+from sfumato import BadInputError, Cells, anonymizer, flat, numeric
 from sfumato.anonymizers.dp import mst
 from sfumato.anonymizers.dp._graphical_model import Estimate, JunctionTree
 from sfumato.anonymizers.dp._models import Model, ModelStep, nearest_counts, scaled
@@ -22,10 +22,7 @@ from sfumato.anonymizers.dp._private_cells import Account, PrivateRecords, Recor
 from sfumato.anonymizers.dp.aim import AIM
 from sfumato.anonymizers.dp.mst import MST
 from sfumato.anonymizers.dp.noise import Noise, OpenDPNoise, UnsafeSeededNoise, _gaussian, _gumbel_max, _noisy_max
-from sfumato.data.cells import Cells, Quasi, Sensitive
-from sfumato.data.hierarchies.categorical import flat
-from sfumato.data.hierarchies.numeric import numeric
-from sfumato.errors import BadInputError
+from sfumato.data.cells import Quasi, Sensitive
 from sfumato.release.content import Budget, Guarantee, Spent, delta_of, rho_of
 
 SIZES = (4, 3, 2, 3)

@@ -14,21 +14,16 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from points import point_of, write_report
-from sfumato.anonymizers import anonymizer
+from sfumato import Grid, Map, Scales, Study, TableDeclaration, anonymizer, requirement
 from sfumato.commands.app import app
-from sfumato.data.declaration import TableDeclaration
 from sfumato.measures.classification.classification import Classification, Worth
-from sfumato.measures.scales import Scales
 from sfumato.report import verdicts as words
 from sfumato.report.data_summary import meanings
 from sfumato.report.folder import save_map
 from sfumato.report.verdicts import advice, signed
-from sfumato.requirements.requirement import requirement
 from sfumato.tradeoff.chart import map_chart, rows, worth_chart
-from sfumato.tradeoff.map import Map, Point
+from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.public import ALLOWED
-from sfumato.tradeoff.study.grids import Grid
-from sfumato.tradeoff.study.study import Study
 from sfumato.tradeoff.worth import VERDICTS
 from test_report import data_of, opened
 

@@ -17,10 +17,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from command_line import run
-from sfumato.errors import InfeasibleError
+from sfumato import InfeasibleError, Map, read_map
 from sfumato.publish.certificate import certificate_files
-from sfumato.tradeoff.exploration.folder import read_map
-from sfumato.tradeoff.map import Map
 from sfumato.workbench.opened_data import all_in_forms
 from sfumato.workbench.projects import Desk
 from sfumato.workbench.views import _explored as of_maps

@@ -16,10 +16,9 @@ import pytest
 from playwright.sync_api import Error
 
 from command_line import run
-from sfumato.measures.all_measures import MEASURES
+from sfumato import MEASURES, Question, read_map
 from sfumato.report.point_summary import PLAIN, plain_values
-from sfumato.tradeoff.exploration.folder import read_map
-from sfumato.tradeoff.question.question import Bound, Question
+from sfumato.tradeoff.question.question import Bound
 from sfumato.tradeoff.question.recipients import refusal, shows_exact
 from sfumato.workbench.app import House
 from sfumato.workbench.projects import Desk, Project

@@ -20,8 +20,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from command_line import run
-from sfumato.data.hierarchies.numeric import numeric
-from sfumato.tradeoff.study.study import read_study
+from sfumato import numeric, read_study
 from sfumato.workbench.projects import Desk
 from sfumato.workbench.views import edits as changes
 from sfumato.workbench.views import risk

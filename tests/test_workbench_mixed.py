@@ -13,8 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from starlette.testclient import TestClient
 
-from sfumato.tradeoff.exploration.folder import read_map
-from sfumato.tradeoff.study.study import Study, read_study
+from sfumato import Study, read_map, read_study
 from sfumato.workbench.app import House
 from sfumato.workbench.projects import Desk
 from sfumato.workbench.runs import Runs

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from sfumato.errors import BadInputError
+from sfumato import BadInputError, read_map
 from sfumato.publish.publishable import STEPS, Publishable
 from sfumato.runtime.cancellation import look, remove_unfinished
 from sfumato.runtime.staging import staged
 from sfumato.texts.catalogue import t
-from sfumato.tradeoff.exploration.folder import read_map
 from sfumato.workbench.projects import Desk
 from sfumato.workbench.runs import Publications, UnderWay
 from workbench_maps import ids, made, make_shop

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from threading import Barrier, Thread
+from time import sleep
 from typing import Any
 
 import duckdb
@@ -15,18 +17,13 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato import Cancel, StoppedError, explore
+from sfumato import Cancel, Grid, Queries, Scales, StoppedError, Study, TableDeclaration, explore
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
-from sfumato.data.declaration import TableDeclaration
 from sfumato.engines.duckdb.connection import connect
 from sfumato.measures import groups
-from sfumato.measures.queries import Queries
-from sfumato.measures.scales import Scales
 from sfumato.runtime.cancellation import interruptible, look
-from sfumato.runtime.threads import Crew, together, workers
+from sfumato.runtime.threads import Crew, Once, together, workers
 from sfumato.tradeoff import limit
-from sfumato.tradeoff.study.grids import Grid
-from sfumato.tradeoff.study.study import Study
 
 SOON = 600.0
 """Seconds after which something is held to hang."""
@@ -237,3 +234,55 @@ def test_a_query_is_interrupted() -> None:
     with pytest.raises(StoppedError):
         Crew(1, cancel).do(asked)
     assert left.wait(SOON)
+
+
+def test_threads_that_ask_for_the_same_work_get_one_result() -> None:
+    once, begin, done, results = Once(), Barrier(4), [], []
+
+    def work() -> object:
+        done.append(1)
+        sleep(0.05)
+        return object()
+
+    def ask() -> None:
+        begin.wait()
+        results.append(once.result("groups", work))
+
+    threads = [Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(done) == 1 and len(results) == 4 and len(set(map(id, results))) == 1
+
+
+def test_whoever_waits_for_work_that_fails_does_it_anew() -> None:
+    once, begin, tries, seen = Once(), Barrier(2), [], []
+
+    def work() -> str:
+        tries.append(1)
+        if len(tries) == 1:
+            sleep(0.05)
+            raise MemoryError("the first one")
+        return "done"
+
+    def ask() -> None:
+        begin.wait()
+        try:
+            seen.append(once.result("groups", work))
+        except MemoryError:
+            seen.append("failed")
+
+    threads = [Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(seen) == ["done", "failed"] and len(tries) == 2
+
+
+def test_only_the_last_few_results_are_kept() -> None:
+    once = Once(kept=2)
+    assert [once.result(key, lambda key=key: [key]) for key in (1, 2, 1, 3)] == [[1], [2], [1], [3]]
+    assert once.result(1, lambda: "anew") == [1]  # asked for last but one
+    assert once.result(2, lambda: "anew") == "anew"

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato
+from sfumato import BadInputError, InfeasibleError, Study, measure
 from sfumato.data.assignment import Assignment
-from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures.classification._classifiers import (
     CLASSIFIERS,
     features,
@@ -36,8 +36,6 @@ from sfumato.measures.classification._validation import (
 )
 from sfumato.measures.classification.classification import Classification, interval
 from sfumato.measures.divergence import group_gains
-from sfumato.measures.groups import measure
-from sfumato.tradeoff.study.study import Study
 from strategies import tries
 
 AGE = {"type": "numeric", "lower": 20, "upper": 59, "intervals": [10]}

@@ -155,5 +155,5 @@ def draw(
         chosen.check(data, KAnonymity(1), "generalization", 0.0)
         return chosen.draw(data).made_by(chosen, KAnonymity(1))
     if isinstance(chosen, Brought):
-        return chosen.anonymize(as_table(table, columns), requirement("k-anonymity k=1"), chosen.form)
+        return chosen.anonymize(as_table(table, columns), KAnonymity(1))
     return chosen.anonymize(as_table(table, columns), chosen.promised).made_by(chosen, KAnonymity(1))

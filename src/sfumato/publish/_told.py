@@ -20,7 +20,6 @@ from sfumato.release.records import RecordRelease, unchanged_values
 from sfumato.requirements.requirement import KAnonymity
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted, ended, listed, wrapped
-from sfumato.tradeoff.question.recipients import IN_BUCKETS
 from sfumato.tradeoff.study.candidate import Candidate
 
 if TYPE_CHECKING:
@@ -115,8 +114,6 @@ def _table_lines(own: Publishable, found: Any, promised: Any) -> list[str]:
 def _external_lines(own: Publishable) -> list[str]:
     maker, findings = own.maker, own.release.details["brought"]
     lines = [f"Published {own.path}: {counted(own.shown.rows, 'row')} of {maker.made_of}.", t("caution.origin")]
-    if maker.group is not None:
-        lines += [f"WARNING: {IN_BUCKETS}", "Its sensitive values were dealt out anew within every bucket."]
     if maker.claimed:
         lines.append(f"Claimed: {maker.claimed}. {VERDICTS[findings['verdict']]}: {findings['why']}")
     lines += [f"WARNING: {text}" for text in findings["cautions"]]

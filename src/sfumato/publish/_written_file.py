@@ -517,7 +517,6 @@ def verify_external(own: Publishable, drafts: Sequence[Path]) -> Audit | None:
         own,
         drafts[0],
         original=own.release.table,
-        group=None if maker.group is None else GROUP,
         require=maker.claim if found.get("verdict") == "holds" else None,
         missing=maker.missing,
     )

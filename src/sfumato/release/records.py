@@ -27,7 +27,6 @@ from sfumato.errors import BadInputError
 from sfumato.release.content import Guarantee, NoisyRelease, WrittenRecords
 from sfumato.release.regions import uniform_leaves
 from sfumato.release.release import Boxes, Form, Grouped, Published, Release
-from sfumato.release.writing import GROUP
 from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
 
 NOT_SHOWN = -1
@@ -145,18 +144,14 @@ class RecordRelease(WrittenRecords, Grouped):
     details: Mapping[str, Any] = field(default_factory=dict)
     """What its maker has to say of it; for the publisher's eyes."""
 
-    bucket: Counts | None = None
-    """Of a bucketization the bucket of every distinct record, within which values are dealt out; None where a record's
-    values are its own."""
-
     def __repr__(self) -> str:
         kind = "records" if self.people else "synthetic records"
         return f"<RecordRelease: {kind} of {', '.join(quasi.name for quasi in self.cells.quasi)}>"
 
     @property
     def form(self) -> Form:  # type: ignore[override]
-        """Whether its values stand in buckets."""
-        return "generalization" if self.bucket is None else "bucketization"
+        """Every record has its own values."""
+        return "generalization"
 
     @property
     def lo(self) -> Codes:
@@ -191,13 +186,11 @@ class RecordRelease(WrittenRecords, Grouped):
     @property
     def quasi_counts(self) -> Counts:
         """How many records show each combination of published quasi-identifier texts."""
-        return self.sizes if self.bucket is None else Points.of(self.boxes.lo, self.boxes.mass).counts
+        return self.sizes
 
     @cached_property
     def content(self) -> Numbers:
         """The records of every box by sensitive value; values that nobody in the table has are in none."""
-        if self.bucket is not None:
-            return super().content
         if self.histograms is None:
             return np.zeros((len(self.sizes), int(self.cells.spans[-1])))
         return self.histograms.counts.astype(np.float64)
@@ -221,8 +214,6 @@ class RecordRelease(WrittenRecords, Grouped):
         for s, sensitive in enumerate(self.cells.sensitive if self.shows_sensitive else ()):
             columns[sensitive.name] = _texts(sensitive.hierarchy.leaves, np.repeat(self.values[:, s], self.counts))
         ordered = {name: columns[name] for name in self.table.published if name in columns}
-        if self.bucket is not None:
-            ordered[GROUP] = pa.array(np.repeat(self.bucket + 1, self.counts))
         return pa.table(ordered)
 
 
@@ -279,29 +270,6 @@ def boxed_records(
     complete = values.shape[1] > 0 and bool((values != NOT_SHOWN).all())
     histograms = _histograms(table.cells, values, each, group, sizes) if complete else None
     return RecordRelease(table, distinct.codes, distinct.counts, boxes, sizes, histograms, people, truthful, link)
-
-
-def bucketized_records(
-    table: Table, codes: Codes, values: Codes, bucket: Counts, counts: Counts, *, truthful: bool
-) -> RecordRelease:
-    """Publish people's points beside the sensitive values of buckets, where it is not known who has which value.
-
-    Which value stood beside which point is forgotten: within every bucket they are dealt out anew.
-    """
-    row = np.repeat(np.arange(len(counts)), counts)
-    codes, values, bucket = codes[row], values[row], bucket[row]
-    sizes = weighted_counts(bucket, None, int(bucket.max()) + 1)
-    each = np.ones(len(row), np.int64)
-    histograms = _histograms(table.cells, values, each, bucket, sizes)
-    values = dealt_out(values, bucket, np.random.default_rng(0))
-    distinct = Points.of(np.column_stack([codes, codes, values, bucket]).astype(np.int32), each)
-    in_buckets = Points.of(np.column_stack([bucket, codes]).astype(np.int32), each)
-    points = np.ascontiguousarray(in_buckets.codes[:, 1:])
-    boxes = Boxes(points, points, in_buckets.counts, in_buckets.codes[:, 0].astype(np.int64))
-    rows, buckets = np.ascontiguousarray(distinct.codes[:, :-1]), distinct.codes[:, -1].astype(np.int64)
-    return RecordRelease(
-        table, rows, distinct.counts, boxes, sizes, histograms, people=True, truthful=truthful, bucket=buckets
-    )
 
 
 def dealt_out(values: Codes, group: Counts, generator: np.random.Generator) -> Codes:
@@ -376,10 +344,7 @@ def released_boxes(release: Published, generator: np.random.Generator) -> tuple[
     """List the records of any release: the ends of their boxes, and their sensitive leaf codes."""
     if isinstance(release, RecordRelease):
         row = np.repeat(np.arange(len(release.rows)), release.counts)
-        values = release.values[row]
-        if release.bucket is not None:
-            values = dealt_out(values, release.bucket[row], generator)
-        return release.lo[row], release.hi[row], values
+        return release.lo[row], release.hi[row], release.values[row]
     if isinstance(release, NoisyRelease):
         counts = release.synthetic_counts
         box, value = (np.repeat(index, counts.ravel()) for index in np.indices(counts.shape).reshape(2, -1))

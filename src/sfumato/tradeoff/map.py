@@ -221,8 +221,6 @@ class Map:
         missing: str = "value",
         na: Sequence[str] = (),
         suppressed: str = "keep",
-        group: str | None = None,
-        sensitive_table: str | None = None,
         seed: int | None = None,
     ) -> Map:
         """Return the map with a release that was made elsewhere: `docs/foreign.md`.
@@ -230,8 +228,7 @@ class Map:
         `given` is the path of a file, a frame, a function that makes a frame of the table's frame, or the text of a
         maker (`brought file=...`). What is claimed for it is judged: a requirement (`claim`), `epsilon` and `delta`,
         or nothing. `records` says whether its rows stand for people or are synthetic; `aligned` that they stand in
-        the table's order; `id` names a column that says for whom they stand, `group` the one that tells the buckets of
-        a bucketization (`sensitive_table`: a second file with their values).
+        the table's order; `id` names a column that says for whom they stand.
         """
         from sfumato.tradeoff.exploration.run import added  # it makes maps, so it cannot be imported before them
 
@@ -246,8 +243,6 @@ class Map:
             "missing": missing,
             "na": ",".join(na),
             "suppressed": suppressed,
-            "group": group,
-            "sensitive_table": sensitive_table,
             "seed": seed,
         }
         return added(self, given, declared)

@@ -48,8 +48,6 @@ class ReadRows(Quiet):
     """For every combination the cell of the person that it stands for, where that is known: then each is one row."""
 
     notices: tuple[str, ...]
-    bucket: str | None = None
-    """The column that tells the buckets of a bucketization."""
 
     @property
     def records(self) -> int:
@@ -95,16 +93,8 @@ class ReadRows(Quiet):
 
     @cached_property
     def group(self) -> tuple[Counts, Counts]:
-        """The groups that a reader sees, those of equal texts: a combination that shows each, and each one's group.
-
-        Of a bucketization they are its buckets.
-        """
-        return self.counted.number(list(self.quasi) if self.bucket is None else [self.bucket])
-
-    @property
-    def shown_columns(self) -> list[str]:
-        """The columns that the table has too."""
-        return [name for name in self.counted.columns if name != self.bucket]
+        """The groups that a reader sees, those of equal texts: a combination that shows each, and each one's group."""
+        return self.counted.number(list(self.quasi))
 
 
 def read_rows(
@@ -117,12 +107,8 @@ def read_rows(
     missing: str = "value",
     na: Sequence[str] = (),
     stars: str = "keep",
-    bucket: str | None = None,
 ) -> ReadRows:
-    """Read a file against a table; `handed` are the cells of its rows in the order in which a function got them.
-
-    `bucket` names the column that tells the buckets of a bucketization.
-    """
+    """Read a file against a table; `handed` are the cells of its rows in the order in which a function got them."""
     origin, columns = source.origin, source.engine.columns
     roles = table.roles
     known = [name for name in table.published if name in columns]
@@ -133,8 +119,8 @@ def read_rows(
             "name its columns as the table's are"
         )
     source.check(known, "a column of the table")
-    counted, linked = _counted(source, table, [*known, *_bucket_column(source, table, bucket)], aligned, id, handed)
-    notices = _about_columns(table, columns, known, id, bucket)
+    counted, linked = _counted(source, table, known, aligned, id, handed)
+    notices = _about_columns(table, columns, known, id)
     if stars == "leave-out" and quasi:
         counted, linked, remarks = _without_stars(counted, linked, quasi, origin)
         notices += remarks
@@ -152,52 +138,10 @@ def read_rows(
     }
     for column in (*read.values(), *values.values()):
         notices += column.notices
-    if bucket is not None:
-        _check_buckets(table, origin, read, values)
-    return ReadRows(table, origin, counted, read, values, linked, tuple(notices), bucket)
+    return ReadRows(table, origin, counted, read, values, linked, tuple(notices))
 
 
-# -- buckets -------------------------------------------------------------------------------------------------------
-
-
-def _bucket_column(source: Source, table: Table, bucket: str | None) -> list[str]:
-    """Return the column of the buckets, where there is one; raise where it is not there, or the table's own."""
-    if bucket is None:
-        return []
-    if bucket in table.published:
-        raise BadInputError(
-            f"{source.origin}: the column {bucket!r} (group) is one of the table's, so it cannot tell buckets; name "
-            "the one that does"
-        )
-    source.check([bucket], "group")
-    return [bucket]
-
-
-def _check_buckets(
-    table: Table, origin: str, quasi: Mapping[str, ReadColumn], sensitive: Mapping[str, ReadValues]
-) -> None:
-    """Raise unless a file can be a bucketization: all quasi-identifiers are there and exact, all values beside."""
-    lacking = [name for name in table.roles.quasi if name not in quasi]
-    lacking += [name for name in table.roles.sensitive if name not in sensitive]
-    if lacking or not sensitive:
-        missing = f"there is no column {lacking[0]!r}" if lacking else "the table has no sensitive column"
-        raise BadInputError(
-            f"{origin}: {missing}, and a bucketization (group) shows every quasi-identifier with the sensitive values "
-            "of its buckets; leave group out, or name the table of the values (sensitive_table)"
-        )
-    for name, column in quasi.items():
-        wide = np.flatnonzero((column.lo != column.hi)[column.column.codes])
-        if len(wide) or column.moved:
-            text = column.column.texts[column.column.codes[wide[0]]] if len(wide) else "a number outside of its domain"
-            raise BadInputError(
-                f"{origin}, column {name!r}: it shows {text!r}, and a bucketization (group) shows exact "
-                "quasi-identifiers; leave group out, and its groups are those of equal texts"
-            )
-
-
-def _about_columns(
-    table: Table, columns: Sequence[str], known: Sequence[str], id: str | None, bucket: str | None
-) -> list[str]:
+def _about_columns(table: Table, columns: Sequence[str], known: Sequence[str], id: str | None) -> list[str]:
     """Say which columns are not there, and which are not looked at."""
     roles, notices = table.roles, []
     if absent := [name for name in roles.quasi if name not in known]:
@@ -208,10 +152,10 @@ def _about_columns(
         rest = [name for name in roles.sensitive if name in known]
         aside = f"; so {listed(rest)} is left aside too, and no sensitive value is measured" if rest else ""
         notices.append(f"the sensitive {listed(absent)} {'is' if len(absent) == 1 else 'are'} not in the file{aside}")
-    if extra := [name for name in columns if name not in known and name not in (id, bucket)]:
+    if extra := [name for name in columns if name not in known and name != id]:
         notices.append(f"not looked at, since the table has no such column to publish: {listed(extra[:10])}")
-        if bucket is None and GROUP in extra:
-            notices.append(f'if {GROUP!r} tells the buckets of a bucketization, say so: group = "{GROUP}"')
+        if GROUP in extra:
+            notices.append(f"if {GROUP!r} numbers the buckets of a bucketization, `sfumato audit --group` judges them")
     return notices
 
 

@@ -33,7 +33,7 @@ from sfumato.anonymizers.external._rows import ReadRows, read_rows
 from sfumato.auditing.decision import Failure, failures
 from sfumato.auditing.missing_values import Matching, misses_a_value
 from sfumato.auditing.profile import Profile, baseline
-from sfumato.auditing.published_file import Source, TextColumn, joined_tables, open_published
+from sfumato.auditing.published_file import Source, TextColumn, open_published
 from sfumato.config.options import Option, check_options
 from sfumato.data.assignment import distinct_rows
 from sfumato.data.dataset import RemainingTable
@@ -42,9 +42,9 @@ from sfumato.engines.frames import Frame, arrow_table
 from sfumato.engines.locations import input_files, scheme_of
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
-from sfumato.release.records import RecordRelease, cell_codes, dealt_out
+from sfumato.release.records import RecordRelease, cell_codes
 from sfumato.release.release import Form, Release
-from sfumato.release.writing import GROUP, pandas_frame, typed
+from sfumato.release.writing import pandas_frame, typed
 from sfumato.requirements.requirement import KAnonymity, Requirement, requirement
 from sfumato.runtime.arrays import Counts
 from sfumato.texts.format import counted, number
@@ -119,10 +119,7 @@ def profiles(rows: ReadRows) -> Mapping[str, Profile]:
 
 
 def people_alone(rows: ReadRows) -> int:
-    """Count the rows that no other row looks like; where a missing value is any value, that no other row matches.
-
-    Of a bucketization those that are alone in their bucket.
-    """
+    """Count the rows that no other row looks like; where a missing value is any value, that no other row matches."""
     quasi = list(rows.quasi)
     if not quasi:
         return 0
@@ -182,14 +179,6 @@ class Brought(ReleaseMaker, ABC):
         Literal["keep", "leave-out"],
         Option("Whether rows of `*` in all quasi-identifiers are a group, or suppressed records to leave out."),
     ] = "keep"
-    group: Annotated[
-        str | None,
-        Option(
-            "The column that tells the buckets of a bucketized file: exact quasi-identifiers, with the sensitive "
-            "values of a bucket in any order.",
-            takes="column",
-        ),
-    ] = None
     digest: Annotated[
         str, Option("Of its content, filled in when it is explored: another content is another release.")
     ] = ""
@@ -215,11 +204,6 @@ class Brought(ReleaseMaker, ABC):
         if not self.people and (self.aligned == "yes" or self.id is not None):
             link = "aligned" if self.aligned == "yes" else f"id={self.id!r}"
             raise BadInputError(f"{link} says for whom rows stand, and synthetic records stand for nobody; say one")
-        if not self.people and self.group is not None:
-            raise BadInputError(
-                f"group={self.group!r} says that people stand in buckets, and synthetic records stand for nobody; say "
-                "one"
-            )
 
     # -- what it is ----------------------------------------------------------------------------------------------
 
@@ -232,11 +216,6 @@ class Brought(ReleaseMaker, ABC):
     def people(self) -> bool:  # type: ignore[override]
         """Whether its records stand for people."""
         return self.records == "people" or (self.records is None and self.epsilon is None)
-
-    @property
-    def form(self) -> Form:
-        """In which form it shows people: a group column tells buckets."""
-        return "generalization" if self.group is None else "bucketization"
 
     @property
     def claimed(self) -> str:
@@ -275,7 +254,7 @@ class Brought(ReleaseMaker, ABC):
     @property
     def public(self) -> Self:
         """The same without what only the publisher knows: names of files, digests, how rows are linked."""
-        return replace(self, aligned="no", id=None, na="", group=None if self.group is None else GROUP, digest="")
+        return replace(self, aligned="no", id=None, na="", digest="")
 
     # -- making it -----------------------------------------------------------------------------------------------
 
@@ -288,9 +267,9 @@ class Brought(ReleaseMaker, ABC):
 
     def published(self, table: Table) -> tuple[Release | RecordRelease, pa.Table]:
         """Bring it to be published: as a release, and its rows as they stand, columns that are published alone."""
-        self.check(table, NOTHING, self.form, 0.0)
+        self.check(table, NOTHING, "generalization", 0.0)
         content = self.made(table)
-        return self.read_content(content, table), shown_rows(self.opened(content), table, self.group)
+        return self.read_content(content, table), shown_rows(self.opened(content), table)
 
     def check(self, table: Table, requirement: Requirement, form: Form, suppress: float) -> None:
         """Raise where something is asked for that cannot be asked of it."""
@@ -301,11 +280,10 @@ class Brought(ReleaseMaker, ABC):
                 f"{self.made_of or self.name} was made elsewhere, so nothing can be required of it ({requirement}); "
                 "say what is claimed for it (claim), and it is judged"
             )
-        if form != self.form:
-            why = "its group column" if self.group is not None else "having no group column (group)"
+        if form != "generalization":
             raise BadInputError(
-                f"{self.made_of or self.name} was made elsewhere, and is a {self.form} by {why}; ask for "
-                f"that form, not for {form}"
+                f"{self.made_of or self.name} was made elsewhere, and its rows are read as a generalization, not as a "
+                f"{form}; `sfumato audit --group COLUMN` judges the buckets of a file"
             )
         if suppress:
             raise BadInputError(f"{self.made_of or self.name} was made elsewhere; leave suppress at 0")
@@ -334,7 +312,6 @@ class Brought(ReleaseMaker, ABC):
             missing=self.missing,
             na=[text.strip() for text in self.na.split(",") if text.strip()],
             stars=self.suppressed,
-            bucket=self.group,
         )
 
     def check_readable(self, table: Table) -> None:
@@ -359,7 +336,6 @@ class Brought(ReleaseMaker, ABC):
             "certain": placed_rows.certain,
             "linked": rows.linked is not None,
             "alone": people_alone(rows) if self.people else 0,
-            **({} if self.group is None else {"buckets": len(rows.group[0])}),
             "cautions": _cautions(rows, placed_rows, self.people),
             "notices": list(rows.notices),
         }
@@ -432,12 +408,6 @@ class BroughtFile(Brought):
     """A file that was made elsewhere, by ARX, sdcMicro, a synthesizer or anybody: read in any notation of the audit."""
 
     file: Annotated[str, Option("The file: CSV, Excel, Parquet, ...", takes="file")]
-    sensitive_table: Annotated[
-        str | None,
-        Option(
-            "The second of Anatomy's two tables: the sensitive values of every group with their counts.", takes="file"
-        ),
-    ] = None
     delimiter: Annotated[str | None, Option("The delimiter of a text file, if it is guessed wrongly.")] = None
     encoding: Annotated[str | None, Option("The encoding of a text file, if it is guessed wrongly.")] = None
     sheet: Annotated[str | None, Option("The sheet of a workbook, if it is not the first.")] = None
@@ -447,26 +417,14 @@ class BroughtFile(Brought):
     example: ClassVar[str | None] = 'brought file=arx-k5.csv claim="k-anonymity k=5"'
     caution: ClassVar[str] = "It was made elsewhere; nothing is promised of it but what could be confirmed on the file."
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.sensitive_table is None:
-            return
-        if self.group is None:
-            raise BadInputError(
-                f"sensitive_table={self.sensitive_table!r} lists the values of groups: name their column (group)"
-            )
-        if self.aligned == "yes" or self.id is not None:
-            raise BadInputError("two tables of a bucketization have no order of rows; leave aligned and id out")
-
     @property
     def files(self) -> tuple[str, ...]:
         """The files that it is read from."""
-        return tuple(file for file in (self.file, self.sensitive_table) if file)
+        return (self.file,) if self.file else ()
 
     def renamed(self, name: Callable[[str], str]) -> Self:
         """Return the same with other names of its files."""
-        second = self.sensitive_table
-        return replace(self, file=name(self.file), sensitive_table=second if second is None else name(second))
+        return replace(self, file=name(self.file))
 
     @property
     def made_of(self) -> str:
@@ -476,7 +434,7 @@ class BroughtFile(Brought):
     @property
     def public(self) -> Self:
         """The same without the names of files."""
-        return replace(super().public, file="", sensitive_table=None, delimiter=None, encoding=None, sheet=None)
+        return replace(super().public, file="", delimiter=None, encoding=None, sheet=None)
 
     @property
     def pinned(self) -> Self:
@@ -509,11 +467,7 @@ class BroughtFile(Brought):
                 f"{self.file} has changed since it was explored, so its point says nothing of it any more; explore "
                 "again"
             )
-        if self.sensitive_table is None:
-            return Content(self.file)
-        assert self.group is not None
-        joined = joined_tables(Path(self.file), Path(self.sensitive_table), self.group, self.encoding)
-        return Content(open_published(joined))
+        return Content(self.file)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -556,30 +510,13 @@ class BroughtFrame(Brought):
         return Content(self.frame.content)
 
 
-def shown_rows(source: Source, table: Table, group: str | None = None) -> pa.Table:
-    """Return the rows of a file as texts, in the columns that are published of a table and no others.
-
-    The column that tells buckets is called as our own, and values are dealt out anew within them: a file may have
-    them beside the people whose they are.
-    """
+def shown_rows(source: Source, table: Table) -> pa.Table:
+    """Return the rows of a file as texts, in the columns that are published of a table and no others."""
     names = [name for name in table.published if name in source.engine.columns]
-    asked = [*names, *([] if group is None else [group])]
-    counted_rows = pa.Table.from_batches(source.engine.count_texts(asked))
-    times = counted_rows.column(len(asked)).to_numpy()
-    texts = [column.cast(pa.string()) for column in counted_rows.columns[: len(asked)]]
-    rows = pa.table(texts, [*names, *([] if group is None else [GROUP])])
-    rows = rows.take(pa.array(np.repeat(np.arange(len(times)), times)))
-    return rows if group is None else _dealt(rows, [name for name in table.roles.sensitive if name in names])
-
-
-def _dealt(rows: pa.Table, sensitive: Sequence[str]) -> pa.Table:
-    """Deal the sensitive values of every bucket out among its rows, those of a person together."""
-    bucket = rows.column(GROUP).combine_chunks().dictionary_encode().indices.to_numpy()
-    place = np.arange(rows.num_rows)[:, None]
-    dealt = pa.array(dealt_out(place, bucket, np.random.default_rng())[:, 0])
-    for name in sensitive:
-        rows = rows.set_column(rows.column_names.index(name), name, rows.column(name).take(dealt))
-    return rows
+    counted_rows = pa.Table.from_batches(source.engine.count_texts(names))
+    times = counted_rows.column(len(names)).to_numpy()
+    rows = pa.table([column.cast(pa.string()) for column in counted_rows.columns[: len(names)]], names)
+    return rows.take(pa.array(np.repeat(np.arange(len(times)), times)))
 
 
 def file_digest(*files: str) -> str:

@@ -187,11 +187,11 @@ def read(release: Published, columns: tuple[BinnedColumn, ...]) -> ReleaseRows:
         box, value = np.nonzero(release.counts)
         rows = release.boxes.lo, release.boxes.hi, np.arange(len(release.boxes.lo)), release.counts.sum(axis=1)
         values = value[:, None].astype(np.int32), box, release.counts[box, value]
-    elif isinstance(release, RecordRelease) and release.bucket is None:
+    elif isinstance(release, RecordRelease):
         group, mass = np.arange(len(release.counts)), release.counts.astype(np.float64)
         rows, values = (release.lo, release.hi, group, mass), (release.values, group, mass)
     else:
-        assert isinstance(release, Release | RecordRelease)
+        assert isinstance(release, Release)
         boxes = release.boxes
         rows = boxes.lo, boxes.hi, boxes.group, boxes.mass.astype(np.float64)
         values = _values_of_groups(release)
@@ -233,18 +233,13 @@ def _shown_values(columns: tuple[BinnedColumn, ...], leaves: Codes) -> tuple[Sho
     return tuple(ShownIntervals.of(column, leaves[:, s], leaves[:, s]) for s, column in enumerate(sensitive))
 
 
-def _values_of_groups(release: Release | RecordRelease) -> tuple[Codes, Counts, Numbers]:
+def _values_of_groups(release: Release) -> tuple[Codes, Counts, Numbers]:
     """List the sensitive leaves of every group, with how many records have them."""
-    if isinstance(release, RecordRelease):
-        assert release.bucket is not None
-        leaves, group, count = release.values, release.bucket, release.counts
-    else:
-        entries = release.assignment
-        leaves = cell_codes(release.cells)[:, len(release.cells.quasi) :][entries.cell]
-        group, count = entries.group, entries.count
+    entries = release.assignment
+    leaves = cell_codes(release.cells)[:, len(release.cells.quasi) :][entries.cell]
     if release.histograms is None:
         leaves = np.full_like(leaves, NOT_SHOWN)
-    distinct = Points.of(np.column_stack([group.astype(np.int32), leaves]), count)
+    distinct = Points.of(np.column_stack([entries.group.astype(np.int32), leaves]), entries.count)
     return (
         np.ascontiguousarray(distinct.codes[:, 1:]),
         distinct.codes[:, 0].astype(np.int64),

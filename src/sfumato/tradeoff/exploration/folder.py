@@ -65,7 +65,7 @@ BROUGHT = fields(
         "cautions": listed(text),
         "notices": listed(text),
     },
-    {"claim": text, "verdict": one_of("holds", "fails", "unchecked"), "why": text, "buckets": whole()},
+    {"claim": text, "verdict": one_of("holds", "fails", "unchecked"), "why": text},
 )
 """What was found of a release that was made elsewhere."""
 

@@ -174,7 +174,7 @@ def added(map_: Map, given: Any, declared: Mapping[str, Any]) -> Map:
     table = opened_again(map_)
     maker = brought(given, declared).pinned
     maker.check_readable(table)
-    candidate = Candidate(maker, NOTHING, maker.form)
+    candidate = Candidate(maker, NOTHING)
     grown = with_candidate(study, candidate.anonymizer)
     point = measured_point(candidate, study.scales.prepare(table).ready())
     kept = tuple(other for other in map_.points if other.id != point.id)
@@ -185,7 +185,7 @@ def with_candidate(study: Study, maker: Any) -> Study:
     """Return a study with what was made elsewhere beside its own candidates."""
     known = {candidate.anonymizer for candidate in study.candidates}
     bare = replace(maker, digest="")
-    return study if bare in known else study.grown([Candidate(bare, NOTHING, bare.form)])
+    return study if bare in known else study.grown([Candidate(bare, NOTHING)])
 
 
 def brought(given: Any, declared: Mapping[str, Any]) -> Brought:

@@ -87,8 +87,6 @@ def foreign_refusal(brought: Mapping[str, Any]) -> str:
         return t("exposure.claimed_not", claim=brought["claim"], why=brought["why"])
     if brought["truthful"] and brought["alone"]:
         alone = counted(brought["alone"], "row")
-        if "buckets" in brought:
-            return t("exposure.alone_bucket", alone=alone)
         return t("exposure.shows_people", alone=alone, rows=brought["rows"])
     return ""
 

@@ -161,7 +161,7 @@ class Grid:
         has = has & BOTH
         brought = brought_of(block, folder) if has == ATTRIBUTES else None
         if brought is not None:
-            return cls((brought,), forms=(brought.form,))
+            return cls((brought,))
         options = block_options(has)
         known_keys("[[candidates]]", block, (*options, *(("file",) if has == ATTRIBUTES else ())))
         given = {key: _values(each, block[key]) for key, each in options.items() if key in block}
