@@ -17,7 +17,7 @@ import numpy as np
 
 import sfumato
 from common import print_table
-from sfumato.anonymizers.dp._graphical_model import Estimate
+from sfumato.anonymizers.dp._models import Estimate
 from sfumato.anonymizers.dp._private_cells import record_domain
 
 MAKERS = (

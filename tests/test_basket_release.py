@@ -18,8 +18,9 @@ import plain_basket_measures as plain
 from command_line import run
 from sfumato.anonymizers.items import anonymize_baskets
 from sfumato.anonymizers.items._item_tree import cut_recoding, nodes_of
-from sfumato.auditing._published_items import read_published
-from sfumato.auditing.baskets import audit_baskets, stands_for
+from sfumato.auditing.audit import audit_baskets
+from sfumato.auditing.item_audit import stands_for
+from sfumato.auditing.items import read_published
 from sfumato.auditing.ledger import read_ledger
 from sfumato.config.documents import json_text
 from sfumato.data.hierarchies.categorical import tree as tree_of
@@ -245,14 +246,14 @@ def test_files_that_cannot_be_read(tmp_path: Path, name: str, content: bytes | N
 
 
 def test_long_rows_are_counted_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sfumato.auditing import _published_items as basket_reading
+    from sfumato.auditing import items as basket_reading
 
     path = write_items(as_it_is(figure_1()), tmp_path / "r.csv")[0]
     whole = read_published(path)
     wanted = plain.supports([frozenset(own) for own in FIGURE_1], 3)
     for block in (3, 7, 1 << 21):
         monkeypatch.setattr(basket_reading, "BLOCK", block)
-        sets, supports = whole.itemsets(3)
+        _, sets, supports = whole.itemsets(3)
         found = {frozenset(whole.labels[code] for code in own): int(n) for own, n in zip(sets, supports, strict=True)}
         assert found == {own: n for own, n in wanted.items() if len(own) == 3}
 

@@ -20,7 +20,7 @@ import command_line
 import plain_basket_measures as plain
 from sfumato import BadInputError, Candidate, Grid, InfeasibleError, Study, explore, read_map, read_study, tune
 from sfumato.anonymizers.items import candidate_maker
-from sfumato.auditing._published_items import read_published
+from sfumato.auditing.items import read_published
 from sfumato.commands import app as cli
 from sfumato.data.declaration import BasketsDeclaration
 from sfumato.data.items import baskets_of

@@ -18,7 +18,7 @@ from points import point_of
 from sfumato import MEASURES, Grid, Map, Study, anonymizer, flat, measure, read, requirement
 from sfumato.report.answer_summary import choice_lines
 from sfumato.report.map_summary import map_lines
-from sfumato.report.measure_sentences import Subject, sentence, sentences
+from sfumato.report.measure_sentences import Subject, at_most, beside, one_in, sentence, sentences, times
 from sfumato.report.point_summary import (
     headlines,
     plain_axes,
@@ -29,7 +29,6 @@ from sfumato.report.point_summary import (
     whole_percent,
 )
 from sfumato.texts.catalogue import texts
-from sfumato.texts.chances import at_most, beside, one_in, times
 from sfumato.tradeoff.question.places import place
 from sfumato.tradeoff.study.study import read_study as bundled_baskets
 from strategies import tries

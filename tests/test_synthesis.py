@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 import sfumato
 from sfumato import BadInputError, Cells, anonymizer, flat, numeric
 from sfumato.anonymizers.dp import mst
-from sfumato.anonymizers.dp._graphical_model import Estimate, JunctionTree
-from sfumato.anonymizers.dp._models import Model, ModelStep, nearest_counts, scaled
+from sfumato.anonymizers.dp._models import Estimate, JunctionTree, Model, ModelStep, nearest_counts, scaled
 from sfumato.anonymizers.dp._private_cells import Account, PrivateRecords, RecordDomain, record_domain
 from sfumato.anonymizers.dp.aim import AIM
 from sfumato.anonymizers.dp.mst import MST

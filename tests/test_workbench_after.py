@@ -21,7 +21,7 @@ from sfumato import InfeasibleError, Map, read_map
 from sfumato.publish.certificate import certificate_files
 from sfumato.workbench.opened_data import all_in_forms
 from sfumato.workbench.projects import Desk
-from sfumato.workbench.views import _explored as of_maps
+from sfumato.workbench.views import map as of_maps
 from sfumato.workbench.views import publish as of_publishing
 from workbench_maps import ILLS, TOWN, ids, make_clinic, make_shop, people
 from workbenches import client_of, make_desk, make_project

@@ -20,7 +20,7 @@ from sfumato import MEASURES, Question, read_map
 from sfumato.report.point_summary import PLAIN, plain_values
 from sfumato.tradeoff.question.question import Bound
 from sfumato.tradeoff.question.recipients import refusal, shows_exact
-from sfumato.workbench.app import House
+from sfumato.workbench.endpoints import House
 from sfumato.workbench.projects import Desk, Project
 from sfumato.workbench.runs import Progress, Runs
 from workbench_maps import ids, make_clinic, make_shop, people

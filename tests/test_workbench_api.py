@@ -21,8 +21,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from command_line import run
 from sfumato.tradeoff.study.study import read_study
 from sfumato.workbench.access import CSRF, Gate
-from sfumato.workbench.app import ENDPOINTS, House, opened
-from sfumato.workbench.endpoints import description
+from sfumato.workbench.app import ENDPOINTS, opened
+from sfumato.workbench.endpoints import House, description
 from sfumato.workbench.errors import ConflictError, RefusedError, TooLargeError
 from sfumato.workbench.projects import Desk, Project
 from sfumato.workbench.runs import Progress, Runs

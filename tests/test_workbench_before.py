@@ -22,7 +22,7 @@ from starlette.testclient import TestClient
 from command_line import run
 from sfumato import numeric, read_study
 from sfumato.workbench.projects import Desk
-from sfumato.workbench.views import edits as changes
+from sfumato.workbench.views import page as changes
 from sfumato.workbench.views import risk
 from sfumato.workbench.views._hierarchy_edits import BINS, Branch, _bars, branches_of, dissolved, merged, moved, renamed
 from workbenches import client_of, make_desk, make_project

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
-from sfumato.workbench.app import House
+from sfumato.workbench.endpoints import House
 from sfumato.workbench.projects import Desk
 from sfumato.workbench.runs import Runs
 from test_workbench_before import UGLY, ugly_table

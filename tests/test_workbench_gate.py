@@ -22,8 +22,8 @@ from starlette.types import Message, Scope
 from command_line import run
 from sfumato.workbench import app as of_app
 from sfumato.workbench.access import CSRF, HEADERS, Gate
-from sfumato.workbench.app import House, opened
-from sfumato.workbench.endpoints import Call, Endpoint
+from sfumato.workbench.app import opened
+from sfumato.workbench.endpoints import Call, Endpoint, House
 from sfumato.workbench.errors import RefusedError
 from sfumato.workbench.projects import Desk
 from sfumato.workbench.server import _listening

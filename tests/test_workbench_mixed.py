@@ -14,7 +14,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from sfumato import Study, read_map, read_study
-from sfumato.workbench.app import House
+from sfumato.workbench.endpoints import House
 from sfumato.workbench.projects import Desk
 from sfumato.workbench.runs import Runs
 from test_workbench_before_looks import changed

@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from held_runs import HELD, held_until
 from sfumato.texts.catalogue import t
-from sfumato.workbench.app import House
+from sfumato.workbench.endpoints import House
 from sfumato.workbench.projects import Desk
 from sfumato.workbench.runs import Runs
 from workbenches import MAY_END, STUDY, make_desk, make_held_project, make_project, served

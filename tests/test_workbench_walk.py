@@ -20,7 +20,7 @@ from urllib.parse import quote
 import pytest
 
 from command_line import run
-from sfumato.workbench.app import House
+from sfumato.workbench.endpoints import House
 from sfumato.workbench.projects import Desk
 from sfumato.workbench.runs import Run
 from workbench_maps import made

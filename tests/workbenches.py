@@ -18,10 +18,11 @@ from starlette.testclient import TestClient
 
 from held_runs import HELD
 from sfumato.workbench.access import CSRF, Gate
-from sfumato.workbench.app import House, opened
+from sfumato.workbench.app import opened
+from sfumato.workbench.endpoints import House
 from sfumato.workbench.projects import Desk
 from sfumato.workbench.runs import Runs
-from sfumato.workbench.views import edits as changes
+from sfumato.workbench.views import page as changes
 
 HOST = "127.0.0.1:8765"
 ORIGIN = f"http://{HOST}"

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from sfumato.anonymizers import anonymize, anonymizer, draw
     from sfumato.anonymizers.anonymizer import Anonymizer
     from sfumato.anonymizers.dp.mechanism import Mechanism
-    from sfumato.auditing.audit import Audit, audit
-    from sfumato.auditing.baskets import audit_baskets
-    from sfumato.auditing.mixed import audit_mixed
+    from sfumato.auditing.audit import Audit, audit, audit_baskets, audit_mixed
     from sfumato.data.bundled import load
     from sfumato.data.cells import Cells
     from sfumato.data.declaration import DataDeclaration, ItemsDeclaration, TableDeclaration, read_mixed
@@ -149,9 +147,7 @@ _HOMES = {
     "anonymizers": "anonymize anonymizer draw",
     "anonymizers.anonymizer": "Anonymizer",
     "anonymizers.dp.mechanism": "Mechanism",
-    "auditing.audit": "Audit audit",
-    "auditing.baskets": "audit_baskets",
-    "auditing.mixed": "audit_mixed",
+    "auditing.audit": "Audit audit audit_baskets audit_mixed",
     "data.bundled": "load",
     "data.cells": "Cells",
     "data.guessing": "Guess guess",

@@ -1,25 +1,38 @@
-"""Can the records of a published table with items be those of its original, and what do they lose?
+"""Can the records of a published file with items be those of its original, and what do they lose?
 
-A published record can be an original one if its quasi-identifiers cover the values of that record, it agrees in all
-other columns that both files have, and its set is what the record's items are published as. Where every item is
-published in one way within a group (or nowhere in it: it is suppressed there), that set is known exactly; where a group
-publishes an item in several ways, every text must at least stand for an item of the record. Rows are matched one to one
-with records: by counting where a record has one place only, else by a flow.
+Of baskets every item is published in one way, and the original's sets, published so, must be those of the file; where
+items are published in several ways, no text may be shown by more records than have one of its items.
+
+Beside quasi-identifiers a published record can be an original one if its quasi-identifiers cover the values of that
+record, it agrees in all other columns that both files have, and its set is what the record's items are published as.
+Where every item is published in one way within a group (or nowhere in it: it is suppressed there), that set is known
+exactly; where a group publishes an item in several ways, every text must at least stand for an item of the record. Rows
+are matched one to one with records: by counting where a record has one place only, else by a flow.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from math import inf, log2
+from typing import TypeVar
 
 import numpy as np
 
-from sfumato.auditing._published_items import ItemSets, PublishedRecords
 from sfumato.auditing.coverage import MOST_EDGES, MOST_NAMED, Coverage, Located, match
+from sfumato.auditing.items import ItemSets, PublishedRecords, Readings, Shown
+from sfumato.auditing.notation import set_members
 from sfumato.auditing.published_file import Counted
+from sfumato.data.items import Baskets
+from sfumato.texts.format import SMALLEST
 from sfumato.texts.format import counted as counted_words
+
+EXAMPLES = 5
+Item = TypeVar("Item")
+Label = TypeVar("Label")
 
 Row = tuple[int, tuple[str, ...], frozenset[int]]
 """A kind of published record: its group, its other columns, and the labels it shows."""
@@ -71,20 +84,16 @@ class RowMatching:
     @cached_property
     def rows(self) -> Counter[Row]:
         """How many records of each kind are published."""
-        sets = self.published.sets
-        shown = [
-            frozenset(sets.codes[lo:hi].tolist()) for lo, hi in zip(sets.starts[:-1], sets.starts[1:], strict=True)
-        ]
         rows: Counter[Row] = Counter()
         kinds = zip(
             self.published.group.tolist(),
             texts_of(self.published.counted, self.others),
-            self.published.shown.tolist(),
-            self.published.counted.counts.tolist(),
+            (frozenset(codes.tolist()) for codes in np.split(self.published.codes, self.published.starts[1:-1])),
+            self.published.weights.tolist(),
             strict=True,
         )
-        for group, texts, place, n in kinds:
-            rows[group, texts, shown[place]] += n
+        for group, texts, shown, n in kinds:
+            rows[group, texts, shown] += n
         return rows
 
     @cached_property
@@ -93,15 +102,9 @@ class RowMatching:
         labels: list[set[int]] = [set() for _ in self.published.sizes]
         for group, _, shown in self.rows:
             labels[group] |= shown
-        return [None if self.local else self._ways(of_group) for of_group in labels]
-
-    def _ways(self, labels: set[int]) -> dict[str, int] | None:
-        ways: dict[str, int] = {}
-        for label in labels:
-            for item in self.readings[label]:
-                if ways.setdefault(item, label) != label:
-                    return None
-        return ways
+        return [
+            None if self.local else one_way((label, self.readings[label]) for label in of_group) for of_group in labels
+        ]
 
     @cached_property
     def places(self) -> dict[Kind, list[Row]] | None:
@@ -182,10 +185,8 @@ class RowMatching:
 
     def _words(self, row: Row) -> str:
         group, texts, shown = row
-        counted = self.published.counted
-        quasi = counted.show(int(self.published.first[group]), self.located.boxes.names)
-        columns = {**quasi, **dict(zip(self.others, texts, strict=True))}
-        items = " + ".join(self.published.sets.labels[label] for label in sorted(shown)) or "nothing"
+        columns = {**self.published.shows(group), **dict(zip(self.others, texts, strict=True))}
+        items = " + ".join(self.published.labels[label] for label in sorted(shown)) or "nothing"
         return ", ".join(f"{name} {text!r}" for name, text in columns.items()) + f" and {items}"
 
     def losses(self, sizes: Sequence[int], domain: int) -> dict[str, float]:
@@ -214,3 +215,94 @@ class RowMatching:
             if row is not None:
                 left[row] -= taken
         return {"ncp": lost / max(total, 1), "occurrences_suppressed": gone / max(total, 1)}
+
+
+def one_way(readings: Iterable[tuple[Label, Iterable[Item]]]) -> dict[Item, Label] | None:
+    """Return for every item what it is published as; None where some item is published in several ways."""
+    ways: dict[Item, Label] = {}
+    for label, items in readings:
+        for item in items:
+            if ways.setdefault(item, label) != label:
+                return None
+    return ways
+
+
+# -- of baskets ----------------------------------------------------------------------------------------------------
+
+
+def covered(read: PublishedRecords, original: Baskets, readings: Readings, local: bool = False) -> Coverage:
+    """Check that the records can be those of the original: exactly where every item is published in one way."""
+    unread = [label for label, items in readings.items() if not items]
+    if unread:
+        rows = sum(n for row, n in read.rows.items() if any(label in row for label in unread))
+        examples = tuple(f"{label!r} stands for no item of the original" for label in unread[:EXAMPLES])
+        return Coverage("which items every published text stands for", True, rows, examples)
+    if read.records != original.size:
+        examples = (f"the file has {read.records:,} records, the original {original.size:,}",)
+        return Coverage("the number of records", True, abs(read.records - original.size), examples)
+    shown_as = None if local else one_way(readings.items())
+    if shown_as is None:
+        return _each_label(read, original, readings)
+    wanted: Counter[Shown] = Counter()
+    for distinct, weight in enumerate(original.weights.tolist()):
+        codes = original.codes[original.starts[distinct] : original.starts[distinct + 1]].tolist()
+        wanted[frozenset(shown_as[code] for code in codes if code in shown_as)] += weight
+    beyond = read.rows - wanted
+    examples = tuple(f"{{{', '.join(sorted(row))}}}" for row in sorted(beyond, key=sorted)[:EXAMPLES])
+    checked = "every record of the original, published item by item, against the records of the file"
+    return Coverage(checked, True, sum(beyond.values()), examples)
+
+
+def _each_label(read: PublishedRecords, original: Baskets, readings: Readings) -> Coverage:
+    """Where items are published in several ways: no text may be shown by more records than have one of its items."""
+    having: dict[int, set[int]] = {}
+    row = np.repeat(np.arange(original.distinct), original.lengths)
+    for code, place in zip(original.codes.tolist(), row.tolist(), strict=True):
+        having.setdefault(code, set()).add(place)
+    examples, beyond, records = [], 0, read.supports
+    for label, items in readings.items():
+        rows = set().union(*(having.get(code, set()) for code in items))
+        most = int(original.weights[list(rows)].sum()) if rows else 0
+        if records[label] > most:
+            beyond += records[label] - most
+            examples.append(f"{label!r} is shown by {records[label]:,} records, and {most:,} have one of its items")
+    checked = "for every published text that no more records show it than have one of its items"
+    return Coverage(checked, False, beyond, tuple(examples[:EXAMPLES]))
+
+
+def losses(read: PublishedRecords, original: Baskets, readings: Readings) -> dict[str, float]:
+    """Measure what was lost, where every item is published in one way: NCP, UL, what was suppressed."""
+    shown_as = one_way(readings.items())
+    if shown_as is None:
+        return {}
+    domain = len(original.items) if original.tree is None else original.tree.size
+    sizes = {label: size_behind(label, items, original) for label, items in readings.items()}
+    supports = original.supports.tolist()
+    total = sum(supports)
+    lost = Fraction(0)
+    for code, support in enumerate(supports):
+        size = sizes[shown_as[code]] if code in shown_as else domain
+        lost += Fraction(size, domain) * support if size > 1 or code not in shown_as else 0
+    had = [code for code, support in enumerate(supports) if support]  # of all that are known
+    gone = [code for code in had if code not in shown_as]
+    records = read.supports
+    loss = sum(
+        (Fraction(2 ** sizes[label] - 1, 2**domain - 1) * Fraction(n, original.size) for label, n in records.items()),
+        Fraction(sum(supports[code] for code in gone), original.size),
+    )
+    return {
+        "ncp": float(lost / max(total, 1)),
+        **({"ul": float(loss)} if float(loss) >= SMALLEST or not loss else {}),  # a small loss must not read as none
+        "ul_log2": log2(loss.numerator) - log2(loss.denominator) if loss else -inf,
+        "items_suppressed": len(gone) / max(len(had), 1),
+        "occurrences_suppressed": sum(supports[code] for code in gone) / max(total, 1),
+    }
+
+
+def size_behind(label: str, items: frozenset[int], original: Baskets) -> int:
+    """Return how many items a published text stands for: of a node of the tree all its leaves."""
+    tree = original.tree
+    if tree is None or label in original.places or set_members(label) is not None:
+        return len(items)
+    widths = [hi - lo + 1 for (lo, hi), name in tree.nodes.items() if name == label]
+    return widths[0] if widths else tree.size if label == "*" else len(items)

@@ -9,12 +9,15 @@ be those of the original; with an earlier release of the same people, what the t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from math import inf
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
+from sfumato.auditing import item_audit
+from sfumato.auditing import question as questions
 from sfumato.auditing._against_original import (
     Together,
     carried_values,
@@ -23,10 +26,14 @@ from sfumato.auditing._against_original import (
     together,
     unreadable,
 )
+from sfumato.auditing._item_coverage import covered
+from sfumato.auditing._item_coverage import losses as item_losses
+from sfumato.auditing._legend import Legend, legend_beside
 from sfumato.auditing._notices import empty_notices, missing_notices, notices_of, star_notices
 from sfumato.auditing.coverage import Coverage, bucket_coverage, coverage
-from sfumato.auditing.decision import AuditFindings, Failure, failures
+from sfumato.auditing.decision import Failure, failures
 from sfumato.auditing.intersection import Intersection, Seen, intersect
+from sfumato.auditing.items import PublishedRecords, read_published
 from sfumato.auditing.ledger import Difference, Throughout, difference, earlier_files, throughout
 from sfumato.auditing.missing_values import Matching, misses_a_value
 from sfumato.auditing.notation import Notation
@@ -42,35 +49,20 @@ from sfumato.auditing.published_file import (
     open_published,
     open_source,
 )
-from sfumato.auditing.question import (
-    AuditQuestion,
-    Missing,
-    PublishedAttribute,
-    Suppressed,
-    WorstGroup,
-    attribute_of,
-    canonical,
-    given_hierarchies,
-    given_weights,
-    group_sizes,
-    opened_original,
-    roles_in,
-    worst_groups,
-)
+from sfumato.auditing.question import MOST_MATCHED, AuditQuestion, Missing, PublishedAttribute, Suppressed, WorstGroup
+from sfumato.config.documents import json_text
+from sfumato.config.options import check_whole
 from sfumato.data.cells import weights_in_words
 from sfumato.data.hierarchies.declared import Declared
 from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.data.items import Baskets
 from sfumato.data.look_alikes import name_alike
 from sfumato.data.reading import Table
-from sfumato.engines.notations import DayOrder
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
+from sfumato.requirements.items import KMAnonymity, PrivacyConstraints, basket_requirement
 from sfumato.requirements.requirement import Requirement, requirement
-from sfumato.runtime.arrays import Counts
-
-MOST_MATCHED = 1_000_000
-"""Up to so many records rows are matched by neutral columns too: with these nearly every row is another one, and all
-would have to be brought here. Of more, engines compare neutral columns by digests."""
+from sfumato.runtime.arrays import Counts, Quiet
 
 OF_ALL = ("holds", "file", "records", "measures", "require", "failures", "coverage", "notices")
 OF_GROUPS = ("groups", "quasi", "sensitive", "relative_to", "by_sensitive", "worst", "uniques")
@@ -82,7 +74,7 @@ OF_ITEMS = ("published_items", "empty", "known", "weakest")
 
 
 @dataclass(frozen=True, repr=False)
-class Audit(AuditFindings):
+class Audit(Quiet):
     """What an audit found in a file: of its attributes, of its items, or of both."""
 
     spoken: ClassVar[tuple[str, ...]] = ("quasi", "items", "sensitive", "require", "holds")
@@ -150,27 +142,39 @@ class Audit(AuditFindings):
         """What fails in groups, and sets that too few records show."""
         return (*self.failures, *self.rare)
 
+    def __getitem__(self, name: str) -> float:
+        return self.measures[name]
+
     def content(self) -> dict[str, Any]:
         """Return everything that was asked as plain values."""
         known = OF_ALL + (OF_ITEMS if self.has_items else OF_TABLES)
         known += OF_GROUPS if self.quasi else ()
         known += ("items", "rare") if self.items is not None else ()
-        content = {name: value for name, value in super().content().items() if name in known}
+        content = {"holds": self.holds, **{name: value for name, value in asdict(self).items() if name in known}}
         if self.coverage is not None and not self.quasi:
             content["coverage"]["holds"] = self.coverage.holds
         return content
 
+    def to_json(self) -> str:
+        """Write everything as a JSON document."""
+        return json_text(self.content())
+
     @property
     def holds(self) -> bool:
         """Whether the requirement holds, every row is covered and households are treated alike, as far as asked."""
-        return super().holds and all(each is None or each.holds for each in (self.households, self.persons))
+        parts = (self.coverage, self.households, self.persons)
+        return not self.faults and all(each is None or each.holds for each in parts)
 
     @property
     def unconfirmed(self) -> str:
-        """Say what it does not confirm of a file that we wrote ourselves."""
+        """Say what it does not confirm of a file that we wrote ourselves; nothing where it confirms all."""
         if self.persons is not None and not self.persons.holds:
             return f"the audit of the written file does not confirm {self.persons.unconfirmed[0]}"
-        return super().unconfirmed
+        if self.faults:
+            return f"the audit of the written file failed: {self.faults[0]}"
+        if self.coverage is None or not self.coverage.holds:
+            return f"the records of the written file are not those of the original: {self.coverage}"
+        return ""
 
 
 def audit(
@@ -187,27 +191,13 @@ def audit(
     household: str | None = None,
     person: str | None = None,
     missing: Missing = "value",
-    na: Sequence[str] = (),
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    original_encoding: str | None = None,
     sensitive_table: str | Path | None = None,
     escaped_formulas: bool = False,
-    sheet: str | None = None,
-    header: bool | None = None,
-    header_row: int | None = None,
-    columns: Sequence[str] = (),
-    decimal_comma: Sequence[str] = (),
-    decimal_point: Sequence[str] = (),
-    dates: DayOrder | None = None,
-    as_written: Sequence[str] = (),
-    engine: str | None = None,
-    memory: str | None = None,
-    spill: str | None = None,
-    apart: Sequence[str] = (),
     strongest: bool = False,
     include_neutral: bool = False,
     named: Source | None = None,
+    items: item_audit.ItemQuestion | None = None,
+    **reading: Any,
 ) -> Audit:
     """Measure any published file from what stands in it.
 
@@ -220,58 +210,35 @@ def audit(
     `household` names the original's column that says who lives together: do members show the same value of what
     they share? `person` names the original's column that says whose record it is: groups are then counted in
     different persons; an original that is a table or a study brings its own along. `missing="any"` lets a missing
-    quasi-identifier match everything. `na` lists texts that mean missing in the original, and then in the file too;
-    `encoding` is that of the published files. `escaped_formulas` says that the file was written with formulas escaped.
+    quasi-identifier match everything. `escaped_formulas` says that the file was written with formulas escaped.
     `weights` says how much a loss in a quasi-identifier counts, 1 where nothing is said; a table or a study brings its
-    own along. `sheet`, `header`, `header_row` and `columns` say how the
-    published files are laid out, `decimal_comma`, `decimal_point`, `dates` and `as_written` how the original is
-    written, where that is found out wrongly: what is published is compared with what its values mean. `engine`
-    names who reads the published files; beyond `memory` (`"4GB"`) an engine works on disk, in a private folder of
-    `spill`. Columns that are compared elsewhere stay `apart`. Whoever wrote the file has the rows `named`: the same
-    ones with the person of each.
+    own along. Whoever wrote the file has the rows `named`: the same ones with the person of each.
     `include_neutral` counts groups by all other columns of the file too, as an attacker does who knows them.
-    With `strongest` the requirement that is judged is the strongest of its kind that the file keeps.
+    With `strongest` the requirement that is judged is the strongest of its kind that the file keeps. `items` asks of a
+    column of items what `audit_mixed` does.
+
+    `reading` are options of how files are read, where that is found out wrongly. `delimiter`, `encoding`, `sheet`,
+    `header`, `header_row` and `columns` say how the published files are laid out, and `engine` who reads them.
+    `na` (texts that mean missing, with `missing="any"` in the file too), `original_encoding`, `decimal_comma`,
+    `decimal_point`, `dates` and `as_written` say how the original is written: what is published is compared with what
+    its values mean. Beyond `memory` (`"4GB"`) an engine works on disk, in a private folder of `spill`.
     """
-    if require is not None:
+    laid_out, written = _readings(reading)
+    if items is None and require is not None:
         requirement(require)
-    written = Reading(
-        na=tuple(na),
-        encoding=original_encoding,
-        decimal_comma=_names(decimal_comma),
-        decimal_point=_names(decimal_point),
-        dates=dates,
-        as_written=_names(as_written),
-        memory=memory,
-        spill=spill,
-    )
-    options = {
-        "--na": na,
-        "--original-encoding": original_encoding,
-        "--hierarchies": hierarchies,
-        "--weight": weights,
-        "--decimal-comma": decimal_comma,
-        "--decimal-point": decimal_point,
-        "--dates": dates,
-        "--as-written": as_written,
-    }
-    original = opened_original(original, **options)
-    laid_out = Reading(
-        delimiter=delimiter,
-        encoding=encoding,
-        sheet=sheet,
-        header=header,
-        header_row=header_row,
-        columns=_names(columns),
-        engine=engine,
-        memory=memory,
-        spill=spill,
-    )
+    options = {**reading, "hierarchies": hierarchies, "weight": weights}
+    original = questions.opened_original(original, options)
     if sensitive_table is not None:
         if group is None:
             raise BadInputError("--sensitive-table lists the values of groups: name their column (--group)")
-        path = joined_tables(Path(path), Path(sensitive_table), group, encoding, escaped_formulas)
+        tables = Path(path), Path(sensitive_table)
+        path = joined_tables(*tables, group, laid_out.encoding, escaped_formulas)
     file = open_published(path, replace(laid_out, escaped=escaped_formulas and sensitive_table is None))
-    roles = roles_in(file.engine.columns, _names(quasi), _names(sensitive), original)
+    roles = questions.roles_in(file.engine.columns, _names(quasi), _names(sensitive), original)
+    if items is not None:
+        items.check(file, (*roles[0], *roles[1]))
+        of_groups = items.parts(roles[1])[0]
+        require = None if of_groups is None else str(of_groups)
     person = original.roles.person if person is None and isinstance(original, Table) else person
     if require is not None:
         requirement(require).check_counting(person)
@@ -280,36 +247,125 @@ def audit(
     asked = AuditQuestion(
         file,
         *roles,
-        None if original is None else open_source(original, written),
+        None if original is None else _opened(original, written, items),
         group,
         suppressed,
         household,
         person,
         missing,
-        tuple(na),
-        require is not None,
-        given_weights(roles[0], original, weights),
-        tuple(apart),
+        written.na,
+        require,
+        questions.given_weights(roles[0], original, weights),
+        () if items is None else (items.column,),
         _included(file, roles, group, earlier) if include_neutral else (),
-        require is not None and any(part.about_sensitive for part in requirement(require).parts),
     )
     asked.check()
-    given = given_hierarchies(asked, original, hierarchies)
+    given = questions.given_hierarchies(asked, original, hierarchies)
     before = earlier_files(earlier, file.origin)
     sources = [open_published(one.file, replace(laid_out, escaped=one.escaped)) for one in before.files]
-    answer = _answer(asked, given, require, sources, before.named, strongest and person is None)
+    answer = _answer(asked, given, sources, before.named, strongest and person is None)
     if person is not None:
         answer = _by_persons(answer, asked, given, named)
-    return replace(answer, notices=(*answer.notices, *before.notices))
+    answer = replace(answer, notices=(*answer.notices, *before.notices))
+    return answer if items is None else item_audit.with_items(answer, asked, items, hierarchies)
+
+
+def audit_mixed(
+    path: str | Path | Any,
+    quasi: Sequence[str],
+    items: str,
+    require: str | None = None,
+    original: str | Path | Any | None = None,
+    sensitive: Sequence[str] = (),
+    sensitive_items: Sequence[str] = (),
+    legend: Legend | None = None,
+    tree: Hierarchy | None = None,
+    known: int | None = None,
+    local: bool = False,
+    separator: str | None = None,
+    original_separator: str | None = None,
+    **of_table: Any,
+) -> Audit:
+    """Measure any published table with a column of items from what stands in it.
+
+    `items` names that column: lists, or cells with `separator` (`;`) between items. `known` is how many items of a
+    person an attacker knows beside the quasi-identifiers: by default the m of the requirement, else two. `original` is
+    the table it was made of, with a column of the same name. `sensitive_items` are items, or nodes of `tree`, that a
+    requirement on the column of items is about. `legend` says what a published text stands for where neither it nor the
+    tree does. `local` says that an item may be published in several ways within one group. All else is as in `audit`.
+    """
+    at = (separator, original_separator)
+    asked = item_audit.ItemQuestion(items, require, sensitive_items, legend, tree, known, local, *at)
+    return audit(path, quasi, sensitive, original, items=asked, **of_table)
+
+
+def audit_baskets(
+    file: str | Path | PublishedRecords,
+    require: str | None = None,
+    original: Baskets | None = None,
+    known: int | None = None,
+    legend: Legend | None = None,
+    local: bool = False,
+    **reading: Any,
+) -> Audit:
+    """Measure any published file of baskets from what stands in it.
+
+    `known` is how many items of a person an attacker knows: by default the m of the requirement, else two. `original`
+    are the baskets it was made of (with their tree, where nodes of one are published). `legend` says which items a
+    published text stands for where neither the text nor the tree does; if it is not given, the one that lies beside the
+    file (`FILE.legend.json`) is read, unless it speaks of another file. `local` says
+    that an item may be published in one way here and in another there: then less can be checked.
+
+    `reading` says how the file is read. One with one item per row (`who`, `item`) is recognised by the names of its
+    columns, unless every line is a record (`lines=True`); `column` names that of lists. `separator` and `encoding` are
+    those of a text file. `escaped_formulas` says that it was written with formulas escaped. Beyond `memory` it is
+    counted on disk, in a private folder of `spill`.
+    """
+    read = file if isinstance(file, PublishedRecords) else read_published(file, **reading)
+    beside: tuple[str, ...] = ()
+    if legend is None and not isinstance(file, PublishedRecords):
+        legend, beside = legend_beside(Path(file))
+    wanted = None if require is None else basket_requirement(require)
+    usual = wanted.m if isinstance(wanted, KMAnonymity) else item_audit.USUAL_KNOWN
+    known = usual if known is None else known
+    check_whole("known", known, least=1)
+    counted = {size: read.itemsets(size) for size in range(1, known + 1)}
+    readings = None if original is None else item_audit.stands_for(read.labels, original.items, original.tree, legend)
+    if wanted is not None and wanted.names_items and readings is None:
+        raise BadInputError(
+            f"{wanted.name} speaks of items, and a published set must be read against all of them; "
+            "give the original (--original)"
+        )
+    measures, listed = item_audit.itemset_measures(counted), list[item_audit.RareSet]()
+    if isinstance(wanted, PrivacyConstraints):
+        assert original is not None and readings is not None
+        listed = item_audit.known_lines(read, wanted, original, readings)
+        measures = {"protected_risk": 1 / min((line.records for line in listed), default=inf)} | measures
+    checked = None
+    if original is not None and readings is not None:
+        checked = covered(read, original, readings, local)
+        measures |= {} if local else item_losses(read, original, readings)
+    many, notices = f"of {read.records:,} records show", [*read.notices, *beside]
+    notices += [f"{read.empty:,} {many} nothing; nobody finds a person among them by an item"] if read.empty else []
+    notices += [f"{read.alone:,} {many} a basket that no other record shows"] if read.alone else []
+    return Audit(
+        read.origin,
+        read.records,
+        measures,
+        require,
+        tuple(item_audit.basket_failures(read, wanted, counted, original, readings, listed)),
+        checked,
+        tuple(notices),
+        has_items=True,
+        published_items=len(read.labels),
+        empty=read.empty,
+        known=known,
+        weakest=tuple(item_audit.weakest(read, counted)),
+    )
 
 
 def _answer(
-    asked: AuditQuestion,
-    given: Mapping[str, Hierarchy],
-    require: str | None,
-    earlier: Sequence[Source],
-    named: bool,
-    strongest: bool,
+    asked: AuditQuestion, given: Mapping[str, Hierarchy], earlier: Sequence[Source], named: bool, strongest: bool
 ) -> Audit:
     counts = [asked.count((name,)) for name in asked.sensitive] or [asked.count(())]
     plain, left_out = counts[0]
@@ -318,11 +374,11 @@ def _answer(
     matching = _matching(asked, plain, earlier)
     grouped = matching is None or asked.group is not None
     attributes = {
-        name: attribute_of(asked, name, counted, given.get(name))
+        name: questions.attribute_of(asked, name, counted, given.get(name))
         for name, (counted, _) in zip(asked.sensitive if grouped else (), counts, strict=False)
     }
     one = next(iter(attributes.values()), None) or PublishedAttribute(plain, *plain.number(asked.grouping), None)
-    sizes = group_sizes(one)
+    sizes = questions.group_sizes(one)
     total = None if asked.original is None else asked.original.count(()).records
     suppressed = (left_out or None) if total is None else max(total - plain.records, 0)
     by_sensitive = {
@@ -348,7 +404,7 @@ def _answer(
     repeated = _repeated(asked, given, earlier, attributes, named)
     notices += repeated.notices
     others = _neutral(asked.file, asked.quasi, asked.sensitive, asked.apart) if asked.group is None else ()
-    wanted = () if require is None else requirement(require).parts
+    wanted = () if asked.require is None else requirement(asked.require).parts
     judged = [part.strengthen(measures, by_sensitive) for part in wanted] if strongest else wanted
     failed = _failures(asked, _joined(judged), attributes, one, sizes, ungrouped)
     if failed and strongest:  # as a gate the audit may count fewer values than it measures
@@ -367,10 +423,10 @@ def _answer(
         relative_to="the file" if asked.original is None else f"the original, {asked.original.origin}",
         measures=measures,
         by_sensitive=by_sensitive,
-        worst=worst_groups(asked, attributes, one, sizes if ungrouped is None else ungrouped.frequencies),
+        worst=questions.worst_groups(asked, attributes, one, sizes if ungrouped is None else ungrouped.frequencies),
         uniques=int((alike == 1).sum()) if matching is None else matching.uniques,
         missing=asked.missing,
-        require=_joined(judged) if strongest else require,
+        require=_joined(judged) if strongest else asked.require,
         failures=failed,
         coverage=checked,
         repeated=repeated.intersections,
@@ -382,6 +438,28 @@ def _answer(
 
 
 # -- reading -------------------------------------------------------------------------------------------------------
+
+OF_FILE = ("delimiter", "encoding", "sheet", "header", "header_row", "columns", "engine")
+"""Options that say how published files are read; the others are about the original, some about both."""
+
+
+def _readings(options: Mapping[str, Any]) -> tuple[Reading, Reading]:
+    """Say how the published files and how the original are read."""
+    lists = {one.name for one in fields(Reading) if one.default == ()}
+    known: dict[str, Any] = {name: _names(value) if name in lists else value for name, value in options.items()}
+    both: dict[str, Any] = {name: known.pop(name) for name in ("memory", "spill") if name in known}
+    of_file = {name: known.pop(name) for name in OF_FILE if name in known}
+    return Reading(**both, **of_file), Reading(**both, encoding=known.pop("original_encoding", None), **known)
+
+
+def _opened(original: Any, reading: Reading, items: item_audit.ItemQuestion | None) -> Source:
+    """Open the original; its items are read as they are written."""
+    source = open_source(original, reading)
+    if items is None or not isinstance(original, str | Path):
+        return source
+    if items.column not in source.engine.columns or items.column in source.engine.nested:
+        return source
+    return open_source(original, replace(reading, as_written=(*reading.as_written, items.column)))
 
 
 def _names(given: Iterable[str]) -> tuple[str, ...]:
@@ -468,7 +546,7 @@ def _by_persons(answer: Audit, asked: AuditQuestion, given: Mapping[str, Hierarc
         )
 
     def called(name: str, column: TextColumn) -> TextColumn:
-        return canonical(name, column, given.get(name))
+        return questions.canonical(name, column, given.get(name))
 
     if named is not None:
         found = evidence_of_rows(asked.file, named, person, asked.quasi, asked.sensitive)
@@ -534,7 +612,7 @@ def _covered(
     original = asked.original.count([*asked.quasi, *others])
     for name in asked.sensitive:
         published, original = (
-            counted.replaced(name, canonical(name, counted.columns[name], given.get(name)))
+            counted.replaced(name, questions.canonical(name, counted.columns[name], given.get(name)))
             for counted in (published, original)
         )
     notations = {name: Notation(domains[name], _values(original, name)) for name in asked.quasi}
@@ -641,7 +719,7 @@ def _both(
 ) -> tuple[Seen, Seen]:
     """Read both releases over the values that either has, against the same Q."""
     counted, _ = before.count((name,))
-    texts = canonical(name, counted.columns[name], hierarchy)
+    texts = questions.canonical(name, counted.columns[name], hierarchy)
     assert attribute.profile is not None and attribute.column is not None
     known = attribute.profile.baseline
     if asked.judges_values:

@@ -9,7 +9,7 @@ is `a < b - 1e-9`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import floor, log
 from typing import Any, ClassVar
 
@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.auditing.profile import Profile
-from sfumato.config.documents import json_text
 from sfumato.errors import BadInputError
 from sfumato.requirements.requirement import (
     AlphaK,
@@ -58,44 +57,6 @@ class Failure(Quiet):
 
     achieved: str
     """What the file satisfies instead."""
-
-
-class AuditFindings(Quiet):
-    """Base of what an audit found, of a table or of baskets: measures by name, and everything as plain values."""
-
-    measures: Mapping[str, float]
-    failures: tuple[Any, ...]
-    coverage: Any
-
-    @property
-    def faults(self) -> tuple[Any, ...]:
-        """Everything that was asked for and fails, whatever it is about."""
-        return self.failures
-
-    @property
-    def holds(self) -> bool:
-        """Whether the requirement holds and every record is covered, as far as asked."""
-        return not self.faults and (self.coverage is None or self.coverage.holds)
-
-    @property
-    def unconfirmed(self) -> str:
-        """Say what it does not confirm of a file that we wrote ourselves; nothing where it confirms all."""
-        if self.faults:
-            return f"the audit of the written file failed: {self.faults[0]}"
-        if self.coverage is None or not self.coverage.holds:
-            return f"the records of the written file are not those of the original: {self.coverage}"
-        return ""
-
-    def __getitem__(self, name: str) -> float:
-        return self.measures[name]
-
-    def content(self) -> dict[str, Any]:
-        """Return everything as plain values."""
-        return {"holds": self.holds, **asdict(self)}  # type: ignore[call-overload]
-
-    def to_json(self) -> str:
-        """Write everything as a JSON document."""
-        return json_text(self.content())
 
 
 def failures(

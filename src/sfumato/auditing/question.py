@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -26,11 +27,22 @@ from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.look_alikes import name_alike
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
+from sfumato.requirements.requirement import requirement
 from sfumato.runtime.arrays import Counts, Quiet
 
 Suppressed = Literal["keep", "leave-out"]
 Missing = Literal["value", "any"]
 STUDY = "study.toml"
+OF_ORIGINAL = (
+    *("na", "original_encoding", "hierarchies", "weight"),
+    *("decimal_comma", "decimal_point", "dates", "as_written"),
+)
+"""What a study says of how its table is read."""
+
+MOST_MATCHED = 1_000_000
+"""Up to so many records rows are matched by neutral columns too: with these nearly every row is another one, and all
+would have to be brought here. Of more, engines compare neutral columns by digests."""
+
 MOST_WORST = 3
 """How many groups are shown for each way of being the worst."""
 
@@ -51,8 +63,8 @@ class AuditQuestion:
 
     missing: Missing = "value"
     na: tuple[str, ...] = ()
-    gate: bool = False
-    """Whether a requirement decides: then rows that show nothing are a group, unless it was said what they are."""
+    require: str | None = None
+    """What decides, if anything does: then rows that show nothing are a group, unless it was said what they are."""
 
     weights: Mapping[str, float] = field(default_factory=dict)
     """How much a loss in every quasi-identifier counts; nothing where all count alike."""
@@ -63,8 +75,10 @@ class AuditQuestion:
     neutral: tuple[str, ...] = ()
     """Further columns that tell groups apart: those that an attacker may know although they were called neutral."""
 
-    judges_values: bool = False
-    """Whether a requirement about sensitive values decides: then values that look alike count as one."""
+    @cached_property
+    def judges_values(self) -> bool:
+        """Whether a requirement about sensitive values decides: then values that look alike count as one."""
+        return self.require is not None and any(part.about_sensitive for part in requirement(self.require).parts)
 
     def check(self) -> None:
         """Raise unless all columns exist and each has one role."""
@@ -121,7 +135,9 @@ class AuditQuestion:
             counted = reread(counted, self.quasi, dict.fromkeys(self.na, ""))
         stars = counted.all_stars(self.quasi)
         left_out = int(counted.counts[stars].sum())
-        kept = self.suppressed == "keep" or (self.suppressed is None and (self.gate or left_out == counted.records))
+        kept = self.suppressed == "keep" or (
+            self.suppressed is None and (self.require is not None or left_out == counted.records)
+        )
         if kept or left_out == 0:
             return counted, 0
         if left_out == counted.records:
@@ -294,19 +310,16 @@ def study_file(given: Any) -> Path | None:
     return path / STUDY if (path / STUDY).is_file() else None
 
 
-def opened_original(given: Any, **read: Any) -> Any:
-    """Open the table of a study; anything else is returned as it is. `read` says how else it would be read."""
+def opened_original(given: Any, options: Mapping[str, Any]) -> Any:
+    """Open the table of a study; anything else is returned as it is. `options` say how else it would be read."""
     path = study_file(given)
     if path is None:
         return given
-    from sfumato.tradeoff.study.study import (
-        of_table,
-        read_study,  # studies name anonymizers, and an audit needs none
-    )
+    from sfumato.tradeoff.study.study import of_table, read_study  # studies name anonymizers, and an audit needs none
 
-    for option, value in read.items():
-        if value:
-            raise BadInputError(f"{option}: {path} says how its table is read; leave the option out")
+    for name in OF_ORIGINAL:
+        if options.get(name):
+            raise BadInputError(f"--{name.replace('_', '-')}: {path} says how its table is read; leave the option out")
     return of_table(read_study(str(path))).table.open()
 
 

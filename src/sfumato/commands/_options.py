@@ -5,10 +5,12 @@ What an option says in `--help` is what its declaration says (`vocabulary`), so 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import cache, partial, wraps
+from importlib.resources import files
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from types import NoneType
@@ -17,46 +19,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_origin
 import typer
 from typer.core import TyperCommand
 
-from sfumato.config.options import (
-    AS_WRITTEN,
-    COLUMN,
-    COLUMNS,
-    DATES,
-    DECIMAL_COMMA,
-    DECIMAL_POINT,
-    DELIMITER,
-    ENCODING,
-    ENGINE,
-    HEADER,
-    HEADER_ROW,
-    HIERARCHIES,
-    HOUSEHOLD,
-    ID,
-    IDENTIFIER,
-    ITEM,
-    ITEM_COLUMN,
-    ITEMS_FILE,
-    LINES,
-    MEMORY,
-    MISSING_VALUES,
-    MOST_CELLS,
-    NA,
-    NEUTRAL,
-    ONE_RECORD_PER_PERSON,
-    PERSON,
-    QUASI,
-    RANGES,
-    SENSITIVE,
-    SENSITIVE_ITEMS,
-    SEPARATOR,
-    SETTINGS,
-    SHEET,
-    SPILL,
-    TREE,
-    WEIGHTS,
-    Option,
-    spelled,
-)
+from sfumato.config import options as shared
+from sfumato.config.options import SETTINGS, Option, spelled
 from sfumato.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -64,24 +28,16 @@ if TYPE_CHECKING:
     from sfumato.engines.protocol import Engine
 
 AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
-Workers = Annotated[int | None, typer.Option(help="Threads; by default one per core.")]
-Legends = Annotated[
-    str,
-    typer.Option(
-        "--legend",
-        help="Of baskets: sets of items are named in a legend beside the file: auto (where spelling them out would "
-        "make it much larger), always or never.",
-    ),
-]
-MapFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `sfumato explore` wrote.")]
+LISTED = "; repeat, or separate by commas"
+SEVERAL_FILES = "; of several, the last that knows a column decides"
 ABOUT_TABLES = (
     "is about tables, and these are baskets; leave it out, or read a table whose records have items (--items COLUMN)"
 )
 
 
-def option(shared: Option, more: str = "") -> Any:
+def option(declared: Option, more: str = "") -> Any:
     """Make an option of the command line of one that studies have too."""
-    return typer.Option(help=f"{shared.meaning[:-1]}{more}.")
+    return typer.Option(help=f"{declared.meaning[:-1]}{more}.")
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -95,7 +51,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
             groups[parameter.name] = hint
             single += _parameters(hint)
         else:
-            single.append(parameter.replace(annotation=hint, kind=Parameter.KEYWORD_ONLY))
+            single.append(_parameter((command.__name__,), parameter.name, hint, parameter.default))
     rare = {each.name: each for each in single if each.name in SETTINGS and each.default is not Parameter.empty}
     parameters = [each for each in single if each.name not in rare] + ([_set_option(rare)] if rare else [])
 
@@ -175,16 +131,31 @@ def _setting_value(text: str, value: str, kind: type) -> Any:
 def _parameters(group: Any) -> tuple[Parameter, ...]:
     """Return the single options of a group; several commands have it, and Python takes long to read hints."""
     hints = get_type_hints(group, include_extras=True)
-    return tuple(_parameter(group, each, *get_args(hints[each.name])) for each in fields(group))
+    owners = [each.__name__ for each in group.__mro__]
+    made = []
+    for each in fields(group):
+        default = each.default if each.default_factory is MISSING else each.default_factory()
+        made.append(_parameter(owners, each.name, hints[each.name], default, group.panel))
+    return tuple(made)
 
 
-def _parameter(group: type, each: Any, plain: Any, info: Any) -> Parameter:
-    info = copy(info)
-    info.rich_help_panel = getattr(group, "panel", None)
-    hint: Any = Annotated[plain, info]
-    default = each.default if each.default_factory is MISSING else each.default_factory()
-    default = Parameter.empty if default is MISSING else default
-    return Parameter(each.name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+def _parameter(owners: Iterable[str], name: str, hint: Any, default: Any, panel: str | None = None) -> Parameter:
+    """Make one option, or argument, as Typer reads it: `help.toml` has what it says, and a switch has no opposite."""
+    given = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    usual = typer.Argument() if default is Parameter.empty else typer.Option()
+    plain, info = given[0], copy(given[1]) if len(given) > 1 else usual
+    if info.help is None:
+        info.help = next(told[name] for owner in (*owners, "shared") if name in (told := _help().get(owner, {})))
+    info.rich_help_panel = panel
+    if plain is bool and info.default is ... and not info.param_decls:  # Typer has its first name as a default
+        info.param_decls = (f"--{name.replace('_', '-')}",)
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[plain, info])
+
+
+@cache
+def _help() -> Mapping[str, Mapping[str, str]]:
+    """Read what options say, by command or group."""
+    return tomllib.loads((files("sfumato.commands") / "help.toml").read_text(encoding="utf-8"))
 
 
 class OptionGroup:
@@ -223,15 +194,15 @@ class TextFile(OptionGroup):
     """How a text file is laid out."""
 
     panel: ClassVar[str | None] = "Reading a file"
-    delimiter: Annotated[str | None, option(DELIMITER)] = None
-    encoding: Annotated[str | None, option(ENCODING)] = None
-    sheet: Annotated[str | None, option(SHEET)] = None
-    header: Annotated[bool | None, typer.Option("--header/--no-header", help=HEADER.meaning)] = None
-    header_row: Annotated[int | None, option(HEADER_ROW)] = None
-    columns: Annotated[list[str], option(COLUMNS, ": a,b,c, or repeat")] = field(default_factory=list)
-    engine: Annotated[str | None, option(ENGINE)] = None
-    memory: Annotated[str | None, option(MEMORY)] = None
-    spill: Annotated[str | None, option(SPILL)] = None
+    delimiter: Annotated[str | None, option(shared.DELIMITER)] = None
+    encoding: Annotated[str | None, option(shared.ENCODING)] = None
+    sheet: Annotated[str | None, option(shared.SHEET)] = None
+    header: Annotated[bool | None, typer.Option("--header/--no-header", help=shared.HEADER.meaning)] = None
+    header_row: Annotated[int | None, option(shared.HEADER_ROW)] = None
+    columns: Annotated[list[str], option(shared.COLUMNS, ": a,b,c, or repeat")] = field(default_factory=list)
+    engine: Annotated[str | None, option(shared.ENGINE)] = None
+    memory: Annotated[str | None, option(shared.MEMORY)] = None
+    spill: Annotated[str | None, option(shared.SPILL)] = None
 
     def refuse_for_baskets(self) -> None:
         """Raise where something was given that is about tables only."""
@@ -249,25 +220,25 @@ class TextFile(OptionGroup):
 class Notations(TextFile):
     """How a text file and its values are written."""
 
-    decimal_comma: Annotated[list[str], option(DECIMAL_COMMA, "; repeat")] = field(default_factory=list)
-    decimal_point: Annotated[list[str], option(DECIMAL_POINT, "; repeat")] = field(default_factory=list)
-    dates: Annotated[str | None, option(DATES)] = None
-    as_written: Annotated[list[str], option(AS_WRITTEN, "; repeat")] = field(default_factory=list)
+    decimal_comma: Annotated[list[str], option(shared.DECIMAL_COMMA, "; repeat")] = field(default_factory=list)
+    decimal_point: Annotated[list[str], option(shared.DECIMAL_POINT, "; repeat")] = field(default_factory=list)
+    dates: Annotated[str | None, option(shared.DATES)] = None
+    as_written: Annotated[list[str], option(shared.AS_WRITTEN, "; repeat")] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class TextReading(Notations):
     """How a file is read."""
 
-    na: Annotated[list[str], option(NA, "; repeat")] = field(default_factory=list)
+    na: Annotated[list[str], option(shared.NA, "; repeat")] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class TableReading(TextReading):
     """How a table is read that releases are made of."""
 
-    most_cells: Annotated[int | None, option(MOST_CELLS)] = None
-    ranges: Annotated[str | None, option(RANGES)] = None
+    most_cells: Annotated[int | None, option(shared.MOST_CELLS)] = None
+    ranges: Annotated[str | None, option(shared.RANGES)] = None
 
 
 @dataclass(frozen=True)
@@ -275,19 +246,17 @@ class Known(OptionGroup):
     """What an outsider may know, and what nobody should learn."""
 
     panel: ClassVar[str | None] = "Columns"
-    quasi: Annotated[list[str], option(QUASI, "; repeat, or separate by commas")] = field(default_factory=list)
-    sensitive: Annotated[list[str], option(SENSITIVE)] = field(default_factory=list)
+    quasi: Annotated[list[str], option(shared.QUASI, LISTED)] = field(default_factory=list)
+    sensitive: Annotated[list[str], option(shared.SENSITIVE)] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Named(Known):
     """The roles of columns that a check asks for."""
 
-    identifier: Annotated[list[str], option(IDENTIFIER)] = field(default_factory=list)
-    person: Annotated[str | None, option(PERSON)] = None
-    one_record_per_person: Annotated[
-        bool, typer.Option("--one-record-per-person", help=ONE_RECORD_PER_PERSON.meaning)
-    ] = False
+    identifier: Annotated[list[str], option(shared.IDENTIFIER)] = field(default_factory=list)
+    person: Annotated[str | None, option(shared.PERSON)] = None
+    one_record_per_person: Annotated[bool, option(shared.ONE_RECORD_PER_PERSON)] = False
 
     def of_rows(self, rows: Engine) -> dict[str, tuple[str, ...]]:
         """Return the roles with comma lists split, where no column has that whole name."""
@@ -299,8 +268,8 @@ class Named(Known):
 class RoleOptions(Named):
     """The roles of all columns that are published."""
 
-    neutral: Annotated[list[str], option(NEUTRAL)] = field(default_factory=list)
-    household: Annotated[str | None, option(HOUSEHOLD)] = None
+    neutral: Annotated[list[str], option(shared.NEUTRAL)] = field(default_factory=list)
+    household: Annotated[str | None, option(shared.HOUSEHOLD)] = None
 
     def single_columns(self) -> dict[str, Any]:
         """Return what is said of whose records they are, which needs no look at the columns."""
@@ -312,15 +281,13 @@ class OfBaskets(OptionGroup):
     """Where items stand, in a file of sets of items."""
 
     panel: ClassVar[str | None] = "Sets of items"
-    baskets: Annotated[
-        bool, typer.Option("--baskets", help="The file holds sets of items: lines, rows (--id, --item), or lists.")
-    ] = False
-    id: Annotated[str | None, option(ID)] = None
-    item: Annotated[str | None, option(ITEM)] = None
-    column: Annotated[str | None, option(COLUMN)] = None
-    separator: Annotated[str | None, option(SEPARATOR)] = None
-    lines: Annotated[bool, typer.Option("--lines", help=LINES.meaning)] = False
-    tree: Annotated[str | None, option(TREE)] = None
+    baskets: bool = False
+    id: Annotated[str | None, option(shared.ID)] = None
+    item: Annotated[str | None, option(shared.ITEM)] = None
+    column: Annotated[str | None, option(shared.COLUMN)] = None
+    separator: Annotated[str | None, option(shared.SEPARATOR)] = None
+    lines: Annotated[bool, option(shared.LINES)] = False
+    tree: Annotated[str | None, option(shared.TREE)] = None
 
     def are_meant(self, source: str) -> bool:
         """Say whether a source is baskets: by the option, or because bundled ones are called so."""
@@ -366,11 +333,13 @@ class OfBaskets(OptionGroup):
 class OfTable(OptionGroup):
     """What is said of a table besides its roles."""
 
-    hierarchies: Annotated[list[Path], option(HIERARCHIES, "; of several, the last that knows a column decides")] = (
-        field(default_factory=list)
+    hierarchies: Annotated[
+        list[Path], option(shared.HIERARCHIES, "; of several, the last that knows a column decides")
+    ] = field(default_factory=list)
+    weight: Annotated[list[str], option(shared.WEIGHTS, "; repeat, or separate by commas")] = field(
+        default_factory=list
     )
-    weight: Annotated[list[str], option(WEIGHTS, "; repeat, or separate by commas")] = field(default_factory=list)
-    missing: Annotated[str, option(MISSING_VALUES)] = "value"
+    missing: Annotated[str, option(shared.MISSING_VALUES)] = "value"
 
     def declaration(self, source: str, roles: RoleOptions, reading: TableReading) -> TableDeclaration:
         """Say where the table is; its roles are those that need no look at its columns."""
@@ -409,13 +378,8 @@ class OfTable(OptionGroup):
 class Writing(OptionGroup):
     """How a file is written."""
 
-    escape_formulas: Annotated[
-        bool,
-        typer.Option(
-            "--escape-formulas", help="Write cells that a spreadsheet would run as formulas with ' in front of them."
-        ),
-    ] = False
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the output, and its certificates.")] = False
+    escape_formulas: bool = False
+    force: bool = False
 
 
 def columns(given: list[str], known: Any) -> tuple[str, ...]:
@@ -431,11 +395,9 @@ class OfItems(OptionGroup):
     """A set of items of every record, beside the columns of a table."""
 
     panel: ClassVar[str | None] = OfBaskets.panel
-    items: Annotated[str | None, option(ITEM_COLUMN)] = None
-    items_file: Annotated[str | None, option(ITEMS_FILE)] = None
-    sensitive_items: Annotated[list[str], option(SENSITIVE_ITEMS, "; repeat, or separate by commas")] = field(
-        default_factory=list
-    )
+    items: Annotated[str | None, option(shared.ITEM_COLUMN)] = None
+    items_file: Annotated[str | None, option(shared.ITEMS_FILE)] = None
+    sensitive_items: Annotated[list[str], option(shared.SENSITIVE_ITEMS, LISTED)] = field(default_factory=list)
 
     @property
     def are_meant(self) -> bool:

@@ -11,7 +11,6 @@ import typer
 from sfumato.commands._options import (
     ABOUT_TABLES,
     AsJson,
-    Legends,
     OfBaskets,
     OfItems,
     OfTable,
@@ -37,22 +36,8 @@ OF_ITEMS = "is about a table with a column of items; name it (--items COLUMN)"
 class RecipeOptions(OptionGroup):
     """Who makes the release, and what it must satisfy."""
 
-    require: Annotated[
-        list[str],
-        typer.Option(
-            "--require",
-            help='What every group must satisfy: "k-anonymity k=10 & ..."; nothing where records are noisy, changed or '
-            "synthetic.",
-        ),
-    ] = field(default_factory=list)
-    maker: Annotated[
-        str | None,
-        typer.Option(
-            "--with",
-            help='The anonymizer: "mondrian" (the default), "full-domain", "dp-kd-tree epsilon=1 height=8", ...; of '
-            'baskets "coat", "pcta", "aa", ...; `sfumato options` lists them.',
-        ),
-    ] = None
+    require: list[str] = field(default_factory=list)
+    maker: Annotated[str | None, typer.Option("--with")] = None
     form: Annotated[str, option(IN_FORMS)] = "generalization"
     suppress: Annotated[float, option(SUPPRESS)] = 0.0
     utility: Annotated[str | None, option(UTILITY, ': "utility-constraints level=1"')] = None
@@ -69,7 +54,7 @@ class RecipeOptions(OptionGroup):
 
 def anonymize(
     table: Annotated[str, typer.Argument(help=f"{SOURCE.meaning} Or a study, whose roles and hierarchies are used.")],
-    to: Annotated[Path, typer.Option("--to", help="The file to write: .csv or .parquet.")],
+    to: Annotated[Path, typer.Option()],
     recipe: RecipeOptions,
     roles: RoleOptions,
     about: OfTable,
@@ -77,15 +62,10 @@ def anonymize(
     baskets: OfBaskets,
     items: OfItems,
     writing: Writing,
-    layout: Annotated[str, typer.Option(help="rows, or anatomy: a bucketization as two tables.")] = "rows",
-    lattice: Annotated[
-        Path | None,
-        typer.Option(help="With full-domain: also write every transformation with its values to this CSV file."),
-    ] = None,
-    legend: Legends = "auto",
-    no_certificate: Annotated[
-        bool, typer.Option("--no-certificate", help="Write the data alone: no audit, no certificates.")
-    ] = False,
+    layout: str = "rows",
+    lattice: Path | None = None,
+    legend: str = "auto",
+    no_certificate: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Make one release of a table or of baskets, in one line, and say what it achieves."""

@@ -16,27 +16,16 @@ if TYPE_CHECKING:
 
 
 def apply(
-    mapping: Annotated[Path, typer.Argument(help="The mapping that `sfumato release --mapping` wrote.")],
-    table: Annotated[str, typer.Argument(help="A file with the same columns.")],
-    to: Annotated[Path, typer.Option("--to", help="The file to write: .csv or .parquet.")],
+    mapping: Path,
+    table: str,
+    to: Annotated[Path, typer.Option()],
     reading: TextReading,
     writing: Writing,
     baskets: OfBaskets,
-    rest: Annotated[
-        str,
-        typer.Option(
-            help="Records with unknown values or items, outside of all boxes or in groups that fail: refuse (publish "
-            "nothing) or drop (leave them out)."
-        ),
-    ] = "refuse",
-    ledger: Annotated[
-        Path | None,
-        typer.Option(help="Where it is kept what was published when; by default beside the mapping."),
-    ] = None,
-    items_file: Annotated[
-        str | None, typer.Option(help="Of a table with items in a second file: the new file of items.")
-    ] = None,
-    layout: Annotated[str, typer.Option(help="Of baskets: lines, or long: an item a row.")] = "rows",
+    rest: str = "refuse",
+    ledger: Path | None = None,
+    items_file: str | None = None,
+    layout: str = "rows",
     as_json: AsJson = False,
 ) -> None:
     """Recode new data under an existing release; refuses what the mapping does not know and groups that fail."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.commands._options import AsJson, Workers
+from sfumato.commands._options import AsJson
 from sfumato.commands._output import explored_into, folder_named, print_json
 from sfumato.errors import BadInputError, InfeasibleError
 
@@ -23,25 +23,11 @@ if TYPE_CHECKING:
 
 
 def ask(
-    source: Annotated[
-        str,
-        typer.Argument(metavar="DIR|STUDY", help="The folder of a map; or a study, which is explored first."),
-    ],
-    question: Annotated[
-        str,
-        typer.Argument(
-            help='Such as "k within loss 0.25", "k, l_frequency within loss 0.25 and suppressed 5% or loss 0.3", '
-            '"u_loss within p_loss 0.3 by maker"; or "knee", or a recipient ("public"), which `choose` answers too.'
-        ),
-    ],
-    search: Annotated[
-        str | None,
-        typer.Option(help="A time such as 60s: look for something better first; what is found stays on the map."),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Of a study: the folder of its map; by default named after the study.")
-    ] = None,
-    workers: Workers = None,
+    source: Annotated[str, typer.Argument(metavar="DIR|STUDY")],
+    question: str,
+    search: str | None = None,
+    out: Path | None = None,
+    workers: int | None = None,
     as_json: AsJson = False,
 ) -> None:
     """Answer a question over all releases on a map: the best measure within bounds, its neighbours, how to publish it.
@@ -153,42 +139,17 @@ def _grown(given: Study, folder: Path, question: Question | None) -> Study:
 
 
 def choose(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `explore` wrote.")],
-    knee: Annotated[bool, typer.Option("--knee", help="The same as --by knee.")] = False,
-    largest: Annotated[
-        list[str], typer.Option("--max", metavar="MEASURE=NUMBER", help="The largest value of a measure; repeat.")
-    ] = [],  # noqa: B006
-    least: Annotated[
-        list[str], typer.Option("--min", metavar="MEASURE=NUMBER", help="The least value of a measure; repeat.")
-    ] = [],  # noqa: B006
-    prefer: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MEASURE",
-            help="What to have as good as possible within the bounds; with --loss also several, as k,l_frequency.",
-        ),
-    ] = None,
-    loss: Annotated[
-        float | None,
-        typer.Option(help="How much k (or k and l: --prefer) is there within this loss, such as 0.25?"),
-    ] = None,
-    relaxed: Annotated[float | None, typer.Option(help="And what would this larger loss buy?")] = None,
-    suppress: Annotated[
-        float | None,
-        typer.Option(help="With --loss: at most this share of the records suppressed, such as 0.1; 0 for none."),
-    ] = None,
-    recipient: Annotated[
-        str | None, typer.Option("--for", help="Bounds for a recipient: public, partner or internal.")
-    ] = None,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            help="knee (of the whole frontier), ideal (the closest to the ideal corner), best (see --prefer)."
-        ),
-    ] = None,
-    axes: Annotated[
-        str | None, typer.Option(metavar="RISK,UTILITY", help="Two measures, instead of those of the study.")
-    ] = None,
+    folder: Annotated[Path, typer.Argument(metavar="DIR")],
+    knee: bool = False,
+    largest: Annotated[list[str], typer.Option("--max", metavar="MEASURE=NUMBER")] = [],  # noqa: B006
+    least: Annotated[list[str], typer.Option("--min", metavar="MEASURE=NUMBER")] = [],  # noqa: B006
+    prefer: Annotated[str | None, typer.Option(metavar="MEASURE")] = None,
+    loss: float | None = None,
+    relaxed: float | None = None,
+    suppress: float | None = None,
+    recipient: Annotated[str | None, typer.Option("--for")] = None,
+    by: str | None = None,
+    axes: Annotated[str | None, typer.Option(metavar="RISK,UTILITY")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Recommend one point of a map and say why: the knee; with bounds, a recipient or a loss, the best within them."""

@@ -196,14 +196,12 @@ def audit(
         baskets.refuse_for_table(about_baskets.given())
     if certificate is not None and _certified(Path(file), certificate, wanted, as_json):
         return
-    if about_items.items is not None:
-        about_both = (baskets, about_baskets, about_items, escaped_formulas)
-        found = _of_items(file, wanted, roles, original, about, text, *about_both)
-    elif baskets.baskets:
+    if about_items.items is None and baskets.baskets:
         refuse({**roles.given(), **about.given()}, NO_TABLE)
         found = _of_baskets(file, wanted, original, baskets, about_baskets, text, escaped_formulas)
     else:
-        found = _of_table(file, wanted, roles, original, about, text, escaped_formulas)
+        more = _about_items(Path(file), original, about, baskets, about_baskets, about_items)
+        found = _of_table(file, wanted, roles, original, about, text, escaped_formulas, more)
     if not as_json:
         tell(found.notices)
     say(found.content(), audit_lines(found), as_json)
@@ -219,29 +217,67 @@ def _of_table(
     about: AboutTable,
     text: Notations,
     escaped: bool,
+    of_items: dict[str, Any],
 ) -> Audit:
-    """Audit a published table."""
+    """Audit a published table, which may have a column of items."""
     from sfumato.auditing.audit import audit as audit_file
+    from sfumato.auditing.audit import audit_mixed
     from sfumato.auditing.published_file import open_published
     from sfumato.data.cells import read_weights
     from sfumato.engines.protocol import Reading
 
     laid_out = {name: text.declared()[name] for name in LAID_OUT}
     source = open_published(file, Reading(**laid_out, escaped=escaped))
-    values = about.values()
-    weights = read_weights(values.pop("weight"))
     names, second = [*source.engine.columns], about.sensitive_table
     names += [] if second is None else open_published(second, Reading(**laid_out)).engine.columns
-    return audit_file(
-        source if second is None else file,
-        quasi=columns(roles.quasi, names),
-        sensitive=columns(roles.sensitive, names),
-        require=wanted,
-        weights=weights or None,
-        **values,
+    asked = {
+        **about.values(),
         **original.values(),
         **text.declared(),
-    )
+        "quasi": columns(roles.quasi, names),
+        "sensitive": columns(roles.sensitive, names),
+        "require": wanted,
+    }
+    asked["weights"] = read_weights(asked.pop("weight")) or None
+    if not of_items:
+        return audit_file(source if second is None else file, **asked)
+    if beside := of_items.pop("beside"):
+        asked["original"] = _with_items(original, about, beside, names, of_items["items"])
+    return audit_mixed(source, **asked, **of_items)
+
+
+def _about_items(
+    file: Path,
+    original: OriginalOptions,
+    about: AboutTable,
+    baskets: OfBaskets,
+    sets: AboutBaskets,
+    items: AboutItems,
+) -> dict[str, Any]:
+    """Say what is asked of a column of items; nothing where there is none. `beside` is the original's second file."""
+    if items.items is None:
+        return {}
+    from sfumato.auditing._legend import legend_beside, read_legend
+    from sfumato.data.hierarchies.declared import read_tree
+
+    second = items.second(original.original, baskets)
+    kept = [spelled(name) for name in ("hierarchies", "weight", "suppressed", "na", "separator", "tree")]
+    kept += [] if second is None else ["--id", "--item"]
+    options = {**about.given(), **baskets.given()}
+    refuse({name: value for name, value in options.items() if name not in kept}, NO_ITEMS)
+    legend, notices = legend_beside(file) if sets.legend_file is None else (read_legend(sets.legend_file), ())
+    tell(notices)
+    return {
+        "items": items.items,
+        "sensitive_items": columns(items.sensitive_items, ()),
+        "legend": legend,
+        "tree": None if baskets.tree is None else read_tree(baskets.tree)[0],
+        "known": sets.known,
+        "local": sets.local,
+        "separator": baskets.separator,
+        "original_separator": sets.original_separator,
+        "beside": second,
+    }
 
 
 def _of_baskets(
@@ -255,7 +291,7 @@ def _of_baskets(
 ) -> Audit:
     """Audit published baskets."""
     from sfumato.auditing._legend import read_legend
-    from sfumato.auditing.baskets import audit_baskets
+    from sfumato.auditing.audit import audit_baskets
     from sfumato.auditing.question import study_file
 
     against = None
@@ -274,9 +310,9 @@ def _of_baskets(
     elif baskets.tree is not None:
         raise BadInputError("--tree says which items a published node stands for: give the original too (--original)")
     legend = None if about.legend_file is None else read_legend(about.legend_file)
-    at = who, item, column, baskets.separator or text.delimiter, text.encoding
-    within = text.memory, text.spill
-    return audit_baskets(Path(file), wanted, against, about.known, legend, about.local, *at, escaped, *within)
+    at = {"who": who, "item": item, "column": column, "separator": baskets.separator or text.delimiter}
+    how = {"encoding": text.encoding, "escaped_formulas": escaped, "memory": text.memory, "spill": text.spill}
+    return audit_baskets(Path(file), wanted, against, about.known, legend, about.local, **at, **how)
 
 
 def _are_of_published(file: Path, original: Path, sets: OfBaskets) -> bool:
@@ -285,61 +321,6 @@ def _are_of_published(file: Path, original: Path, sets: OfBaskets) -> bool:
 
     names = sets.id, sets.item
     return None not in names and has_columns(file, names) and not has_columns(original, names)
-
-
-def _of_items(
-    file: str,
-    wanted: str | None,
-    roles: Known,
-    original: OriginalOptions,
-    about: AboutTable,
-    text: Notations,
-    baskets: OfBaskets,
-    sets: AboutBaskets,
-    items: AboutItems,
-    escaped: bool,
-) -> Audit:
-    """Audit a published table with a column of items."""
-    from sfumato.auditing._legend import legend_beside, read_legend
-    from sfumato.auditing.mixed import audit_mixed
-    from sfumato.auditing.published_file import open_published
-    from sfumato.data.cells import read_weights
-    from sfumato.data.hierarchies.declared import read_tree
-    from sfumato.engines.protocol import Reading
-
-    options = {**about.given(), **baskets.given()}
-    second = items.second(original.original, baskets)
-    kept = [spelled(name) for name in ("hierarchies", "weight", "suppressed", "na", "separator", "tree")]
-    kept += [] if second is None else ["--id", "--item"]
-    refuse({name: value for name, value in options.items() if name not in kept}, NO_ITEMS)
-    declared = text.declared()
-    laid_out = {name: declared.pop(name) for name in LAID_OUT}
-    source = open_published(file, Reading(**laid_out, escaped=escaped))
-    names = source.engine.columns
-    legend, notices = legend_beside(Path(file)) if sets.legend_file is None else (read_legend(sets.legend_file), ())
-    tell(notices)
-    return audit_mixed(
-        source,
-        columns(roles.quasi, names),
-        str(items.items),
-        wanted,
-        original.original if second is None else _with_items(original, about, second, names, str(items.items)),
-        columns(roles.sensitive, names),
-        columns(items.sensitive_items, ()),
-        legend,
-        None if baskets.tree is None else read_tree(baskets.tree)[0],
-        sets.known,
-        sets.local,
-        baskets.separator,
-        sets.original_separator,
-        about.hierarchies,
-        about.suppressed,  # type: ignore[arg-type]
-        weights=read_weights(about.weight) or None,
-        na=about.na,
-        original_encoding=original.original_encoding,
-        **{name: laid_out[name] for name in ("memory", "spill")},
-        **declared,
-    )
 
 
 def _with_items(

@@ -35,28 +35,21 @@ if TYPE_CHECKING:
 class SampledOptions(OptionGroup):
     """How the table came out of a population."""
 
-    sampling_weight: Annotated[str | None, typer.Option("--weight", help="The column of sampling weights.")] = None
-    household: Annotated[str | None, typer.Option(help="The column that says who lives together.")] = None
-    population: Annotated[int | None, typer.Option(help="How many persons the table is a sample of.")] = None
-    sampling_fraction: Annotated[
-        float | None, typer.Option(help="The share of the population that is in the table.")
-    ] = None
+    sampling_weight: Annotated[str | None, typer.Option("--weight")] = None
+    household: str | None = None
+    population: int | None = None
+    sampling_fraction: float | None = None
 
 
 def check(
-    study: Annotated[
-        str, typer.Argument(help="A study.toml, a bundled table such as adult, or with --quasi any table.")
-    ],
+    study: str,
     roles: Named,
     sampled: SampledOptions,
     reading: TableReading,
     baskets: OfBaskets,
     items: OfItems,
     hierarchies: Annotated[Path | None, option(HIERARCHIES)] = None,
-    missing: Annotated[
-        str | None,
-        typer.Option(help="A missing value is a value of its own, drops its record, or matches all: value|drop|any."),
-    ] = None,
+    missing: str | None = None,
     known: Annotated[int, option(KNOWN)] = 2,
     as_json: AsJson = False,
 ) -> None:

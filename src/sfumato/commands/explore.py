@@ -18,54 +18,16 @@ if TYPE_CHECKING:
 
 
 def explore(
-    study: Annotated[str, typer.Argument(help="A study.toml, or the bundled study of a bundled table such as adult.")],
-    out: Annotated[Path | None, typer.Option(help="The folder to write to; by default named after the study.")] = None,
-    workers: Annotated[int | None, typer.Option(help="Threads; by default one per core.")] = None,
-    seed: Annotated[int | None, typer.Option(help="The seed of the random queries, instead of the study's.")] = None,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            help="A column that classifiers shall learn from every release; one without a role is published as neutral."
-        ),
-    ] = None,
-    classifiers: Annotated[
-        str | None,
-        typer.Option(
-            help="By which: decision-tree, naive-bayes, random-forest, gradient-boosting, logistic-regression, "
-            "with commas between."
-        ),
-    ] = None,
-    budget: Annotated[
-        str | None,
-        typer.Option(
-            help="A time such as 60s or 5m: after the study's own candidates, further makers and parameters are tried "
-            "where the frontier has its largest steps, until time is up."
-        ),
-    ] = None,
-    add: Annotated[
-        list[str],
-        typer.Option(
-            metavar="FILE|DIR",
-            help="A file that was made elsewhere, to be compared here (or 'brought file=FILE claim=\"k-anonymity "
-            "k=5\"'). The folder of another map: its candidates are explored here too, and what it has measured of the "
-            "same data on the same scales is taken over; repeat.",
-        ),
-    ] = [],  # noqa: B006
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            help="Ready-made candidates and axes in place of the study's own: 'everything' has all families of makers, "
-            "on the worst attack and the error of all pairs of columns; 'dewri' searches all cuts of the columns for a "
-            "problem ('dewri problem-2 eta=0.1')."
-        ),
-    ] = None,
-    reader: Annotated[
-        str | None,
-        typer.Option(
-            help="Who reads releases besides the uniform reader: 'em' or 'em rounds=9' learns across groups; 'uniform' "
-            "spares the time, and u_loss_em, query_error_em and the deFinetti attack."
-        ),
-    ] = None,
+    study: str,
+    out: Path | None = None,
+    workers: int | None = None,
+    seed: int | None = None,
+    target: str | None = None,
+    classifiers: str | None = None,
+    budget: str | None = None,
+    add: Annotated[list[str], typer.Option(metavar="FILE|DIR")] = [],  # noqa: B006
+    preset: str | None = None,
+    reader: str | None = None,
     as_json: AsJson = False,
 ) -> None:
     """Make and measure all candidates of a study, search on as it says, and draw the map.

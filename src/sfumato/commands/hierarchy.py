@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from sfumato.commands._options import AsJson, OfTable, OptionGroup, RoleOptions, TableReading, columns, option, refuse
+from sfumato.commands._options import (
+    LISTED,
+    AsJson,
+    OfTable,
+    OptionGroup,
+    RoleOptions,
+    TableReading,
+    columns,
+    option,
+    refuse,
+)
 from sfumato.commands._output import announce_first_run, say, tell
 from sfumato.config.options import QUASI, SOURCE
 
@@ -21,22 +31,19 @@ class Others(OptionGroup):
     """What an outsider may know besides."""
 
     panel: ClassVar[str | None] = "Columns"
-    quasi: Annotated[list[str], option(QUASI, "; repeat, or separate by commas")] = field(default_factory=list)
+    quasi: Annotated[list[str], option(QUASI, LISTED)] = field(default_factory=list)
 
 
 def hierarchy(
     table: Annotated[str, typer.Argument(help=f"A study.toml, or: {SOURCE.meaning}")],
-    column: Annotated[str, typer.Argument(help="The column whose hierarchy is looked at.")],
+    column: str,
     others: Others,
     about: OfTable,
     reading: TableReading,
-    level: Annotated[int | None, typer.Option(help="Show the tree down to this level; 0 is the values.")] = None,
-    similar: Annotated[
-        bool,
-        typer.Option("--similar", help="Group frequent categories by how alike their records are in the others."),
-    ] = False,
-    to: Annotated[Path | None, typer.Option("--to", help="Write it as TOML that --hierarchies takes.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    level: int | None = None,
+    similar: bool = False,
+    to: Path | None = None,
+    force: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the hierarchy of a column with counts, say what each level would do to k, write it as TOML to edit."""

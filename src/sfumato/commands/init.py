@@ -34,9 +34,9 @@ def init(
     reading: TableReading,
     baskets: OfBaskets,
     items: OfItems,
-    to: Annotated[Path, typer.Option("--to", help="The study to write.")] = Path("study.toml"),
-    sample: Annotated[int, typer.Option(help="Look at the values of about so many records.")] = 100_000,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the study.")] = False,
+    to: Path = Path("study.toml"),
+    sample: int = 100_000,
+    force: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Look at a table, guess roles and hierarchies, and write a study.toml with comments for a person to correct.

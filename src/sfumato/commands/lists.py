@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def options(
-    name: Annotated[str | None, typer.Argument(help="An anonymizer, a requirement, a measure, a scale.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The same as JSON Schema, for forms and programs.")] = False,
+    name: Annotated[str | None, typer.Argument()] = None,
+    as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:
     """List anonymizers, requirements, measures and scales, or the options of one of them."""
     from sfumato.tradeoff import catalogue

@@ -13,26 +13,16 @@ from sfumato.errors import BadInputError
 
 
 def policy(
-    source: Annotated[
-        str, typer.Argument(help="The baskets: a file, a study.toml, or bundled ones.", metavar="BASKETS")
-    ],
+    source: Annotated[str, typer.Argument(metavar="BASKETS")],
     baskets: OfBaskets,
     reading: TextFile,
-    to: Annotated[Path, typer.Option("--to", help="The file of sets of items that is written.")],
-    rare: Annotated[
-        int | None, typer.Option(min=2, help="Items that fewer records than this have may be known.")
-    ] = None,
-    chapter: Annotated[
-        list[str] | None, typer.Option(help="Items under this node of the tree may be known, each; repeat.")
-    ] = None,
-    visits: Annotated[
-        Path | None, typer.Option(help="A CSV file of rows who, visit, item: the items of any one visit may be known.")
-    ] = None,
-    visit_columns: Annotated[str, typer.Option(help="The three columns of --visits.")] = "id,visit,item",
-    groups: Annotated[
-        int | None, typer.Option(help="Instead: items under one node of this level may be published together.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    to: Annotated[Path, typer.Option()],
+    rare: Annotated[int | None, typer.Option(min=2)] = None,
+    chapter: list[str] | None = None,
+    visits: Path | None = None,
+    visit_columns: str = "id,visit,item",
+    groups: int | None = None,
+    force: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a file of privacy constraints (--rare, --chapter, --visits) or utility constraints (--groups) of baskets."""

@@ -8,29 +8,19 @@ from typing import Annotated
 
 import typer
 
-from sfumato.commands._options import AsJson, Legends, MapFolder, Writing
+from sfumato.commands._options import AsJson, Writing
 from sfumato.commands._output import announce_first_run, report_steps, say, tell
 
 
 def release(
-    folder: MapFolder,
-    point: Annotated[str, typer.Option(help="The id of the point to publish, as the report and `choose` name it.")],
-    to: Annotated[Path, typer.Option("--to", help="The file to write: .csv or .parquet.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR")],
+    point: Annotated[str, typer.Option()],
+    to: Annotated[Path, typer.Option()],
     writing: Writing,
-    layout: Annotated[
-        str,
-        typer.Option(help="rows, or anatomy: a bucketization as two tables; of baskets lines, or long: an item a row."),
-    ] = "rows",
-    mapping: Annotated[
-        Path | None, typer.Option(help="Also write the mapping of values, to recode new data with `sfumato apply`.")
-    ] = None,
-    recipient: Annotated[
-        str | None,
-        typer.Option(
-            "--for", help="For whom: public, partner or internal. A point beyond the bounds of these is refused."
-        ),
-    ] = None,
-    legend: Legends = "auto",
+    layout: str = "rows",
+    mapping: Path | None = None,
+    recipient: Annotated[str | None, typer.Option("--for")] = None,
+    legend: str = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Publish a point of a map: the data, and a certificate of what it promises, re-checked on the written file."""

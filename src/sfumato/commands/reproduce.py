@@ -16,22 +16,10 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    paper: Annotated[
-        str,
-        typer.Argument(help="One of: li-li-2009, loukides-2012, brickell-shmatikov-2008, cormode-2013, dewri-2011."),
-    ],
-    out: Annotated[Path | None, typer.Option(help="The folder to write to; by default named after the paper.")] = None,
-    frontier: Annotated[
-        bool,
-        typer.Option("--frontier", help="li-li-2009: also let all makers loose, and score them against the limit."),
-    ] = False,
-    data: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="loukides-2012: baskets to use instead of the bundled ones, one per line; may be repeated.",
-        ),
-    ] = None,
+    paper: str,
+    out: Path | None = None,
+    frontier: bool = False,
+    data: Annotated[list[Path] | None, typer.Option(metavar="FILE")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Reproduce a paper: its figures with our points, its claims with our numbers. Exit 1 if a required one fails."""

@@ -14,28 +14,16 @@ NEEDED = ("starlette", "uvicorn")
 
 
 def serve(
-    folder: Annotated[
-        Path, typer.Argument(help="The folder of the projects; maps in it are opened as they are.")
-    ] = Path(),
-    port: Annotated[int, typer.Option(help="The port; 0 takes a free one.", min=0, max=65535)] = 0,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address only.")] = False,
-    most_upload: Annotated[
-        str, typer.Option(help="How much may be uploaded; what is larger is put into the folder by hand.")
-    ] = "2GB",
-    most_expanded: Annotated[str, typer.Option(help="How much a workbook may take when it is unpacked.")] = "2GB",
-    most_memory: Annotated[str, typer.Option(help="How much memory opening a file may take.")] = "4GB",
-    most_seconds: Annotated[float, typer.Option(help="How long opening a file may take.", min=1)] = 120,
-    most_columns: Annotated[int, typer.Option(help="How many columns a file may have.", min=1)] = 2000,
-    allow_databases: Annotated[
-        bool,
-        typer.Option(
-            "--allow-databases",
-            help="Let studies open databases and use Spark: for studies you trust.",
-        ),
-    ] = False,
-    allow_servers: Annotated[
-        bool, typer.Option("--allow-servers", help="Let studies read from servers (postgresql://, https://, s3://).")
-    ] = False,
+    folder: Annotated[Path, typer.Argument()] = Path(),
+    port: Annotated[int, typer.Option(min=0, max=65535)] = 0,
+    no_browser: bool = False,
+    most_upload: str = "2GB",
+    most_expanded: str = "2GB",
+    most_memory: str = "4GB",
+    most_seconds: Annotated[float, typer.Option(min=1)] = 120,
+    most_columns: Annotated[int, typer.Option(min=1)] = 2000,
+    allow_databases: bool = False,
+    allow_servers: bool = False,
 ) -> None:
     """Open the workbench: the whole walk in a browser, for whoever does not want to type commands.
 

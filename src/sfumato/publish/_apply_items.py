@@ -24,8 +24,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.anonymizers.items.items_of_groups import verify
-from sfumato.auditing.audit import Audit
-from sfumato.auditing.baskets import audit_baskets
+from sfumato.auditing.audit import Audit, audit_baskets
 from sfumato.data.assignment import Assignment, distinct_rows, weighted_counts
 from sfumato.data.dataset import MixedTable
 from sfumato.data.item_reading import items_of_column, items_of_file, tied, with_items_of_file

@@ -27,9 +27,7 @@ import pyarrow as pa
 
 from sfumato.anonymizers.anonymizer import sizes_required
 from sfumato.auditing._legend import read_legend
-from sfumato.auditing.audit import Audit, audit
-from sfumato.auditing.baskets import audit_baskets
-from sfumato.auditing.mixed import audit_mixed
+from sfumato.auditing.audit import Audit, audit, audit_baskets, audit_mixed
 from sfumato.auditing.published_file import Source, joined_tables, open_published
 from sfumato.data.dataset import MixedTable
 from sfumato.data.declaration import DataDeclaration, TableDeclaration

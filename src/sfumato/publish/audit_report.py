@@ -14,8 +14,8 @@ from sfumato.auditing.audit import Audit
 from sfumato.auditing.coverage import Coverage
 from sfumato.auditing.decision import Failure
 from sfumato.auditing.intersection import Intersection
+from sfumato.auditing.item_audit import RareInGroup
 from sfumato.auditing.ledger import Difference, Remainder, Throughout
-from sfumato.auditing.mixed import RareInGroup
 from sfumato.auditing.persons import PersonAudit
 from sfumato.auditing.profile import worst_of
 from sfumato.auditing.question import WorstGroup

@@ -16,13 +16,12 @@ from secrets import token_urlsafe
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sfumato.errors import SfumatoError
 from sfumato.texts.catalogue import t
-from sfumato.workbench.errors import RefusedError, status_of
-from sfumato.workbench.views.page import error_page
+from sfumato.workbench.errors import RefusedError, answer_of, refused, status_of
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -148,8 +147,8 @@ class Guarded:
         request = Request(scope, receive)
         try:
             answer = self._outside(request, static)
-        except SfumatoError as refused:
-            answer = self._refused(request, refused)
+        except SfumatoError as error:
+            answer = refused(scope["path"], answer_of(error), status_of(error), inside=False)
         if answer is not None:
             await answer(scope, receive, with_headers)
             return
@@ -169,8 +168,3 @@ class Guarded:
         self.gate.check_change(request)
         request.scope["csrf"] = self.gate.csrf()
         return None
-
-    def _refused(self, request: Request, refused: SfumatoError) -> Response:
-        if request.url.path.startswith("/api/"):
-            return JSONResponse({"error": str(refused)}, status_of(refused))
-        return error_page(str(refused), status_of(refused), inside=False)

@@ -6,13 +6,14 @@ import asyncio
 import json
 import sys
 import traceback
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
+from importlib import import_module
 from importlib.resources import files
 from os import environ
+from pkgutil import iter_modules
 from secrets import token_hex
 from typing import Any
 
@@ -28,53 +29,20 @@ from starlette.types import ASGIApp
 from sfumato.config.documents import to_plain
 from sfumato.errors import BadInputError, SfumatoError
 from sfumato.report.page import SHARED, script_of, vega_script
-from sfumato.runtime.memory import OpeningLimits
 from sfumato.texts.catalogue import t
 from sfumato.texts.render import file
+from sfumato.workbench import views
 from sfumato.workbench.access import Gate, Guarded
-from sfumato.workbench.endpoints import Call, Endpoint, description, read_body
-from sfumato.workbench.errors import TooLargeError, answer_of, status_of
+from sfumato.workbench.endpoints import ENDPOINTS, Call, Endpoint, House, description, read_body
+from sfumato.workbench.errors import TooLargeError, answer_of, refused, status_of
 from sfumato.workbench.opened_data import in_forms
-from sfumato.workbench.projects import Desk
-from sfumato.workbench.runs import Publications, Runs
-from sfumato.workbench.views import (
-    audit,
-    columns,
-    edits,
-    goals,
-    hierarchies,
-    items,
-    map,
-    open,
-    options,
-    point,
-    publish,
-    risk,
-    run,
-)
-from sfumato.workbench.views import files as of_files
-from sfumato.workbench.views.files import USUAL_MOST, received
-from sfumato.workbench.views.page import error_page
+from sfumato.workbench.views.files import received
 
 MOST_BYTES = 4_000_000
 """Of a body that is JSON; files are handed in as they are, under a limit of their own."""
 
-ENDPOINTS: Sequence[Endpoint] = (
-    *of_files.ENDPOINTS,
-    *run.ENDPOINTS,
-    *audit.ENDPOINTS,
-    *open.ENDPOINTS,
-    *edits.ENDPOINTS,
-    *columns.ENDPOINTS,
-    *items.ENDPOINTS,
-    *hierarchies.ENDPOINTS,
-    *risk.ENDPOINTS,
-    *goals.ENDPOINTS,
-    *options.ENDPOINTS,
-    *map.ENDPOINTS,
-    *point.ENDPOINTS,
-    *publish.ENDPOINTS,
-)
+for view in iter_modules(views.__path__, f"{views.__name__}."):
+    import_module(view.name)  # each declares its endpoints
 
 MADE: Mapping[str, tuple[Callable[[], str], str]] = {
     "/static/colours.css": (lambda: file("colours.css"), "text/css"),
@@ -83,22 +51,6 @@ MADE: Mapping[str, tuple[Callable[[], str], str]] = {
     "/static/vega.js": (vega_script, "text/javascript"),
 }
 """What pages that are no part of the workbench have as well: how it is made, and what it is."""
-
-
-@dataclass(frozen=True)
-class House:
-    """What all requests share: the desk, what is under way, how much may come in."""
-
-    desk: Desk
-    runs: Runs = field(default_factory=Runs)
-    most_upload: int = USUAL_MOST
-    publications: Publications = field(default_factory=Publications)
-    limits: OpeningLimits | None = field(default_factory=OpeningLimits)
-
-    def close(self) -> None:
-        """End what is under way."""
-        self.publications.close()
-        self.runs.close()
 
 
 def opened(house: House, gate: Gate) -> ASGIApp:
@@ -141,27 +93,17 @@ async def _made(make: Callable[[], str], media: str, request: Request) -> Respon
 async def _answered(methods: Mapping[str, Endpoint], house: House, request: Request) -> Response:
     """Answer one request: errors are sentences, never a traceback."""
     endpoint = methods["GET" if request.method == "HEAD" else request.method]
-    desk = house.desk
     try:
-        body = await _body(endpoint, house, desk, request)
+        body = await _body(endpoint, house, request)
         query = {name: request.query_params[name] for name in endpoint.query if name in request.query_params}
         if "told" in endpoint.query and "last-event-id" in request.headers:  # a browser that listens again
             query["told"] = request.headers["last-event-id"]
-        call = Call(
-            desk,
-            dict(request.path_params),
-            query,
-            body,
-            request.scope["csrf"],
-            house.runs,
-            house.publications,
-            house.limits,
-        )
+        call = Call(house, dict(request.path_params), query, body, request.scope["csrf"])
         result = await _while_somebody_waits(request, call, endpoint)
     except SfumatoError as error:
         answer, project = answer_of(error), str(request.path_params.get("project", ""))
-        sentence = in_forms(desk.locally(answer["error"], project))
-        return _told(request, {**answer, "error": sentence}, status_of(error))
+        sentence = in_forms(house.desk.locally(answer["error"], project))
+        return refused(request.url.path, {**answer, "error": sentence}, status_of(error))
     except ClientDisconnect:  # nobody hears the answer
         return Response(status_code=400)
     if isinstance(result, StreamingResponse) and request.method == "HEAD":
@@ -184,10 +126,10 @@ async def _while_somebody_waits(request: Request, call: Call, endpoint: Endpoint
         watching.cancel()
 
 
-async def _body(endpoint: Endpoint, house: House, desk: Desk, request: Request) -> Any:
+async def _body(endpoint: Endpoint, house: House, request: Request) -> Any:
     """Take in what is handed in, as the endpoint wants it."""
     if endpoint.is_upload:
-        return await received(request.stream(), request.path_params["file"], desk.uploads, house.most_upload)
+        return await received(request.stream(), request.path_params["file"], house.desk.uploads, house.most_upload)
     return None if endpoint.body is None else read_body(endpoint.body, await _json(request))
 
 
@@ -203,17 +145,10 @@ async def _json(request: Request) -> Any:
         raise BadInputError(t("api.not_json")) from None
 
 
-def _told(request: Request, answer: dict[str, Any], status: int) -> Response:
-    """Say why something was not answered: to a script as JSON, to a person as a page."""
-    if request.url.path.startswith("/api/"):
-        return JSONResponse(answer, status)
-    return error_page(answer["error"], status)
-
-
 async def _not_answered(request: Request, error: HTTPException) -> Response:
     """Say that there is nothing here, or nothing that takes this method."""
     sentences = {404: t("error.nothing"), 405: t("error.method", method=request.method)}
-    response = _told(request, {"error": sentences.get(error.status_code, error.detail)}, error.status_code)
+    response = refused(request.url.path, {"error": sentences.get(error.status_code, error.detail)}, error.status_code)
     response.headers.update(error.headers or {})
     return response
 
@@ -224,4 +159,4 @@ async def _unforeseen(request: Request, error: Exception) -> Response:
     print(f"sfumato: {reference}: {type(error).__name__} at {request.scope['route'].path}", file=sys.stderr)
     if environ.get("SFUMATO_DEBUG"):
         traceback.print_exception(error, file=sys.stderr)
-    return _told(request, {"error": t("error.unforeseen", reference=reference)}, 500)
+    return refused(request.url.path, {"error": t("error.unforeseen", reference=reference)}, 500)

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from sfumato import __version__
 from sfumato.config.options import Described, check_options, described, shortened
@@ -25,10 +25,8 @@ from sfumato.tradeoff.catalogue import property_of
 from sfumato.workbench.access import CSRF
 from sfumato.workbench.child_process import run_apart
 from sfumato.workbench.errors import FieldError
+from sfumato.workbench.projects import Desk, Project
 from sfumato.workbench.runs import Publications, Runs
-
-if TYPE_CHECKING:
-    from sfumato.workbench.projects import Desk, Project
 
 Schema = Mapping[str, Any]
 """JSON Schema."""
@@ -56,11 +54,32 @@ EVENT = an_object(event=text, id=text, data=text)
 Method = Literal["GET", "POST", "PUT", "DELETE"]
 
 
+USUAL_MOST = 2 << 30
+"""Bytes of all uploads together."""
+
+
 @dataclass(frozen=True)
-class Call:
-    """A request as an endpoint sees it: who asks, what the path names, and what was handed in."""
+class House:
+    """What all requests share: the desk, what is under way, how much may come in."""
 
     desk: Desk
+    runs: Runs = field(default_factory=Runs)
+    most_upload: int = USUAL_MOST
+    publications: Publications = field(default_factory=Publications)
+    limits: OpeningLimits | None = field(default_factory=OpeningLimits)
+    """What a file may take that is opened for the first time; None opens it in this process."""
+
+    def close(self) -> None:
+        """End what is under way."""
+        self.publications.close()
+        self.runs.close()
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request as an endpoint sees it: what the path names, and what was handed in."""
+
+    house: House
     names: Mapping[str, str]
     """What stands in the path's places, such as `point`."""
 
@@ -71,28 +90,29 @@ class Call:
     csrf: str = field(default="", repr=False)
     """What forms and scripts of a page send along when they change something."""
 
-    runs: Runs = field(default_factory=Runs, repr=False)
-    """What is under way."""
-
-    publications: Publications = field(default_factory=Publications, repr=False)
-    """What is being published."""
-
-    limits: OpeningLimits | None = None
-    """What a file may take that is opened for the first time; None opens it in this process."""
-
     gone: threading.Event = field(default_factory=threading.Event, repr=False)
     """Set when nobody waits for the answer any more."""
 
     def apart(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call what opens a file for the first time, within limits."""
-        if self.limits is None:
+        if self.house.limits is None:
             return function(*arguments)
-        return run_apart(function, arguments, self.limits, self.gone)
+        return run_apart(function, arguments, self.house.limits, self.gone)
+
+    @property
+    def desk(self) -> Desk:
+        """The folder of projects."""
+        return self.house.desk
 
     @property
     def project(self) -> Project:
         """The project that the path names."""
         return self.desk.project(self.names["project"])
+
+    @property
+    def plainly(self) -> bool:
+        """Whether values are asked for as they are, and not masked."""
+        return self.query.get("show") == "yes"
 
 
 @dataclass(frozen=True)
@@ -124,10 +144,24 @@ class Endpoint:
     media: str | None = None
     """Of what is neither a page nor JSON, what it is."""
 
-    @property
-    def is_api(self) -> bool:
-        """Whether scripts ask for it, and not people."""
-        return self.path.startswith("/api/")
+
+ENDPOINTS: list[Endpoint] = []
+"""Everything that can be asked for: each view adds its own (`endpoint`)."""
+
+View = TypeVar("View", bound=Callable[[Call], Any])
+
+
+def endpoint(
+    method: Method, path: str, body: type | None = None, query: str = "", **about: Any
+) -> Callable[[View], View]:
+    """Let a function answer a request; the first sentence of its docstring says what it does."""
+
+    def declare(answer: View) -> View:
+        does = " ".join((answer.__doc__ or "").partition("\n\n")[0].split())
+        ENDPOINTS.append(Endpoint(method, path, does, answer, body, tuple(query.split()), **about))
+        return answer
+
+    return declare
 
 
 @cache
@@ -178,11 +212,11 @@ ENDED: Mapping[int, str] = {
 }
 """How a request can end without an answer."""
 
-ERROR: Mapping[str, Any] = {
+ERROR: Schema = {
     "type": "object",
     "properties": {
-        "error": {"type": "string", "description": "What is wrong, and what would help, in a sentence."},
-        "field": {"type": "string", "description": "What of that which was handed in it is about."},
+        "error": {**text, "description": "What is wrong, and what would help, in a sentence."},
+        "field": {**text, "description": "What of that which was handed in it is about."},
     },
     "required": ["error"],
 }
@@ -192,8 +226,9 @@ def description(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
     """Describe everything that scripts can ask for."""
     paths: dict[str, dict[str, Any]] = {}
     for each in endpoints:
-        if each.is_api:
+        if each.path.startswith("/api/"):
             paths.setdefault(each.path, {})[each.method.lower()] = _operation(each)
+    refusal = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -208,66 +243,49 @@ def description(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": {"Error": ERROR},
-            "responses": {str(status): _refusal(status) for status in ENDED},
+            "responses": {str(n): {"description": told, "content": refusal} for n, told in ENDED.items()},
         },
     }
 
 
-def _operation(endpoint: Endpoint) -> dict[str, Any]:
+def _operation(asked: Endpoint) -> dict[str, Any]:
+    """Describe one request; `GET /api/projects/{project}/run` is called `get_projects_project_run`."""
+    places = PLACE.findall(asked.path)
     parameters = [
         *(
             {
                 "name": name,
                 "in": "path",
                 "required": True,
-                "description": PLACES.get(name, name),
-                "schema": {"type": "string", "minLength": 1},
+                "description": PLACES[name],
+                "schema": {**text, "minLength": 1},
             }
-            for name in PLACE.findall(endpoint.path)
+            for name in places
         ),
-        *({"name": name, "in": "query", "required": False, "schema": {"type": "string"}} for name in endpoint.query),
+        *({"name": name, "in": "query", "required": False, "schema": text} for name in asked.query),
     ]
+    ends = {403, *([404, 422] if places or asked.query or asked.body is not None else [])}
+    ends |= {409, 413, 422} if asked.method != "GET" else set()
+    words = re.findall(r"\w+", asked.path.removeprefix("/api/").replace(".", "_"))
+    given = {"schema": text if asked.media == FILE else dict(asked.gives)}
     return {
-        "summary": endpoint.does,
-        "operationId": _name(endpoint),
+        "summary": asked.does,
+        "operationId": "_".join([asked.method.lower(), *words]),
         **({"parameters": parameters} if parameters else {}),
-        **_body(endpoint),
+        **_body(asked),
         "responses": {
-            "200": {"description": endpoint.does, "content": {endpoint.media or "application/json": _given(endpoint)}},
-            **{str(status): {"$ref": f"#/components/responses/{status}"} for status in _ends(endpoint)},
+            "200": {"description": asked.does, "content": {asked.media or "application/json": given}},
+            **{str(status): {"$ref": f"#/components/responses/{status}"} for status in sorted(ends)},
         },
     }
 
 
-def _name(endpoint: Endpoint) -> str:
-    """Name an operation: `GET /api/projects/{project}/run` is `get_projects_project_run`."""
-    words = re.findall(r"\w+", endpoint.path.removeprefix("/api/").replace(".", "_"))
-    return "_".join([endpoint.method.lower(), *words])
-
-
-def _given(endpoint: Endpoint) -> dict[str, Any]:
-    return {"schema": {"type": "string"} if endpoint.media == FILE else dict(endpoint.gives)}
-
-
-def _ends(endpoint: Endpoint) -> list[int]:
-    """Say how this request can end without an answer."""
-    asked = [404, 422] if PLACE.search(endpoint.path) or endpoint.query or endpoint.body is not None else []
-    changes = [409, 413, 422] if endpoint.method != "GET" else []
-    return sorted({403, *asked, *changes})
-
-
-def _refusal(status: int) -> dict[str, Any]:
-    schema = {"$ref": "#/components/schemas/Error"}
-    return {"description": ENDED[status], "content": {"application/json": {"schema": schema}}}
-
-
-def _body(endpoint: Endpoint) -> dict[str, Any]:
-    if endpoint.is_upload:
-        content: dict[str, Any] = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
-        return {"requestBody": {"required": True, "content": content}}
-    if endpoint.body is None:
+def _body(asked: Endpoint) -> dict[str, Any]:
+    if asked.is_upload:
+        return {"requestBody": {"required": True, "content": {FILE: {"schema": {**text, "format": "binary"}}}}}
+    if asked.body is None:
         return {}
-    schema = body_schema(endpoint.body)
+    schema = body_schema(asked.body)
     content = {"application/json": {"schema": schema}}
     return {"requestBody": {"required": bool(schema["required"]), "content": content}}
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
 from sfumato.errors import BadInputError, InfeasibleError, SfumatoError
+from sfumato.texts.catalogue import t
+from sfumato.texts.render import render
 
 
 class MissingError(SfumatoError):
@@ -54,3 +60,28 @@ def status_of(error: SfumatoError) -> int:
 def answer_of(error: SfumatoError) -> dict[str, Any]:
     """Return what is told of an error: its sentence, and the field it belongs to where that is known."""
     return {"error": str(error), **({"field": error.field} if isinstance(error, FieldError) else {})}
+
+
+@contextmanager
+def blamed(
+    field: str | Callable[[str], str], kinds: tuple[type[SfumatoError], ...] = (BadInputError,)
+) -> Iterator[None]:
+    """Let an error name the field that is to blame, which may depend on its sentence."""
+    try:
+        yield
+    except FieldError:
+        raise
+    except kinds as error:
+        sentence = str(error)
+        raise FieldError(field if isinstance(field, str) else field(sentence), sentence) from None
+
+
+def refused(path: str, answer: dict[str, Any], status: int, inside: bool = True) -> Response:
+    """Say why something was not answered: to a script as JSON, to a person as a page.
+
+    Who is not inside has no way back to the projects.
+    """
+    if path.startswith("/api/"):
+        return JSONResponse(answer, status)
+    sentence = answer["error"] if answer["error"].endswith((".", "!", "?")) else f"{answer['error']}."
+    return HTMLResponse(render("workbench/error.html", t=t, sentence=sentence, inside=inside), status)

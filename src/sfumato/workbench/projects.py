@@ -30,6 +30,7 @@ from sfumato.runtime.staging import PRIVATE, writable
 from sfumato.texts.catalogue import t
 from sfumato.tradeoff.study.study import read_study, study_from_toml
 from sfumato.workbench.errors import ConflictError, MissingError, RefusedError
+from sfumato.workbench.opened_data import in_forms
 from sfumato.workbench.trust import Trust
 
 if TYPE_CHECKING:
@@ -204,6 +205,19 @@ class Project:
     def locally(self, sentence: str) -> str:
         """Name files in a sentence as they are seen from here."""
         return self.desk.locally(sentence, self.name)
+
+    def told(self, sentence: str) -> str:
+        """Write a sentence as a page of the project has it: its files, and what one clicks."""
+        return in_forms(self.locally(sentence))
+
+    def document(self) -> tomlkit.TOMLDocument:
+        """Return the study as it is written, comments and all."""
+        return tomlkit.parse(read_text(self.file))
+
+    @property
+    def guesses(self) -> dict[str, dict[str, Any]]:
+        """What was guessed of the columns when the study was drafted, by column."""
+        return {guess["column"]: guess for guess in self.notes().get("guesses", [])}
 
     def notes(self) -> dict[str, Any]:
         """Return what the workbench keeps beside the study."""

@@ -19,10 +19,10 @@ from sfumato.runtime.cancellation import looks_itself, pressed, remove_unfinishe
 from sfumato.runtime.memory import OpeningLimits, private_folder
 from sfumato.texts.catalogue import t
 from sfumato.workbench.access import Gate
-from sfumato.workbench.app import House, opened
+from sfumato.workbench.app import opened
+from sfumato.workbench.endpoints import USUAL_MOST, House
 from sfumato.workbench.projects import Desk
 from sfumato.workbench.runs import Runs
-from sfumato.workbench.views.files import USUAL_MOST
 from sfumato.workbench.views.point import preview_folder
 
 UPLOADS = "sfumato-uploads-"

@@ -31,12 +31,10 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from sfumato.anonymizers.dp._graphical_model import Estimate, JunctionTree
-from sfumato.anonymizers.dp._models import Model
+from sfumato.anonymizers.dp._models import Estimate, JunctionTree, Model
 from sfumato.anonymizers.dp._private_cells import LEAST_VARIANCE, Places, PrivateRecords, RecordDomain, split
-from sfumato.anonymizers.dp.mechanism import Epsilon
+from sfumato.anonymizers.dp.mechanism import Delta, Epsilon, RecordMechanism
 from sfumato.anonymizers.dp.noise import variance
-from sfumato.anonymizers.dp.synthesis import Delta, RecordMechanism
 from sfumato.config.options import Option
 from sfumato.runtime.cancellation import look
 

@@ -32,9 +32,8 @@ import numpy as np
 
 from sfumato.anonymizers.dp._models import Model, nearest_counts, total_of, tree_model
 from sfumato.anonymizers.dp._private_cells import LEAST_VARIANCE, Places, PrivateRecords, RecordDomain, shares, split
-from sfumato.anonymizers.dp.mechanism import Epsilon, share_of_budget
+from sfumato.anonymizers.dp.mechanism import Epsilon, OptionalDelta, RecordMechanism, share_of_budget
 from sfumato.anonymizers.dp.noise import variance
-from sfumato.anonymizers.dp.synthesis import OptionalDelta, RecordMechanism
 from sfumato.errors import BadInputError
 from sfumato.release.content import Unit
 from sfumato.runtime.arrays import Numbers

@@ -107,12 +107,10 @@ def moved(root: Branch, paths: Sequence[Path], to: Path) -> Branch:
     target = root.at(to)
     if to and not target.children:
         raise BadInputError(t("hierarchies.holds_nothing", label=target.label))
-    chosen = [root.at(path) for path in _outermost(paths)]
-    mark = Branch("", ())
-    marked = _with_children(root, to, (*target.children, mark))
-    for path in sorted(_outermost(paths), reverse=True):
-        marked = marked.replaced(path, [])
-    return _in_place_of(marked, mark, chosen)
+    places, mark = _outermost(paths), Branch("", ())
+    opened = replace(target, children=(*target.children, mark))
+    marked = root.replaced(to, [opened]) if to else opened
+    return _in_place_of(_without(marked, places), mark, [root.at(path) for path in places])
 
 
 def merged(root: Branch, paths: Sequence[Path], label: str) -> Branch:
@@ -120,15 +118,8 @@ def merged(root: Branch, paths: Sequence[Path], label: str) -> Branch:
     places = _outermost(paths)
     if not places:
         raise BadInputError(t("hierarchies.choose_more"))
-    members: list[Branch] = []
-    for path in places:
-        here = root.at(path)
-        members += here.children or (here,)
-    mark = Branch("", ())
-    marked = root.replaced(places[0], [mark])
-    for path in sorted(places[1:], reverse=True):
-        marked = marked.replaced(path, [])
-    return _in_place_of(marked, mark, [Branch(label, tuple(members))])
+    members = [branch for here in map(root.at, places) for branch in here.children or (here,)]
+    return _without(root.replaced(places[0], [Branch(label, tuple(members))]), places[1:])
 
 
 def _outermost(paths: Sequence[Path]) -> list[Path]:
@@ -140,10 +131,11 @@ def _outermost(paths: Sequence[Path]) -> list[Path]:
     return chosen
 
 
-def _with_children(root: Branch, path: Path, children: tuple[Branch, ...]) -> Branch:
-    if not path:
-        return replace(root, children=children)
-    return root.replaced(path, [replace(root.at(path), children=children)])
+def _without(root: Branch, places: Sequence[Path]) -> Branch:
+    """Take out what is at some places, the last first, so that the others stay where they are."""
+    for path in reversed(places):
+        root = root.replaced(path, [])
+    return root
 
 
 def _in_place_of(root: Branch, mark: Branch, by: Sequence[Branch]) -> Branch:
@@ -181,7 +173,7 @@ def shown(view: ColumnHierarchy) -> dict[str, Any]:
         "observed": tree.observed,
         "others": list(view.others),
         "levels": _levels(view),
-        "tree": None if numbers else _tree(view),
+        "tree": None if numbers else tree_values(tree, tree.leaves, view.counts),
         "intervals": _intervals(view) if numbers else None,
         "notices": list(map(in_forms, view.notices)),
     }
@@ -189,64 +181,47 @@ def shown(view: ColumnHierarchy) -> dict[str, Any]:
 
 def _levels(view: ColumnHierarchy) -> list[dict[str, Any]]:
     """Say what publishing the column on each level would do."""
-    levels = []
-    for risk in view.levels:
-        counts = {"alone": risk.alone, "together": risk.together}
-        levels.append(
-            {
-                "level": risk.level,
-                "nodes": len(view.hierarchy.levels[risk.level].labels)
-                - int(view.hierarchy.missing and risk.level < view.hierarchy.height),
-                "example": risk.example,
-                "inner": 0 < risk.level < view.hierarchy.height,
-                **{
-                    name: None
-                    if each is None
-                    else {
-                        "small": each.below[SMALL],
-                        "unique": each.uniques,
-                        "k": each.smallest,
-                        "share": each.above(SMALL),
-                    }
-                    for name, each in counts.items()
-                },
-            }
-        )
-    return levels
+    tree = view.hierarchy
+    return [
+        {
+            "level": risk.level,
+            "nodes": len(tree.levels[risk.level].labels) - int(tree.missing and risk.level < tree.height),
+            "example": risk.example,
+            "inner": 0 < risk.level < tree.height,
+            "alone": _risk_values(risk.alone),
+            "together": _risk_values(risk.together),
+        }
+        for risk in view.levels
+    ]
+
+
+def _risk_values(risk: Any) -> dict[str, Any] | None:
+    if risk is None:
+        return None
+    return {"small": risk.below[SMALL], "unique": risk.uniques, "k": risk.smallest, "share": risk.above(SMALL)}
 
 
 # -- trees -----------------------------------------------------------------------------------------------------------
 
 
-def _tree(view: ColumnHierarchy) -> dict[str, Any]:
-    """Write the groups with their records; of very many values the first ones."""
-    counts = dict(zip(view.hierarchy.leaves, view.counts.tolist(), strict=True))
-    return branch_values(branches_of(view.hierarchy), counts)
-
-
-def branch_values(root: Branch, counts: dict[str, int]) -> dict[str, Any]:
-    """Write groups with the counts of the values in them, as far as there is room."""
-    return _branch(root, (), counts, [MOST_BRANCHES])
+def tree_values(tree: Hierarchy, labels: Sequence[str], counts: Any) -> dict[str, Any]:
+    """Write the groups with the records of the values in them; of very many values the first ones."""
+    return _branch(branches_of(tree), (), dict(zip(labels, counts.tolist(), strict=True)), [MOST_BRANCHES])
 
 
 def _branch(branch: Branch, path: tuple[int, ...], counts: dict[str, int], left: list[int]) -> dict[str, Any]:
     left[0] -= 1
-    children, records = [], 0 if branch.children else counts.get(branch.label, 0)
-    hidden = 0
+    children = []
     for place, child in enumerate(branch.children):
         if left[0] > 0:
             children.append(_branch(child, (*path, place), counts, left))
-            records += children[-1]["records"]
-        else:
-            hidden += 1
-            records += _records(child, counts)
     return {
         "label": branch.label,
         "path": list(path),
-        "records": records,
+        "records": _records(branch, counts),
         "group": bool(branch.children),
         "children": children,
-        "hidden": hidden,
+        "hidden": len(branch.children) - len(children),
     }
 
 
@@ -341,10 +316,10 @@ def without_cut(tree: Hierarchy, level: int, leaf: int) -> Hierarchy:
 
 def moved_cut(tree: Hierarchy, level: int, leaf: int, to: int) -> Hierarchy:
     """Move a cut of a level, and of all coarser ones that have it; finer ones are cut at the new place as well."""
-    levels = []
-    for place, cuts in _inner(tree):
-        moved = sorted({to if cut == leaf else cut for cut in cuts}) if place >= level else sorted({*cuts, to})
-        levels.append(moved)
+    levels = [
+        sorted({to if cut == leaf else cut for cut in cuts} if place >= level else {*cuts, to})
+        for place, cuts in _inner(tree)
+    ]
     return _of(tree, levels)
 
 
@@ -352,11 +327,9 @@ def with_level(tree: Hierarchy, level: int) -> Hierarchy:
     """Put a level above another: its nodes join neighbours two by two."""
     if not 0 <= level < tree.height:
         raise BadInputError(t("hierarchies.no_level", level=level))
-    cuts = list(tree.levels[level].starts[1:])
-    cuts = [cut for cut in cuts if cut < tree.domain_size]
-    joined = cuts[JOINED - 1 :: JOINED]
+    cuts = [cut for cut in tree.levels[level].starts[1:] if cut < tree.domain_size]
     above = {cut for place, cuts_above in _inner(tree) if place > level for cut in cuts_above}
-    joined = sorted({*joined, *above})
+    joined = sorted({*cuts[JOINED - 1 :: JOINED], *above})
     if not joined or len(joined) >= len(cuts):
         raise BadInputError(t("hierarchies.no_room"))
     levels = [cuts_of for _, cuts_of in _inner(tree)]

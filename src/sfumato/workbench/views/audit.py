@@ -10,10 +10,8 @@ from typing import Annotated, Any, Literal
 from starlette.responses import Response
 
 from sfumato.auditing._legend import legend_beside, legend_file
-from sfumato.auditing.audit import Audit
+from sfumato.auditing.audit import Audit, audit_baskets, audit_mixed
 from sfumato.auditing.audit import audit as audit_table
-from sfumato.auditing.baskets import audit_baskets
-from sfumato.auditing.mixed import audit_mixed
 from sfumato.auditing.published_file import open_published
 from sfumato.config.options import Option
 from sfumato.data.dataset import MixedTable
@@ -29,8 +27,8 @@ from sfumato.requirements.items import basket_requirement, mixed_requirement
 from sfumato.requirements.requirement import requirement
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import number
-from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object, flag, text
-from sfumato.workbench.errors import FieldError, RefusedError
+from sfumato.workbench.endpoints import Call, a_list, an_object, endpoint, flag, text
+from sfumato.workbench.errors import FieldError, RefusedError, blamed
 from sfumato.workbench.opened_data import all_in_forms, of_data
 from sfumato.workbench.projects import Desk
 from sfumato.workbench.views.page import page
@@ -41,6 +39,11 @@ ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".json")
 OURS = ("points.json", "timings.json", "workbench.json")
 MOST_OFFERED = 200
 FILE = Option("The published file: one that was uploaded, or a path under the folder.", takes="file")
+
+
+MEASURE = an_object(name=text, value=text, better={"enum": ["higher", "lower"]}, meaning=text)
+SAID = dict.fromkeys(("lines", "sentences", "notices"), a_list(text))
+AUDITED = an_object(holds=flag, asked=flag, **SAID, measures=a_list(MEASURE), content={"type": "object"})
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,7 @@ def there(desk: Desk, field: str, source: str) -> Path:
     return path
 
 
+@endpoint("POST", "/api/audit/columns", AuditedFile, gives=an_object(name=text, columns=a_list(text)))
 def columns(call: Call) -> dict[str, Any]:
     """Name the columns of a published table."""
     path = there(call.desk, "file", call.body.file)
@@ -93,11 +97,13 @@ def columns(call: Call) -> dict[str, Any]:
     return {"name": path.name, "columns": list(source.engine.columns)}
 
 
+@endpoint("POST", "/api/audit", AuditOptions, gives=AUDITED)
 def audited(call: Call) -> dict[str, Any]:
     """Audit a published file; say what the command line says of it, and its values."""
     asked: AuditOptions = call.body
     path = there(call.desk, "file", asked.file)
-    _check_one(asked)
+    if asked.project is not None and asked.original is not None:
+        raise FieldError("original", t("audit.two"))
     if asked.kind == "items":
         found = _of_items(call.desk, asked, path)
     elif asked.kind == "baskets":
@@ -131,19 +137,11 @@ def _sentences(measures: Mapping[str, float], lines: Sequence[str]) -> list[str]
     return [line for line in lines if line not in listed and ARROWS not in line]
 
 
-def _check_one(asked: AuditOptions) -> None:
-    """Raise where two originals are named."""
-    if asked.project is not None and asked.original is not None:
-        raise FieldError("original", t("audit.two"))
-
-
 def _required(desk: Desk, text: str | None, read: Callable[[str], object]) -> None:
     """Raise beside its field where a requirement cannot be read, or names a file that lies elsewhere."""
-    try:
+    with blamed("require", (BadInputError, RefusedError)):
         if text is not None:
             desk.trust.check([read(text)])
-    except (BadInputError, RefusedError) as error:
-        raise FieldError("require", str(error)) from None
 
 
 def _of_table(desk: Desk, asked: AuditOptions, path: Path) -> Audit:
@@ -243,39 +241,10 @@ def offered(desk: Desk) -> Iterator[str]:
                 yield path.relative_to(desk.folder).as_posix()
 
 
+@endpoint("GET", "/audit", query="file")
 def audit_page(call: Call) -> Response:
     """Show what is needed for an audit."""
     files = [name for name, _ in zip(offered(call.desk), range(MOST_OFFERED), strict=False)]
     projects = [each.name for each in call.desk.projects()]
     asked = call.query.get("file", "")
     return page("audit.html", call, files=files, projects=projects, data={"file": asked if asked in files else ""})
-
-
-MEASURE = an_object(name=text, value=text, better={"enum": ["higher", "lower"]}, meaning=text)
-ENDPOINTS = (
-    Endpoint("GET", "/audit", "Shows what is needed for an audit.", audit_page, query=("file",)),
-    Endpoint(
-        "POST",
-        "/api/audit/columns",
-        "Names the columns of a published table.",
-        columns,
-        AuditedFile,
-        gives=an_object(name=text, columns=a_list(text)),
-    ),
-    Endpoint(
-        "POST",
-        "/api/audit",
-        "Audits a published file.",
-        audited,
-        AuditOptions,
-        gives=an_object(
-            holds=flag,
-            asked=flag,
-            lines=a_list(text),
-            sentences=a_list(text),
-            notices=a_list(text),
-            measures=a_list(MEASURE),
-            content={"type": "object"},
-        ),
-    ),
-)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -15,15 +15,15 @@ from sfumato.data.reading import check_columns
 from sfumato.engines.protocol import Engine
 from sfumato.errors import BadInputError
 from sfumato.texts.catalogue import t
-from sfumato.workbench.endpoints import Call, Endpoint
-from sfumato.workbench.errors import FieldError, MissingError
-from sfumato.workbench.opened_data import in_forms, of_data, of_rows, rows_of, shown
+from sfumato.workbench.endpoints import Call, endpoint
+from sfumato.workbench.errors import FieldError, MissingError, blamed
+from sfumato.workbench.opened_data import of_data, of_rows, rows_of, shown
 from sfumato.workbench.projects import Project
-from sfumato.workbench.views.edits import VERSION, changed
 from sfumato.workbench.views.goals import mark_made, remade
 from sfumato.workbench.views.items import items_form, items_or_columns, shown_items
 from sfumato.workbench.views.open import READ_AS, named_first, reading_schema
 from sfumato.workbench.views.options import put_parts
+from sfumato.workbench.views.page import VERSION, changed, put_entries
 
 ROLES = ("identifier", "quasi", "sensitive", "neutral")
 UNPUBLISHED = "none"
@@ -39,14 +39,12 @@ SAMPLE = 20_000
 FEW = 6
 """Values that are shown of a column."""
 
-COLUMN = Option("The name of the column.", takes="column")
-
 
 @dataclass(frozen=True)
 class Role:
     """The role that a column shall have."""
 
-    column: Annotated[str, COLUMN]
+    column: Annotated[str, Option("The name of the column.", takes="column")]
     role: Annotated[
         Literal["identifier", "quasi", "sensitive", "neutral", "items", "none"],
         Option("Its role; items: it holds sets of items (of tables with items); none: it is not published."),
@@ -104,16 +102,15 @@ def columns_by_role(table: TableDeclaration) -> dict[str, list[str]]:
 # -- the page --------------------------------------------------------------------------------------------------------
 
 
+@endpoint("GET", "/projects/{project}/columns", query="show")
 def columns(call: Call) -> Response:
     """Show the columns with their roles, or of baskets that they have none."""
-    plainly = call.query.get("show") == "yes"
-    return items_or_columns("columns.html", call, "columns", lambda project: shown_columns(project, plainly))
+    return items_or_columns("columns.html", call, "columns", lambda project: shown_columns(project, call.plainly))
 
 
 def shown_columns(project: Project, plainly: bool = False) -> dict[str, Any]:
     """Say of every column what it is, what was guessed and why, which role it has; frequent items, masked or not."""
-    table, notes = declared(project), project.notes()
-    guesses = {guess["column"]: guess for guess in notes.get("guesses", [])}
+    table, notes, guesses = declared(project), project.notes(), project.guesses
     values = of_rows(table, "few-values", _few_values)
     by_column = {name: role for role, columns in columns_by_role(table).items() for name in columns}
     both = mixed(project)
@@ -169,7 +166,7 @@ def _items_of(project: Project, plainly: bool) -> dict[str, Any]:
     try:
         return {**shown_items(project, plainly), "wrong": None}
     except BadInputError as error:
-        return {"wrong": in_forms(project.locally(str(error)))}
+        return {"wrong": project.told(str(error))}
 
 
 def _few_values(rows: Engine) -> dict[str, list[tuple[str | None, int]]]:
@@ -184,12 +181,14 @@ def _few_values(rows: Engine) -> dict[str, list[tuple[str | None, int]]]:
     return few
 
 
+@endpoint("GET", "/api/projects/{project}/columns")
 def columns_values(call: Call) -> dict[str, Any]:
-    """Say the same as plain values."""
+    """List the columns: type, guess and reason, role."""
     content = shown_columns(call.project)
     return {**{name: value for name, value in content.items() if name != "data"}, "version": call.project.version}
 
 
+@endpoint("GET", "/api/projects/{project}/values", query="column")
 def values(call: Call) -> dict[str, Any]:
     """Show the most frequent values of a column as they are."""
     table, name = declared(call.project), call.query.get("column", "")
@@ -202,6 +201,7 @@ def values(call: Call) -> dict[str, Any]:
 # -- changes ---------------------------------------------------------------------------------------------------------
 
 
+@endpoint("POST", "/api/projects/{project}/roles", Role)
 def give_role(call: Call) -> dict[str, Any]:
     """Give a column a role, or none."""
     project, wanted = call.project, call.body
@@ -216,11 +216,9 @@ def give_role(call: Call) -> dict[str, Any]:
     after = {role: [name for name in names if name != wanted.column] for role, names in before.items()}
     if wanted.role in after:
         after[wanted.role].append(wanted.column)
-    others = None
-    if after["sensitive"] != before["sensitive"]:
-        weights = {name: weight for name, weight in table.weights.items() if name in after["quasi"]}
-        lists = {role: tuple(names) for role, names in after.items()}
-        others = remade(project, replace(table, **lists, weights=weights))  # type: ignore[arg-type]
+    weights = {name: weight for name, weight in table.weights.items() if name in after["quasi"]}
+    lists = {role: tuple(names) for role, names in after.items()}
+    tried = replace(table, **lists, weights=weights) if after["sensitive"] != before["sensitive"] else None  # type: ignore[arg-type]
 
     def edit(document: tomlkit.TOMLDocument) -> None:
         section: Any = document["table"]
@@ -235,11 +233,27 @@ def give_role(call: Call) -> dict[str, Any]:
             section_of_items: Any = document["items"]
             section_of_items["column"] = wanted.column
             section_of_items.pop("separator", None)
+
+    role = t(f"columns.role_{wanted.role}")
+    return _changed(project, wanted.version, t("columns.changed_role", column=wanted.column, role=role), edit, tried)
+
+
+def _changed(
+    project: Project,
+    version: str | None,
+    why: str,
+    edit: Callable[[tomlkit.TOMLDocument], None],
+    tried: TableDeclaration | None,
+) -> dict[str, Any]:
+    """Change a study; axes and candidates that were made here follow a table that was changed."""
+    others = None if tried is None else remade(project, tried)
+
+    def with_others(document: tomlkit.TOMLDocument) -> None:
+        edit(document)
         if others is not None:
             put_parts(document, {"axes": others["axes"], "candidates": others["candidates"]}, whole_scales=False)
 
-    role = t(f"columns.role_{wanted.role}")
-    answer = changed(project, wanted.version, t("columns.changed_role", column=wanted.column, role=role), edit)
+    answer = changed(project, version, why, with_others)
     if others is not None:
         mark_made(project)
     return answer
@@ -261,10 +275,8 @@ def _check_items(both: DataDeclaration | None, wanted: Role) -> None:
     if wanted.role == ITEMS and wanted.column != held:
         lists = {role: tuple(name for name in getattr(both.rows, role) if name != wanted.column) for role in ROLES}
         held_now = replace(both.beside, column=wanted.column, separator=None)
-        try:
+        with blamed("role"):
             of_data(replace(both.with_table(**lists), items=held_now), "opened", lambda data: None)
-        except BadInputError as error:
-            raise FieldError("role", str(error)) from None
 
 
 def _set_names(section: Any, role: str, names: list[str]) -> None:
@@ -280,8 +292,9 @@ def _set_names(section: Any, role: str, names: list[str]) -> None:
         present.append(name)
 
 
+@endpoint("POST", "/api/projects/{project}/table", TableSettings)
 def settle(call: Call) -> dict[str, Any]:
-    """Say what holds of the table as a whole; what it could not be read with is refused."""
+    """Say what holds of the table as a whole: households, missing; what it could not be read with is refused."""
     project, wanted = call.project, call.body
     table = declared(project)
     with rows_of(table) as rows:
@@ -289,35 +302,19 @@ def settle(call: Call) -> dict[str, Any]:
     _check_settings(wanted, table, names, mixed(project) is not None)
     said = _said(wanted)
     tried = _try(table, said)
-    others = None if tried.person == table.person else remade(project, tried)
-
-    def edit(document: tomlkit.TOMLDocument) -> None:
-        section: Any = document["table"]
-        for name, value in said.items():
-            if value is not None:
-                section[name] = value
-            elif name in section:
-                del section[name]
-        if others is not None:
-            put_parts(document, {"axes": others["axes"], "candidates": others["candidates"]}, whole_scales=False)
-
-    answer = changed(project, wanted.version, t("columns.changed_settings"), edit)
-    if others is not None:
-        mark_made(project)
-    return answer
+    return _changed(
+        project,
+        wanted.version,
+        t("columns.changed_settings"),
+        lambda document: put_entries(document["table"], said),
+        None if tried.person == table.person else tried,
+    )
 
 
 def _said(wanted: TableSettings) -> dict[str, Any]:
     """List what is said anew, as it stands in a study; None: nothing is said of it any more."""
-    said: dict[str, Any] = {}
-    if wanted.person is not None:
-        said["person"] = wanted.person or None
-    if wanted.one_record_per_person is not None:
-        said["one_record_per_person"] = wanted.one_record_per_person or None
-    if wanted.household is not None:
-        said["household"] = wanted.household or None
-    if wanted.missing is not None:
-        said["missing"] = wanted.missing
+    said = {name: getattr(wanted, name) for name in ("person", "one_record_per_person", "household", "missing", "na")}
+    said = {name: value or None for name, value in said.items() if value is not None}
     if wanted.na is not None:
         said["na"] = [text for text in wanted.na if text] or None
     if wanted.weights is not None:
@@ -329,15 +326,12 @@ def _try(table: TableDeclaration, said: Mapping[str, Any]) -> TableDeclaration:
     """Return the table with what is said; raise unless it can be read so, and has the columns that have roles."""
     usual = TableDeclaration(table.source)
     given: dict[str, Any] = {name: getattr(usual, name) if value is None else value for name, value in said.items()}
-    try:
+    names = (*READ_AS["table"], "person", "household", "missing")
+    with blamed(lambda sentence: named_first(sentence, names)):
         tried = replace(table, **given)
         with rows_of(tried) as rows:
             check_columns(rows, tried.roles)
         return tried
-    except BadInputError as error:
-        raise FieldError(
-            named_first(str(error), (*READ_AS["table"], "person", "household", "missing")), str(error)
-        ) from None
 
 
 def _check_settings(wanted: TableSettings, table: TableDeclaration, names: list[str], beside_items: bool) -> None:
@@ -351,33 +345,8 @@ def _check_settings(wanted: TableSettings, table: TableDeclaration, names: list[
     for name, value in (wanted.weights or {}).items():
         if name not in table.roles.quasi:
             raise FieldError(f"weight {name}", t("columns.weight_of_quasi", column=name))
-        try:
+        with blamed(f"weight {name}"):
             check_number(t("columns.weight", column=name), value, least=0)
-        except BadInputError as error:
-            raise FieldError(f"weight {name}", str(error)) from None
     for name in wanted.reading or {}:
         if name not in READING or name not in READ_AS["table"]:
             raise FieldError(name, t("columns.not_reading", name=name))
-
-
-ENDPOINTS = (
-    Endpoint("GET", "/projects/{project}/columns", "Shows the columns with their roles.", columns, query=("show",)),
-    Endpoint(
-        "GET", "/api/projects/{project}/columns", "Lists the columns: type, guess and reason, role.", columns_values
-    ),
-    Endpoint(
-        "GET",
-        "/api/projects/{project}/values",
-        "Shows the most frequent values of a column.",
-        values,
-        query=("column",),
-    ),
-    Endpoint("POST", "/api/projects/{project}/roles", "Gives a column a role, or none.", give_role, Role),
-    Endpoint(
-        "POST",
-        "/api/projects/{project}/table",
-        "Says what holds of the table as a whole: households, missing.",
-        settle,
-        TableSettings,
-    ),
-)

@@ -27,7 +27,7 @@ from sfumato.errors import BadInputError
 from sfumato.report.folder import PUBLIC_FILES
 from sfumato.runtime.cancellation import unfinished
 from sfumato.texts.catalogue import t
-from sfumato.workbench.endpoints import FILE, Call, Endpoint, a_list, an_object, text, whole
+from sfumato.workbench.endpoints import FILE, Call, a_list, an_object, endpoint, text, whole
 from sfumato.workbench.errors import MissingError, TooLargeError
 from sfumato.workbench.projects import UPLOADED
 from sfumato.workbench.views.page import page
@@ -44,14 +44,17 @@ OFFERED = (
 """What can be had of a project's folder; neither its data nor the cache, which shows records."""
 
 PIECE = 1 << 18
+OF_FILE = an_object(name=text, bytes=whole, audience={"enum": ["public", "internal"]}, about=text)
 
 
+@endpoint("PUT", "/api/uploads/{file}", is_upload=True, gives=an_object(source=text, name=text, bytes=whole))
 def uploaded(call: Call) -> dict[str, Any]:
-    """Say under which source what was received can be opened."""
+    """Take in a file and say its source."""
     place = call.body.relative_to(call.desk.uploads).as_posix()
     return {"source": f"{UPLOADED}{place}", "name": call.body.name, "bytes": call.body.stat().st_size}
 
 
+@endpoint("GET", "/api/projects/{project}/files", gives=an_object(files=a_list(OF_FILE)))
 def files(call: Call) -> dict[str, Any]:
     """List what can be had of a project, each with for whom it is."""
     folder = call.project.folder
@@ -69,11 +72,13 @@ def files(call: Call) -> dict[str, Any]:
     }
 
 
+@endpoint("GET", "/projects/{project}/files")
 def files_page(call: Call) -> Response:
     """Show what can be had of a project."""
     return page("files.html", call, **files(call))
 
 
+@endpoint("GET", "/api/projects/{project}/files/{file}", media=FILE)
 def handed_out(call: Call) -> Response:
     """Hand out a file of a project."""
     project, name = call.project, call.names["file"]
@@ -119,40 +124,10 @@ def _pieces(stream: BinaryIO) -> Iterator[bytes]:
             yield piece
 
 
-OF_FILE = an_object(name=text, bytes=whole, audience={"enum": ["public", "internal"]}, about=text)
-ENDPOINTS = (
-    Endpoint(
-        "PUT",
-        "/api/uploads/{file}",
-        "Takes in a file and says its source.",
-        uploaded,
-        is_upload=True,
-        gives=an_object(source=text, name=text, bytes=whole),
-    ),
-    Endpoint("GET", "/projects/{project}/files", "Shows what can be had of a project.", files_page),
-    Endpoint(
-        "GET",
-        "/api/projects/{project}/files",
-        "Lists what can be had of a project, each with for whom it is.",
-        files,
-        gives=an_object(files=a_list(OF_FILE)),
-    ),
-    Endpoint(
-        "GET",
-        "/api/projects/{project}/files/{file}",
-        "Hands out a file of a project.",
-        handed_out,
-        media=FILE,
-    ),
-)
-
 HARMFUL = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]|[\ud800-\udfff]')
 """What no name of a file may have on some system."""
 
 LONGEST = 100
-USUAL_MOST = 2 << 30
-"""Bytes of all uploads of one person together."""
-
 UPLOADS_PIECE = 1 << 20
 
 

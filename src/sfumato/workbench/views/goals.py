@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import tomlkit
 from starlette.responses import Response
@@ -22,7 +22,7 @@ from sfumato.data.declaration import DataDeclaration, TableDeclaration
 from sfumato.data.guessing import Guess
 from sfumato.data.items import Baskets
 from sfumato.data.reading import Table
-from sfumato.errors import BadInputError, SfumatoError
+from sfumato.errors import SfumatoError
 from sfumato.measures.all_measures import MEASURES
 from sfumato.measures.classification.classification import Classification
 from sfumato.requirements.requirement import KAnonymity, requirement
@@ -45,20 +45,20 @@ from sfumato.tradeoff.study.presets import (
     with_preset,
 )
 from sfumato.tradeoff.study.study import Study
-from sfumato.workbench.endpoints import Call, Endpoint
-from sfumato.workbench.errors import FieldError
+from sfumato.workbench.endpoints import Call, endpoint
+from sfumato.workbench.errors import FieldError, blamed
 from sfumato.workbench.opened_data import all_in_forms, in_forms, of_data, of_table
 from sfumato.workbench.projects import Project
-from sfumato.workbench.views.edits import VERSION, changed, data_page
 from sfumato.workbench.views.options import check_study, put_parts
+from sfumato.workbench.views.page import VERSION, changed, data_page
 
 SIZES = {"public": (11, 20, 50, 100), "partner": (5, 10, 20, 50), "internal": (3, 5, 10, 20)}
 """By recipient, the sizes of groups that are tried, from the least that is asked for there."""
 
-LEARNED = ("identity", "value", "close", "all")
+Learned = Literal["identity", "value", "close", "all"]
 """What nobody shall be able to do: find a person, be certain of a value, learn more than the whole table tells."""
 
-PURPOSES = ("counts", "learning", "records", "everything")
+Purpose = Literal["counts", "learning", "records", "everything"]
 """What the data are for: counts and tables, predicting a column, records that stay true, all makers compared."""
 
 BASKET_SIZES = {"public": (11, 25, 50), "partner": (5, 10, 25), "internal": (3, 5, 10)}
@@ -67,13 +67,15 @@ MOST_KNOWN = 4
 
 @dataclass(frozen=True)
 class Wishes:
-    """What somebody wants."""
+    """What matters, in plain choices."""
 
-    recipient: str
-    learned: str
-    purpose: str
-    target: str = ""
-    known: int = 2
+    recipient: Annotated[Literal["public", "partner", "internal"], Option("For whom the release is made.")]
+    learned: Annotated[Learned, Option("What nobody shall be able to learn. Of tables.")] = "identity"
+    purpose: Annotated[Purpose, Option("What the data are for. Of tables.")] = "counts"
+    target: Annotated[str, Option("Of purpose=learning: the column that shall be predicted.", takes="column")] = ""
+    known: Annotated[int, Option("Of baskets: how many items of a person may be known.", least=1, most=MOST_KNOWN)] = 2
+    budget: Annotated[str, Option("How long to search on afterwards, such as 60s or 5m; empty: not at all.")] = ""
+    version: Annotated[str | None, VERSION] = None
 
 
 BY_PERSONS = ("k", "loss")
@@ -129,11 +131,8 @@ def _as_guessed(table: Table) -> list[Guess]:
 
 def _full_domain(table: Table) -> str:
     """Let full-domain search to the end where its lattice is small."""
-    quasi = [
-        Guess(each.name, "quasi", "", "", {"type": "tree", "levels": [0] * (each.hierarchy.height - 1)})
-        for each in table.cells.quasi
-    ]
-    return full_domain(quasi)
+    heights = {each.name: {"type": "tree", "levels": [0] * (each.hierarchy.height - 1)} for each in table.cells.quasi}
+    return full_domain([Guess(name, "quasi", "", "", levels) for name, levels in heights.items()])
 
 
 def _target(table: Table, wishes: Wishes) -> str:
@@ -144,12 +143,8 @@ def _target(table: Table, wishes: Wishes) -> str:
 
 
 def _block(makers: Sequence[str], wanted: Sequence[str], suppress: Sequence[float]) -> dict[str, Any]:
-    return {
-        "anonymizers": list(makers),
-        "requirements": list(wanted),
-        "forms": ["generalization"],
-        "suppress": list(suppress),
-    }
+    asked = {"anonymizers": list(makers), "requirements": list(wanted)}
+    return {**asked, "forms": ["generalization"], "suppress": list(suppress)}
 
 
 def basket_parts_for(study: Study, baskets: Baskets, wishes: Wishes) -> dict[str, Any]:
@@ -178,8 +173,7 @@ def _beside_items(text: str, table: Table, known: int) -> str:
     size, *others = requirement(text).parts
     assert isinstance(size, KAnonymity)
     others = [part if part.on else replace(part, on=table.roles.sensitive[0]) for part in others]  # type: ignore[type-var]
-    named = list(map(str, others))
-    return " & ".join([f"k-km-anonymity k={size.k} m={known}", *named])
+    return " & ".join([f"k-km-anonymity k={size.k} m={known}", *map(str, others)])
 
 
 def recipients(baskets: bool) -> list[dict[str, Any]]:
@@ -205,18 +199,15 @@ MOST_MADE = 20
 
 def mark_made(project: Project) -> None:
     """Remember that the axes and candidates of a study were made here, so that they may follow its columns."""
-    content = tomlkit.parse(project.file.read_text(encoding="utf-8"))
-    project.note(made=[*project.notes().get("made", []), _digest(content)][-MOST_MADE:])
+    project.note(made=[*project.notes().get("made", []), _digest(project)][-MOST_MADE:])
 
 
 def remade(project: Project, table: TableDeclaration) -> dict[str, Any] | None:
     """Return axes and candidates that fit other columns; None where somebody has put them together himself."""
-    document = tomlkit.parse(project.file.read_text(encoding="utf-8"))
-    if _digest(document) not in project.notes().get("made", []):
+    if _digest(project) not in project.notes().get("made", []):
         return None
-    chosen = {name: value for name, value in (project.notes().get("wishes") or {}).items() if name != "budget"}
-    wishes = Wishes(**chosen) if chosen else USUAL
-    study = project.study
+    chosen = project.notes().get("wishes")
+    wishes, study = Wishes(**chosen) if chosen else USUAL, project.study
     try:
         parts: dict[str, Any] = of_table(table, f"wishes {wishes}", lambda opened: _parts(study, table, opened, wishes))
     except SfumatoError:  # it cannot be opened like that, which the next pages say
@@ -232,8 +223,8 @@ def _parts(study: Study, declared: TableDeclaration, table: Table, wishes: Wishe
     return parts_for(replace(study, data=DataDeclaration(declared), axes=axes), table, wishes)
 
 
-def _digest(document: Any) -> str:
-    content = document.unwrap()
+def _digest(project: Project) -> str:
+    content = project.document().unwrap()
     parts = {name: content.get(name) for name in ("axes", "candidates")}
     return sha256(json.dumps(parts, default=str).encode()).hexdigest()[:16]
 
@@ -242,30 +233,14 @@ BUDGETS = ("", "60s", "5m", "30m")
 """Times to search on that are offered; any other can be typed."""
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What matters, in plain choices."""
-
-    recipient: Annotated[Literal["public", "partner", "internal"], Option("For whom the release is made.")]
-    learned: Annotated[
-        Literal["identity", "value", "close", "all"], Option("What nobody shall be able to learn. Of tables.")
-    ] = "identity"
-    purpose: Annotated[
-        Literal["counts", "learning", "records", "everything"], Option("What the data are for. Of tables.")
-    ] = "counts"
-    target: Annotated[str, Option("Of purpose=learning: the column that shall be predicted.", takes="column")] = ""
-    known: Annotated[int, Option("Of baskets: how many items of a person may be known.", least=1, most=MOST_KNOWN)] = 2
-    budget: Annotated[str, Option("How long to search on afterwards, such as 60s or 5m; empty: not at all.")] = ""
-    version: Annotated[str | None, VERSION] = None
-
-
+@endpoint("GET", "/projects/{project}/wishes")
 def wishes(call: Call) -> Response:
     """Show what can be wished for."""
-    return data_page("wishes.html", call, "wishes", _content)
 
+    def content(project: Project) -> dict[str, Any]:
+        return {"wishes": shown_wishes(project), "data": {"version": project.version}}
 
-def _content(project: Project) -> dict[str, Any]:
-    return {"wishes": shown_wishes(project), "data": {"version": project.version}}
+    return data_page("wishes.html", call, "wishes", content)
 
 
 def shown_wishes(project: Project) -> dict[str, Any]:
@@ -278,8 +253,8 @@ def shown_wishes(project: Project) -> dict[str, Any]:
     return {
         "kind": study.section,
         "recipients": recipients(items),
-        "learned": list(LEARNED) if sensitive else ["identity"],
-        "purposes": [] if items else list(PURPOSES),
+        "learned": list(get_args(Learned)) if sensitive else ["identity"],
+        "purposes": [] if items else list(get_args(Purpose)),
         "targets": [] if roles is None else [*roles.sensitive, *roles.neutral],
         "columns": [] if roles is None else [*roles.quasi, *roles.sensitive, *roles.neutral],
         "sensitive": sensitive,
@@ -297,7 +272,7 @@ def shown_wishes(project: Project) -> dict[str, Any]:
 
 def parts_of(project: Project) -> dict[str, Any]:
     """Return the parts of the study that wishes are written to, as they stand in its file."""
-    content = tomlkit.parse(project.file.read_text(encoding="utf-8")).unwrap()
+    content = project.document().unwrap()
     return {
         "axes": content.get("axes", list(project.study.axes)),
         "scales": content.get("scales", {}),
@@ -306,28 +281,31 @@ def parts_of(project: Project) -> dict[str, Any]:
     }
 
 
+@endpoint("GET", "/api/projects/{project}/wishes")
 def wishes_values(call: Call) -> dict[str, Any]:
-    """Say the same as plain values."""
+    """Say what can be wished for, and what was."""
     return {**shown_wishes(call.project), "version": call.project.version}
 
 
+@endpoint("POST", "/api/projects/{project}/wishes", Wishes)
 def wish(call: Call) -> dict[str, Any]:
     """Write wishes into the study: its candidates, axes and scales."""
-    project, wanted = call.project, call.body
-    _check_budget(wanted.budget)
-    chosen = Wishes(wanted.recipient, wanted.learned, wanted.purpose, wanted.target, wanted.known)
-    parts = _wishes_parts(project, chosen)
+    project, wanted = call.project, replace(call.body, version=None)
+    if wanted.budget:
+        with blamed("budget"):
+            read_budget(wanted.budget)
+    parts = _wishes_parts(project, wanted)
     if project.study.data.items is None:
         parts["search"] = {"budget": wanted.budget} if wanted.budget else {}
 
     def edit(document: tomlkit.TOMLDocument) -> None:
-        if chosen.purpose != "learning":
+        if wanted.purpose != "learning":
             document.get("scales", {}).pop("classification", None)
         put_parts(document, parts, whole_scales=False)
         check_study(project, document)
 
-    answer = changed(project, wanted.version, t("wishes.did"), edit)
-    project.note(wishes={**asdict(chosen), "budget": wanted.budget})
+    answer = changed(project, call.body.version, t("wishes.did"), edit)
+    project.note(wishes={name: value for name, value in asdict(wanted).items() if name != "version"})
     mark_made(project)
     return answer
 
@@ -341,13 +319,7 @@ def _wishes_parts(project: Project, chosen: Wishes) -> dict[str, Any]:
     return dict(of_table(study.data.rows, what, lambda table: make(study, table, chosen)))
 
 
-def _check_budget(text: str) -> None:
-    try:
-        _ = read_budget(text) if text else None
-    except BadInputError as error:
-        raise FieldError("budget", str(error)) from None
-
-
+@endpoint("GET", "/api/projects/{project}/estimate")
 def estimate(call: Call) -> dict[str, Any]:
     """Say how long exploring the study takes, and which candidates cannot be made."""
     project = call.project
@@ -369,11 +341,3 @@ def _estimate(study: Study, table: Table) -> Mapping[str, Any]:
 def _estimated(candidates: int, effort: str | None, lacking: list[dict[str, Any]]) -> dict[str, Any]:
     sentence = None if effort is None else t("wishes.takes", effort=effort)
     return {"sentence": sentence, "candidates": candidates, "problems": all_in_forms(lacking), "wrong": None}
-
-
-ENDPOINTS = (
-    Endpoint("GET", "/projects/{project}/wishes", "Shows what can be wished for.", wishes),
-    Endpoint("GET", "/api/projects/{project}/wishes", "Says what can be wished for, and what was.", wishes_values),
-    Endpoint("POST", "/api/projects/{project}/wishes", "Writes wishes into the study.", wish, Wanted),
-    Endpoint("GET", "/api/projects/{project}/estimate", "Says what exploring the study takes.", estimate),
-)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -23,29 +24,19 @@ from sfumato.data.hierarchies.written import entry_of
 from sfumato.errors import BadInputError, SfumatoError
 from sfumato.texts.catalogue import t
 from sfumato.tradeoff.hierarchy_levels import ColumnHierarchy, hierarchy
-from sfumato.workbench.endpoints import Call, Endpoint
-from sfumato.workbench.errors import FieldError, MissingError
-from sfumato.workbench.opened_data import in_forms, of_table, rows_of
+from sfumato.workbench.endpoints import Call, endpoint
+from sfumato.workbench.errors import FieldError, MissingError, blamed
+from sfumato.workbench.opened_data import of_table, rows_of
 from sfumato.workbench.projects import Project
-from sfumato.workbench.views import _hierarchy_edits as intervals
-from sfumato.workbench.views._hierarchy_edits import Branch, branches_of, dissolved, merged, moved, renamed, shown
+from sfumato.workbench.views import _hierarchy_edits as edits
+from sfumato.workbench.views._hierarchy_edits import Branch, branches_of, shown
 from sfumato.workbench.views.columns import columns_by_role, declared
-from sfumato.workbench.views.edits import VERSION, changed, state
 from sfumato.workbench.views.items import items_or_columns, shown_items
+from sfumato.workbench.views.page import VERSION, changed, state
 
-Do = Literal[
-    "rename",
-    "move",
-    "merge",
-    "split",
-    "add-cut",
-    "move-cut",
-    "remove-cut",
-    "add-level",
-    "remove-level",
-    "propose",
-    "text",
-]
+OnTrees = Literal["rename", "move", "merge", "split"]
+OnLines = Literal["rename", "add-cut", "move-cut", "remove-cut", "add-level", "remove-level"]
+Do = Literal[OnTrees, OnLines, "propose", "text"]
 Proposal = Literal["guess", "automatic", "similar"]
 LISTS = ("values", "children", "rows", "groups")
 """Keys of an entry whose lists stand on lines of their own."""
@@ -76,24 +67,23 @@ class Change:
 # -- the page --------------------------------------------------------------------------------------------------------
 
 
+@endpoint("GET", "/projects/{project}/hierarchies", query="column")
 def hierarchies(call: Call) -> Response:
     """Show the hierarchy of a quasi-identifier, to be edited."""
-    return items_or_columns(
-        "hierarchies.html", call, "hierarchies", lambda project: _content(project, call.query.get("column"))
-    )
+    column = call.query.get("column")
+    return items_or_columns("hierarchies.html", call, "hierarchies", lambda project: _content(project, column))
 
 
 def _content(project: Project, column: str | None) -> dict[str, Any]:
     quasi = columns_by_role(declared(project))["quasi"]
     items = project.study.data.beside.name if project.study.section == "items" else None
-    about = {"quasi": quasi, "items": items, "item_tree": None}
+    about = {"quasi": quasi, "items": items, "item_tree": None, "content": None}
     if items is not None and column == items:
-        tree = shown_items(project)["tree"]
-        return {**about, "column": items, "item_tree": tree, "content": None, "data": {"column": items}}
+        return {**about, "column": items, "item_tree": shown_items(project)["tree"], "data": {"column": items}}
     chosen = column if column in quasi else next(iter(quasi), None)
     content = None if chosen is None else column_values(project, chosen)
     data = {"column": chosen, "content": content, "version": project.version}
-    return {**about, "column": chosen, "content": content, "data": data}
+    return {**about, **data, "data": data}
 
 
 def column_values(project: Project, column: str) -> dict[str, Any]:
@@ -104,17 +94,15 @@ def column_values(project: Project, column: str) -> dict[str, Any]:
     with rows_of(table) as rows:
         if column not in rows.columns:
             raise MissingError(t("columns.no_column", column=column))
+    given, wrong, values, scale = _entry_in(table, column), None, {}, None
     try:
         view = looked_at(table, column)
+        scale, values = view.hierarchy.scale, shown(view)
+        with suppress(BadInputError):  # a hierarchy that no entry of a study can say
+            given = view.entry() if given is None else given
     except BadInputError as error:
-        proposals = _proposals(project, table, column)
-        return {
-            "wrong": in_forms(project.locally(str(error))),
-            "text": _text(_entry_in(table, column)),
-            "proposals": proposals,
-        }
-    proposals = _proposals(project, table, column, view.hierarchy.scale)
-    return {"wrong": None, **shown(view), "text": _text(_entry(table, column, view)), "proposals": proposals}
+        wrong = project.told(str(error))
+    return {"wrong": wrong, **values, "text": _text(given), "proposals": _proposals(project, table, column, scale)}
 
 
 def looked_at(table: TableDeclaration, column: str) -> ColumnHierarchy:
@@ -123,16 +111,15 @@ def looked_at(table: TableDeclaration, column: str) -> ColumnHierarchy:
     return view
 
 
+@endpoint("GET", "/api/projects/{project}/hierarchies", query="column")
 def hierarchy_values(call: Call) -> dict[str, Any]:
-    """Say the same as plain values."""
-    values = column_values(call.project, call.query.get("column", ""))
-    return {**values, **state(call.project)}
+    """Say what a column's hierarchy is."""
+    return {**column_values(call.project, call.query.get("column", "")), **state(call.project)}
 
 
 def _proposals(project: Project, table: TableDeclaration, column: str, scale: str | None = None) -> list[str]:
     """List the ways to have a hierarchy proposed."""
-    guesses = {guess["column"]: guess for guess in project.notes().get("guesses", [])}
-    guessed = guesses.get(column, {}).get("hierarchy") is not None and not table.is_bundled
+    guessed = project.guesses.get(column, {}).get("hierarchy") is not None and not table.is_bundled
     similar = len(table.roles.quasi) > 1 and scale in (None, "category")
     return [*(["guess"] if guessed else []), "automatic", *(["similar"] if similar else [])]
 
@@ -141,17 +128,6 @@ def _entry_in(table: TableDeclaration, column: str) -> Any:
     """Return what the study declares for a column."""
     given = table.hierarchy.get(column)
     return given.content if isinstance(given, Filed) else given
-
-
-def _entry(table: TableDeclaration, column: str, view: ColumnHierarchy) -> Any:
-    """Return what declares the hierarchy: the study's own entry, or one that says the same."""
-    given = _entry_in(table, column)
-    if given is not None:
-        return given
-    try:
-        return view.entry()
-    except BadInputError:
-        return None
 
 
 def _text(entry: Any) -> str:
@@ -174,6 +150,7 @@ def _item(entry: Any) -> Any:
 # -- changes ---------------------------------------------------------------------------------------------------------
 
 
+@endpoint("POST", "/api/projects/{project}/hierarchies", Change)
 def change(call: Call) -> dict[str, Any]:
     """Change a hierarchy: build it, hold it against the table, and only then write it into the study."""
     project, wanted = call.project, call.body
@@ -208,16 +185,14 @@ def _new_entry(project: Project, table: TableDeclaration, wanted: Change) -> Any
 
 def _proposed(project: Project, table: TableDeclaration, wanted: Change) -> Any:
     if wanted.proposal == "guess":
-        guesses = {guess["column"]: guess for guess in project.notes().get("guesses", [])}
-        entry = guesses.get(wanted.column, {}).get("hierarchy")
+        entry = project.guesses.get(wanted.column, {}).get("hierarchy")
         if not isinstance(entry, Mapping):  # a guess is never a file
             raise FieldError("proposal", t("hierarchies.no_guess"))
         return entry
-    if wanted.proposal == "similar":
-        return of_table(
-            table, f"similar {wanted.column}", lambda opened: hierarchy(opened, wanted.column, similar=True)
-        ).entry()
-    return None
+    if wanted.proposal != "similar":
+        return None
+    what = f"similar {wanted.column}"
+    return of_table(table, what, lambda opened: hierarchy(opened, wanted.column, similar=True)).entry()
 
 
 def _read(text: str) -> Any:
@@ -234,22 +209,18 @@ def _hold_against(table: TableDeclaration, column: str, entry: Any) -> None:
     """Raise unless the table can be opened with this hierarchy."""
     others = {name: given for name, given in table.hierarchy.items() if name != column}
     tried = replace(table, hierarchy=others if entry is None else {**others, column: entry})
-    try:
+    with blamed("hierarchy", (SfumatoError,)):
         of_table(tried, "opened", lambda opened: None)
-    except SfumatoError as error:
-        raise FieldError("hierarchy", str(error)) from None
 
 
 def put_entry(document: tomlkit.TOMLDocument, column: str, entry: Any) -> None:
     """Write the entry of a column into a study, or take it out."""
     section: Any = document["table"]
-    if "hierarchy" not in section:
-        if entry is None:
-            return
+    if entry is not None and "hierarchy" not in section:
         section.add("hierarchy", tomlkit.table(is_super_table=True))
     if entry is not None:
         section["hierarchy"][column] = _item(entry)
-    elif column in section["hierarchy"]:
+    elif column in section.get("hierarchy", {}):
         del section["hierarchy"][column]
         if not len(section["hierarchy"]):
             del section["hierarchy"]
@@ -289,44 +260,28 @@ def _inner_level(tree: Hierarchy, wanted: Change) -> int:
 
 
 def _cut(tree: Hierarchy, text: Any, field: str) -> int:
-    try:
-        return intervals.leaf_at(tree, str(text))
-    except BadInputError as error:
-        raise FieldError(field, str(error)) from None
+    with blamed(field):
+        return edits.leaf_at(tree, str(text))
 
 
 TREES: Mapping[str, Callable[[Branch, Change], Branch]] = {
-    "rename": lambda root, wanted: renamed(root, _paths(wanted)[0], _label(wanted)),
-    "move": lambda root, wanted: moved(root, _paths(wanted), _path("into", wanted.into or "")),
-    "merge": lambda root, wanted: merged(root, _paths(wanted), _label(wanted)),
-    "split": lambda root, wanted: dissolved(root, _paths(wanted)[0]),
+    "rename": lambda root, wanted: edits.renamed(root, _paths(wanted)[0], _label(wanted)),
+    "move": lambda root, wanted: edits.moved(root, _paths(wanted), _path("into", wanted.into or "")),
+    "merge": lambda root, wanted: edits.merged(root, _paths(wanted), _label(wanted)),
+    "split": lambda root, wanted: edits.dissolved(root, _paths(wanted)[0]),
 }
 """What can be done to groups of categories."""
 
 LINES: Mapping[str, Callable[[Hierarchy, Change], Hierarchy]] = {
-    "rename": lambda tree, wanted: intervals.called(tree, _level(wanted), wanted.node or 0, _label(wanted)),
-    "add-cut": lambda tree, wanted: intervals.with_cut(tree, _inner_level(tree, wanted), _cut(tree, wanted.to, "to")),
-    "move-cut": lambda tree, wanted: intervals.moved_cut(
+    "rename": lambda tree, wanted: edits.called(tree, _level(wanted), wanted.node or 0, _label(wanted)),
+    "add-cut": lambda tree, wanted: edits.with_cut(tree, _inner_level(tree, wanted), _cut(tree, wanted.to, "to")),
+    "move-cut": lambda tree, wanted: edits.moved_cut(
         tree, _inner_level(tree, wanted), _cut(tree, wanted.value, "value"), _cut(tree, wanted.to, "to")
     ),
-    "remove-cut": lambda tree, wanted: intervals.without_cut(
+    "remove-cut": lambda tree, wanted: edits.without_cut(
         tree, _inner_level(tree, wanted), _cut(tree, wanted.value, "value")
     ),
-    "add-level": lambda tree, wanted: intervals.with_level(tree, _level(wanted)),
-    "remove-level": lambda tree, wanted: intervals.without_level(tree, _level(wanted)),
+    "add-level": lambda tree, wanted: edits.with_level(tree, _level(wanted)),
+    "remove-level": lambda tree, wanted: edits.without_level(tree, _level(wanted)),
 }
 """What can be done to stretches of numbers and days; a level can be taken out of any hierarchy."""
-
-ENDPOINTS = (
-    Endpoint(
-        "GET", "/projects/{project}/hierarchies", "Shows the hierarchy of a column.", hierarchies, query=("column",)
-    ),
-    Endpoint(
-        "GET",
-        "/api/projects/{project}/hierarchies",
-        "Says what a column's hierarchy is.",
-        hierarchy_values,
-        query=("column",),
-    ),
-    Endpoint("POST", "/api/projects/{project}/hierarchies", "Changes the hierarchy of a column.", change, Change),
-)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import tomlkit
 from starlette.responses import Response
 
 from sfumato.config.options import Option
@@ -22,12 +22,12 @@ from sfumato.data.items import Baskets
 from sfumato.errors import BadInputError, SfumatoError
 from sfumato.texts.catalogue import t
 from sfumato.tradeoff.catalogue import Entry
-from sfumato.workbench.endpoints import Call, Endpoint
-from sfumato.workbench.errors import FieldError
-from sfumato.workbench.opened_data import in_forms, notices_without_examples, of_data, shown
+from sfumato.workbench.endpoints import Call, endpoint
+from sfumato.workbench.errors import FieldError, blamed
+from sfumato.workbench.opened_data import notices_without_examples, of_data, shown
 from sfumato.workbench.projects import Project
-from sfumato.workbench.views._hierarchy_edits import branch_values, branches_of
-from sfumato.workbench.views.edits import VERSION, changed, data_page
+from sfumato.workbench.views._hierarchy_edits import tree_values
+from sfumato.workbench.views.page import VERSION, changed, data_page, put_entries
 
 FIELDS = {
     "baskets": ("id", "item", "column", "separator", "tree", "encoding"),
@@ -57,10 +57,8 @@ def section_of(project: Project) -> Any:
 
 def items_form(project: Project) -> dict[str, Any]:
     """Return the form of what is said of the items, as JSON Schema, with what the study says now."""
-    section: str = project.study.section
-    declared = section_of(project)
-    schema = Entry(section, type(declared)).schema()
-    entries = declared.entries(project.folder)
+    section, declared = project.study.section, section_of(project)
+    schema, entries = Entry(section, type(declared)).schema(), declared.entries(project.folder)
     names: tuple[str, ...] = FIELDS[section]
     if section == "items" and declared.column is not None:
         names = tuple(name for name in names if name not in ("source", "id", "item"))
@@ -87,23 +85,20 @@ def items_or_columns(template: str, call: Call, step: str, values: Callable[[Pro
 
     It says how they are read and which are frequent, and shows their tree.
     """
-    plainly = call.query.get("show") == "yes"
-    try:
+
+    def items(project: Project) -> dict[str, Any]:
+        return {**shown_items(project, call.plainly), "data": {"items": items_form(project), "columns": []}}
+
+    with suppress(SfumatoError):  # which the page says
         if call.project.study.data.table is None:
-            return data_page("items.html", call, step, lambda project: _content(project, plainly))
-    except SfumatoError:
-        pass  # which the page says
+            return data_page("items.html", call, step, items)
     return data_page(template, call, step, values)
-
-
-def _content(project: Project, plainly: bool) -> dict[str, Any]:
-    return {**shown_items(project, plainly), "data": {"items": items_form(project), "columns": []}}
 
 
 def shown_items(project: Project, plainly: bool = False) -> dict[str, Any]:
     """Say how many items there are, the most frequent of them, and their tree."""
     content: dict[str, Any] = of_items(project, f"items {plainly}", lambda baskets: _of(baskets, plainly))
-    return {**content, "notices": [in_forms(project.locally(each)) for each in content["notices"]]}
+    return {**content, "notices": list(map(project.told, content["notices"]))}
 
 
 def _of(baskets: Baskets, plainly: bool) -> dict[str, Any]:
@@ -119,45 +114,30 @@ def _of(baskets: Baskets, plainly: bool) -> dict[str, Any]:
             }
             for code in order
         ],
-        "tree": _tree(baskets),
+        "tree": None if baskets.tree is None else tree_values(baskets.tree, baskets.items, baskets.supports),
         "shown": plainly,
         "notices": notices_without_examples(baskets),
     }
 
 
-def _tree(baskets: Baskets) -> dict[str, Any] | None:
-    """Write the tree with how often items below every node occur."""
-    if baskets.tree is None:
-        return None
-    counts = dict(zip(baskets.items, baskets.supports.tolist(), strict=True))
-    return branch_values(branches_of(baskets.tree), counts)
-
-
+@endpoint("GET", "/api/projects/{project}/items", query="show")
 def items_values(call: Call) -> dict[str, Any]:
-    """Say the same as plain values, and what can be said of items."""
-    content = shown_items(call.project, call.query.get("show") == "yes")
+    """Say what is known of the items: how they are read, their tree."""
+    content = shown_items(call.project, call.plainly)
     return {**content, **items_form(call.project), "version": call.project.version}
 
 
 # -- changes ---------------------------------------------------------------------------------------------------------
 
 
+@endpoint("POST", "/api/projects/{project}/items", ItemSettings)
 def settle_items(call: Call) -> dict[str, Any]:
-    """Say how items are read, which tree they have and which are sensitive; what cannot be is refused."""
+    """Say how items are read, their tree, which are sensitive; what cannot be is refused."""
     project, wanted = call.project, call.body
-    section: str = project.study.section
     said = _said(project, wanted.values)
     _try(project, said)
-
-    def edit(document: tomlkit.TOMLDocument) -> None:
-        entries: Any = document[section]
-        for name, value in said.items():
-            if value is not None:
-                entries[name] = value
-            elif name in entries:
-                del entries[name]
-
-    return changed(project, wanted.version, t("items.changed"), edit)
+    section = project.study.section
+    return changed(project, wanted.version, t("items.changed"), lambda study: put_entries(study[section], said))
 
 
 def _said(project: Project, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -191,11 +171,9 @@ def _try(project: Project, said: Mapping[str, Any]) -> None:
     declared = section_of(project)
     entries = {name: value for name, value in declared.entries(project.folder).items() if name not in said}
     given = {**entries, **{name: value for name, value in said.items() if value is not None}}
-    try:
+    with blamed(lambda sentence: _blamed(sentence, said), (SfumatoError,)):
         tried = type(declared).of(given, project.folder)
         of_data(replace(project.study.data, items=tried), "opened", lambda data: None)
-    except SfumatoError as error:
-        raise FieldError(_blamed(str(error), said), project.locally(str(error))) from None
 
 
 def _blamed(sentence: str, said: Mapping[str, Any]) -> str:
@@ -207,21 +185,3 @@ def _blamed(sentence: str, said: Mapping[str, Any]) -> str:
         texts = value if isinstance(value, list) else [Path(value).name if name in FILES else value]
         named += [name for text in texts if repr(text) in sentence or (name in FILES and str(text) in sentence)]
     return next(iter([*named, *given]), "")
-
-
-ENDPOINTS = (
-    Endpoint(
-        "GET",
-        "/api/projects/{project}/items",
-        "Says what is known of the items: how they are read, their tree.",
-        items_values,
-        query=("show",),
-    ),
-    Endpoint(
-        "POST",
-        "/api/projects/{project}/items",
-        "Says how items are read, their tree, which are sensitive.",
-        settle_items,
-        ItemSettings,
-    ),
-)

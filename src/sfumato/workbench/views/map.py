@@ -1,5 +1,7 @@
 """The page of the map: all releases by risk and utility, the publisher's questions, and what is recommended.
 
+The map of a project as it stands on disk, which all pages after a run read, is kept while its files stay the same.
+
 The page of two or three points side by side.
 """
 
@@ -7,36 +9,229 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import cached_property, lru_cache
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 from starlette.responses import Response
 
+from sfumato.config.documents import from_plain
 from sfumato.errors import SfumatoError
 from sfumato.measures.all_measures import MEASURES
 from sfumato.report.answer_summary import choice_values, reply_values
-from sfumato.report.point_summary import headlines, settings
+from sfumato.report.page import chart_content, judged, plain_place, point_content, point_settings
+from sfumato.report.point_summary import (
+    anonymize_command,
+    done_sentence,
+    headlines,
+    plain_axes,
+    settings,
+    useful_measure,
+)
 from sfumato.texts.catalogue import t
+from sfumato.tradeoff.exploration._item_details import SAMPLE
+from sfumato.tradeoff.exploration.cache import kept_points
+from sfumato.tradeoff.exploration.folder import map_files, read_map, read_point
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.answer import NothingFitsError
-from sfumato.tradeoff.question.recipients import RECIPIENTS
-from sfumato.workbench.endpoints import Call, Endpoint
+from sfumato.tradeoff.question.curve import rank
+from sfumato.tradeoff.question.recipients import ABOUT_HIDING, RECIPIENTS, refusal, shows_exact, warnings
+from sfumato.workbench.endpoints import Call, endpoint
 from sfumato.workbench.errors import FieldError, MissingError
 from sfumato.workbench.opened_data import all_in_forms
-from sfumato.workbench.views._explored import Explored, explored, live
+from sfumato.workbench.projects import MAPPED, Project
 from sfumato.workbench.views.page import page
+
+MAP = "/api/projects/{project}/map"
+MOST = 3
+"""Releases that are compared side by side."""
+
+CACHE = "cache.jsonl"
+MOST_KEPT = 8
+"""Maps that are kept in memory; each can be read again."""
+
+CHANGED_SECONDS = 2.0
+"""A study that was written so much later than its map was changed since."""
+
+
+@dataclass(frozen=True)
+class Explored:
+    """A map, with what the cache knows besides of its points."""
+
+    map_: Map
+    is_changed: bool = False
+    """Whether the study was changed since the map was made."""
+
+    @cached_property
+    def plain(self) -> tuple[str, str] | None:
+        """The headlines that it opens on; None where its points do not lie on two of them."""
+        return plain_axes(self.map_)
+
+    @cached_property
+    def chart(self) -> Mapping[str, Any]:
+        """What the map is drawn from, but for its points."""
+        return chart_content(self.map_, False, self.plain)
+
+    @cached_property
+    def on_map(self) -> Mapping[str, Any]:
+        """The map as values: what is drawn, and what the rule for bounds has to know of every release."""
+        measures = [each | {"hiding": _is_about_hiding(self.map_, each["name"])} for each in self.chart["measures"]]
+        points = [_on_map(self, point) for point in self.measured]
+        return {**self.chart, "measures": measures, "points": points, "knee": _knee(self.map_)}
+
+    @property
+    def measured(self) -> list[Point]:
+        """The points that were made and measured."""
+        return [point for point in self.map_.points if point.status == "measured"]
+
+    def point(self, id: str) -> Point:
+        """Return a point that was measured, by its id."""
+        found = next((point for point in self.measured if point.id == id), None)
+        if found is None:
+            raise MissingError(t("point.none", point=id))
+        return found
+
+    def told(self, point: Point) -> dict[str, Any]:
+        """Collect everything that is told of a point, but for its records, of which it is said how many there are."""
+        hidden = sample(point)
+        tables = [each for each in _tables(point) if each not in hidden["tables"]]
+        worst = () if hidden["worst"] else point.details.get("worst", ())
+        shown = dict(point.details) | {"records": (), "tables": tables, "worst": worst}
+        return point_content(self.map_, point, self.plain is not None) | {
+            "details": {name: value for name, value in shown.items() if value},
+            "records": sample_size(point),
+            "command": anonymize_command(self.map_.study, point),
+        }
+
+    def drawn(self, *points: Point) -> dict[str, Any]:
+        """Collect what the scripts read that draw some releases alone, without the map."""
+        kept = {name: self.chart[name] for name in ("public", "axes", "measures")}
+        return kept | {"points": [self.told(point) for point in points]}
+
+
+def sample(point: Point) -> dict[str, Any]:
+    """Return what the details of a release show of records: before and after, and groups of a single person."""
+    worst = list(point.details.get("worst", ()))
+    return {
+        "records": list(point.details.get("records", ())),
+        "tables": [each for each in _tables(point) if each["title"] == SAMPLE],
+        "worst": worst if any(group["size"] <= 1 for group in worst) else [],
+    }
+
+
+def sample_size(point: Point) -> int:
+    """Count the records that are shown of a release when somebody asks for them."""
+    shown = sample(point)
+    return len(shown["records"]) + sum(len(each["rows"]) for each in shown["tables"]) + len(shown["worst"])
+
+
+def _tables(point: Point) -> Sequence[Mapping[str, Any]]:
+    tables: Sequence[Mapping[str, Any]] = point.details.get("tables", ())
+    return tables
+
+
+def explored(project: Project) -> Explored:
+    """Read the map of a project; raises where there is none yet."""
+    if not project.is_explored:
+        raise MissingError(t("map.none", project=project.name))
+    files = [*map_files(project.folder), project.folder / CACHE]
+    times = tuple(file.stat().st_mtime_ns if file.is_file() else 0 for file in files)
+    read = _read(project.folder, times, _is_changed(project, times))
+    project.desk.trust.check([point.candidate for point in read.map_.points])  # its file names makers, too
+    return read
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _read(folder: Path, times: tuple[int, ...], is_changed: bool) -> Explored:
+    map_ = read_map(folder)
+    kept = {(entry["id"], _key(entry["measures"])): entry for entry in kept_points(folder / CACHE)}
+    points = [(point, kept.get((point.id, _key(point.measures)), {})) for point in map_.points]
+    whole = tuple(replace(point, details=entry.get("details", {})) for point, entry in points)  # not in points.json
+    return Explored(replace(map_, points=whole), is_changed)
+
+
+def _is_changed(project: Project, times: tuple[int, ...]) -> bool:
+    """Say whether the study has another text than when its map was made.
+
+    Of a map that a run of ours made this is known; of one that the command line made, the files' times tell.
+    """
+    measured, studied, _ = times
+    mapped = project.notes().get(MAPPED, {})
+    if mapped.get("at") == measured:
+        return bool(mapped["version"] != project.version)
+    return (studied - measured) / 1e9 > CHANGED_SECONDS
+
+
+def live(project: Project, told: Collection[str]) -> Explored:
+    """Read the map of a project together with what a run under way has told of, by id, and added to the cache.
+
+    A map that was made before the study changed says nothing of what is being run, so only the new points are shown.
+    """
+    if not told:
+        return explored(project)
+    before = explored(project) if project.is_explored else None
+    study: Any = project.study
+    new = {entry["id"]: entry for entry in kept_points(project.folder / CACHE) if entry["id"] in told}
+    points = [read_point(entry, study.candidate_of(entry)) for entry in new.values()]
+    if before is None or before.is_changed:
+        declared = study.data.table
+        about = {} if declared is None else {"quasi": list(declared.quasi), "sensitive": list(declared.sensitive)}
+        return Explored(Map(study, tuple(points), about))
+    kept = [point for point in before.map_.points if point.id not in new]
+    return Explored(replace(before.map_, study=study, points=(*kept, *points)))
+
+
+def _key(measures: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    return tuple(sorted(from_plain(dict(measures)).items()))
+
+
+def _on_map(read: Explored, point: Point) -> dict[str, Any]:
+    """Say of a release what is shown of it beside the map, and whether it can be the answer to a question."""
+    place = plain_place(read.map_, point) if read.plain else {}
+    return {
+        **point_settings(point),
+        **judged(read.map_, point),
+        "headlines": [headline.values() for headline in headlines(read.map_, point)],
+        "done": done_sentence(read.map_, point),
+        "warnings": all_in_forms(warnings(point)),
+        "refused": refusal(point),
+        "exact": shows_exact(point),
+        "rank": [int(part) for part in rank(point)[:3]],
+        **place,
+    }
+
+
+def _is_about_hiding(map_: Map, name: str) -> bool:
+    """Say whether a measure, or a headline, is about how well quasi-identifiers are hidden."""
+    own = {"found": True, "guessed": False, "kept": useful_measure(map_) in ABOUT_HIDING}
+    return own.get(name, name in ABOUT_HIDING)
+
+
+def _knee(map_: Map) -> str | None:
+    """Name the knee of the frontier, where it has one."""
+    try:
+        return map_.choose().landmarks["knee"]
+    except SfumatoError:
+        return None
+
+
+# -- pages -----------------------------------------------------------------------------------------------------------
 
 
 def now(call: Call) -> Explored:
     """Read the map of a project, with what a run that is under way has measured so far."""
-    return live(call.project, [each["id"] for each in call.runs.told(call.project)])
+    return live(call.project, [each["id"] for each in call.house.runs.told(call.project)])
 
 
+@endpoint("GET", MAP)
 def map_values(call: Call) -> dict[str, Any]:
-    """Collect what the map is drawn from."""
+    """Tell the map of a project: measures, releases, frontier and limit."""
     project, read = call.project, now(call)
-    return {**read.on_map, "project": project.name, "running": call.runs.progress(project).is_under_way}
+    return {**read.on_map, "project": project.name, "running": call.house.runs.progress(project).is_under_way}
 
 
 def examples(map_: Map) -> list[str]:
@@ -61,8 +256,9 @@ def _middle(map_: Map, name: str) -> float:
     return float(f"{values[len(values) // 2]:.2g}") if values else 0.0
 
 
+@endpoint("GET", f"{MAP}/ask", query="question")
 def ask(call: Call) -> dict[str, Any]:
-    """Answer a question over the map, in words."""
+    """Answer a question such as “k within loss 0.25” over the map, in words."""
     question, read = call.query.get("question", ""), now(call)
     try:
         reply = read.map_.ask(question)
@@ -79,6 +275,7 @@ def _shorter(sentence: str, map_: Map) -> str:
     return sentence.replace(", ".join(MEASURES), t("map.few", measures=", ".join(few)))
 
 
+@endpoint("GET", f"{MAP}/choose", query="for")
 def choose(call: Call) -> dict[str, Any]:
     """Recommend a release: the knee, or the best for a recipient; where none fits, say what to relax."""
     recipient = call.query.get("for") or None
@@ -100,6 +297,7 @@ def recommended(map_: Map, recipient: str | None) -> dict[str, Any]:
     return choice_values(choice, map_) | {"words": settings(choice.point)}
 
 
+@endpoint("GET", "/projects/{project}/map")
 def map_page(call: Call) -> Response:
     """Show the map; where there is none yet, the way to it."""
     project = call.project
@@ -107,7 +305,7 @@ def map_page(call: Call) -> Response:
         read = now(call)
     except MissingError:
         return page("map-empty.html", call, "map", data={"project": project.name})
-    progress = call.runs.progress(project)
+    progress = call.house.runs.progress(project)
     return page(
         "map.html",
         call,
@@ -121,11 +319,6 @@ def map_page(call: Call) -> Response:
     )
 
 
-MAP = "/api/projects/{project}/map"
-
-MOST = 3
-
-
 def chosen(call: Call, read: Explored) -> list[Point]:
     """Return the points that are to be compared, each once, in the order they were named."""
     ids = list(dict.fromkeys(id.strip() for id in call.query.get("points", "").split(",") if id.strip()))
@@ -134,6 +327,7 @@ def chosen(call: Call, read: Explored) -> list[Point]:
     return [read.point(id) for id in ids]
 
 
+@endpoint("GET", "/api/projects/{project}/compare", query="points")
 def compared(call: Call) -> dict[str, Any]:
     """Tell what two or three releases are compared by."""
     read = explored(call.project)
@@ -143,6 +337,7 @@ def compared(call: Call) -> dict[str, Any]:
     return read.drawn(*points)
 
 
+@endpoint("GET", "/projects/{project}/compare", query="points")
 def compare_page(call: Call) -> Response:
     """Show two or three points side by side; before that, let them be chosen."""
     read = explored(call.project)
@@ -160,25 +355,3 @@ def compare_page(call: Call) -> Response:
         most=MOST,
         data=data,
     )
-
-
-ENDPOINTS = (
-    Endpoint("GET", "/projects/{project}/map", "Shows the map of a project.", map_page),
-    Endpoint("GET", MAP, "Tells the map of a project: measures, releases, frontier and limit.", map_values),
-    Endpoint("GET", f"{MAP}/ask", "Answers a question such as “k within loss 0.25”.", ask, query=("question",)),
-    Endpoint("GET", f"{MAP}/choose", "Recommends a release, for a recipient or for anybody.", choose, query=("for",)),
-    Endpoint(
-        "GET",
-        "/projects/{project}/compare",
-        "Shows two or three points side by side.",
-        compare_page,
-        query=("points",),
-    ),
-    Endpoint(
-        "GET",
-        "/api/projects/{project}/compare",
-        "Tells what two or three releases are compared by.",
-        compared,
-        query=("points",),
-    ),
-)

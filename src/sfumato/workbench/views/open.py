@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -25,7 +25,7 @@ from sfumato.data.items import Baskets
 from sfumato.engines._item_layouts import are_ragged, field_counts, named_rows
 from sfumato.engines._text_files import DELIMITED, PARQUET
 from sfumato.engines.protocol import Engine, KeepsOrder
-from sfumato.errors import BadInputError, SfumatoError
+from sfumato.errors import SfumatoError
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted
 from sfumato.tradeoff.catalogue import Entry
@@ -41,8 +41,8 @@ from sfumato.workbench.data_sources import (
     source_of,
     with_items,
 )
-from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object, flag, text
-from sfumato.workbench.errors import ConflictError, FieldError
+from sfumato.workbench.endpoints import Call, a_list, an_object, endpoint, flag, text
+from sfumato.workbench.errors import ConflictError, FieldError, blamed
 from sfumato.workbench.opened_data import in_forms, notices_without_examples, of_data, of_rows, shown
 from sfumato.workbench.projects import STUDY, Desk, Project
 from sfumato.workbench.runs import STATES
@@ -72,6 +72,9 @@ KIND = Option(
 AS_READ = Option(
     "How the file is read, where that is guessed wrongly: delimiter, encoding, header, dates, ...", takes="values"
 )
+
+
+PROJECT = an_object(name=text, explored=flag, section=text, state={"enum": list(STATES)}, wrong=text)
 
 
 @dataclass(frozen=True)
@@ -111,33 +114,25 @@ def reading_schema(kind: Kind) -> dict[str, Any]:
     return {**schema, "properties": {name: known[name] for name in READ_AS[kind]}, "required": []}
 
 
+@endpoint("GET", "/open", query="folder")
 def opening(call: Call) -> Response:
     """Show the ways to data."""
     reading = {kind: reading_schema(kind) for kind in KINDS}
-    bundled = [
-        *(
-            {"name": each.name, "about": each.description, "size": counted(each.records, "record")}
-            for each in DATASETS.values()
-        ),
-        *(
-            {
-                "name": each.name,
-                "about": each.description,
-                "size": counted(each.records, t("open.set"), t("open.sets")),
-            }
-            for each in BASKETS.values()
-        ),
-    ]
+    sizes = [(each, counted(each.records, "record")) for each in DATASETS.values()]
+    sizes += [(each, counted(each.records, t("open.set"), t("open.sets"))) for each in BASKETS.values()]  # type: ignore[misc]
+    bundled = [{"name": each.name, "about": each.description, "size": size} for each, size in sizes]
     return page("open.html", call, files=browse(call), bundled=bundled, data={"reading": reading})
 
 
+@endpoint("GET", "/api/files", query="folder")
 def browse(call: Call) -> dict[str, Any]:
-    """List what can be opened in a folder."""
+    """List what can be opened in a folder under the workbench's own."""
     return files_under(call.desk, call.query.get("folder", ""))
 
 
+@endpoint("POST", "/api/previews", Preview)
 def preview(call: Call) -> dict[str, Any]:
-    """Say how a file would be read, and show a few records."""
+    """Say how a file would be read, and show a few records, masked by default."""
     few: dict[str, Any] = call.apart(_previewed, call.desk, call.body)
     return few
 
@@ -149,12 +144,8 @@ def _previewed(desk: Desk, wanted: Preview) -> dict[str, Any]:
     about = {"source": wanted.source, "name": source.stem, "origin": source.origin, "kind": kind}
     about |= {"guessed": guessed, "why": reason}
     declared = declaration(desk, source, kind, wanted.reading)
-    try:
+    with blamed(lambda sentence: named_first(sentence, READ_AS[kind])):
         few = _few(declared, wanted.show)
-    except FieldError:
-        raise
-    except BadInputError as error:
-        raise FieldError(named_first(str(error), READ_AS[kind]), desk.locally(str(error))) from None
     return {**about, **few, "notices": [in_forms(desk.locally(notice)) for notice in few["notices"]]}
 
 
@@ -218,15 +209,12 @@ def declaration(desk: Desk, source: NamedSource, kind: Kind, reading: Mapping[st
             path = desk.inside(given[name])
             desk.trust.check_place(str(path))
             given[name] = str(path)
-    try:
-        if kind == "items":
-            items = {name: given.pop(name) for name in OF_ITEMS if name in given}
-            return with_items(TableDeclaration(source.text, **given), items)
-        if kind == "table":
-            return DataDeclaration(TableDeclaration(source.text, **given))
-        return DataDeclaration(items=BasketsDeclaration(source.text, **given))
-    except BadInputError as error:
-        raise FieldError(named_first(str(error), allowed), str(error)) from None
+    with blamed(lambda sentence: named_first(sentence, allowed)):
+        if kind == "baskets":
+            return DataDeclaration(items=BasketsDeclaration(source.text, **given))
+        items = {name: given.pop(name) for name in OF_ITEMS if name in given}
+        table = TableDeclaration(source.text, **given)
+        return with_items(table, items) if kind == "items" else DataDeclaration(table)
 
 
 def named_first(sentence: str, names: tuple[str, ...]) -> str:
@@ -266,6 +254,7 @@ def _lists(rows: Engine) -> Kind | None:
 # -- a project of it -------------------------------------------------------------------------------------------------
 
 
+@endpoint("POST", "/api/projects", NewProject, gives=an_object(project=text))
 def make(call: Call) -> dict[str, Any]:
     """Make the folder of a project and draft its study; every guess is kept with its reason."""
     wanted: NewProject = call.body
@@ -298,8 +287,7 @@ def _drafted(declared: DataDeclaration, source: NamedSource, folder: Path) -> tu
     """Write the first study, and what is kept beside it."""
     if declared.section == "items":
         drafted, study = drafted_with_items(declared, source.stem)
-        notes = {"guesses": [guess_values(each) for each in drafted.guesses], **_seen(drafted)}
-        return _with_source(study.to_toml(folder), "table", source, folder), notes
+        return _with_source(study.to_toml(folder), "table", source, folder), _seen(drafted)
     if declared.table is None:
         bundled = source.origin == "bundled"
         study = read_study(source.name) if bundled else draft_items(declared, declared.open()).study
@@ -307,17 +295,13 @@ def _drafted(declared: DataDeclaration, source: NamedSource, folder: Path) -> tu
     if source.origin == "bundled":
         roles = declared.table.roles
         drafted = draft(TableDeclaration(source.text, quasi=roles.quasi, sensitive=roles.sensitive))
-        named = {*roles.quasi, *roles.sensitive}
-        guesses = [guess_values(each, None if each.column in named else "") for each in drafted.guesses]
-        return read_study(source.name).to_toml(), {"guesses": guesses, **_seen(drafted)}
+        return read_study(source.name).to_toml(), _seen(drafted, (*roles.quasi, *roles.sensitive))
     drafted = draft(declared.table)
-    notes = {"guesses": [guess_values(each) for each in drafted.guesses], **_seen(drafted)}
-    return _with_source(drafted.to_toml(), "table", source, folder), notes
+    return _with_source(drafted.to_toml(), "table", source, folder), _seen(drafted)
 
 
-def guess_values(guess: Guess, reason: str | None = "") -> dict[str, Any]:
+def _guess_values(guess: Guess, bundled: bool) -> dict[str, Any]:
     """Write what was guessed of a column as plain values; a column of a bundled table has its role with it."""
-    bundled = reason is None
     return {
         "column": guess.column,
         "role": guess.role,
@@ -330,9 +314,10 @@ def guess_values(guess: Guess, reason: str | None = "") -> dict[str, Any]:
     }
 
 
-def _seen(drafted: Draft) -> dict[str, Any]:
-    """Say what was seen of a table as a whole."""
+def _seen(drafted: Draft, given: Collection[str] = ()) -> dict[str, Any]:
+    """Say what was guessed of columns, and seen of a table as a whole; some columns come with their roles."""
     return {
+        "guesses": [_guess_values(each, each.column in given) for each in drafted.guesses],
         "records": drafted.records,
         "sampled": drafted.sampled,
         "added_na": list(drafted.added_na),
@@ -358,20 +343,21 @@ def _new_folder(desk: Desk, name: str | None, source: NamedSource) -> Path:
             raise FieldError("name", t("open.taken", taken=name))
         return desk.folder / name
     stem = re.sub(r"[/\\\x00-\x1f]", "-", source.stem).strip(". ")[:60] or "project"
-    names = [stem, *(f"{stem}-{number}" for number in range(2, 1000))]
-    free = next((each for each in names if not (desk.folder / each).exists()), None)
+    names = (stem, *(f"{stem}-{number}" for number in range(2, 1000)))
+    free = next((desk.folder / each for each in names if not (desk.folder / each).exists()), None)
     if free is None:
         raise ConflictError(t("open.taken", taken=stem))
-    return desk.folder / free
+    return free
 
 
+@endpoint("POST", "/api/projects/{project}/source", Again, gives=an_object(project=text))
 def again(call: Call) -> dict[str, Any]:
     """Let a project go on with its file, uploaded again."""
-    project: Project = call.project
-    give_again(project, source_of(call.desk, call.body.source))
-    return {"project": project.name}
+    give_again(call.project, source_of(call.desk, call.body.source))
+    return {"project": call.names["project"]}
 
 
+@endpoint("GET", "/api/projects", gives=an_object(projects=a_list(PROJECT)))
 def projects(call: Call) -> dict[str, Any]:
     """List the projects, each with how far it is."""
     return {"projects": [_told(call, each) for each in call.desk.projects()]}
@@ -382,50 +368,13 @@ def _told(call: Call, project: Project) -> dict[str, Any]:
     wrong, section = "", ""
     try:
         section = call.desk.project(project.name).study.section
-        state = call.runs.progress(project).state
+        state = call.house.runs.progress(project).state
     except SfumatoError as error:
-        wrong, state = in_forms(call.desk.locally(str(error), project.name)), "idle"
+        wrong, state = project.told(str(error)), "idle"
     return {"name": project.name, "explored": project.is_explored, "section": section, "state": state, "wrong": wrong}
 
 
+@endpoint("GET", "/")
 def home(call: Call) -> Response:
     """Show the projects, and the way to a new one."""
     return page("home.html", call, **projects(call))
-
-
-PROJECT = an_object(name=text, explored=flag, section=text, state={"enum": list(STATES)}, wrong=text)
-ENDPOINTS = (
-    Endpoint("GET", "/", "Shows the projects of the folder.", home),
-    Endpoint(
-        "GET",
-        "/api/projects",
-        "Lists the projects, each with how far it is.",
-        projects,
-        gives=an_object(projects=a_list(PROJECT)),
-    ),
-    Endpoint("GET", "/open", "Shows the ways to data.", opening, query=("folder",)),
-    Endpoint(
-        "GET",
-        "/api/files",
-        "Lists what can be opened in a folder under the workbench's own.",
-        browse,
-        query=("folder",),
-    ),
-    Endpoint(
-        "POST",
-        "/api/previews",
-        "Says how a file would be read, and shows a few records, masked by default.",
-        preview,
-        Preview,
-    ),
-    Endpoint(
-        "POST",
-        "/api/projects",
-        "Makes a project of data: its folder, and a first study with guesses.",
-        make,
-        NewProject,
-    ),
-    Endpoint(
-        "POST", "/api/projects/{project}/source", "Gives a project its file again, uploaded once more.", again, Again
-    ),
-)

@@ -14,7 +14,7 @@ import tomlkit
 
 from sfumato.config.documents import to_plain
 from sfumato.config.options import Configured, Option, described, parse
-from sfumato.errors import BadInputError, SfumatoError
+from sfumato.errors import SfumatoError
 from sfumato.measures.all_measures import MEASURES
 from sfumato.measures.items.scales import BasketScales, MixedScales
 from sfumato.measures.scales import Scales
@@ -24,10 +24,10 @@ from sfumato.texts.catalogue import t
 from sfumato.tradeoff.catalogue import REQUIREMENTS_WITH_ITEMS, catalogue, sections
 from sfumato.tradeoff.study.search_plan import SearchPlan
 from sfumato.tradeoff.study.study import study_from_toml
-from sfumato.workbench.endpoints import Call, Endpoint
-from sfumato.workbench.errors import FieldError
+from sfumato.workbench.endpoints import Call, endpoint
+from sfumato.workbench.errors import FieldError, blamed
 from sfumato.workbench.projects import Project
-from sfumato.workbench.views.edits import VERSION, changed
+from sfumato.workbench.views.page import VERSION, changed, put_entries
 
 PARTS = ("axes", "scales", "search", "candidates")
 
@@ -69,11 +69,13 @@ class StudyParts:
 # -- forms -----------------------------------------------------------------------------------------------------------
 
 
+@endpoint("GET", "/api/options")
 def options(call: Call) -> dict[str, Any]:
     """Return everything that can be chosen, as JSON Schema."""
     return catalogue()
 
 
+@endpoint("POST", "/api/options/text", Filled)
 def text_of(call: Call) -> dict[str, Any]:
     """Write what a form holds as the text of a study."""
     wanted: Filled = call.body
@@ -88,13 +90,12 @@ def text_of(call: Call) -> dict[str, Any]:
     for each in known.values():
         if each.default is MISSING and each.name not in values:
             raise FieldError(each.key, t("options.needed", meaning=each.option.meaning))
-    try:
+    with blamed(lambda sentence: _field_in(sentence, known)):
         configured = kind(**values)
-    except BadInputError as error:
-        raise FieldError(_field_in(str(error), known), str(error)) from None
     return {"text": str(configured), "words": configured.in_words()}
 
 
+@endpoint("POST", "/api/options/values", StudyText)
 def values_of(call: Call) -> dict[str, Any]:
     """Read a text of a study as what forms hold: one for every part that is joined by &."""
     wanted: StudyText = call.body
@@ -140,6 +141,7 @@ def _field_in(sentence: str, keys: Iterable[str]) -> str:
 # -- parts of a study ------------------------------------------------------------------------------------------------
 
 
+@endpoint("PUT", "/api/projects/{project}/study", StudyParts)
 def put_study(call: Call) -> dict[str, Any]:
     """Write parts of a study as they were put together by forms."""
     project, wanted = call.project, call.body
@@ -161,20 +163,13 @@ def put_parts(document: Any, parts: Mapping[str, Any], whole_scales: bool) -> No
         document["axes"] = list(parts["axes"])
     scales = parts.get("scales")
     if scales is not None:
-        if "scales" not in document:
-            document["scales"] = tomlkit.table()
-        for name in [name for name in document["scales"] if whole_scales and name not in scales]:
-            del document["scales"][name]
-        for name, value in scales.items():
-            if document["scales"].get(name) != value:
-                document["scales"][name] = value
+        section = document.setdefault("scales", tomlkit.table())
+        gone = {name: None for name in section if whole_scales and name not in scales}
+        put_entries(section, gone | {name: value for name, value in scales.items() if section.get(name) != value})
     search = parts.get("search")
     if search is not None:
         kept = {name: value for name, value in search.items() if value not in (None, "", [])}
-        if kept:
-            document["search"] = kept
-        elif "search" in document:
-            del document["search"]
+        put_entries(document, {"search": kept or None})
     if "candidates" in parts and document.get("candidates") != list(parts["candidates"]):
         _put_candidates(document, parts["candidates"])
 
@@ -189,8 +184,7 @@ def _put_candidates(document: Any, blocks: Iterable[Any]) -> None:
             item = tomlkit.item(value)
             table.add(key, item.multiline(True) if isinstance(value, list) and len(value) > 2 else item)  # type: ignore[attr-defined]
         written.append(table)
-    if "candidates" in document:
-        del document["candidates"]
+    document.pop("candidates", None)
     document.add("candidates", written)
 
 
@@ -212,11 +206,3 @@ def _part_in(sentence: str) -> str:
     }
     named = [name for name in PARTS if name in words]
     return next(iter([*named, *(part for part, keys in known.items() if keys & words)]), "candidates")
-
-
-ENDPOINTS = (
-    Endpoint("GET", "/api/options", "Returns everything that can be chosen, as JSON Schema.", options),
-    Endpoint("POST", "/api/options/text", "Writes what a form holds as the text of a study.", text_of, Filled),
-    Endpoint("POST", "/api/options/values", "Reads a text of a study as what forms hold.", values_of, StudyText),
-    Endpoint("PUT", "/api/projects/{project}/study", "Writes parts of a study.", put_study, StudyParts),
-)

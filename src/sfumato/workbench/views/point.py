@@ -15,13 +15,15 @@ from sfumato.report.point_summary import settings
 from sfumato.runtime.memory import private_folder
 from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.question.recipients import refusal, warnings
-from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object
+from sfumato.workbench.endpoints import Call, a_list, an_object, endpoint
 from sfumato.workbench.opened_data import all_in_forms, stamps
 from sfumato.workbench.projects import Project
 from sfumato.workbench.trust import files_of
-from sfumato.workbench.views._explored import Explored, explored, sample
+from sfumato.workbench.views.map import Explored, explored, sample
 from sfumato.workbench.views.page import page
 
+POINT = "/api/projects/{project}/points/{point}"
+SAMPLED = an_object(**dict.fromkeys(("records", "tables", "worst"), a_list({"type": "object"})))
 ATTACKS = (
     "attack_accuracy",
     "empirical_breach",
@@ -54,6 +56,7 @@ MOST_KEPT = 8
 """Certificates that are kept in memory after somebody has looked at them."""
 
 
+@endpoint("GET", POINT)
 def point_values(call: Call) -> dict[str, Any]:
     """Tell everything of a release, but for records."""
     read = explored(call.project)
@@ -73,17 +76,20 @@ def told(read: Explored, point: Point) -> dict[str, Any]:
     }
 
 
+@endpoint("GET", f"{POINT}/records", gives=SAMPLED)
 def records(call: Call) -> dict[str, Any]:
     """Hand out the sample records of a release, before and after: they are records of the table."""
     return sample(explored(call.project).point(call.names["point"]))
 
 
+@endpoint("GET", f"{POINT}/certificate", gives=an_object(certificate={"type": "object"}))
 def certificate(call: Call) -> dict[str, Any]:
     """Say what the public certificate of a release would say; the file it speaks of is made and removed again."""
     content, _ = previewed(call.project, call.names["point"])
     return {"certificate": content}
 
 
+@endpoint("GET", "/projects/{project}/points/{point}/certificate")
 def certificate_page(call: Call) -> Response:
     """Show the public certificate as it would be published."""
     _, text = previewed(call.project, call.names["point"])
@@ -116,36 +122,10 @@ def _previewed(folder: Path, id: str, made: tuple[Any, ...]) -> tuple[dict[str, 
         return read_certificate(values), text.read_text(encoding="utf-8")
 
 
+@endpoint("GET", "/projects/{project}/points/{point}")
 def point_page(call: Call) -> Response:
     """Show a point."""
     read = explored(call.project)
     point = read.point(call.names["point"])
     data = read.drawn(point) | {"project": call.project.name}
     return page("point.html", call, "map", point=told(read, point), changed=read.is_changed, data=data)
-
-
-POINT = "/api/projects/{project}/points/{point}"
-ENDPOINTS = (
-    Endpoint("GET", "/projects/{project}/points/{point}", "Shows a release of the map.", point_page),
-    Endpoint(
-        "GET",
-        "/projects/{project}/points/{point}/certificate",
-        "Shows the public certificate that a release would have.",
-        certificate_page,
-    ),
-    Endpoint("GET", POINT, "Tells everything of a release, but for records.", point_values),
-    Endpoint(
-        "GET",
-        f"{POINT}/records",
-        "Hands out sample records of a release, before and after.",
-        records,
-        gives=an_object(**dict.fromkeys(("records", "tables", "worst"), a_list({"type": "object"}))),
-    ),
-    Endpoint(
-        "GET",
-        f"{POINT}/certificate",
-        "Says what the public certificate of a release would say.",
-        certificate,
-        gives=an_object(certificate={"type": "object"}),
-    ),
-)

@@ -6,8 +6,9 @@ How what was clicked is done again, from the study to the published file: as com
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -23,93 +24,17 @@ from sfumato.report.point_summary import headlines, settings
 from sfumato.texts.catalogue import t
 from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.question.recipients import RECIPIENTS, refusal
-from sfumato.workbench.endpoints import Call, Endpoint, a_list, an_object, flag, text, whole
+from sfumato.workbench.endpoints import Call, a_list, an_object, endpoint, flag, text, whole
 from sfumato.workbench.errors import ConflictError, FieldError, MissingError
-from sfumato.workbench.opened_data import all_in_forms, in_forms
+from sfumato.workbench.opened_data import all_in_forms
 from sfumato.workbench.projects import Project
-from sfumato.workbench.views._explored import Explored, explored
 from sfumato.workbench.views.files import download, harmless
-from sfumato.workbench.views.map import recommended
+from sfumato.workbench.views.map import Explored, explored, recommended
 from sfumato.workbench.views.page import page
 from sfumato.workbench.views.point import PAGE_POLICY
 
 MAP = "repeated-map"
 """The folder of the map that is made again, beside which the release is written."""
-
-COMMANDS = """\
-# From the study to the published file, as commands: run them in an empty folder.
-# The first measures all candidates of the study again and draws their map; the second publishes one of them.
-"""
-
-SCRIPT = '''\
-"""From the study to the published file, in Python: run it in an empty folder.
-
-All candidates of the study are measured again and their map is drawn; then one of them is published.
-"""
-
-from pathlib import Path
-
-from sfumato import explore, read_study
-from sfumato.publish.pipeline import publish_point
-from sfumato.report.folder import save_map
-
-study = read_study({study})
-folder = Path({map})
-folder.mkdir()
-save_map(explore(study, folder / "cache.jsonl"), folder)
-
-published = publish_point(
-{options}
-)
-print("\\n".join(published.lines()))
-'''
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """What was published, and how."""
-
-    study: Path
-    point: str
-    file: str
-    layout: str = "rows"
-    mapping: str | None = None
-    """The file of the mapping, where one was written."""
-
-    recipient: str | None = None
-    escape_formulas: bool = False
-
-    def commands(self) -> str:
-        """Write it as lines for a shell.
-
-        >>> print(Recipe(Path("study.toml"), "ab12", "release.csv", recipient="public").commands().splitlines()[-1])
-        sfumato release repeated-map --point ab12 --to release.csv --for public
-        """
-        explored = ["sfumato", "explore", str(self.study), "--out", MAP]
-        released = ["sfumato", "release", MAP, "--point", self.point, "--to", self.file, *self._words()]
-        return f"{COMMANDS}{shlex.join(explored)}\n{shlex.join(released)}\n"
-
-    def script(self) -> str:
-        """Write it as a script of Python."""
-        values: dict[str, object] = {"layout": self.layout} if self.layout != "rows" else {}
-        values |= {} if self.mapping is None else {"mapping": self.mapping}
-        values |= {"escape_formulas": True} if self.escape_formulas else {}
-        values |= {} if self.recipient is None else {"recipient": self.recipient}
-        named = [f"{name}={value!r}" for name, value in values.items()]
-        lines = [f"    {each}," for each in ("folder", repr(self.point), repr(self.file), *named)]
-        return SCRIPT.format(study=repr(str(self.study)), map=repr(MAP), options="\n".join(lines))
-
-    def _words(self) -> Iterator[str]:
-        """Say what is not as usual, by options."""
-        if self.layout != "rows":
-            yield from ("--set", f"layout={self.layout}")
-        if self.mapping is not None:
-            yield from ("--mapping", self.mapping)
-        if self.recipient is not None:
-            yield from ("--for", self.recipient)
-        if self.escape_formulas:
-            yield from ("--set", "escape-formulas=yes")
-
 
 RELEASES = "releases"
 """The folder of a project into which is published."""
@@ -119,6 +44,12 @@ PUBLISHED = "published"
 
 MAPPING = ".mapping.json"
 CERTIFICATE = ".certificate.json"
+RELEASE = "/api/projects/{project}/releases"
+FILES = "/projects/{project}/releases/{file}"
+PUBLISHING = "/api/projects/{project}/publishing"
+FILE = an_object(name=text, kind={"enum": ["data", "public", "own", "board", "mapping"]}, bytes=whole)
+DONE = an_object(lines=a_list(text), notices=a_list(text), values={"type": "object"}, files=a_list(FILE), file=text)
+UNDER_WAY = an_object(under_way=flag, file=text, step=whole, steps=whole, sentence=text)
 
 
 @dataclass(frozen=True)
@@ -141,11 +72,40 @@ class Publishing:
     ] = False
     replace: Annotated[bool, Option("Whether a file of this name may be replaced.")] = False
 
-    def recipe(self, project: Project) -> Recipe:
-        """Say how the same is done again."""
-        mapping = f"{self.file}{MAPPING}" if self.mapping else None
-        study = project.file.resolve()
-        return Recipe(study, self.point, self.file, self.layout, mapping, self.recipient, self.escape_formulas)
+    @property
+    def mapping_file(self) -> str | None:
+        """The file of the mapping, where one is written."""
+        return f"{self.file}{MAPPING}" if self.mapping else None
+
+    def commands(self, study: Path) -> str:
+        """Write how to publish the same again as lines for a shell.
+
+        >>> print(Publishing("ab12", "release.csv", "public").commands(Path("study.toml")).splitlines()[-1])
+        sfumato release repeated-map --point ab12 --to release.csv --for public
+        """
+        words = ["sfumato", "release", MAP, "--point", self.point, "--to", self.file]
+        words += ["--set", f"layout={self.layout}"] if self.layout != "rows" else []
+        words += ["--mapping", self.mapping_file] if self.mapping_file else []
+        words += ["--for", self.recipient] if self.recipient else []
+        words += ["--set", "escape-formulas=yes"] if self.escape_formulas else []
+        explore = ["sfumato", "explore", str(study), "--out", MAP]
+        return _template("again.sh").format(explore=shlex.join(explore), release=shlex.join(words))
+
+    def script(self, study: Path) -> str:
+        """Write how to publish the same again as a script of Python."""
+        values = {
+            "layout": self.layout if self.layout != "rows" else None,
+            "mapping": self.mapping_file,
+            "escape_formulas": self.escape_formulas or None,
+            "recipient": self.recipient,
+        }
+        named = [f"{name}={value!r}" for name, value in values.items() if value is not None]
+        lines = [f"    {each}," for each in ("folder", repr(self.point), repr(self.file), *named)]
+        return _template("again.py").format(study=repr(str(study)), map=repr(MAP), options="\n".join(lines))
+
+
+def _template(name: str) -> str:
+    return (files("sfumato.workbench") / "templates" / f"{name}.txt").read_text(encoding="utf-8")
 
 
 # -- what can be asked for
@@ -176,12 +136,14 @@ def offer(read: Explored, point: Point) -> dict[str, Any]:
     }
 
 
+@endpoint("GET", "/api/projects/{project}/points/{point}/offer")
 def offered(call: Call) -> dict[str, Any]:
     """Say what can be chosen for a release."""
     read = explored(call.project)
     return offer(read, read.point(call.names["point"]))
 
 
+@endpoint("GET", "/projects/{project}/publish", query="point")
 def publish_page(call: Call) -> Response:
     """Show what can be published, for whom, and what was."""
     project = call.project
@@ -191,58 +153,51 @@ def publish_page(call: Call) -> Response:
     asked = call.query.get("point", "")
     best = recommended(read.map_, None)["point"]
     point = read.point(asked) if asked else None if best is None else read.point(best["id"])
+    chosen = None if point is None else offer(read, point)
     return page(
         "publish.html",
         call,
         "publish",
         changed=read.is_changed,
         offered=[(each.id, settings(each)) for each in read.measured if not refusal(each)],
-        chosen=None if point is None else offer(read, point),
+        chosen=chosen,
         published=releases(project),
-        data={
-            "project": project.name,
-            "chosen": None if point is None else offer(read, point),
-            "publishing": progress(call)["under_way"],
-        },
+        data={"project": project.name, "chosen": chosen, "publishing": progress(call)["under_way"]},
     )
 
 
 # -- publishing
 
 
+@endpoint("POST", RELEASE, Publishing, gives=DONE)
 def publish(call: Call) -> dict[str, Any]:
     """Publish a release into the project's folder, checked again on the written file; say what was written."""
     project, asked = call.project, call.body
     _check_name(asked.file)
     if explored(project).is_changed:
         raise ConflictError(t("publish.changed"))
-    folder = _folder(project)
-    mapping = folder / f"{asked.file}{MAPPING}" if asked.mapping else None
-    with call.publications.alone(folder, asked.file):
-        done = _published(project, asked, folder / asked.file, mapping)
+    folder = project.folder / RELEASES
+    if folder.is_symlink():
+        raise BadInputError(t("publish.link", folder=RELEASES))
+    folder.mkdir(exist_ok=True)
+    with call.house.publications.alone(folder, asked.file):
+        done = _published(project, asked, folder)
         kept = project.notes().get(PUBLISHED, {})
         project.note(**{PUBLISHED: {**kept, asked.file: asdict(asked)}})
     return {
-        "lines": [in_forms(project.locally(line)) for line in published_lines(done.published, done.audit)],
-        "notices": [in_forms(project.locally(notice)) for notice in done.notices],
+        "lines": list(map(project.told, published_lines(done.published, done.audit))),
+        "notices": list(map(project.told, done.notices)),
         "values": dict(published_values(done.published, done.audit)),
         "files": [_file(path, asked.file) for path in done.files],
         "file": asked.file,
     }
 
 
-def _published(project: Project, asked: Publishing, path: Path, mapping: Path | None) -> Any:
+def _published(project: Project, asked: Publishing, folder: Path) -> Any:
+    mapping = folder / asked.mapping_file if asked.mapping_file else None
+    how: tuple[Any, ...] = (asked.layout, asked.replace, mapping, asked.escape_formulas, asked.recipient)
     try:
-        return publish_point(
-            project.folder,
-            asked.point,
-            path,
-            asked.layout,  # type: ignore[arg-type]
-            asked.replace,
-            mapping,
-            asked.escape_formulas,
-            asked.recipient,
-        )
+        return publish_point(project.folder, asked.point, folder / asked.file, *how)
     except AssertionError as error:
         raise InfeasibleError(t("publish.unconfirmed", why=error)) from None
 
@@ -255,22 +210,16 @@ def _check_name(name: str) -> None:
         raise FieldError("file", t("publish.bad_ending", file=name))
 
 
-def _folder(project: Project) -> Path:
-    folder = project.folder / RELEASES
-    if folder.is_symlink():
-        raise BadInputError(t("publish.link", folder=RELEASES))
-    folder.mkdir(exist_ok=True)
-    return folder
-
-
+@endpoint("GET", PUBLISHING, gives=UNDER_WAY)
 def progress(call: Call) -> dict[str, Any]:
     """Say how far the publication of a project is that is under way."""
-    return call.publications.progress(call.project.folder / RELEASES)
+    return call.house.publications.progress(call.project.folder / RELEASES)
 
 
+@endpoint("DELETE", PUBLISHING, gives=UNDER_WAY)
 def cancel(call: Call) -> dict[str, Any]:
     """Stop the publication of a project that is under way; nothing of it stays."""
-    return call.publications.cancel(call.project.folder / RELEASES)
+    return call.house.publications.cancel(call.project.folder / RELEASES)
 
 
 # -- what was published
@@ -314,11 +263,13 @@ def _file(path: Path, data: str) -> dict[str, Any]:
     return {"name": path.name, "kind": kind, "bytes": path.stat().st_size}
 
 
+@endpoint("GET", RELEASE, gives=an_object(releases=a_list({"type": "object"})))
 def listed(call: Call) -> dict[str, Any]:
     """List what was published from a project."""
     return {"releases": releases(call.project)}
 
 
+@endpoint("GET", FILES)
 def handed_out(call: Call) -> Response:
     """Hand out a file that was published; pages are shown, and can do nothing else."""
     name, folder = call.names["file"], call.project.folder / RELEASES
@@ -329,48 +280,22 @@ def handed_out(call: Call) -> Response:
     return response
 
 
-def _asked(call: Call) -> Publishing:
-    """Return how a file was asked for."""
+def _again(call: Call, text: Callable[[Publishing, Path], str], name: str) -> Response:
+    """Hand out a text that tells how a file was published."""
     asked = call.project.notes().get(PUBLISHED, {}).get(call.names["file"])
     if asked is None:
         raise MissingError(t("publish.no_file", file=call.names["file"]))
-    return Publishing(**asked)
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(text(Publishing(**asked), call.project.file.resolve()), media_type="text/plain", headers=headers)
 
 
-def _text(text: str, name: str) -> Response:
-    return Response(text, media_type="text/plain", headers={"content-disposition": f'attachment; filename="{name}"'})
-
-
+@endpoint("GET", f"{FILES}/again.sh")
 def commands(call: Call) -> Response:
-    """Hand out the command lines that publish a file again."""
-    return _text(_asked(call).recipe(call.project).commands(), "again.sh")
+    """Hand out the commands that publish a file again."""
+    return _again(call, Publishing.commands, "again.sh")
 
 
+@endpoint("GET", f"{FILES}/again.py")
 def script(call: Call) -> Response:
     """Hand out the script of Python that publishes a file again."""
-    return _text(_asked(call).recipe(call.project).script(), "again.py")
-
-
-RELEASE = "/api/projects/{project}/releases"
-FILES = "/projects/{project}/releases/{file}"
-FILE = an_object(name=text, kind={"enum": ["data", "public", "own", "board", "mapping"]}, bytes=whole)
-DONE = an_object(lines=a_list(text), notices=a_list(text), values={"type": "object"}, files=a_list(FILE), file=text)
-PUBLISHING = "/api/projects/{project}/publishing"
-UNDER_WAY = an_object(under_way=flag, file=text, step=whole, steps=whole, sentence=text)
-ENDPOINTS = (
-    Endpoint("GET", "/projects/{project}/publish", "Shows what can be published.", publish_page, query=("point",)),
-    Endpoint(
-        "GET",
-        RELEASE,
-        "Lists what was published from a project.",
-        listed,
-        gives=an_object(releases=a_list({"type": "object"})),
-    ),
-    Endpoint("POST", RELEASE, "Publishes a release with its certificates.", publish, Publishing, gives=DONE),
-    Endpoint("GET", PUBLISHING, "Says how far a publication is that is under way.", progress, gives=UNDER_WAY),
-    Endpoint("DELETE", PUBLISHING, "Stops a publication; nothing of it stays.", cancel, gives=UNDER_WAY),
-    Endpoint("GET", "/api/projects/{project}/points/{point}/offer", "Says what can be chosen for a release.", offered),
-    Endpoint("GET", FILES, "Hands out a file that was published.", handed_out),
-    Endpoint("GET", f"{FILES}/again.sh", "Hands out the commands that publish a file again.", commands),
-    Endpoint("GET", f"{FILES}/again.py", "Hands out the Python that publishes a file again.", script),
-)
+    return _again(call, Publishing.script, "again.py")

@@ -10,10 +10,10 @@ from sfumato.measures.group_risk import THRESHOLDS
 from sfumato.report.check_summary import KNOWN_FOR, SENTENCE, check_parts
 from sfumato.tradeoff._check_items import BasketCheck, ItemsCheck, MixedCheck, check_as_it_stands
 from sfumato.tradeoff.check import Check, check
-from sfumato.workbench.endpoints import Call, Endpoint
+from sfumato.workbench.endpoints import Call, endpoint
 from sfumato.workbench.opened_data import in_forms, of_data, shown
 from sfumato.workbench.projects import Project
-from sfumato.workbench.views.edits import data_page
+from sfumato.workbench.views.page import data_page
 
 
 def checked(project: Project) -> Check | ItemsCheck:
@@ -112,24 +112,13 @@ def _mixed(done: MixedCheck) -> dict[str, Any]:
     }
 
 
+@endpoint("GET", "/projects/{project}/risk", query="show")
 def risk(call: Call) -> Response:
     """Show how risky the data are as they stand."""
-    plainly = call.query.get("show") == "yes"
-    return data_page("risk.html", call, "risk", lambda project: {"risk": shown_risk(project, plainly)})
+    return data_page("risk.html", call, "risk", lambda project: {"risk": shown_risk(project, call.plainly)})
 
 
+@endpoint("GET", "/api/projects/{project}/risk", query="show")
 def risk_values(call: Call) -> dict[str, Any]:
-    """Say the same as plain values."""
-    return shown_risk(call.project, call.query.get("show") == "yes")
-
-
-ENDPOINTS = (
-    Endpoint("GET", "/projects/{project}/risk", "Shows how risky the data are as they stand.", risk, query=("show",)),
-    Endpoint(
-        "GET",
-        "/api/projects/{project}/risk",
-        "Says how risky the data are as they stand.",
-        risk_values,
-        query=("show",),
-    ),
-)
+    """Say how risky the data are as they stand."""
+    return shown_risk(call.project, call.plainly)

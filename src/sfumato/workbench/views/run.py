@@ -9,12 +9,11 @@ from typing import Annotated, Any
 from starlette.responses import Response, StreamingResponse
 
 from sfumato.config.options import Option, shortened
-from sfumato.errors import BadInputError
 from sfumato.texts.catalogue import t
 from sfumato.tradeoff.question.question import read_question
 from sfumato.tradeoff.search.tuner import read_budget
-from sfumato.workbench.endpoints import EVENT, EVENTS, Call, Endpoint, a_list, an_object, text
-from sfumato.workbench.errors import FieldError
+from sfumato.workbench.endpoints import EVENT, EVENTS, Call, a_list, an_object, endpoint, text
+from sfumato.workbench.errors import FieldError, blamed
 from sfumato.workbench.runs import STATES
 from sfumato.workbench.views.page import page
 
@@ -37,49 +36,6 @@ class RunOptions:
     )
 
 
-def progress(call: Call) -> dict[str, Any]:
-    """Say how far the run is, or how the last one ended."""
-    return call.runs.progress(call.project).values()
-
-
-def start(call: Call) -> dict[str, Any]:
-    """Begin a run, or go on with one that was stopped."""
-    budget, question = call.body.budget, call.body.question
-    if question is not None:
-        _check_question(question, budget)
-    return call.runs.start(call.project, None if budget is None else read_budget(budget), question).values()
-
-
-def _check_question(question: str, budget: str | None) -> None:
-    """Raise where a question cannot be read, or there is no time to search for its answer."""
-    if budget is None:
-        raise FieldError("budget", t("run.question_needs_budget"))
-    try:
-        read_question(question)
-    except BadInputError as error:
-        raise FieldError("question", str(error)) from None
-
-
-def cancel(call: Call) -> dict[str, Any]:
-    """Stop the run."""
-    return call.runs.cancel(call.project).values()
-
-
-def events(call: Call) -> Response:
-    """Tell of the run as it goes, without the points that whoever listens was told already."""
-    last = call.query.get("told", "")
-    if last and not ID.fullmatch(last):
-        raise FieldError("told", t("run.bad_event", value=shortened(last)))
-    return StreamingResponse(call.runs.events(call.project, last), media_type=EVENTS)
-
-
-def run_page(call: Call) -> Response:
-    """Show the run."""
-    project = call.project
-    values = progress(call) | {"project": project.name, "explored": project.is_explored}
-    return page("run.html", call, "run", run=values, budgets=BUDGETS, data=values)
-
-
 RUN = "/api/projects/{project}/run"
 PROGRESS = an_object(
     state={"enum": list(STATES)},
@@ -91,18 +47,44 @@ PROGRESS = an_object(
     started={"type": ["number", "null"]},
     notes=a_list(text),
 )
-ENDPOINTS = (
-    Endpoint("GET", "/projects/{project}/run", "Shows the run of a project.", run_page),
-    Endpoint("GET", RUN, "Says how far the run is, or how the last one ended.", progress, gives=PROGRESS),
-    Endpoint("POST", RUN, "Begins a run, or goes on with one that was stopped.", start, RunOptions, gives=PROGRESS),
-    Endpoint("DELETE", RUN, "Stops the run; what was measured is kept.", cancel, gives=PROGRESS),
-    Endpoint(
-        "GET",
-        f"{RUN}/events",
-        "Tells of a run as it goes: progress, points, its end.",
-        events,
-        query=("told",),
-        gives=EVENT,
-        media=EVENTS,
-    ),
-)
+
+
+@endpoint("GET", RUN, gives=PROGRESS)
+def progress(call: Call) -> dict[str, Any]:
+    """Say how far the run is, or how the last one ended."""
+    return call.house.runs.progress(call.project).values()
+
+
+@endpoint("POST", RUN, RunOptions, gives=PROGRESS)
+def start(call: Call) -> dict[str, Any]:
+    """Begin a run, or go on with one that was stopped."""
+    budget, question = call.body.budget, call.body.question
+    if question is not None:
+        if budget is None:
+            raise FieldError("budget", t("run.question_needs_budget"))
+        with blamed("question"):
+            read_question(question)
+    return call.house.runs.start(call.project, None if budget is None else read_budget(budget), question).values()
+
+
+@endpoint("DELETE", RUN, gives=PROGRESS)
+def cancel(call: Call) -> dict[str, Any]:
+    """Stop the run; what was measured is kept."""
+    return call.house.runs.cancel(call.project).values()
+
+
+@endpoint("GET", f"{RUN}/events", query="told", gives=EVENT, media=EVENTS)
+def events(call: Call) -> Response:
+    """Tell of a run as it goes: progress, points, its end; without the points that whoever listens was told already."""
+    last = call.query.get("told", "")
+    if last and not ID.fullmatch(last):
+        raise FieldError("told", t("run.bad_event", value=shortened(last)))
+    return StreamingResponse(call.house.runs.events(call.project, last), media_type=EVENTS)
+
+
+@endpoint("GET", "/projects/{project}/run")
+def run_page(call: Call) -> Response:
+    """Show the run."""
+    project = call.project
+    values = progress(call) | {"project": project.name, "explored": project.is_explored}
+    return page("run.html", call, "run", run=values, budgets=BUDGETS, data=values)

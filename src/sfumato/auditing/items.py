@@ -1,20 +1,14 @@
-"""Reading a published file of baskets for an audit, and counting in it: shares nothing with those who make releases.
+"""Reading the items of a published file for an audit, and counting in it: shares nothing with those who make releases.
 
-A line is a record; or a record is all rows with one value of a column, or a list (Parquet). What stands there is taken
-as text: only where an original is given does the audit ask which items a text stands for.
+Of baskets a line is a record; or a record is all rows with one value of a column, or a list (Parquet). Beside
+quasi-identifiers items stand in a column: a list (Parquet, JSON), or a cell with `;` between published items, in double
+quotes where an item holds a `;` itself. A cell without the separator is one text, which is the safe side: it is no more
+frequent than any part of it. What stands there is taken as text: only where an original is given does the audit ask
+which items a text stands for. A group is all records with the same published quasi-identifiers; baskets are one.
 
-Reading a published table with a column of items for an audit, and counting sets within its groups.
-
-Shares nothing with those who make releases. A group is all records with the same published quasi-identifiers. What
-stands in the column of items is taken as texts: a list (Parquet, JSON), or a cell with `;` between published items,
-in double quotes where an item holds a `;` itself. A cell without the separator is one text, which is the safe side:
-it is no more frequent than any part of it.
-
-What a published file of baskets tells of sensitive items, counted from the definitions alone.
-
-Shares nothing with those who make releases. Of every set of published items that occurs the records are counted; a set
-with a sensitive item, and the same set without it, are a rule: of the records that show the latter, the share that also
-shows the sensitive item. Rules of a file are counted by posting lists.
+Of sensitive items every set of published items that occurs is counted. A set with a sensitive item, and the same set
+without it, are a rule: of the records that show the latter, the share that also shows the sensitive item. Rules of a
+file are counted by posting lists.
 """
 
 from __future__ import annotations
@@ -29,12 +23,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, islice, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.auditing.published_file import EMPTY, Counted, Source
-from sfumato.data.items import Baskets
+from sfumato.data.items import Baskets, taken_rows
 from sfumato.engines import open_rows
 from sfumato.engines._item_layouts import named_rows
 from sfumato.engines._text_files import PARQUET, opened_text, wide_fields
@@ -45,13 +40,29 @@ from sfumato.requirements.items import Coherence, InferenceRequirement, PSRules,
 from sfumato.runtime.arrays import Counts
 
 Shown = frozenset[str]
+Readings = Mapping[str, frozenset[int]]
+"""Which items each published text stands for."""
+
 BLOCK = 1 << 21
 """Sets that are counted at a time."""
 
 
+NOTHING_COUNTED = Counted({}, np.zeros(0, np.int64))
+
+
+class SetSupports(NamedTuple):
+    """Sets of published items of one size that some group shows, and how many of its records do."""
+
+    group: Counts
+    sets: Counts
+    """Places of labels, a row for every set."""
+
+    records: Counts
+
+
 @dataclass(frozen=True, eq=False)
-class PublishedBaskets:
-    """The records of a published file: what each shows, equal ones counted."""
+class PublishedRecords:
+    """The records of a published file with items: equal ones counted, what each shows, and the group of each."""
 
     origin: str
     labels: tuple[str, ...]
@@ -69,12 +80,48 @@ class PublishedBaskets:
     notices: tuple[str, ...] = ()
     """What was noticed while reading them."""
 
+    counted: Counted = NOTHING_COUNTED
+    """The distinct records by all columns, where there are quasi-identifiers."""
+
+    quasi: tuple[str, ...] = ()
+
+    @staticmethod
+    def beside(counted: Counted, quasi: tuple[str, ...], items: str, sets: ItemSets) -> PublishedRecords:
+        """Take the counted tuples of a table apart that has its sets of items in a column."""
+        starts, codes = taken_rows(sets.starts, sets.codes, counted.columns[items].codes)  # type: ignore[arg-type]
+        return PublishedRecords("", sets.labels, starts, codes, counted.counts, (), counted, quasi)  # type: ignore[arg-type]
+
     @cached_property
-    def rows(self) -> Mapping[Shown, int]:
-        """The distinct records as sets of texts, with their numbers."""
+    def _groups(self) -> tuple[Counts, Counts]:
+        return self.counted.number(self.quasi) if self.quasi else (np.zeros(1, np.int64), np.zeros_like(self.weights))
+
+    @property
+    def group(self) -> Counts:
+        """For every distinct record the number of its group."""
+        return self._groups[1]
+
+    @cached_property
+    def sizes(self) -> Counts:
+        """How many records every group has."""
+        return np.bincount(self.group, self.weights).astype(np.int64)
+
+    @cached_property
+    def lengths(self) -> Counts:
+        """How many items each distinct record shows."""
+        return np.diff(self.starts)
+
+    def shows(self, group: int) -> dict[str, str]:
+        """Return what a group shows of the quasi-identifiers."""
+        return self.counted.show(int(self._groups[0][group]), self.quasi)
+
+    @cached_property
+    def rows(self) -> Counter[Shown]:
+        """The distinct sets of texts that records show, with their numbers."""
+        rows: Counter[Shown] = Counter()
         labels = [self.labels[code] for code in self.codes.tolist()]
-        bounds = pairwise(self.starts.tolist())
-        return {frozenset(labels[lo:hi]): n for (lo, hi), n in zip(bounds, self.weights.tolist(), strict=True)}
+        for (lo, hi), n in zip(pairwise(self.starts.tolist()), self.weights.tolist(), strict=True):
+            rows[frozenset(labels[lo:hi])] += n
+        return rows
 
     @property
     def records(self) -> int:
@@ -84,12 +131,12 @@ class PublishedBaskets:
     @property
     def empty(self) -> int:
         """Records that show nothing."""
-        return int(self.weights[np.diff(self.starts) == 0].sum())
+        return int(self.weights[self.lengths == 0].sum())
 
     @property
     def alone(self) -> int:
         """Records that show something that no other record shows just so."""
-        return int(((self.weights == 1) & (np.diff(self.starts) > 0)).sum())
+        return int(((self.weights == 1) & (self.lengths > 0)).sum())
 
     @cached_property
     def supports(self) -> Counter[str]:
@@ -102,7 +149,7 @@ class PublishedBaskets:
     @cached_property
     def postings(self) -> Mapping[str, NDArray[np.int64]]:
         """The distinct records that show each label, ascending."""
-        row = np.repeat(np.arange(len(self.weights)), np.diff(self.starts))[np.argsort(self.codes, kind="stable")]
+        row = np.repeat(np.arange(len(self.weights)), self.lengths)[np.argsort(self.codes, kind="stable")]
         ends = np.cumsum(np.bincount(self.codes, minlength=len(self.labels)))
         return dict(zip(self.labels, np.split(row, ends[:-1]), strict=True))
 
@@ -120,23 +167,23 @@ class PublishedBaskets:
             return self.postings[labels[0]]
         return np.unique(np.concatenate([np.zeros(0, np.int64), *(self.postings[label] for label in labels)]))
 
-    def itemsets(self, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Count the records of every set of `size` published items that occurs: the sets by place, their supports."""
-        lengths = np.diff(self.starts)
-        tally = SetTally(size, len(self.labels))
-        for length in np.unique(lengths[lengths >= size]).tolist():
-            rows = np.flatnonzero(lengths == length)
+    def itemsets(self, size: int) -> SetSupports:
+        """Count the records of every set of `size` published items that a group shows."""
+        tally = SetTally(size, len(self.labels), len(self.sizes))
+        for length in np.unique(self.lengths[self.lengths >= size]).tolist():
+            rows = np.flatnonzero(self.lengths == length)
             codes = self.codes[self.starts[rows, None] + np.arange(length)]
-            weights = self.weights[rows]
             for chosen in choices(length, size):
                 step = max(1, BLOCK // len(chosen))
                 for start in range(0, len(rows), step):
+                    some = np.repeat(rows[start : start + step], len(chosen))
                     block = codes[start : start + step, chosen].reshape(-1, size)
-                    tally.add(block, np.repeat(weights[start : start + step], len(chosen)))
-        return tally.joined()
+                    tally.add(np.column_stack([self.group[some], block]), self.weights[some])
+        sets, records = tally.joined()
+        return SetSupports(sets[:, 0], sets[:, 1:], records)
 
 
-def labels_by_item(readings: Mapping[str, frozenset[int]]) -> dict[int, tuple[str, ...]]:
+def labels_by_item(readings: Readings) -> dict[int, tuple[str, ...]]:
     """List for every item the published labels that stand for it."""
     shows: dict[int, list[str]] = {}
     for label, items in readings.items():
@@ -153,10 +200,10 @@ def choices(length: int, size: int) -> Iterator[NDArray[np.int64]]:
 
 
 class SetTally:
-    """Adds up the records of sets of codes, equal sets together."""
+    """Adds up the records of sets of codes, each with its group in front, equal ones together."""
 
-    def __init__(self, size: int, width: int) -> None:
-        self.size, self.width = size, max(width, 1)
+    def __init__(self, size: int, width: int, groups: int) -> None:
+        self.size, self.width, self.groups = size, max(width, 1), groups
         self.sets: list[NDArray[np.int64]] = []
         self.counts: list[NDArray[np.int64]] = []
         self.waiting = 0
@@ -172,10 +219,10 @@ class SetTally:
 
     def joined(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return every set once with its records."""
-        every = np.concatenate([np.zeros((0, self.size), np.int64), *self.sets])
+        every = np.concatenate([np.zeros((0, self.size + 1), np.int64), *self.sets])
         counts = np.concatenate([np.zeros(0, np.int64), *self.counts])
-        if self.width**self.size < 2**62:
-            keys = every @ (self.width ** np.arange(self.size - 1, -1, -1, dtype=np.int64))
+        if self.groups * self.width**self.size < 2**62:
+            keys = every @ (self.width ** np.arange(self.size, -1, -1, dtype=np.int64))
             _, first, number = np.unique(keys, return_index=True, return_inverse=True)
         else:
             _, first, number = np.unique(every, axis=0, return_index=True, return_inverse=True)
@@ -195,7 +242,7 @@ def read_published(
     memory: str | None = None,
     spill: str | None = None,
     lines: bool = False,
-) -> PublishedBaskets:
+) -> PublishedRecords:
     """Read a file of baskets, whoever made it: lines of items, rows of (`who`, `item`), or Parquet lists.
 
     Rows are recognised by the names of their columns, unless every line is a record (`lines`).
@@ -239,7 +286,7 @@ def _named_columns(path: Path, separator: str | None, encoding: str | None) -> t
     return None if rows is None else (rows.who, rows.item)
 
 
-def _counted(origin: str, lists: CountedLists, texts: Sequence[str | None]) -> PublishedBaskets:
+def _counted(origin: str, lists: CountedLists, texts: Sequence[str | None]) -> PublishedRecords:
     """Count lists as sets: neither the order of a list nor a text that stands in it twice, or is empty, counts."""
     labels = tuple(sorted({text for text in texts if text}))
     place = {label: number for number, label in enumerate(labels)}
@@ -255,7 +302,7 @@ def _counted(origin: str, lists: CountedLists, texts: Sequence[str | None]) -> P
         distinct[record] = distinct.get(record, 0) + number
     starts = np.cumsum([0, *(len(record) // 8 for record in distinct)])
     weights = np.array(list(distinct.values()), np.int64)
-    return PublishedBaskets(origin, labels, starts, np.frombuffer(b"".join(distinct), np.int64), weights)
+    return PublishedRecords(origin, labels, starts, np.frombuffer(b"".join(distinct), np.int64), weights)
 
 
 def _gathered(rows: Engine, who: str, item: str) -> CountedLists:
@@ -369,62 +416,6 @@ def _of_list(text: str) -> Sequence[str | None]:
     return items
 
 
-@dataclass(frozen=True, eq=False)
-class PublishedRecords:
-    """The records of a published file: equal ones counted, the group of each, and the set it shows."""
-
-    counted: Counted
-    group: Counts
-    """For every counted tuple the number of its group."""
-
-    shown: Counts
-    """For every counted tuple the place of its set."""
-
-    sets: ItemSets
-    sizes: Counts
-    """How many records every group has."""
-
-    first: Counts
-    """For every group a counted tuple of it."""
-
-    @staticmethod
-    def of(counted: Counted, quasi: Sequence[str], items: str, sets: ItemSets) -> PublishedRecords:
-        """Group the counted tuples of a file by its quasi-identifiers."""
-        first, group = counted.number(quasi)
-        sizes = np.bincount(group, counted.counts, len(first)).astype(np.int64)
-        shown = counted.columns[items].codes.astype(np.int64)
-        return PublishedRecords(counted, group, shown, sets, sizes, first)
-
-    @property
-    def longest(self) -> int:
-        """How many items a record shows at most."""
-        return int(np.diff(self.sets.starts)[self.shown].max(initial=0))
-
-    @property
-    def empty(self) -> int:
-        """Records that show no item."""
-        return int(self.counted.counts[np.diff(self.sets.starts)[self.shown] == 0].sum())
-
-    def within_groups(self, size: int) -> tuple[NDArray[np.int64], Counts]:
-        """Count the records of every set of `size` published items that a group shows: (group, items...), supports."""
-        lengths = np.diff(self.sets.starts)[self.shown]
-        starts = self.sets.starts[self.shown]
-        tally = SetTally(size + 1, max(len(self.sets.labels), len(self.sizes)))
-        for length in np.unique(lengths[lengths >= size]).tolist():
-            rows = np.flatnonzero(lengths == length)
-            codes = self.sets.codes[starts[rows, None] + np.arange(length)]
-            for chosen in choices(length, size):
-                step = max(1, BLOCK // len(chosen))
-                for begin in range(0, len(rows), step):
-                    some = rows[begin : begin + step]
-                    block = codes[begin : begin + step, chosen].reshape(-1, size)
-                    groups = np.repeat(self.group[some], len(chosen))
-                    weights = np.repeat(self.counted.counts[some], len(chosen))
-                    tally.add(np.column_stack([groups, block]), weights)
-        return tally.joined()
-
-
-Readings = Mapping[str, frozenset[int]]
 Fault = tuple[int, tuple[str, ...]]
 """How many records fit what is known; what is known, and what is inferred from it behind an arrow."""
 
@@ -432,7 +423,7 @@ SLACK = 1e-9
 
 
 def faults(
-    read: PublishedBaskets,
+    read: PublishedRecords,
     wanted: InferenceRequirement,
     original: Baskets,
     readings: Readings,
@@ -456,7 +447,7 @@ def faults(
 
 
 def _of_sets(
-    read: PublishedBaskets, wanted: InferenceRequirement, secret: frozenset[str], most: int, public_only: bool
+    read: PublishedRecords, wanted: InferenceRequirement, secret: frozenset[str], most: int, public_only: bool
 ) -> Iterator[Fault]:
     """Compare the records of every set of up to `most` known texts with those of the set and one sensitive text."""
     hidden = [label in secret for label in read.labels]
@@ -476,12 +467,12 @@ def _of_sets(
         smaller = larger
 
 
-def _basket_counted(read: PublishedBaskets, size: int) -> dict[tuple[int, ...], int]:
-    sets, supports = read.itemsets(size)
-    return dict(zip(map(tuple, sets.tolist()), supports.tolist(), strict=True))
+def _basket_counted(read: PublishedRecords, size: int) -> dict[tuple[int, ...], int]:
+    counted = read.itemsets(size)
+    return dict(zip(map(tuple, counted.sets.tolist()), counted.records.tolist(), strict=True))
 
 
-def _of_lines(read: PublishedBaskets, wanted: PSRules, original: Baskets, readings: Readings) -> Iterator[Fault]:
+def _of_lines(read: PublishedRecords, wanted: PSRules, original: Baskets, readings: Readings) -> Iterator[Fault]:
     """Count the records that fit what stands before each arrow, and those of them that show all behind it."""
     shows = labels_by_item(readings)
     everybody = np.arange(len(read.weights))

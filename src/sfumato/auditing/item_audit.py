@@ -1,0 +1,485 @@
+"""What an audit says of items: of baskets, or of a column of items beside the quasi-identifiers of a table.
+
+It counts in the file, from the definitions, how many records of every group show each set of items that somebody may
+know; baskets are one group. With the original it also asks which items every published text stands for, whether the
+records can be those of the original, and what was lost. It uses nothing of those who make releases but the text of a
+requirement.
+
+A requirement on the column of items (`l-diversity l=2 variant=distinct on=codes`) is about the sensitive items that are
+named: a value is those of them that a record shows, joined by ` + `, or `none`. Where a published text stands for a
+sensitive item and for others, the file does not say who has it, and such a requirement is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from math import inf
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from sfumato.auditing._against_original import observed_hierarchy
+from sfumato.auditing._item_coverage import EXAMPLES, OriginalRecords, RowMatching, size_behind
+from sfumato.auditing._legend import Legend
+from sfumato.auditing.coverage import Coverage, Located
+from sfumato.auditing.decision import failures
+from sfumato.auditing.items import (
+    ItemSets,
+    PublishedRecords,
+    Readings,
+    SetSupports,
+    check_items,
+    faults,
+    is_listed,
+    item_sets,
+    labels_by_item,
+)
+from sfumato.auditing.notation import Notation, set_members
+from sfumato.auditing.profile import Profile, baseline, worst_of
+from sfumato.auditing.published_file import Source
+from sfumato.auditing.question import MOST_MATCHED, AuditQuestion, given_hierarchies
+from sfumato.config.options import check_whole
+from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.data.items import Baskets
+from sfumato.engines.item_files import separator_of
+from sfumato.errors import BadInputError
+from sfumato.requirements.items import (
+    BasketRequirement,
+    CompleteKAnonymity,
+    InferenceRequirement,
+    KMAnonymity,
+    MixedRequirement,
+    PrivacyConstraints,
+    mixed_requirement,
+)
+from sfumato.requirements.requirement import All, Requirement
+from sfumato.runtime.arrays import Quiet
+from sfumato.runtime.cancellation import look
+
+if TYPE_CHECKING:
+    from sfumato.auditing.audit import Audit
+
+USUAL_KNOWN = 2
+NONE = "none"
+"""The value of a record that shows no sensitive item."""
+
+Supports = Mapping[int, SetSupports]
+"""By the size of sets, what is counted of them."""
+
+
+@dataclass(frozen=True, repr=False)
+class RareSet(Quiet):
+    """Published items that few records show together."""
+
+    records: int
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class RareInGroup(RareSet):
+    """Published items that few records of a group show together."""
+
+    group: Mapping[str, str]
+    size: int
+    """How many records the group has."""
+
+
+@dataclass(frozen=True, repr=False)
+class BasketFailure(Quiet):
+    """A requirement that does not hold, with the rarest counterexamples."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("requirement",)
+
+    requirement: str
+    sets: int
+    """How many published sets (or baskets, or lines of known items) too few records show."""
+
+    examples: tuple[RareSet, ...]
+    fault: str = "in too few records"
+    """What is wrong with them."""
+
+
+@dataclass(frozen=True, repr=False)
+class SetFailure(Quiet):
+    """A bound on sets of known items that does not hold within some groups."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("requirement",)
+
+    requirement: str
+    sets: int
+    """How many sets of published items too few records of their group show."""
+
+    groups: int
+    """In how many groups."""
+
+    examples: tuple[RareSet, ...]
+
+
+@dataclass(frozen=True)
+class ItemQuestion:
+    """Which column of a published table holds items, and what is asked of it."""
+
+    column: str
+    require: str | None = None
+    """What is required of quasi-identifiers and items together."""
+
+    sensitive: Sequence[str] = ()
+    legend: Legend | None = None
+    tree: Hierarchy | None = None
+    known: int | None = None
+    local: bool = False
+    separator: str | None = None
+    original_separator: str | None = None
+
+    @cached_property
+    def wanted(self) -> MixedRequirement | None:
+        """What is required."""
+        return None if self.require is None else mixed_requirement(self.require)
+
+    @cached_property
+    def known_items(self) -> int:
+        """How many items of a person an attacker knows."""
+        usual = USUAL_KNOWN if self.wanted is None else self.wanted.m
+        return usual if self.known is None else self.known
+
+    def check(self, file: Source, others: Sequence[str]) -> None:
+        """Raise unless the column holds items and has no other role."""
+        check_whole("known", self.known_items, least=0)
+        check_items(file, self.column, self.separator)
+        if self.column in others:
+            raise BadInputError(
+                f"column {self.column!r} holds items (--items), so it has no other role; do not name it twice"
+            )
+
+    def parts(self, sensitive: Sequence[str]) -> tuple[Requirement | None, tuple[Requirement, ...]]:
+        """Tell what is asked of the table from what is asked of its sensitive items."""
+        wanted, items, named = self.wanted, self.column, self.sensitive
+        if wanted is None:
+            return None, ()
+        about_items = []
+        for part in wanted.further:
+            if part.about_sensitive and (part.on == items or (part.on is None and not sensitive and named)):
+                about_items.append(part)
+        if about_items and not named:
+            raise BadInputError(
+                f"{about_items[0]}: this is about sensitive items, and none is named; name items of {items!r} "
+                "(--sensitive-items)"
+            )
+        left = [part for part in wanted.further if part not in about_items]
+        of_groups: Requirement = wanted.linking.of_groups
+        return All((of_groups, *left)) if left else of_groups, tuple(about_items)
+
+
+def with_items(table: Audit, asked: AuditQuestion, items: ItemQuestion, hierarchies: Any) -> Audit:
+    """Add to what was found in a table what its column of items tells."""
+    asked = replace(asked, missing="value", group=None, neutral=())
+    file, column, source = asked.file, items.column, asked.original
+    others = () if source is None else _others(file, source, (*asked.quasi, column), asked.sensitive)
+    counted, _ = asked.count((column, *others))
+    sets = item_sets(file, column, counted.columns[column].texts, items.separator)
+    records = PublishedRecords.beside(counted, asked.quasi, column, sets)
+    against = None if source is None else _original(source, asked.quasi, items, others)
+    meaning = ItemMeaning.of(sets.labels, against, items.tree, items.legend)
+    by_sensitive, failed = dict(table.by_sensitive), list(table.failures)
+    if items.sensitive:
+        named = _named(items.sensitive, against, items.tree)
+        profile = _profile(records, sets, against, named, meaning, column)
+        by_sensitive[column] = profile.measures()
+        if of_items := items.parts(asked.sensitive)[1]:
+            failed += failures(All(of_items), {column: profile}, records.sizes, lambda _, group: records.shows(group))
+    longest = int(records.lengths.max(initial=0))
+    supports = {size: records.itemsets(size) for size in range(1, min(items.known_items, longest) + 1)}
+    risks = itemset_measures(supports)
+    risks["candidates"] = min(risks["least_support"], float(records.sizes.min()))
+    coverage, lost = table.coverage, dict[str, float]()
+    if against is not None:
+        coverage, lost = _against(asked, records, against, meaning, items.local, hierarchies, others, coverage)
+    notices = [f"{records.empty:,} of {records.records:,} records show no item"] if records.empty else []
+    if not is_listed(file, column) and items.separator is None and records.labels and longest <= 1:
+        notices.append("no record shows more than one item; if something else separates items, say what (--separator)")
+    return replace(
+        table,
+        has_items=True,
+        items=column,
+        published_items=len(records.labels),
+        empty=records.empty,
+        known=items.known_items,
+        measures={**table.measures, **worst_of(by_sensitive), **risks, **lost},
+        by_sensitive=by_sensitive,
+        weakest=tuple(weakest(records, supports)),
+        require=items.require,
+        failures=tuple(failed),
+        rare=tuple(_rare(records, items.wanted, supports, longest)),
+        coverage=coverage,
+        notices=(*table.notices, *notices),
+    )
+
+
+# -- against the original ------------------------------------------------------------------------------------------
+
+
+def _original(source: Source, quasi: Sequence[str], items: ItemQuestion, others: Sequence[str]) -> OriginalRecords:
+    """Count the original, and take its items apart."""
+    check_items(source, items.column, items.original_separator)
+    counted = source.count([*quasi, items.column, *others])
+    texts = counted.columns[items.column].texts
+    mark = items.original_separator or (None if is_listed(source, items.column) else separator_of(texts))
+    return OriginalRecords(counted, items.column, item_sets(source, items.column, texts, mark))
+
+
+def _others(file: Source, source: Source, named: Sequence[str], sensitive: Sequence[str]) -> tuple[str, ...]:
+    """Name the columns that both files have and that are compared as they are: of large files the sensitive ones."""
+    shared = [name for name in file.engine.columns if name in source.engine.columns and name not in named]
+    if source.engine.row_count > MOST_MATCHED:
+        shared = [name for name in shared if name in sensitive]
+    nested = {*file.engine.nested, *source.engine.nested}
+    return tuple(name for name in shared if name not in nested)
+
+
+def _against(
+    asked: AuditQuestion,
+    records: PublishedRecords,
+    against: OriginalRecords,
+    meaning: ItemMeaning,
+    local: bool,
+    hierarchies: Any,
+    others: tuple[str, ...],
+    of_table: Coverage | None,
+) -> tuple[Coverage, dict[str, float]]:
+    """Check that the records can be those of the original, and measure what their items lost."""
+    unread = [label for label, items in zip(records.labels, meaning.items, strict=True) if not items]
+    if unread:
+        most = max(records.supports[label] for label in unread)
+        texts = [f"{label[:80]!r} stands for no item of the original" for label in unread[:EXAMPLES]]
+        return Coverage("which items every published text stands for", True, most, tuple(texts)), {}
+    given = given_hierarchies(replace(asked, original=None), None, hierarchies)
+    notations = {}
+    for name in asked.quasi:
+        texts_in = frozenset(against.counted.columns[name].texts) - {"*"}
+        domain = given[name] if name in given else observed_hierarchy(name, against.counted)
+        notations[name] = Notation(domain.with_missing() if "" in texts_in else domain, texts_in)
+    places = Located.of(asked.covering(records.counted), against.counted, asked.quasi, notations)
+    matching = None if places is None else RowMatching(records, against, places, others, meaning.items, local)
+    if matching is None or matching.places is None:
+        assert of_table is not None
+        return replace(of_table, checked=f"{of_table.checked}; items were not compared: there are too many pairs"), {}
+    return matching.coverage(), matching.losses(meaning.sizes, meaning.domain)
+
+
+# -- what sets tell ------------------------------------------------------------------------------------------------
+
+
+def itemset_measures(counted: Supports) -> dict[str, float]:
+    """Turn the supports of all sets, by their size, into risks."""
+    supports = np.sort(np.concatenate([np.zeros(0, np.int64), *(of_size.records for of_size in counted.values())]))
+    if not len(supports):
+        return {"itemset_risk": 0.0, "itemset_risk_99": 0.0, "itemset_risk_95": 0.0, "least_support": inf}
+
+    def risk(share: str) -> float:
+        """Leave out the rarest sets beyond a share of all."""
+        return float(1 / supports[int(Fraction(len(supports)) * (1 - Fraction(share)))])
+
+    return {
+        "itemset_risk": float(1 / supports[0]),
+        "itemset_risk_99": risk("0.99"),
+        "itemset_risk_95": risk("0.95"),
+        "least_support": float(supports[0]),
+    }
+
+
+def weakest(read: PublishedRecords, counted: Supports, below: float = inf) -> list[RareSet]:
+    """Show the sets that fewest records of their group show, where these are below a bound."""
+    rare: list[RareSet] = []
+    for of_size in counted.values():
+        for place in np.argsort(of_size.records, kind="stable")[:EXAMPLES]:
+            found = int(of_size.records[place]), tuple(read.labels[code] for code in of_size.sets[place])
+            group = int(of_size.group[place])
+            if found[0] < below:
+                in_group = read.shows(group), int(read.sizes[group])
+                rare.append(RareInGroup(*found, *in_group) if read.quasi else RareSet(*found))
+    return _rarest(rare)
+
+
+def _rarest(rare: Sequence[RareSet]) -> list[RareSet]:
+    return sorted(rare, key=lambda one: (one.records, len(one.items), one.items))[:EXAMPLES]
+
+
+def _up_to(read: PublishedRecords, counted: Supports, most: int) -> Supports:
+    """Return what is counted of sets of up to so many items, also of those that were not counted yet."""
+    return {size: counted[size] if size in counted else read.itemsets(size) for size in range(1, most + 1)}
+
+
+def _rare(
+    records: PublishedRecords, wanted: MixedRequirement | None, counted: Supports, longest: int
+) -> Iterator[SetFailure]:
+    """Find the sets of up to m items that fewer than k records of their group show."""
+    if wanted is None:
+        return
+    every = _up_to(records, counted, min(wanted.m, longest))
+    groups = [of_size.group[of_size.records < wanted.k] for of_size in every.values()]
+    if many := sum(map(len, groups)):
+        examples = tuple(weakest(records, every, wanted.k))
+        yield SetFailure(str(wanted.linking), many, len(np.unique(np.concatenate(groups))), examples)
+
+
+def basket_failures(
+    read: PublishedRecords,
+    wanted: BasketRequirement | None,
+    counted: Supports,
+    original: Baskets | None,
+    readings: Readings | None,
+    lines: Sequence[RareSet],
+) -> Iterator[BasketFailure]:
+    """Find what does not hold; `lines` are the listed sets of known items that some records fit."""
+    many, fault = None, BasketFailure.fault
+    if isinstance(wanted, KMAnonymity):
+        every = _up_to(read, counted, wanted.m)
+        many = sum(int((of_size.records < wanted.k).sum()) for of_size in every.values())
+        rare = weakest(read, every, wanted.k)
+    elif isinstance(wanted, CompleteKAnonymity):
+        rare = [RareSet(n, tuple(sorted(row))) for row, n in read.rows.items() if n < wanted.k]
+    elif isinstance(wanted, PrivacyConstraints):
+        rare = [line for line in lines if line.records < wanted.k]
+    elif isinstance(wanted, InferenceRequirement):
+        assert original is not None and readings is not None
+        sizes = {label: size_behind(label, items, original) for label, items in readings.items()}
+        rare = [RareSet(n, items) for n, items in faults(read, wanted, original, readings, sizes)]
+        fault = "followed too surely by a sensitive item, or in too few records"
+    else:
+        return
+    if rare:
+        yield BasketFailure(str(wanted), len(rare) if many is None else many, tuple(_rarest(rare)), fault)
+
+
+def known_lines(
+    read: PublishedRecords, wanted: PrivacyConstraints, original: Baskets, readings: Readings
+) -> list[RareSet]:
+    """Count the records that fit the listed sets of known items; those that no record fits tell of nobody."""
+    shows = labels_by_item(readings)
+    counted: dict[frozenset[tuple[str, ...]], int] = {}
+    fitting = []
+    for itemset in wanted.itemsets(original):
+        known = frozenset(shows[code] for code in itemset if code in shows)  # a suppressed item tells nothing
+        if known and known not in counted:
+            look()
+            counted[known] = int(read.weights[read.rows_showing(known)].sum())
+        if known and counted[known]:
+            fitting.append(RareSet(counted[known], tuple(original.items[code] for code in itemset)))
+    return fitting
+
+
+# -- what texts stand for ------------------------------------------------------------------------------------------
+
+
+def stands_for(
+    labels: Sequence[str], items: Sequence[str], tree: Hierarchy | None = None, legend: Legend | None = None
+) -> dict[str, frozenset[int]]:
+    """Say which items every published text stands for.
+
+    It is in the legend, an item, a node of the tree, `*` for all items, or a set `{a, b}` (of other tools `(a, b)`).
+    """
+    place = {item: code for code, item in enumerate(items)}
+    nodes: dict[str, frozenset[int]] = {}
+    if tree is not None:
+        for (lo, hi), name in tree.nodes.items():
+            nodes.setdefault(name, frozenset(place[item] for item in tree.leaves[lo : hi + 1] if item in place))
+    readings = {}
+    for label in labels:
+        if legend is not None and label in legend:
+            readings[label] = frozenset(place[item] for item in legend[label] if item in place)
+        elif label in place:
+            readings[label] = frozenset([place[label]])
+        elif label in nodes:
+            readings[label] = nodes[label]
+        elif label == "*":
+            readings[label] = frozenset(place.values())
+        else:
+            text = "{" + label[1:-1] + "}" if label[:1] == "(" and label[-1:] == ")" else label
+            members = [item for item, _ in set_members(text) or ()]
+            readings[label] = frozenset(place[item] for item in members if item in place)
+    return readings
+
+
+@dataclass(frozen=True, eq=False)
+class ItemMeaning:
+    """Which items every published text stands for, and how many: of a node of the tree all its leaves."""
+
+    items: tuple[frozenset[str], ...]
+    sizes: tuple[int, ...]
+    domain: int
+
+    @staticmethod
+    def of(
+        labels: Sequence[str], against: OriginalRecords | None, tree: Hierarchy | None, legend: Legend | None
+    ) -> ItemMeaning:
+        """Read every text: as an item of the original, a node of the tree, by the legend, or as a set."""
+        known = set() if against is None else set(against.sets.labels)
+        if against is None:
+            known |= set(tree.leaves) if tree is not None else set()
+            listed = legend or {}
+            for label in labels:
+                spelled = [item for item, _ in set_members(label) or ()]
+                known |= set(listed.get(label, spelled or [label]))
+        items = sorted(known)
+        readings = stands_for(labels, items, tree, legend)
+        named = tuple(frozenset(items[code] for code in readings[label]) for label in labels)
+        widths = {} if tree is None else {name: hi - lo + 1 for (lo, hi), name in tree.nodes.items()}
+        sizes = (
+            len(one) if label in known else widths.get(label, len(one))
+            for label, one in zip(labels, named, strict=True)
+        )
+        return ItemMeaning(named, tuple(sizes), len(items) if tree is None else tree.size)
+
+
+def _values(sets: ItemSets, meant: Sequence[frozenset[str]], named: Mapping[str, frozenset[str]]) -> list[str]:
+    """Say for every set which sensitive items it shows; raise where a text leaves that open."""
+    shown: list[str] = []
+    for place in range(len(sets.starts) - 1):
+        codes = sets.codes[sets.starts[place] : sets.starts[place + 1]].tolist()
+        held = []
+        for name, items in named.items():
+            for code in codes:
+                if meant[code] & items and not meant[code] <= items:
+                    raise BadInputError(
+                        f"{sets.labels[code][:80]!r} stands for the sensitive {name!r} and for others, so the file "
+                        "does not say who has it; a requirement on the column of items cannot be checked of it"
+                    )
+            if any(meant[code] <= items for code in codes):
+                held.append(name)
+        shown.append(" + ".join(held) or NONE)
+    return shown
+
+
+def _profile(
+    records: PublishedRecords,
+    sets: ItemSets,
+    against: OriginalRecords | None,
+    named: Mapping[str, frozenset[str]],
+    meaning: ItemMeaning,
+    column: str,
+) -> Profile:
+    """Count the sensitive items that records show in every group, and in the table that is compared with."""
+    texts = records.counted.columns[column].called(_values(sets, meaning.items, named))
+    table, weights = texts, records.counted.counts
+    if against is not None:
+        itself = [frozenset([label]) for label in against.sets.labels]
+        table = against.counted.columns[column].called(_values(against.sets, itself, named))
+        weights = against.counted.counts
+    return Profile.of(baseline(column, table, weights, texts.texts, None), texts, records.group, records.counted.counts)
+
+
+def _named(names: Sequence[str], against: OriginalRecords | None, tree: Hierarchy | None) -> dict[str, frozenset[str]]:
+    """Say which items every named sensitive item or node is."""
+    nodes: dict[str, frozenset[str]] = {}
+    if tree is not None:
+        for (lo, hi), label in tree.nodes.items():
+            nodes.setdefault(label, frozenset(tree.leaves[lo : hi + 1]))
+    known = None if against is None else {*against.sets.labels, *nodes}
+    for name in names:
+        if known is not None and name not in known:
+            where = "of the original" if tree is None else "of the original, nor a node of the tree"
+            raise BadInputError(f"{name!r} is no item {where} (--sensitive-items)")
+    return {name: nodes.get(name, frozenset([name])) for name in names}
