@@ -25,7 +25,7 @@ from sfumato.anonymizers.items import anonymize_baskets, candidate_maker
 from sfumato.auditing import ledger
 from sfumato.config.documents import json_text
 from sfumato.data.items import baskets_of
-from sfumato.measures.items.scales import MixedScales
+from sfumato.measures.scales import MixedScales
 from sfumato.publish._apply_items import apply_mixed
 from sfumato.publish._item_mapping import SCHEMA, basket_mapping, mixed_mapping, read_item_mapping
 from sfumato.publish.certificate import public_certificate

@@ -91,7 +91,7 @@ def measure(release: Any, scales: Mapping[str, Any] | None = None) -> Measured:
     Where there are several sensitive attributes, a measure about sensitive values is that of the worst attribute.
     """
     if isinstance(release, BasketRelease | MixedRelease):
-        from sfumato.measures.items.scales import measure_items
+        from sfumato.measures.scales import measure_items
 
         return measure_items(release, scales or {})
     need_records(release)

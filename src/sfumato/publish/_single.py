@@ -281,7 +281,7 @@ def _single_values(release: Release) -> list[str]:
 def single_baskets(declared: BasketsDeclaration, candidate: Candidate, target: Target, clock: Clock) -> Single:
     """Make a release of baskets, measure it and write it."""
     from sfumato.measures.items.queries import fitting_queries
-    from sfumato.measures.items.scales import BasketScales, measure_baskets, protected_risk
+    from sfumato.measures.scales import BasketScales, measure_baskets, protected_risk
     from sfumato.publish.pipeline import certified_scales
     from sfumato.report.data_summary import basket_meanings
     from sfumato.requirements.items import KMAnonymity, known_in_words
@@ -334,7 +334,7 @@ def single_items(
 ) -> Single:
     """Make a release of a table with items, measure it and write it."""
     from sfumato.measures.items.queries import fitting_queries
-    from sfumato.measures.items.scales import MixedScales
+    from sfumato.measures.scales import MixedScales
     from sfumato.report.data_summary import mixed_meanings
     from sfumato.tradeoff.exploration._item_details import item_changes
 
@@ -380,7 +380,7 @@ def single_items(
 
 
 def _measured_items(data: MixedTable, measured: Measured) -> Sequence[str]:
-    from sfumato.measures.items.scales import MixedScales
+    from sfumato.measures.scales import MixedScales
     from sfumato.requirements.items import known_in_words
 
     subject = Subject(
