@@ -35,6 +35,7 @@ from sfumato.engines.item_files import separator_of, split_line
 from sfumato.engines.protocol import CountedLists, Engine, Reading, SourceLayout, column_pairs
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Counts, Quiet
+from sfumato.texts.catalogue import refusal
 from sfumato.texts.format import counted
 
 SHOWN = 8
@@ -150,10 +151,7 @@ def _list_column(origin: str, listed: Sequence[str], column: str | None) -> str:
         return wanted[0]
     if not wanted:
         which = "no column has" if column is None else f"the column {column!r} has no"
-        raise BadInputError(
-            f"{origin}: {which} lists of items; for one row per item name the column that says whose it is (--id) and "
-            "that of the items (--item)"
-        )
+        raise refusal("no_column_of_lists", origin=origin, which=which)
     raise BadInputError(f"{origin}: several columns have lists ({', '.join(wanted)}); name one (--column)")
 
 
@@ -297,10 +295,7 @@ def items_of_column(table: Table, column: str, separator: str | None = None) -> 
     if kind and not is_list:
         raise BadInputError(f"{engine.origin}: the column {column!r} holds {kind}, no lists of items (--items)")
     if is_list and engine.name != "duckdb":
-        raise BadInputError(
-            f"{engine.origin}: a column of lists ({column!r}) is read from files and frames only; write its items as "
-            "one text with a separator between them, or hand them over as a second file (--items-file)"
-        )
+        raise refusal("lists_of_another_engine", engine=engine, column=column)
     pairs = column_pairs(engine, column, table.link)
     split, words = splitter(pairs.values, separator, is_list)
     lists, empty, notices = [], 0, [f"{engine.origin}: the column {column!r} is read as {words}"]
@@ -390,9 +385,7 @@ def items_of_file(table: Table, source: Any, owner: str, item: str) -> HeldItems
     _check_named(table, owner, names, pairs.value, pairs.counts)
     known = by_owner.keys() & set(names)
     if not known:
-        raise BadInputError(
-            f"{source}: no value of {owner!r} is one of {table.engine.origin}; both files must name a person alike"
-        )
+        raise refusal("no_common_owner", source=source, owner=owner, table=table)
     strangers, lists = len(by_owner) - len(known), [by_owner.get(name or "", []) for name in names]
     empty = int(pairs.counts[np.array([not items for items in lists], bool)[pairs.value]].sum())
     said = [
@@ -407,10 +400,7 @@ def _check_named(table: Table, owner: str, names: Sequence[str | None], value: C
     """Raise unless every record has a name of its own."""
     records = np.bincount(value, counts, len(names))
     if None in names or "" in names:
-        raise BadInputError(
-            f"{table.engine.origin}: {owner!r} is missing in some records, so nobody knows which items are theirs; "
-            "give every record a value, or take these records out"
-        )
+        raise refusal("owner_missing", table=table, owner=owner)
     distinct = len(set(names))
     if distinct < len(names) or (records > 1).any():
         raise BadInputError(

@@ -54,6 +54,7 @@ from sfumato.engines.notations import DayOrder
 from sfumato.engines.protocol import BYTES, Coding, DistinctValues, Engine, Reading, column_pairs
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Counts
+from sfumato.texts.catalogue import refusal
 from sfumato.texts.format import counted
 
 DUCKDB = "duckdb"
@@ -105,10 +106,7 @@ class Roles:
 
     def __post_init__(self) -> None:
         if not self.quasi:
-            raise BadInputError(
-                "there is no quasi-identifier; name the columns an outsider may know (--quasi, or quasi under [table] "
-                "in a study)"
-            )
+            raise refusal("no_quasi_identifier")
         seen: dict[str, str] = {}
         for role in ("quasi", "sensitive", "neutral", "identifier"):
             for name in getattr(self, role):
@@ -119,28 +117,17 @@ class Roles:
         object.__setattr__(self, "weights", weights_of(self.quasi, dict(self.weights)))
         other = None if self.household is None else seen.get(self.household)
         if other not in (None, "identifier"):
-            raise BadInputError(
-                f"column {self.household!r} is named both {other} and household; a household's "
-                "column says who belongs together and is never published: give it no other role"
-            )
+            raise refusal("household_with_a_role", roles=self, other=other)
         self._check_person(None if self.person is None else seen.get(self.person))
 
     def _check_person(self, other: str | None) -> None:
         """Raise where the person column cannot be one, beside what else is declared."""
         if other not in (None, "identifier"):
-            raise BadInputError(
-                f"column {self.person!r} is named both {other} and person; a person column says whose record it is and "
-                "is never published: give it no other role"
-            )
+            raise refusal("person_with_a_role", roles=self, other=other)
         if self.person is not None and self.one_record_per_person:
-            raise BadInputError(
-                f"--person {self.person} and --one-record-per-person contradict each other; leave one of them out"
-            )
+            raise refusal("person_and_one_record_per_person", roles=self)
         if self.person is not None and self.household is not None:
-            raise BadInputError(
-                f"--person {self.person} and --household {self.household}: persons cannot be counted where households "
-                "are kept together; leave one of them out"
-            )
+            raise refusal("person_beside_households", roles=self)
 
     @property
     def unit(self) -> Unit:
@@ -429,9 +416,7 @@ def as_table(source: Any, columns: Columns) -> Table:
     """Take a table as it is (whatever has cells is one), or read a source with what is said of its columns."""
     if not isinstance(source, Table) and not isinstance(getattr(source, "cells", None), Cells):
         if "quasi" not in columns:
-            raise BadInputError(
-                "nobody says which columns an outsider may know; name them (quasi=[...]), or let sfumato.draft guess"
-            )
+            raise refusal("no_roles")
         return read(source, **columns)
     if columns:
         raise BadInputError(f"{next(iter(columns))} is said of a table that is read already; say it to sfumato.read")
@@ -509,10 +494,7 @@ def _records_without_person(engine: Engine, roles: Roles, missing: Missing) -> i
     if roles.person is None:
         return 0
     if engine.name != DUCKDB:
-        raise BadInputError(
-            f"{engine.origin}: persons (--person {roles.person}) are counted by DuckDB, not by {engine.name}; read the "
-            "rows from a file, or leave the option out and declare --one-record-per-person where that is true"
-        )
+        raise refusal("persons_of_another_engine", engine=engine, roles=roles)
     lacking = engine.row_count - engine.facts(roles.person).present
     if lacking == engine.row_count:
         raise BadInputError(f"{engine.origin}: the person column {roles.person!r} has no value at all; name another")
@@ -569,10 +551,7 @@ def check_columns(engine: Engine, roles: Roles) -> None:
             kind = engine.nested.get(name)
             if kind is not None and (role != "neutral" or kind == BYTES):
                 what = "bytes" if kind == BYTES else f"lists or records ({kind})"
-                raise BadInputError(
-                    f"{engine.origin}: the {role} column {name!r} holds {what}, and only single values can be "
-                    "published; write them as texts or numbers, in columns of their own, or leave it out"
-                )
+                raise refusal("nested_values", engine=engine, role=role, name=name, what=what)
 
 
 def _hierarchy(engine: Engine, name: str, quasi: bool, given: Declared | None, distinct: DistinctValues) -> Hierarchy:
@@ -605,20 +584,14 @@ def _check_finite(engine: Engine, name: str, present: Sequence[str], distinct: D
         return
     for i, value in enumerate(distinct.values):
         if value is not None and not np.isfinite(read_number(value)):
-            raise BadInputError(
-                f"{engine.origin}, column {name!r}{distinct.place(i)}: {value!r} is not a finite number; "
-                f"correct it or declare it a missing value (--na {value})"
-            )
+            raise refusal("no_finite_number", engine=engine, name=name, place=distinct.place(i), value=value)
 
 
 def _flat_sensitive(name: str, values: Sequence[str]) -> Hierarchy:
     if not values:
         raise BadInputError(f"the sensitive column {name!r} has no value at all; leave it out")
     if len(values) > MOST_CATEGORIES:
-        raise BadInputError(
-            f"the sensitive column {name!r} has {len(values):,} distinct values; give it a hierarchy whose leaves are "
-            "stretches of values (type = 'numeric' with a coarse resolution), or publish it as --neutral"
-        )
+        raise refusal("too_many_sensitive_values", name=name, many_values=len(values))
     return flat(values, observed=True)
 
 

@@ -26,7 +26,6 @@ from sfumato.data.assignment import Points
 from sfumato.data.dataset import MixedTable
 from sfumato.data.items import Baskets
 from sfumato.data.reading import Table
-from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import ATTACK_MEASURES, ESTIMATORS, FIDELITY, MEASURES, READ_NOISY, RECONSTRUCTED
 from sfumato.measures.attacks.attacks import AttackedTable, Attacks
 from sfumato.measures.attribute_attack import Attack
@@ -51,6 +50,7 @@ from sfumato.requirements.items import BasketRequirement, Itemset, PrivacyConstr
 from sfumato.runtime.arrays import Numbers, Quiet
 from sfumato.runtime.cancellation import look
 from sfumato.runtime.threads import Once
+from sfumato.texts.catalogue import refusal
 
 
 @dataclass(frozen=True)
@@ -137,10 +137,7 @@ class Prepared:
         """The points of every population, needed only where the search was too large to keep its plan."""
         populations = self.populations
         if populations.plan is None and int(populations.supports.sum()) > MOST_MEMBERS:
-            raise BadInputError(
-                f"{populations.size:,} large populations are too many to measure u_loss; raise min_support above "
-                f"{self.scales.min_support:g} or take fewer quasi-identifiers"
-            )
+            raise refusal("too_many_populations", populations=populations, prepared=self)
         return None if populations.plan is not None else Members.of(self.points, populations.regions)
 
     @cached_property
@@ -178,10 +175,7 @@ class Prepared:
         """Work everything out now, so that threads only read."""
         if self.table.roles.person is not None and (self.scales.attacks or self.scales.classification):
             what = "attacks hold" if self.scales.attacks else "classifiers hold"
-            raise BadInputError(
-                f"{what} single records out, and a person ({self.table.roles.person}) has several, so a held-out "
-                "record is no control; leave [scales] attacks and classification out where persons are counted"
-            )
+            raise refusal("held_out_beside_persons", what=what, prepared=self)
         if self.attacks is not None:
             self.attacks.ready()
         if self.portrait is not None:

@@ -56,6 +56,7 @@ from sfumato.release.release import Boxes, Published
 from sfumato.release.writing import Format, format_of, inputs_of, typed
 from sfumato.runtime.arrays import Counts, Numbers
 from sfumato.runtime.staging import check_targets, staged
+from sfumato.texts.catalogue import refusal
 
 Unit = Literal["epsilon", "rho"]
 """What a budget is kept in: epsilon, or rho of zero-concentrated differential privacy."""
@@ -268,10 +269,7 @@ class NoisyRelease(WrittenRecords):
         They are drawn from what is published anyway, so they cost no budget. Another call draws others.
         """
         if not self.publishable:
-            raise BadInputError(
-                "this release was drawn with noise from a seed, which whoever knows the seed can take away again; "
-                "draw it afresh to publish it"
-            )
+            raise refusal("noise_from_a_seed")
         return synthetic_table(self)
 
 
@@ -293,10 +291,7 @@ def synthetic_table(release: NoisyRelease) -> pa.Table:
     """Draw records, as texts: quasi-identifiers and the sensitive attribute, columns in the order of the input."""
     rows = release.synthetic_counts
     if rows.sum() > MOST_ROWS:
-        raise BadInputError(
-            f"the noisy counts sum up to {rows.sum():,} records, nearly all of them noise; choose a larger epsilon or "
-            "a lower height"
-        )
+        raise refusal("counts_of_noise", rows=rows.sum())
     generator = np.random.default_rng(secrets.randbits(256))
     box, value = (np.repeat(index, rows.ravel()) for index in np.indices(rows.shape).reshape(2, -1))
     columns = {}

@@ -35,6 +35,7 @@ from sfumato.release.writing import (
     write_release,
 )
 from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
+from sfumato.texts.catalogue import refusal
 
 if TYPE_CHECKING:
     from sfumato.engines.spark.engine import SparkEngine
@@ -106,10 +107,7 @@ class Published(ABC):
 
         engine = self.table.engine
         if not isinstance(engine, SparkEngine):
-            raise BadInputError(
-                f"{engine.origin} is not in Spark, so neither is its release; read the table with engine='spark', or "
-                "hand what to_pandas() returns to spark.createDataFrame"
-            )
+            raise refusal("not_in_spark", engine=engine)
         return self._in_spark(engine)
 
     def _in_spark(self, engine: SparkEngine) -> Any:

@@ -35,6 +35,7 @@ from sfumato.engines.locations import input_files
 from sfumato.engines.protocol import Layout, Placement, Texts
 from sfumato.errors import BadInputError
 from sfumato.runtime.staging import check_targets, parts_of, staged
+from sfumato.texts.catalogue import refusal
 
 if TYPE_CHECKING:
     from sfumato.release.release import Published, Release
@@ -130,9 +131,7 @@ def _check_all_written(release: Release, rows: int) -> None:
 def format_of(path: Path) -> Format:
     """Find the format by the ending of a file's name."""
     if path.suffix.lower() not in ENDINGS:
-        raise BadInputError(
-            f"{path}: a release is written as CSV or Parquet; let the name end in {' or '.join(ENDINGS)}"
-        )
+        raise refusal("unknown_ending", path=path, endings=" or ".join(ENDINGS))
     return ENDINGS[path.suffix.lower()]
 
 
@@ -144,9 +143,7 @@ def _check_layout(release: Release, layout: RowLayout) -> None:
     taken = {GROUP, COUNT} if layout == "anatomy" else {GROUP}
     clash = [name for name in release.table.published if name.casefold() in taken]
     if release.form == "bucketization" and clash:
-        raise BadInputError(
-            f"a bucketized file has a column {clash[0]!r} of its own, and the table has one too; rename the table's"
-        )
+        raise refusal("column_called_like_ours", clash=clash)
 
 
 def inputs_of(release: Published) -> list[Path]:

@@ -92,6 +92,7 @@ from sfumato.engines.item_files import numbered_lines, separator_of, split_line
 from sfumato.errors import BadInputError
 from sfumato.requirements.requirement import REQUIREMENTS, All, KAnonymity, Requirement
 from sfumato.runtime.arrays import Codes, Numbers
+from sfumato.texts.catalogue import refusal
 from sfumato.texts.format import counted, percent
 
 Itemset = tuple[int, ...]
@@ -160,9 +161,7 @@ def named_items(baskets: Baskets, names: Iterable[str], what: str) -> Itemset:
             codes.update(under)
         else:
             tree = "" if baskets.tree is None else ", and no node of the tree has such an item"
-            raise BadInputError(
-                f"{what}: the item {name!r} is in no basket of {baskets.origin}{tree}; name one that is"
-            )
+            raise refusal("unknown_item", what=what, name=name, baskets=baskets, tree=tree)
     return tuple(sorted(codes))
 
 
@@ -452,10 +451,7 @@ def mixed_requirement(text: str) -> MixedRequirement:
     linking = [part for part in parts if isinstance(part, KKMAnonymity)]
     if len(linking) != 1:
         said = "says nothing of who knows items" if not linking else f"has {len(linking)} parts {KKMAnonymity.name}"
-        raise BadInputError(
-            f"the requirement {text.strip()!r} {said}; a table with items needs one part such as "
-            f'"{KKMAnonymity.example}" (m=0: no item of a person is known), others joined by &'
-        )
+        raise refusal("requirement_without_items", text=text.strip(), said=said, part=KKMAnonymity)
     return MixedRequirement(linking[0], tuple(part for part in parts if isinstance(part, Requirement)))
 
 
@@ -626,20 +622,14 @@ class PSRules(InferenceRequirement):
         for number, text in texts:
             sides = [names_in(baskets, side, mark) for side in text.split(ARROW)]
             if len(sides) != 2 or not sides[1]:
-                raise BadInputError(
-                    f"{self.file}, line {number}: a rule has items, `->` and items that may not be inferred from them; "
-                    "write for example a b -> s"
-                )
+                raise refusal("line_of_rules", rules=self, number=number)
             known, concluded = (codes_of(baskets, side, self.file, number) for side in sides)
             lines.append((number, known, concluded))
         sensitive = {code for _, _, concluded in lines for code in concluded}
         for number, known, _ in lines:
             both = sorted(sensitive.intersection(known))
             if both:
-                raise BadInputError(
-                    f"{self.file}, line {number}: the item {baskets.items[both[0]]!r} is known here, and another rule "
-                    "says that it may not be inferred; an item is public or sensitive"
-                )
+                raise refusal("item_public_and_sensitive", rules=self, number=number, item=baskets.items[both[0]])
         return lines
 
     def sensitive_items(self, baskets: Baskets) -> Itemset:
@@ -691,10 +681,7 @@ class UtilityConstraints(Configured):
         if (self.file is None) == (self.level is None):
             raise BadInputError(f"utility-constraints need either a file or a level of the tree; write {self.example}")
         if self.rest == "together" and self.file is None:
-            raise BadInputError(
-                "rest=together is about items that no line of a file names, and a level of the tree has a node for "
-                "every item; leave it out, or give a file"
-            )
+            raise refusal("rest_without_a_file")
 
     def blocks(self, baskets: Baskets) -> Codes:
         """Say for every item which block it belongs to; items may be generalized within their block only."""
@@ -767,15 +754,11 @@ def read_weights(baskets: Baskets, file: str) -> ItemWeights:
         names, colon, rest = text.rpartition(":")
         values = [_positive(part) for part in rest.split()]
         if not colon or not names.strip() or len(values) not in (1, 2) or None in values:
-            raise BadInputError(
-                f"{file}, line {number}: a line has items, a colon, a weight above 0 and perhaps a penalty above 0; "
-                "write for example 250.01 250.02: 3 10"
-            )
+            raise refusal("line_of_weights", file=file, number=number)
         for code in named_items(baskets, names_in(baskets, names, mark), f"{file}, line {number}"):
             if code in seen:
-                raise BadInputError(
-                    f"{file}, line {number}: the item {baskets.items[code]!r} is in line {seen[code]} already; an "
-                    "item has one weight"
+                raise refusal(
+                    "item_with_two_weights", file=file, number=number, item=baskets.items[code], before=seen[code]
                 )
             seen[code] = number
             worth.weights[code], worth.penalties[code] = values[0], values[-1] if len(values) == 2 else 1.0

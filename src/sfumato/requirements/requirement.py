@@ -22,6 +22,7 @@ from sfumato.errors import BadInputError
 from sfumato.requirements import _predicates as distances
 from sfumato.requirements import _predicates as predicates
 from sfumato.requirements._predicates import Rules, groups_admitted
+from sfumato.texts.catalogue import refusal
 from sfumato.texts.format import percent
 
 Rule = tuple[int, float, float]
@@ -151,15 +152,9 @@ class Requirement(Configured, ABC):
         """Raise where it cannot be counted: shares of one person without a person column, alpha-k with one."""
         for part in self.parts:
             if person is None and isinstance(part, KAnonymity) and part.share is not None:
-                raise BadInputError(
-                    f"{part}: share bounds the records of one person in a group; name the column that says whose "
-                    "record it is (--person COLUMN), or leave share out"
-                )
+                raise refusal("share_without_a_person", part=part)
             if person is not None and isinstance(part, AlphaK):
-                raise BadInputError(
-                    f"{part} is not defined where persons are counted (--person {person}); require k-anonymity "
-                    f"k={part.k} and l-diversity variant=frequency instead"
-                )
+                raise refusal("undefined_for_persons", part=part, person=person)
 
     def admits(self, histograms: Histograms) -> NDArray[np.bool_]:
         """Say for every group whether it satisfies the requirement.
@@ -518,10 +513,7 @@ def requirement(text: str) -> Requirement:
     'k-anonymity k=10 & t-closeness t=0.2 distance=js'
     """
     if not text.replace("&", "").strip():
-        raise BadInputError(
-            f"the requirement {text!r} says nothing, so everything would satisfy it; write for example "
-            '"k-anonymity k=10", parts joined by &'
-        )
+        raise refusal("empty_requirement", text=text)
     parts = [parse(part, REQUIREMENTS, "requirement") for part in split_outside_quotes(text, "&")]
     return parts[0] if len(parts) == 1 else All(tuple(parts))
 

@@ -51,7 +51,6 @@ from sfumato.anonymizers.items._constraint_kernels import present_supports, serv
 from sfumato.anonymizers.items.item_anonymizer import BasketAnonymizer, Task, check_enough_records
 from sfumato.config.options import Option
 from sfumato.data.items import rows_once
-from sfumato.errors import BadInputError
 from sfumato.release._itemsets import rare_itemsets
 from sfumato.release.items import BasketRelease, global_release, set_recoding
 from sfumato.requirements.items import (
@@ -62,6 +61,7 @@ from sfumato.requirements.items import (
     without_file_names,
 )
 from sfumato.runtime.arrays import Codes, Counts
+from sfumato.texts.catalogue import refusal
 
 Order = Annotated[
     Literal["descending", "ascending"],
@@ -130,9 +130,7 @@ class SetBased(BasketAnonymizer):
         """Refuse also prices by a tree where there is none."""
         super().check_task(task)
         if self.loss == "tree" and task.baskets.tree is None:
-            raise BadInputError(
-                f"{self}: loss=tree needs a tree of items, and there is none; give one, or say loss=size"
-            )
+            raise refusal("loss_without_a_tree", set_based=self)
 
     def release(self, task: Task) -> BasketRelease:
         """Merge clusters until every constraint holds."""

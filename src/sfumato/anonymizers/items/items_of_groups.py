@@ -71,6 +71,7 @@ from sfumato.requirements.items import (
 )
 from sfumato.requirements.requirement import Requirement
 from sfumato.runtime.arrays import Codes, Counts, Numbers
+from sfumato.texts.catalogue import refusal
 
 if TYPE_CHECKING:
     from sfumato.anonymizers import Maker
@@ -318,18 +319,12 @@ class MixedRecipe:
     def __post_init__(self) -> None:
         check_choice("sets", self.sets, SETS)
         if self.sets == "common" and self.utility is not None and self.utility.file is not None:
-            raise BadInputError(
-                f"{self.utility}: common sets are nodes of a tree, which the lines of a file know nothing of; take a "
-                'level of the tree (--utility "utility-constraints level=1"), or leave out --sets common'
-            )
+            raise refusal("common_sets_of_a_file", mixed_recipe=self)
 
     def check(self, data: MixedTable | None = None) -> None:
         """Refuse what cannot be promised, before anything is made."""
         if not isinstance(self.anonymizer, Anonymizer):
-            raise BadInputError(
-                f"{self.anonymizer.name} satisfies no requirement, so nothing could be promised of a person's items; "
-                "use mondrian, full-domain or another that does (--with)"
-            )
+            raise refusal("no_promise_beside_items", mixed_recipe=self)
         if data is not None:
             GroupedItems(data, self.item_anonymizer, self.requirement.of_items, self.utility, self.sets)
             self.requirement.of_groups.compile(data.cells.sensitive)
@@ -431,10 +426,7 @@ def anonymize_items(data: Baskets | MixedTable, require: Any, maker: Any, suppre
     if isinstance(data, MixedTable):
         return anonymize_mixed(data, require, maker or "mondrian", suppress=suppress, **more)
     if suppress:
-        raise BadInputError(
-            f"of sets of items every record is published; say what items may be left out (limit) in place of "
-            f"suppress={suppress}"
-        )
+        raise refusal("suppressed_records_of_items", suppress=suppress)
     return anonymize_baskets(data, require, maker, **more)
 
 

@@ -42,6 +42,7 @@ from sfumato.requirements.requirement import KAnonymity
 from sfumato.runtime.arrays import Counts
 from sfumato.runtime.cancellation import look
 from sfumato.runtime.threads import together
+from sfumato.texts.catalogue import refusal
 
 MOST_CLASSES = 50
 BASES = ("without-quasi", "without-sensitive")
@@ -122,15 +123,9 @@ class ClassificationTask:
         target, roles = self.workload.target, self.table.roles
         learnable = [*roles.neutral, *roles.sensitive]
         if target in roles.quasi:
-            raise BadInputError(
-                f"target={target!r} is a quasi-identifier, of which a release shows less than there is; learn a "
-                f"neutral or sensitive column ({', '.join(learnable) or 'there is none'})"
-            )
+            raise refusal("target_is_quasi", target=target, learnable=", ".join(learnable) or "there is none")
         if target not in learnable:
-            raise BadInputError(
-                f"target={target!r} is not published, so nobody can learn it from a release; published beside the "
-                f"quasi-identifiers are: {', '.join(learnable) or 'none'} (--neutral {target} would publish it)"
-            )
+            raise refusal("target_not_published", target=target, learnable=", ".join(learnable) or "none")
 
     @cached_property
     def records(self) -> DealtRecords:
