@@ -331,7 +331,7 @@ def test_a_file_that_its_audit_does_not_confirm_is_not_published(explored, tmp_p
         lines = drafts[0].read_text(encoding="utf-8").splitlines()
         drafts[0].write_text("\n".join([*lines[:-1], lines[-1].replace(lines[-1].split(",")[0], "77")]) + "\n")
 
-    monkeypatch.setattr(publishable, "write_drafts", spoiled)
+    monkeypatch.setattr(sfumato.Release, "write_drafts", spoiled)
     with pytest.raises(AssertionError, match="audit of the written file failed"):
         publish_point(explored / "map", point.id, tmp_path / "out.csv")
     monkeypatch.undo()

@@ -23,7 +23,7 @@ from sfumato.measures.groups import Measured, measure
 from sfumato.release.changes import ends_of_single_records
 from sfumato.release.items import BasketRelease, MixedRelease
 from sfumato.release.release import Release
-from sfumato.release.writing import format_of, release_files, write_drafts
+from sfumato.release.writing import format_of
 from sfumato.release.writing_items import Names, files_of, release_names, write_item_drafts
 from sfumato.runtime.arrays import Quiet
 from sfumato.runtime.cancellation import look, step
@@ -128,7 +128,7 @@ class Publishable:
         """The files of the data by their final names, mostly one; the certificates are called after the first."""
         if self.kind in ("baskets", "items"):
             return files_of(self.path, self.names)
-        return release_files(self.release, self.path, self.layout) if self.kind == "table" else (self.path,)  # type: ignore[arg-type]
+        return self.release.files(self.path, self.layout) if self.kind == "table" else (self.path,)
 
     def write(self, drafts: Sequence[Path]) -> Mapping[str, int]:
         """Write the data, shuffled; return by column how many cells a spreadsheet would run."""
@@ -138,10 +138,8 @@ class Publishable:
             if self.kind == "items":
                 return written_formulas(list(drafts[:1]), escaped)
             return formula_items(rows, escaped) if format == "csv" else {}
-        if self.kind == "table":
-            write_drafts(release, drafts, self.layout, format, escaped)  # type: ignore[arg-type]
-        elif self.rows is None:
-            release.write_draft(drafts[0], format, escaped)
+        if self.rows is None:
+            release.write_drafts(drafts, self.layout, format, escaped)
         else:
             write_table(self.rows, drafts[0], format)
             if escaped:

@@ -34,7 +34,7 @@ from __future__ import annotations
 import math
 import secrets
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, cached_property
@@ -50,12 +50,10 @@ from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.reading import Table
 from sfumato.engines.duckdb.write import shuffled_table, write_table
 from sfumato.engines.formulas import escape_file
-from sfumato.errors import BadInputError
 from sfumato.release.regions import uniform_leaves
 from sfumato.release.release import Boxes, Published
-from sfumato.release.writing import Format, format_of, inputs_of, typed
+from sfumato.release.writing import Format, typed
 from sfumato.runtime.arrays import Counts, Numbers
-from sfumato.runtime.staging import check_targets, staged
 from sfumato.texts.catalogue import refusal
 
 Unit = Literal["epsilon", "rho"]
@@ -173,31 +171,11 @@ class WrittenRecords(Published):
     def record_table(self) -> pa.Table:
         """Return its records as texts, columns in the order of the input; raise where it may not be published."""
 
-    def to_csv(self, path: str | Path, force: bool = False, escape_formulas: bool = False) -> list[Path]:
-        """Write its records as CSV, all or nothing; an existing file is kept unless `force`.
-
-        `escape_formulas` writes cells that a spreadsheet would run as formulas with `'` in front.
-        """
-        return self._write(Path(path), force, "csv", escape_formulas)
-
-    def to_parquet(self, path: str | Path, force: bool = False) -> list[Path]:
-        """Write its records as Parquet, all or nothing; likewise."""
-        return self._write(Path(path), force, "parquet")
-
-    def _write(self, path: Path, force: bool, format: Format, escape_formulas: bool = False) -> list[Path]:
-        if format_of(path) != format:
-            raise BadInputError(f"{path}: this name says {format_of(path)}, not {format}; choose another")
-        check_targets([path], force, inputs_of(self))
-        with staged([path]) as drafts:
-            self.write_draft(drafts[0], format, escape_formulas)
-        return [path]
-
-    def write_draft(self, draft: Path, format: Format, escape_formulas: bool = False) -> int:
-        """Write its records wherever they will be moved to; return how many."""
-        rows = write_table(self.record_table(), draft, format)
+    def write_drafts(self, drafts: Sequence[Path], layout: str, format: Format, escape_formulas: bool = False) -> None:
+        """Write its records wherever they will be moved to."""
+        write_table(self.record_table(), drafts[0], format)
         if escape_formulas:
-            escape_file(draft)
-        return rows
+            escape_file(drafts[0])
 
     def to_arrow(self) -> pa.Table:
         """Return its records as an Arrow table, in an order that tells nothing."""

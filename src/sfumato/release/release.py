@@ -18,23 +18,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.config.options import check_choice
 from sfumato.data.assignment import Assignment, Points, distinct_rows
 from sfumato.data.cells import Cells, Histograms
 from sfumato.data.persons import GroupPersons
 from sfumato.data.reading import Ranges, Table
+from sfumato.engines.formulas import check_escaping
 from sfumato.errors import BadInputError
-from sfumato.release.writing import (
-    Format,
-    RowLayout,
-    format_of,
-    pandas_frame,
-    placed,
-    polars_frame,
-    release_rows,
-    typed,
-    write_release,
-)
+from sfumato.release import writing
 from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
+from sfumato.runtime.staging import check_targets, staged
 from sfumato.texts.catalogue import refusal
 
 if TYPE_CHECKING:
@@ -89,17 +82,55 @@ class Published(ABC):
     def content(self) -> Numbers:
         """The sensitive counts of every box: boxes x values, all sensitive attributes side by side."""
 
+    def files(self, path: Path, layout: str = "rows") -> list[Path]:
+        """Name the files that it is written to, in a layout that it can have."""
+        check_choice("layout", layout, ("rows",))
+        return [path]
+
+    @abstractmethod
+    def write_drafts(
+        self, drafts: Sequence[Path], layout: str, format: writing.Format, escape_formulas: bool = False
+    ) -> None:
+        """Write its files, the rows first in the list, wherever they will be moved to."""
+
+    def to_csv(
+        self, path: str | Path, layout: str = "rows", force: bool = False, escape_formulas: bool = False
+    ) -> list[Path]:
+        """Write it as CSV, all or nothing; an existing file is kept unless `force`. Return the files written.
+
+        `layout="anatomy"` writes a bucketization as two tables: the quasi-identifiers with their group, and beside it
+        (`NAME.sensitive.csv`) the sensitive values of every group with their counts. `escape_formulas` writes cells
+        that a spreadsheet would run as formulas with `'` in front.
+        """
+        return self._write(Path(path), layout, force, "csv", escape_formulas)
+
+    def to_parquet(self, path: str | Path, layout: str = "rows", force: bool = False) -> list[Path]:
+        """Write it as Parquet, likewise."""
+        return self._write(Path(path), layout, force, "parquet")
+
+    def _write(
+        self, path: Path, layout: str, force: bool, format: writing.Format, escape_formulas: bool = False
+    ) -> list[Path]:
+        if writing.format_of(path) != format:
+            raise BadInputError(f"{path}: this name says {writing.format_of(path)}, not {format}; choose another")
+        check_escaping(escape_formulas, path, format)
+        files = self.files(path, layout)
+        check_targets(files, force, writing.inputs_of(self))
+        with staged(files) as drafts:
+            self.write_drafts(drafts, layout, format, escape_formulas)
+        return files
+
     @abstractmethod
     def to_arrow(self) -> pa.Table:
         """Return what a file of it would hold as an Arrow table, in the same order of rows."""
 
     def to_pandas(self) -> Any:
         """Return what a file of it would hold as a pandas frame, in the same order of rows, with a new index."""
-        return pandas_frame(self.to_arrow())
+        return writing.pandas_frame(self.to_arrow())
 
     def to_polars(self) -> Any:
         """Return what a file of it would hold as a polars frame, in the same order of rows."""
-        return polars_frame(self.to_arrow())
+        return writing.polars_frame(self.to_arrow())
 
     def to_spark(self) -> Any:
         """Return what a file of it would hold as a frame of Spark, where the table is one: its rows stay there."""
@@ -243,30 +274,20 @@ class Release(Grouped):
         value that is published is one; what was generalized is text. A text file knows no kinds, so there the
         published values decide.
         """
-        return typed(release_rows(self), self.table.engine.texts)
+        return writing.typed(writing.release_rows(self), self.table.engine.texts)
 
     def _in_spark(self, engine: SparkEngine) -> Any:
-        return engine.placed_frame(*placed(self))
+        return engine.placed_frame(*writing.placed(self))
 
-    def to_csv(
-        self, path: str | Path, layout: RowLayout = "rows", force: bool = False, escape_formulas: bool = False
-    ) -> list[Path]:
-        """Write the release as CSV, all or nothing; an existing file is kept unless `force`.
+    def files(self, path: Path, layout: str = "rows") -> list[Path]:
+        """Name the files that it is written to: Anatomy's two tables, or one of rows."""
+        return writing.release_files(self, path, layout)
 
-        `escape_formulas` writes cells that a spreadsheet would run as formulas with `'` in front.
-        """
-        return self._write(Path(path), layout, force, "csv", escape_formulas)
-
-    def to_parquet(self, path: str | Path, layout: RowLayout = "rows", force: bool = False) -> list[Path]:
-        """Write the release as Parquet, all or nothing; an existing file is kept unless `force`."""
-        return self._write(Path(path), layout, force, "parquet")
-
-    def _write(
-        self, path: Path, layout: RowLayout, force: bool, format: Format, escape_formulas: bool = False
-    ) -> list[Path]:
-        if format_of(path) != format:
-            raise BadInputError(f"{path}: this name says {format_of(path)}, not {format}; choose another")
-        return write_release(self, path, layout, force, format, escape_formulas=escape_formulas)
+    def write_drafts(
+        self, drafts: Sequence[Path], layout: str, format: writing.Format, escape_formulas: bool = False
+    ) -> None:
+        """Write its files, the rows first in the list, wherever they will be moved to."""
+        writing.write_drafts(self, drafts, layout, format, escape_formulas)
 
 
 def generalization(

@@ -13,7 +13,7 @@ values, and from whether its source calls it text, so it tells nothing of record
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -30,11 +30,11 @@ from numpy.typing import NDArray
 from sfumato.data.assignment import Points
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.engines.duckdb.write import write_table
-from sfumato.engines.formulas import check_escaping, escape_file
+from sfumato.engines.formulas import escape_file
 from sfumato.engines.locations import input_files
 from sfumato.engines.protocol import Layout, Placement, Texts
 from sfumato.errors import BadInputError
-from sfumato.runtime.staging import check_targets, parts_of, staged
+from sfumato.runtime.staging import parts_of
 from sfumato.texts.catalogue import refusal
 
 if TYPE_CHECKING:
@@ -48,43 +48,14 @@ Format = Literal["csv", "parquet"]
 ENDINGS: dict[str, Format] = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 
 
-def write_release(
-    release: Release,
-    path: Path,
-    layout: RowLayout = "rows",
-    force: bool = False,
-    format: Format = "csv",
-    beside: Mapping[Path, str] | None = None,
-    escape_formulas: bool = False,
-    verify: Callable[[list[Path]], object] | None = None,
-) -> list[Path]:
-    """Write a release to a file, and texts to other files beside it, all or nothing; return the files written.
-
-    `layout="anatomy"` writes a bucketization as two tables: the quasi-identifiers with their group, and beside it
-    (`NAME.sensitive.csv`) the sensitive values of every group with their counts. `escape_formulas` writes cells that a
-    spreadsheet would run as formulas with `'` in front. Where `verify` raises about the drafts, nothing is published.
-    """
-    check_escaping(escape_formulas, path, format)
-    data, texts = release_files(release, path, layout), dict(beside or {})
-    targets = [*data, *texts]
-    check_targets(targets, force, inputs_of(release))
-    with staged(targets) as drafts:
-        write_drafts(release, drafts[: len(data)], layout, format, escape_formulas)
-        if verify is not None:
-            verify(drafts[: len(data)])
-        for draft, text in zip(drafts[len(data) :], texts.values(), strict=True):
-            draft.write_text(text, encoding="utf-8", newline="")
-    return targets
-
-
-def release_files(release: Release, path: Path, layout: RowLayout) -> list[Path]:
+def release_files(release: Release, path: Path, layout: str) -> list[Path]:
     """Name the files of a release in a layout that it can have."""
     _check_layout(release, layout)
     return [path] if layout == "rows" else [path, path.with_name(f"{path.stem}.sensitive{path.suffix}")]
 
 
 def write_drafts(
-    release: Release, drafts: Sequence[Path], layout: RowLayout, format: Format, escape_formulas: bool = False
+    release: Release, drafts: Sequence[Path], layout: str, format: Format, escape_formulas: bool = False
 ) -> None:
     """Write the files of a release, the rows first in the list, wherever they will be moved to."""
     engine = release.table.engine
@@ -97,7 +68,7 @@ def write_drafts(
 
 
 def release_rows(release: Release) -> pa.Table:
-    """Return in memory what `write_release` writes, in the same order of rows."""
+    """Return in memory what a file of a release holds, in the same order of rows."""
     rows = release.table.engine.placed_rows(*placed(release))
     _check_all_written(release, rows.num_rows)
     return rows
@@ -135,7 +106,7 @@ def format_of(path: Path) -> Format:
     return ENDINGS[path.suffix.lower()]
 
 
-def _check_layout(release: Release, layout: RowLayout) -> None:
+def _check_layout(release: Release, layout: str) -> None:
     if layout not in ("rows", "anatomy"):
         raise BadInputError(f"layout must be 'rows' or 'anatomy', not {layout!r}")
     if layout == "anatomy" and release.form != "bucketization":
