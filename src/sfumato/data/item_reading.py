@@ -35,7 +35,7 @@ from sfumato.engines.item_files import separator_of, split_line
 from sfumato.engines.protocol import CountedLists, Engine, Reading, SourceLayout, column_pairs
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Counts, Quiet
-from sfumato.texts.catalogue import refusal
+from sfumato.texts.catalogue import refusal, t
 from sfumato.texts.format import counted
 
 SHOWN = 8
@@ -103,11 +103,7 @@ def _recognised(baskets: Baskets, rows: ItemRows) -> tuple[str, str]:
     """Say that a file has one item per row, and show a set of it."""
     chosen = int(np.argmax((baskets.lengths > 1) & (baskets.lengths <= SHOWN)))
     example = ", ".join(baskets.basket(chosen)[:SHOWN]) + (", ..." if baskets.lengths[chosen] > SHOWN else "")
-    read = (
-        f"{baskets.origin}: read as a table of one item per row: the items in {rows.item!r} with the same {rows.who!r} "
-        f"are one set ({baskets.size:,} sets of {len(baskets.items):,} items). If that is wrong, name the columns "
-        "(--id, --item), or say that every line is a set of items (--lines)"
-    )
+    read = t("notice.one_item_per_row", baskets=baskets, rows=rows, items=len(baskets.items))
     return read, f"{EXAMPLE}{{{example}}}"
 
 
@@ -137,10 +133,7 @@ def _with_unread(baskets: Baskets, rows: Engine, read: Sequence[str]) -> Baskets
     if not others:
         return baskets
     named = ", ".join(map(repr, others[:SHOWN])) + (", ..." if len(others) > SHOWN else "")
-    notice = (
-        f"{rows.origin}: not read: {named}; baskets are sets of items alone. A table whose records have items, too, is "
-        "read with --quasi and --items"
-    )
+    notice = t("notice.columns_not_read", rows=rows, named=named)
     return replace(baskets, notices=(*baskets.notices, notice))
 
 

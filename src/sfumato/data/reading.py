@@ -54,7 +54,7 @@ from sfumato.engines.notations import DayOrder
 from sfumato.engines.protocol import BYTES, Coding, DistinctValues, Engine, Reading, column_pairs
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Counts
-from sfumato.texts.catalogue import refusal
+from sfumato.texts.catalogue import refusal, t
 from sfumato.texts.format import counted
 
 DUCKDB = "duckdb"
@@ -258,10 +258,7 @@ class Table:
             return f"{self.engine.origin}: there is no column {column!r}; the columns that are published are {known}"
         if column in self.roles.identifier:
             return f"{self.engine.origin}: the column {column!r} is an identifier; use one that is published: {known}"
-        return (
-            f"{self.engine.origin}: the column {column!r} is not published; give it a role that is "
-            f"(--neutral {column}), or use one of {known}"
-        )
+        return t("notice.column_not_published", table=self, column=column, known=known)
 
     @cached_property
     def memberships(self) -> Memberships | None:
@@ -301,14 +298,12 @@ class Table:
             notice = f"members of a household ({column}) show the same value of what they share: {names_shared}"
         lacking = lacking_members(self.cells.codes, memberships, self.cells.missing)
         lacks = [
-            f"column {names[place]!r} is missing for {counted(int(lacking[place]), 'member')} of households of which "
-            "others have it: they are taken to share it, and show what the others show, or that it is missing"
+            t("notice.shared_but_missing", name=names[place], members=counted(int(lacking[place]), "member"))
             for place in self.shared
             if lacking[place]
         ]
         return [notice, *lacks] + [
-            f"column {names[place]!r} differs within {few:,} households and is the same within all others: it is not "
-            f"taken for shared; correct these records, or members may show different values of it"
+            t("notice.nearly_shared", name=names[place], few=few)
             for place, few in nearly_shared(self.cells.codes, memberships, self.cells.missing).items()
         ]
 
@@ -329,11 +324,7 @@ class Table:
         remedy = f"say whose record it is (--person {key}, or person in a study)"
         if self.has_items or self.engine.name != DUCKDB:  # which count no persons
             remedy = "give a table with one record per person"
-        return (
-            f"{self.engine.origin}: the identifier {key!r} repeats, so one person may have several records, and groups "
-            f"of k records may hold fewer than k persons; {remedy}, or declare that every record is another person "
-            "(--one-record-per-person)"
-        )
+        return t("notice.identifier_repeats", table=self, key=key, remedy=remedy)
 
     @property
     def published(self) -> list[str]:
@@ -457,10 +448,7 @@ def with_roles(
             raise BadInputError(f"{engine.origin}: every record misses a value, so missing='drop' leaves none")
         if entry is not None and rule is not None and rule.kind == "prefix" and not is_built(entry):
             hierarchy = prefix_hierarchy(engine, rule, entry, distinct, name)
-            notices.append(
-                f"column {name!r} has {hierarchy.finest:,} distinct texts: of each the first {rule.number} characters "
-                "are read, and what that loses is counted"
-            )
+            notices.append(t("notice.prefixes_are_read", name=name, hierarchy=hierarchy, rule=rule))
         else:
             hierarchy = _hierarchy(engine, name, name in roles.quasi, entry, distinct)
         if unknown == "count" and name in roles.sensitive:
@@ -634,10 +622,7 @@ def _notices(engine: Engine, roles: Roles, given: Mapping[str, Declared]) -> lis
     different = engine.all_different([*roles.neutral, *named])
     for name in roles.neutral:
         if engine.row_count > 100 and name in different:
-            notices.append(
-                f"neutral column {name!r} is different in every record and is published as it is: "
-                "if it names persons or says something of them, use --identifier"
-            )
+            notices.append(t("notice.neutral_everywhere_different", name=name))
     return notices + [_repeated(engine, name) for name in named if name not in different]
 
 
@@ -647,10 +632,7 @@ def _repeated(engine: Engine, name: str) -> str:
     if engine.row_count <= MANY_RECORDS:
         distinct = engine.distinct(name)
         what = f"{(distinct.counts > 1).sum():,} of {len(distinct.values):,} values stand in several records"
-    return (
-        f"identifier {name!r}: {what}; where such a value is one person, fewer persons may share a group than k says, "
-        "for k counts records"
-    )
+    return t("notice.repeated_identifier", name=name, what=what)
 
 
 def _value_notices(name: str, sensitive: bool, given: Declared | None, distinct: DistinctValues) -> list[str]:
@@ -676,11 +658,7 @@ def _named_like_groups(name: str, hierarchy: Hierarchy) -> list[str]:
     for label in labels:
         value = label.removesuffix(APART)
         if value in hierarchy.leaves:
-            return [
-                f"column {name!r} holds the value {value!r}, which is a group's name too; the group is published as "
-                f"{label!r}, which tells that somebody has this value, also where no such record is published: correct "
-                "it, declare it missing (--na), or give the column another hierarchy"
-            ]
+            return [t("notice.value_called_like_a_group", name=name, value=value, label=label)]
     return []
 
 
@@ -702,8 +680,5 @@ def _nearly(name: str, present: Sequence[str]) -> list[str]:
         return [f"column {name!r} would be numeric but for {examples}; it is taken as categories ({remedy})"]
     for what, look in LOOKS.items():
         if sum(look.fullmatch(value) is not None for value in present) >= len(present) * 0.9:
-            return [
-                f"column {name!r} seems to hold {what} and is taken as {len(present):,} categories; "
-                "say how they are written (--dates, --decimal-comma, --decimal-point), or what means missing (--na)"
-            ]
+            return [t("notice.written_otherwise", name=name, what=what, values=len(present))]
     return []

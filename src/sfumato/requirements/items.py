@@ -92,7 +92,7 @@ from sfumato.engines.item_files import numbered_lines, separator_of, split_line
 from sfumato.errors import BadInputError
 from sfumato.requirements.requirement import REQUIREMENTS, All, KAnonymity, Requirement
 from sfumato.runtime.arrays import Codes, Numbers
-from sfumato.texts.catalogue import refusal
+from sfumato.texts.catalogue import refusal, t
 from sfumato.texts.format import counted, percent
 
 Itemset = tuple[int, ...]
@@ -545,10 +545,7 @@ class RhoUncertainty(ProtectedItems):
     def rule_in_words(self) -> str:
         """Say what it promises."""
         known = f"{known_in_words(self.m)} of a person (or fewer)" if self.m else "nothing of a person"
-        return (
-            f"of the records that fit someone who knows {known}, at most {percent(self.rho, 3)} show any one of the "
-            "sensitive items that are not among these"
-        )
+        return t("notice.rule_of_rho", known=known, share=percent(self.rho, 3))
 
 
 @dataclass(frozen=True)
@@ -581,9 +578,8 @@ class Coherence(ProtectedItems):
         """Say what it promises."""
         fewer = " (or fewer)" if self.p > 1 else ""
         known = known_in_words(self.p).replace("item", "public item")
-        return (
-            f"someone who knows {known} of a person{fewer} {self._finding()}, and at most {percent(self.h, 3)} of "
-            "the records that fit show any one private item"
+        return t(
+            "notice.rule_of_coherence", known=known, fewer=fewer, finding=self._finding(), share=percent(self.h, 3)
         )
 
 
@@ -639,10 +635,7 @@ class PSRules(InferenceRequirement):
     def rule_in_words(self) -> str:
         """Say what it promises."""
         some = " (or some of them, or none)" if self.protect_subsets == "yes" else ""
-        return (
-            f"someone who knows the items before the arrow of a line of {self.file}{some} {self._finding()}, and at "
-            f"most {percent(self.c, 3)} of the records that fit show all items behind it"
-        )
+        return t("notice.rule_of_rules", rules=self, some=some, finding=self._finding(), share=percent(self.c, 3))
 
 
 def exceeds(number: float, share: float, records: float) -> bool:

@@ -51,6 +51,7 @@ from sfumato.requirements.items import (
     read_weights,
 )
 from sfumato.runtime.arrays import Codes, Counts
+from sfumato.texts.catalogue import t
 
 FANOUT = 4
 """How many neighbours are under a node of a tree that means nothing."""
@@ -237,8 +238,12 @@ def check_limit(limit: SuppressionLimit, data: MixedTable, items: Counts, occurr
         return
     least = int(np.ceil(occurrences / max(baskets.occurrences, 1) * 1e4)) / 1e4
     raise InfeasibleError(
-        f"{asked}: {occurrences:,} items of records must be left out, {share:.2%} of the {limit.of} where at most "
-        f"{limit.share:.2%} may be (in some groups fewer than k records have an item, or nothing else may be published "
-        f'with one); allow it (--limit "suppression share={least:g} of=occurrences"), merge groups (--merging '
-        '"rt-merge bound=0.3"), or lower k'
+        t(
+            "refusal.too_many_items_left_out",
+            asked=asked,
+            occurrences=occurrences,
+            share=share,
+            limit=limit,
+            least=least,
+        )
     )

@@ -25,6 +25,7 @@ from sfumato.requirements.items import (
     UtilityConstraints,
 )
 from sfumato.runtime.arrays import Codes
+from sfumato.texts.catalogue import t
 
 NOTHING = SuppressionLimit()
 """The limit where nothing may be suppressed."""
@@ -108,10 +109,7 @@ def check_policy(release: BasketRelease, task: Task) -> None:
     used = task.limit.used(baskets, release.unpublished)
     if not task.limit.allows(used):
         nearest = replace(task.limit, share=float(np.ceil(used * 1e4) / 1e4))
-        raise InfeasibleError(
-            f"{task.requirement} needs {used:.2%} of the {task.limit.of} suppressed where at most "
-            f"{task.limit.share:.2%} may be; allow it ({nearest}), widen the utility constraints, or lower k"
-        )
+        raise InfeasibleError(t("refusal.too_much_suppressed", task=task, used=used, nearest=nearest))
     if task.utility is None:
         return
     blocks = task.blocks
@@ -124,10 +122,7 @@ def check_enough_records(task: Task, may_suppress: bool = False) -> None:
     """Raise where even one part for all items is in fewer than k records, unless all items can be suppressed."""
     most, k = task.baskets.filled, task.requirement.k
     if 0 < most < k and not (may_suppress and task.limit.share > 0):
-        raise InfeasibleError(
-            f"{task.requirement}: only {most:,} records have any item, so no published part can be in {k:,}; "
-            f"k={most} is the most"
-        )
+        raise InfeasibleError(t("refusal.too_few_records_with_items", task=task, most=most, k=k))
 
 
 ANYTHING = "*"

@@ -39,7 +39,7 @@ from sfumato.release.records import cell_codes
 from sfumato.release.release import Grouped, Published
 from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
 from sfumato.runtime.cancellation import look
-from sfumato.texts.catalogue import refusal
+from sfumato.texts.catalogue import refusal, t
 from sfumato.texts.format import counted, percent
 
 LEAST_NEW, LEAST_SHARE = 20, 0.5
@@ -258,17 +258,11 @@ class AttackedTable(Quiet):
     def _attackable(self, releases: Sequence[Published], again: Remake | None) -> tuple[Sequence[Published], list[str]]:
         """Return the releases to attack against the control; where there are none, why."""
         if len(self.control) < LEAST_TRIES:
-            return [], [
-                f"the control has {counted(len(self.control), 'record')} only, too few to say how often an attack "
-                "succeeds anyway, so only what needs none is said of it"
-            ]
+            return [], [t("notice.control_too_small", records=counted(len(self.control), "record"))]
         if self.options.file is not None:
             return releases, []
         if again is None:
-            return [], [
-                "it cannot be made a second time without the records of a control, so only what needs none is said of "
-                'it; give the control as a file: attacks = "attacks file=control.csv"'
-            ]
+            return [], [t("notice.not_made_again")]
         try:
             return list(islice(again(self.training, 0), self.options.draws)), []
         except (InfeasibleError, BadInputError) as error:
