@@ -17,14 +17,8 @@ from sfumato.config.sections import known_keys, option_words
 from sfumato.data import bundled
 from sfumato.data.coarsening import usual_most_cells
 from sfumato.data.dataset import MixedTable
+from sfumato.data.hierarchies import declared
 from sfumato.data.hierarchies.classifications import CLASSIFICATIONS
-from sfumato.data.hierarchies.declared import (
-    Declared,
-    Filed,
-    level_table_of,
-    level_tables,
-    read_hierarchies,
-)
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.item_reading import is_text_of_items, items_of_column, items_of_file, read_baskets, tied, with_tree
 from sfumato.data.items import Baskets
@@ -121,7 +115,7 @@ class TableDeclaration(SectionDeclaration):
     one_record_per_person: Annotated[bool, option.ONE_RECORD_PER_PERSON] = False
     household: Annotated[str | None, option.HOUSEHOLD] = None
     hierarchies: Annotated[str | None, option.HIERARCHIES] = None
-    hierarchy: Annotated[Mapping[str, Declared], option.HIERARCHY] = field(default_factory=dict, repr=False)
+    hierarchy: Annotated[Mapping[str, declared.Declared], option.HIERARCHY] = field(default_factory=dict, repr=False)
     """Not printed: what was drafted lists values that records have."""
 
     weights: Annotated[Mapping[str, float], option.WEIGHTS] = field(default_factory=dict)
@@ -166,8 +160,8 @@ class TableDeclaration(SectionDeclaration):
         """The files that opening the table reads."""
         files = [] if self.is_bundled else input_files(self.source)
         if self.hierarchies is not None:
-            files += level_tables(Path(self.hierarchies)) or [Path(self.hierarchies)]
-        named = map(level_table_of, self.hierarchy.values())
+            files += declared.level_tables(Path(self.hierarchies)) or [Path(self.hierarchies)]
+        named = map(declared.level_table_of, self.hierarchy.values())
         return files + [path for path in named if path is not None]
 
     @property
@@ -181,11 +175,11 @@ class TableDeclaration(SectionDeclaration):
 
     def open(self, rows: Engine | None = None) -> Table:
         """Open the table."""
-        given: dict[str, Declared] = bundled.hierarchies(str(self.source)) if self.is_bundled else {}
+        given: dict[str, declared.Declared] = bundled.hierarchies(str(self.source)) if self.is_bundled else {}
         if self.hierarchies is not None:
-            given |= read_hierarchies(Path(self.hierarchies))
+            given |= declared.read_hierarchies(Path(self.hierarchies))
         for column, entry in self.hierarchy.items():
-            given[column] = entry if isinstance(entry, Filed | Hierarchy) else Filed(entry, IN_STUDY)
+            given[column] = entry if isinstance(entry, declared.Filed | Hierarchy) else declared.Filed(entry, IN_STUDY)
         most = usual_most_cells(self.memory) if self.most_cells is None else self.most_cells
         table = with_roles(rows or self.open_rows(), self.roles, given, self.missing, most_cells=most)
         kind = frame_kind(self.source.content) if isinstance(self.source, Frame) else table.kind
@@ -243,7 +237,7 @@ def _with_files(hierarchies: Mapping[str, Any], place: Callable[[str], str]) -> 
 def _hierarchy_entry(column: str, given: Any) -> Any:
     if isinstance(given, Hierarchy):
         raise refusal("hierarchy_made_in_python", column=column)
-    if isinstance(given, Filed):
+    if isinstance(given, declared.Filed):
         return given.content
     return str(given) if isinstance(given, Path) else given
 
@@ -272,18 +266,10 @@ class BasketsDeclaration(SectionDeclaration):
         if self.is_bundled:
             return with_tree(bundled.load_baskets(self.source), self.tree)
         bundled.check_named(self.source, "baskets", bundled.BASKETS)
-        return read_baskets(
-            Path(self.source),
-            who=self.id,
-            item=self.item,
-            column=self.column,
-            separator=self.separator,
-            lines=bool(self.lines),
-            encoding=self.encoding,
-            tree=self.tree,
-            memory=self.memory,
-            spill=self.spill,
-        )
+        said = {
+            each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("source", "id", "lines")
+        }
+        return read_baskets(Path(self.source), who=self.id, lines=bool(self.lines), **said)
 
     def with_columns(self) -> Self:
         """Return the same declaration with the columns by which a text file of one item per row is recognised."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from sfumato.config.documents import named
 from sfumato.config.options import check_choice
+from sfumato.data import coarsening, households
 from sfumato.data.assignment import weighted_counts
 from sfumato.data.cells import (
     Cells,
@@ -25,27 +26,10 @@ from sfumato.data.cells import (
     weights_in_words,
     weights_of,
 )
-from sfumato.data.coarsening import (
-    MANY_RECORDS,
-    BudgetedColumn,
-    coarsened,
-    is_built,
-    prefix_hierarchy,
-    rule_for,
-    usual_most_cells,
-)
 from sfumato.data.hierarchies.automatic import FEW, MOST_CATEGORIES, automatic, looks_like_dates, looks_numeric
 from sfumato.data.hierarchies.categorical import APART, flat
 from sfumato.data.hierarchies.declared import Declared, Filed, declared, place_of, read_hierarchies
 from sfumato.data.hierarchies.hierarchy import Hierarchy, read_number
-from sfumato.data.households import (
-    Memberships,
-    kept_together,
-    lacking_members,
-    memberships_of,
-    nearly_shared,
-    shared_attributes,
-)
 from sfumato.data.look_alikes import ascii_where_unclear, find_look_alikes
 from sfumato.data.persons import is_repeated_key, persons_of
 from sfumato.engines import open_rows
@@ -261,24 +245,24 @@ class Table:
         return t("notice.column_not_published", table=self, column=column, known=known)
 
     @cached_property
-    def memberships(self) -> Memberships | None:
+    def memberships(self) -> households.Memberships | None:
         """Which household has records of which cell; None where no column says."""
         column = self.roles.household
-        return None if column is None else memberships_of(self.engine, column, self.link)
+        return None if column is None else households.memberships_of(self.engine, column, self.link)
 
     @cached_property
     def shared(self) -> tuple[int, ...]:
         """The quasi-identifiers, by their place in the cells, that all members of every household share."""
         if self.memberships is None:
             return ()
-        return shared_attributes(self.cells.codes, self.memberships, self.cells.missing)
+        return households.shared_attributes(self.cells.codes, self.memberships, self.cells.missing)
 
     @cached_property
     def cells_together(self) -> Cells:
         """The cells with codes by which the members of a household have the same of what they share."""
         if self.memberships is None or not self.shared:
             return self.cells
-        codes = kept_together(self.cells.codes, self.memberships, self.shared, self.cells.missing)
+        codes = households.kept_together(self.cells.codes, self.memberships, self.shared, self.cells.missing)
         return replace(self.cells, codes=codes)
 
     @property
@@ -296,7 +280,7 @@ class Table:
         if self.shared:
             names_shared = ", ".join(self.shared_names)
             notice = f"members of a household ({column}) show the same value of what they share: {names_shared}"
-        lacking = lacking_members(self.cells.codes, memberships, self.cells.missing)
+        lacking = households.lacking_members(self.cells.codes, memberships, self.cells.missing)
         lacks = [
             t("notice.shared_but_missing", name=names[place], members=counted(int(lacking[place]), "member"))
             for place in self.shared
@@ -304,7 +288,7 @@ class Table:
         ]
         return [notice, *lacks] + [
             t("notice.nearly_shared", name=names[place], few=few)
-            for place, few in nearly_shared(self.cells.codes, memberships, self.cells.missing).items()
+            for place, few in households.nearly_shared(self.cells.codes, memberships, self.cells.missing).items()
         ]
 
     @cached_property
@@ -398,7 +382,7 @@ def read(source: Any, **columns: Unpack[Columns]) -> Table:
     roles = Roles(**{each.name: said[each.name] for each in fields(Roles) if each.name in said})
     hierarchies = read_hierarchies(Path(given)) if isinstance(given, str | Path) else dict(given or {})
     most = said.get("most_cells")
-    most = usual_most_cells(reading.memory) if most is None else most
+    most = coarsening.usual_most_cells(reading.memory) if most is None else most
     table = with_roles(rows, roles, hierarchies, said.get("missing", "value"), most_cells=most)
     return replace(table, kind=frame_kind(source), ranges=said.get("ranges"))
 
@@ -442,12 +426,12 @@ def with_roles(
     unknown_persons = _records_without_person(engine, roles, missing)
     for name in coded:
         entry = given.get(name)
-        rule, complete = rule_for(engine, name, entry), needed if missing == "drop" else ()
+        rule, complete = coarsening.rule_for(engine, name, entry), needed if missing == "drop" else ()
         distinct = engine.distinct(name, complete) if rule is None else engine.distinct_by(rule, name, complete)
         if not distinct.values:
             raise BadInputError(f"{engine.origin}: every record misses a value, so missing='drop' leaves none")
-        if entry is not None and rule is not None and rule.kind == "prefix" and not is_built(entry):
-            hierarchy = prefix_hierarchy(engine, rule, entry, distinct, name)
+        if entry is not None and rule is not None and rule.kind == "prefix" and not coarsening.is_built(entry):
+            hierarchy = coarsening.prefix_hierarchy(engine, rule, entry, distinct, name)
             notices.append(t("notice.prefixes_are_read", name=name, hierarchy=hierarchy, rule=rule))
         else:
             hierarchy = _hierarchy(engine, name, name in roles.quasi, entry, distinct)
@@ -499,11 +483,11 @@ def _within(table: Table, counts: Mapping[str, Counts], most_cells: int) -> Tabl
     """Return a table with at most so many cells: the same one, or one with coarser quasi-identifiers that says so."""
     weights, codings = dict(table.roles.weights), {coding.column: coding for coding in table.codings}
     columns = {
-        name: BudgetedColumn(table.hierarchies[name], codings[name], counts[name], weights.get(name, 1.0))
+        name: coarsening.BudgetedColumn(table.hierarchies[name], codings[name], counts[name], weights.get(name, 1.0))
         for name in sorted(table.roles.quasi)
     }
     others = [codings[name] for name in sorted(table.roles.sensitive)]
-    coarse = coarsened(table.engine, columns, others, most_cells)
+    coarse = coarsening.coarsened(table.engine, columns, others, most_cells)
     if coarse is None:
         return table
     trees = {name: table.hierarchies[name].coarsened(level) for name, level in coarse.levels.items()}
@@ -629,7 +613,7 @@ def _notices(engine: Engine, roles: Roles, given: Mapping[str, Declared]) -> lis
 def _repeated(engine: Engine, name: str) -> str:
     """Say that an identifier does not name single records; of many records not how many values are repeated."""
     what = "some values stand in several records"
-    if engine.row_count <= MANY_RECORDS:
+    if engine.row_count <= coarsening.MANY_RECORDS:
         distinct = engine.distinct(name)
         what = f"{(distinct.counts > 1).sum():,} of {len(distinct.values):,} values stand in several records"
     return t("notice.repeated_identifier", name=name, what=what)

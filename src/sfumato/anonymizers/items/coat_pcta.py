@@ -53,13 +53,7 @@ from sfumato.config.options import Option
 from sfumato.data.items import rows_once
 from sfumato.release._itemsets import rare_itemsets
 from sfumato.release.items import BasketRelease, global_release, set_recoding
-from sfumato.requirements.items import (
-    BasketRequirement,
-    KMAnonymity,
-    PrivacyConstraints,
-    read_weights,
-    without_file_names,
-)
+from sfumato.requirements import items as item_rules
 from sfumato.runtime.arrays import Codes, Counts
 from sfumato.texts.catalogue import refusal
 
@@ -113,12 +107,15 @@ class SetBased(BasketAnonymizer):
     visit: Visit
     loss: Price
     weights: Weights = None
-    requirements: ClassVar[tuple[type[BasketRequirement], ...]] = (KMAnonymity, PrivacyConstraints)
+    requirements: ClassVar[tuple[type[item_rules.BasketRequirement], ...]] = (
+        item_rules.KMAnonymity,
+        item_rules.PrivacyConstraints,
+    )
 
     @property
     def public(self) -> Self:
         """The same as everybody may know it: the owner's file is not called by its name."""
-        return without_file_names(self)
+        return item_rules.without_file_names(self)
 
     def choices(self, items: int) -> Choices:
         """Return the choices as kernels read them."""
@@ -137,10 +134,10 @@ class SetBased(BasketAnonymizer):
         check_enough_records(task, may_suppress=True)
         tree = task.baskets.tree if self.loss == "tree" else None
         state = clusters_of(task.baskets, task.blocks, owner=self._owner(task), tree=tree)
-        if isinstance(task.requirement, KMAnonymity):
+        if isinstance(task.requirement, item_rules.KMAnonymity):
             serve_all_sets(state, task.requirement, self.choices(len(state.slot)))
         else:
-            assert isinstance(task.requirement, PrivacyConstraints)
+            assert isinstance(task.requirement, item_rules.PrivacyConstraints)
             serve_listed(
                 state, task.requirement.itemsets(task.baskets), task.requirement.k, self.choices(len(state.slot))
             )
@@ -151,12 +148,12 @@ class SetBased(BasketAnonymizer):
         """Read what items are worth, and say how much of them may be left out."""
         if self.weights is None:
             return None
-        worth = task.worth or read_weights(task.baskets, self.weights)
+        worth = task.worth or item_rules.read_weights(task.baskets, self.weights)
         room = task.limit.share if worth.may_choose else 0.0
         return Owner(worth.weights, worth.penalties, task.limit.shares(task.baskets), room)
 
 
-def serve_all_sets(state: Clusters, requirement: KMAnonymity, choices: Choices) -> None:
+def serve_all_sets(state: Clusters, requirement: item_rules.KMAnonymity, choices: Choices) -> None:
     """Serve all sets of up to m items that occur: items and pairs from one queue, then larger sets, size by size."""
     serve_pairs(state, requirement.k, min(requirement.m, 2), *choices)
     for size in range(3, requirement.m + 1):
