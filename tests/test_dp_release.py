@@ -26,7 +26,6 @@ from sfumato import MEASURES, BadInputError, Candidate, KAnonymity, tune
 from sfumato.anonymizers import MECHANISMS
 from sfumato.anonymizers.dp.noise import Noise, UnsafeSeededNoise, _laplace, _noisy_max, _opendp
 from sfumato.anonymizers.dp.trees import DPKdTree, DPQuadtree
-from sfumato.publish._sections import guarantee_values, notices_of_records
 from sfumato.publish._written_file import check_draft
 from sfumato.publish.board import board_file
 from sfumato.publish.cautions import ALARMS, cautions_of
@@ -34,6 +33,9 @@ from sfumato.publish.certificate import (
     certificate_files,
     certificate_page,
     check_certificate,
+    contexts_of,
+    guarantee_values,
+    notices_of_records,
     public_certificate,
     read_certificate,
 )
@@ -303,7 +305,7 @@ def test_the_public_certificate_depends_on_nothing_but_the_answers(kind, tmp_pat
         table = memory_table(rows, missing="drop")
         release = maker.draw(table, Deaf())
         own = Publishable(release, Candidate(maker, KAnonymity(1)), Path("out.csv"), Origin("", ""))
-        made = public_certificate(own.contexts([tmp_path / "out.csv"], None)[0])
+        made = public_certificate(contexts_of(own, [tmp_path / "out.csv"], None)[0])
         found.append({key: value for key, value in made.items() if key != "made"})
     assert found[0] == found[1] == found[2]
 

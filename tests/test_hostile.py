@@ -23,9 +23,8 @@ from sfumato.commands import COMMANDS
 from sfumato.commands import app as cli
 from sfumato.config import documents
 from sfumato.engines._text_files import text_encoding
-from sfumato.publish._item_mapping import basket_mapping
 from sfumato.publish.certificate import read_certificate
-from sfumato.publish.mapping import read_mapping
+from sfumato.publish.mapping import basket_mapping, read_mapping
 from sfumato.runtime import memory
 from sfumato.tradeoff.exploration.cache import Cache
 from sfumato.tradeoff.search.checkpoint import ONLY_STAGE, Evolved, Snapshot, read_checkpoint, write_checkpoint

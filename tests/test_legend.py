@@ -20,8 +20,8 @@ from sfumato.auditing.items import read_published
 from sfumato.data.hierarchies.categorical import tree as tree_of
 from sfumato.data.items import baskets_of
 from sfumato.engines.item_files import LONG
-from sfumato.publish._item_mapping import basket_mapping
 from sfumato.publish._written_file import numbers_of_baskets
+from sfumato.publish.mapping import basket_mapping
 from sfumato.release.items import global_release, set_recoding
 from sfumato.release.writing_items import Behind, names_of, release_names, write_items
 

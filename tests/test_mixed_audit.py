@@ -21,7 +21,7 @@ from command_line import run
 from patients import patients, write_patients
 from plain_patients import least_candidates, read_records
 from sfumato import BadInputError, ItemsDeclaration, audit_mixed
-from sfumato.publish._item_mapping import mixed_mapping, read_item_mapping
+from sfumato.publish.mapping import mixed_mapping, read_mapping
 from sfumato.release.writing_items import release_names
 from sfumato.requirements.items import mixed_requirement
 from test_mixed import made, opened, rows_of
@@ -363,7 +363,7 @@ def test_a_release_that_publishes_items_of_a_group_in_several_ways_recodes_nothi
     assert several == [0, 1]
     (tmp_path / "mapping.json").write_text(text)
     with pytest.raises(BadInputError, match="in several ways within 1 group"):
-        read_item_mapping(tmp_path / "mapping.json")
+        read_mapping(tmp_path / "mapping.json")
 
 
 WALK_CODES = Path(__file__).resolve().parents[2] / "shared/data/transactions/uci_diabetes130_icd9_by_patient.dat.gz"

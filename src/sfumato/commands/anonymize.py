@@ -86,7 +86,7 @@ def anonymize(
 ) -> None:
     """Make one release of a table or of baskets, in one line, and say what it achieves."""
     from sfumato.data.declaration import DataDeclaration
-    from sfumato.publish._single import Clock, Target, single_baskets, single_items, single_table
+    from sfumato.publish._single import Clock, Target, single_table
     from sfumato.tradeoff.study.candidate import files_of
 
     study, clock = _study(table), Clock()
@@ -120,6 +120,8 @@ def anonymize(
     target = replace(target, inputs=[*declared.files, *map(Path, files_of(candidate))])
     target.check()
     announce_first_run()
+    if alone or beside:
+        from sfumato.publish.pipeline import single_baskets, single_items  # what tables do without
     if alone:
         single = single_baskets(declared.sets, candidate, target, clock)
     else:
