@@ -495,7 +495,6 @@ def test_scores_are_areas_and_the_ratio_is_what_is_left_of_the_room(study):
         "mondrian_dense",
         "exchange",
         "anatomy",
-        "limit_bucketized",
         "union",
         "ratio",
     }
@@ -518,10 +517,9 @@ def test_claims_and_figures(study):
     assert set(claims["frontier-attacked"].ours) == {"mondrian_dense", "exchange"}  # anatomy is beyond .05
     figures = {figure.name: figure for figure in frontier_figures(study)}
     assert set(figures) == {"frontier", "frontier-small-generalized", "frontier-em", "frontier-definetti"}
-    assert [curve.label for curve in figures["frontier"].curves][-2:] == ["limit", "limit for buckets"]
+    assert [curve.label for curve in figures["frontier"].curves][-1] == "limit"
     assert [curve.label for curve in figures["frontier-small-generalized"].curves][-1] == "limit"
-    assert claims["above-limit-bucketized"].holds and set(claims["above-limit-bucketized"].ours) == {"small"}
-    for curve in figures["frontier"].curves[:-2]:
+    for curve in figures["frontier"].curves[:-1]:
         ups = [point["y"] for point in curve.points]
         assert ups == sorted(ups, reverse=True)
 

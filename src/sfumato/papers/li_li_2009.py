@@ -26,9 +26,6 @@ between Mondrian and the limit is left:
 
     ratio = (score of all releases - limit) / (score of Mondrian with t-closeness on a dense grid - limit)
 
-Where releases are buckets, a second, higher limit is drawn: that of buckets without suppression
-(`tradeoff/_bucket_limit`).
-
 The tie of section 3.1: adversary and researcher who know, read and want the same gain the same.
 
 Brickell & Shmatikov let the researcher know neutral attributes that the adversary does not. Without these, both guess
@@ -59,7 +56,6 @@ from sfumato.papers.claims import Claim, ClaimRows, Figure, FigureLine, Progress
 from sfumato.release.release import FORMS, Form, Release
 from sfumato.requirements._predicates import js_distance
 from sfumato.requirements.requirement import requirement
-from sfumato.tradeoff._bucket_limit import tighter_limit
 from sfumato.tradeoff.exploration.explore import explore
 from sfumato.tradeoff.limit import AXES, Limit, limit
 from sfumato.tradeoff.map import Map, Point
@@ -353,17 +349,6 @@ class LiLiFrontier:
             )
         return maps
 
-    @cached_property
-    def bucket_limits(self) -> dict[str, Limit]:
-        """The limit of buckets without suppression, of every panel that is made of them."""
-        limits: dict[str, Limit] = {}
-        for panel in self.panels:
-            if panel.form == "bucketization":
-                tighter = tighter_limit(panel.study.scales.prepare(panel.study.table.open()))
-                assert tighter is not None  # Adult has large populations, not too many
-                limits[panel.name] = tighter
-        return limits
-
     def points(self, panel: Panel, name: str) -> list[Point]:
         """Return the measured releases of one set of a panel."""
         ids = {candidate.id for candidate in panel.sets[name]}
@@ -373,9 +358,6 @@ class LiLiFrontier:
         """Score every set of a panel, all releases and the limit, and say what is left of the room to the limit."""
         map_ = self.maps[panel.name]
         scores: dict[str, float | None] = {"limit": map_.scores().limit}
-        if panel.name in self.bucket_limits:
-            tighter = self.bucket_limits[panel.name]
-            scores["limit_bucketized"] = tighter.area / (tighter.trivial * tighter.revealed)
         for name in panel.sets:
             points = self.points(panel, name)
             scores[name] = map_.score(points) if points else None
@@ -400,11 +382,7 @@ def frontier_claims(study: LiLiFrontier, scores: Mapping[str, Mapping[str, float
     assert left is not None  # Adult has a limit, and Mondrian does not reach it
     yield row("frontier-ratio", ours, left <= MUST)
     yield row("frontier-aim", round(left, 4), left <= AIM, paper=AIM)
-    limits = {panel.name: study.maps[panel.name].limit for panel in study.panels}
-    text = "no release is below the limit (the least U_loss above it, by panel)"
-    yield _above("above-limit", text, study, limits)
-    text = "no release in buckets is below the limit for buckets, which leave no record out"
-    yield _above("above-limit-bucketized", text, study, study.bucket_limits)
+    yield _above_limit(study)
     yield _attacked(study)
     for panel in study.panels[1:]:
         rounded = {name: None if value is None else round(value, 4) for name, value in scores[panel.name].items()}
@@ -434,17 +412,20 @@ def _attacked(study: LiLiFrontier) -> Claim:
     return row("frontier-attacked", ours, holds, tested_over=over)
 
 
-def _above(name: str, text: str, study: LiLiFrontier, limits: Mapping[str, Limit | None]) -> Claim:
+def _above_limit(study: LiLiFrontier) -> Claim:
     """Hold the releases of every panel that has a limit against it."""
     room = {}
     for panel in study.panels:
-        floor = limits.get(panel.name)
-        points = [point for point in study.maps[panel.name].points if point.form == panel.form and point.has(AXES)]
-        if floor is not None and points:
-            room[panel.name] = min(point.measures["u_loss"] - floor.at(point.measures["p_loss"]) for point in points)
+        map_ = study.maps[panel.name]
+        points = [point for point in map_.points if point.form == panel.form and point.has(AXES)]
+        if map_.limit is not None and points:
+            gaps = (point.measures["u_loss"] - map_.limit.at(point.measures["p_loss"]) for point in points)
+            room[panel.name] = min(gaps)
     ours = {panel_name: round(value, 6) for panel_name, value in room.items()}
+    text = "no release is below the limit (the least U_loss above it, by panel)"
     over = ", ".join(room) or "no panel with a limit"
-    return Claim(name, text, "a limit", ours, all_of(least >= -ABOVE for least in room.values()), tested_over=over)
+    holds = all_of(least >= -ABOVE for least in room.values())
+    return Claim("above-limit", text, "a limit", ours, holds, tested_over=over)
 
 
 def frontier_figures(study: LiLiFrontier) -> list[Figure]:
@@ -452,16 +433,11 @@ def frontier_figures(study: LiLiFrontier) -> list[Figure]:
     figures = []
     for panel in study.panels:
         limit = study.maps[panel.name].limit
-        lines = {"limit": limit, "limit for buckets": study.bucket_limits.get(panel.name)}
-        floor = [
-            FigureLine(label, [{"x": x, "y": y} for x, y in line.points], marks=False)
-            for label, line in lines.items()
-            if line is not None
-        ]
+        line = [] if limit is None else [FigureLine("limit", [{"x": x, "y": y} for x, y in limit.points], marks=False)]
         title = f"The frontier and its limit: {panel.name}"
         name = "frontier" if panel is study.panels[0] else f"frontier-{panel.name.replace(', ', '-')}"
         figures.append(
-            Figure(name, title, "P_loss (worst record)", "U_loss", [*_curves(study, panel, "p_loss", "u_loss"), *floor])
+            Figure(name, title, "P_loss (worst record)", "U_loss", [*_curves(study, panel, "p_loss", "u_loss"), *line])
         )
     first = study.panels[0]
     if any(point.has(RECONSTRUCTED) for point in study.maps[first.name].points):

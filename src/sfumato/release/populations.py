@@ -64,10 +64,6 @@ class Populations:
         """Add up values (points x columns) over every population; None where the plan was not kept."""
         return None if self.plan is None else replay(self.plan, np.ascontiguousarray(values), len(self.lo))
 
-    def spread(self, values: Numbers) -> Numbers | None:
-        """Give every point the sum of values (populations x columns) of all populations it is in; None as `sums`."""
-        return None if self.plan is None else unwind(self.plan, np.ascontiguousarray(values), len(self.points.codes))
-
 
 def large_populations(cells: Cells, min_support: float) -> Populations:
     """Find all conjunctions of nodes, at most one per quasi-identifier, with at least this share of the records."""
@@ -279,31 +275,3 @@ def replay(plan: Plan, values: Numbers, patterns: int) -> Numbers:
             for c in range(columns):
                 sums[plan.patterns[t], c] = buffers[depth, 0, c]
     return sums
-
-
-@kernel
-def unwind(plan: Plan, values: Numbers, points: int) -> Numbers:
-    """Hand the values of every population down to its points: the merges of the search backwards, last table first."""
-    columns, largest, deepest = values.shape[1], 1, 0
-    for t in range(len(plan.rows)):
-        largest = max(largest, plan.rows[t])
-        deepest = max(deepest, plan.depths[t])
-    buffers = np.zeros((deepest + 1, largest, columns))
-    totals = np.zeros((points, columns))
-    for t in range(len(plan.rows) - 1, -1, -1):
-        depth = plan.depths[t]
-        if plan.patterns[t] >= 0:
-            for c in range(columns):
-                buffers[depth, 0, c] += values[plan.patterns[t], c]
-        for i in range(plan.offsets[t], plan.offsets[t + 1]):
-            source, target = plan.sources[i], plan.targets[i]
-            if depth == 1:
-                for c in range(columns):
-                    totals[source, c] += buffers[depth, target, c]
-            else:
-                for c in range(columns):
-                    buffers[depth - 1, source, c] += buffers[depth, target, c]
-        for r in range(plan.rows[t]):
-            for c in range(columns):
-                buffers[depth, r, c] = 0.0
-    return totals
