@@ -31,3 +31,9 @@ def run(*words: Any, cwd: str | Path | None = None) -> Ended:
         except SystemExit as ended:
             code = int(ended.code or 0)
     return Ended(code, out.getvalue(), err.getvalue())
+
+
+def told(*words: Any) -> tuple[int, str]:
+    """Run a command; return its exit code and what it printed on both channels."""
+    ended = run(*words)
+    return ended.returncode, ended.stderr + ended.stdout

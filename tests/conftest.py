@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import os
 import shutil
+import weakref
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import duckdb
 import pytest
+import typer.main
+import typer.testing
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("unhurried", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")  # how long an example takes says something of the machine alone
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # many tests start processes, and each would compile all of the package
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")  # Spark Connect's threads, woken in a fork, can end it
+typer.main.get_command = typer.testing._get_command = cache(typer.main.get_command)  # all commands, built once
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 NOT_TABLES = ("basket", "diagnoses", "expectation", "inference", "legend", "loukides", "overlap", "patients")
 """What files are called whose tests compile kernels of baskets, and few or none of those of tables."""
@@ -43,6 +49,57 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         others = [item for item in items if item not in taken]
         begins = len(items) // workers * (workers - 1)
         items[:] = [*others[:begins], *apart, *others[begins:]]
+
+
+OWN_DATABASES = ("test_out_of_core", "test_interrupts")
+"""Files of tests about memory and signals: every table is in a database of its own, as it is for users."""
+
+
+class DatabasePool:
+    """Databases in memory that are used again: to open one takes 17 ms, and tests open many thousands.
+
+    Who opens one is alone with it, in a catalogue of its own, until the connection is gone.
+    """
+
+    def __init__(self) -> None:
+        self.open_database, self.numbers = duckdb.connect, count()
+        self.free: list[tuple[Any, str]] = []
+
+    def connect(self, *given: Any, **named: Any) -> Any:
+        """Open a database as `duckdb.connect` does."""
+        if given or named:
+            return self.open_database(*given, **named)
+        database = None
+        if self.free:
+            database, before = self.free.pop()
+            try:
+                database.execute("DETACH DATABASE IF EXISTS store")
+                database.execute(f"DETACH {before}")
+            except duckdb.Error:  # what failed in the middle may have left something behind
+                database = None
+        database = database or self.open_database()
+        connection, name = database.cursor(), f"catalogue{next(self.numbers)}"
+        connection.execute(f"ATTACH ':memory:' AS {name}")
+        connection.execute(f"USE {name}")
+        weakref.finalize(connection, self.free.append, (database, name)).atexit = False
+        return connection
+
+
+POOL = DatabasePool()
+
+
+def pytest_unconfigure() -> None:
+    """Close the databases while there is an interpreter."""
+    POOL.free.clear()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def pooled_databases(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let tables of a file of tests share databases one after the other."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.path.stem not in OWN_DATABASES:
+            patch.setattr(duckdb, "connect", POOL.connect)
+        yield
 
 
 @pytest.fixture(scope="session")

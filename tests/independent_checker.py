@@ -370,16 +370,7 @@ def diversity_faults(settings, counts, p):
 
 
 def violations(
-    path,
-    requirement,
-    *,
-    quasi,
-    sensitive,
-    original,
-    group=None,
-    orders=None,
-    level_tables=None,
-    suppressed_stars=False,
+    path, requirement, *, quasi, sensitive, original, group=None, orders=None, level_tables=None, suppressed_stars=False
 ):
     """Every group of the file that breaks the requirement; an empty list: the file keeps its promise."""
     rows = read_rows(path)
@@ -426,16 +417,7 @@ def anatomy_violations(
 
 
 def violations_of_rows(
-    rows,
-    requirement,
-    *,
-    quasi,
-    sensitive,
-    original,
-    group=None,
-    orders=None,
-    level_tables=None,
-    suppressed_stars=False,
+    rows, requirement, *, quasi, sensitive, original, group=None, orders=None, level_tables=None, suppressed_stars=False
 ):
     """`violations` of rows already read."""
     quasi, sensitive = names(quasi), names(sensitive)

@@ -45,11 +45,7 @@ def odds(estimator: str, size: int, known: int, joint: str) -> Fraction:
 
 
 def estimate(
-    rows: list[frozenset[str]],
-    parts: list[dict[str, str | None]],
-    query: frozenset[str],
-    estimator: str,
-    joint: str,
+    rows: list[frozenset[str]], parts: list[dict[str, str | None]], query: frozenset[str], estimator: str, joint: str
 ) -> Fraction:
     """Add up over records how likely each has all items of a query."""
     total = Fraction(0)

@@ -20,11 +20,7 @@ def point_of(
     """Make the point of a table; of baskets, where the maker is one of theirs."""
     if maker == "one-item":
         return Point(
-            id,
-            Candidate(candidate_maker(maker), basket_requirement("km-anonymity k=1 m=1")),
-            status,
-            *rest,
-            **more,
+            id, Candidate(candidate_maker(maker), basket_requirement("km-anonymity k=1 m=1")), status, *rest, **more
         )
     share = parameters.get("suppress", 0.0)
     candidate = Candidate(anonymizer(maker), requirement(asked or "k-anonymity k=1"), form, share)  # type: ignore[arg-type]

@@ -136,12 +136,7 @@ def single_requirements(names=(None,), k=6):
         st.builds(LDiversity, numbers(1, 4), st.sampled_from(["frequency", "entropy"]), on=on),
         st.builds(LDiversity, wholes, st.just("distinct"), on=on),
         st.builds(LDiversity, wholes, st.just("recursive"), c=numbers(0, 5), on=on),
-        st.builds(
-            TCloseness,
-            numbers(0, 0.8),
-            st.sampled_from(["equal", "ordered", "hierarchical", "js"]),
-            on=on,
-        ),
+        st.builds(TCloseness, numbers(0, 0.8), st.sampled_from(["equal", "ordered", "hierarchical", "js"]), on=on),
         st.builds(DeltaDisclosure, numbers(0, 3), st.sampled_from(["infinite", "ignore"]), on=on),
         st.builds(BetaLikeness, numbers(0, 4), st.sampled_from(["basic", "enhanced"]), on=on),
         st.builds(AlphaK, numbers(0, 1), st.integers(1, k), on=on),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from itertools import product
 
 import pyarrow as pa
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 
 import sfumato
 import sfumato.tradeoff.study.candidate
+from command_line import run
 from points import point_of
 from sfumato import MEASURES, BadInputError, Grid, Map, Question, Study, ask
 from sfumato.config.documents import json_text
@@ -369,35 +369,26 @@ def folder(tmp_path):
     return tmp_path
 
 
-def run(monkeypatch, capsys, *arguments):
-    from sfumato.commands.app import main
-
-    monkeypatch.setattr(sys, "argv", ["sfumato", *map(str, arguments)])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    return ended.value.code or 0, *capsys.readouterr()
-
-
-def test_the_command_answers_and_says_how_to_publish(folder, monkeypatch, capsys):
-    code, out, _ = run(monkeypatch, capsys, "ask", folder, "k within loss 0.25 or loss 0.45 by suppression")
+def test_the_command_answers_and_says_how_to_publish(folder, monkeypatch):
+    code, out, _ = run("ask", folder, "k within loss 0.25 or loss 0.45 by suppression")
     assert code == 0 and "point 00000020: k 20 at loss 0.25" in out
     assert "With loss 0.45 also:\n  - 00000040: k 40" in out and "no record suppressed: 00000010: k 10" in out
     assert f"sfumato release {folder} --point 00000020 --to release-00000020.csv" in out
-    code, out, _ = run(monkeypatch, capsys, "ask", folder, "k within loss 0.25 and suppressed 0", "--json")
+    code, out, _ = run("ask", folder, "k within loss 0.25 and suppressed 0", "--json")
     values = json.loads(out)
     assert code == 0 and values["answer"]["id"] == "00000010" and values["answer"]["measures"]["k"] == 10
     assert "k 10 at loss 0.1" in values["answer"]["words"]
     assert [(each["side"], each["measures"]["k"]) for each in values["neighbours"]] == [("cheaper", 5)]
     assert values["bound"] is None and values["why_no_bound"].startswith("Not known")
-    code, out, err = run(monkeypatch, capsys, "ask", folder, "k within loss 0.01")
+    code, out, err = run("ask", folder, "k within loss 0.01")
     assert code == 1 and out == "" and "With loss 0.05 instead of 0.01 00000005 would fit" in err
-    code, out, _ = run(monkeypatch, capsys, "ask", folder, "k within loss 0.01", "--json")
+    code, out, _ = run("ask", folder, "k within loss 0.01", "--json")
     values = json.loads(out)
     assert code == 1 and values["answer"] is None and values["command"] is None
     assert values["neighbours"][0]["side"] == "dearer" and values["neighbours"][0]["measures"]["k"] == 5
 
 
-def test_choose_within_a_loss_is_the_same_question(folder, monkeypatch, capsys):
+def test_choose_within_a_loss_is_the_same_question(folder, monkeypatch):
     pairs = [
         (["--loss", 0.25], "k within loss 0.25"),
         (["--loss", 0.25, "--relaxed", 0.45, "--suppress", 0], "k within loss 0.25 and suppressed 0 or loss 0.45"),
@@ -406,8 +397,8 @@ def test_choose_within_a_loss_is_the_same_question(folder, monkeypatch, capsys):
         (["--loss", 0.01], "k within loss 0.01"),
     ]
     for (options, text), json_too in product(pairs, [[], ["--json"]]):
-        chosen = run(monkeypatch, capsys, "choose", folder, *options, *json_too)
-        assert chosen == run(monkeypatch, capsys, "ask", folder, text, *json_too)
+        chosen = run("choose", folder, *options, *json_too)
+        assert chosen == run("ask", folder, text, *json_too)
 
 
 @pytest.mark.parametrize(
@@ -424,8 +415,8 @@ def test_choose_within_a_loss_is_the_same_question(folder, monkeypatch, capsys):
         (["--loss", 0.2, "--prefer", "weighted_k"], "no point of this map has the measure 'weighted_k'"),
     ],
 )
-def test_what_cannot_be_asked_is_refused_in_a_sentence(folder, monkeypatch, capsys, options, says):
-    code, _, err = run(monkeypatch, capsys, "choose", folder, *options)
+def test_what_cannot_be_asked_is_refused_in_a_sentence(folder, monkeypatch, options, says):
+    code, _, err = run("choose", folder, *options)
     assert code == 2 and says in err and "Traceback" not in err
 
 
@@ -462,23 +453,23 @@ anonymizers = ["without-quasi", "original"]
         ),
     ],
 )
-def test_what_is_refused_leaves_no_folder_behind(tmp_path, monkeypatch, capsys, words, says):
+def test_what_is_refused_leaves_no_folder_behind(tmp_path, monkeypatch, words, says):
     (tmp_path / "patients.csv").write_text("age,zip,ill\n20,100,a\n21,100,b\n22,101,a\n")
     (tmp_path / "study.toml").write_text(STUDY)
     monkeypatch.chdir(tmp_path)
-    code, _, err = run(monkeypatch, capsys, *words)
+    code, _, err = run(*words)
     assert code == 2 and says in err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["patients.csv", "study.toml"]
 
 
-def test_what_a_search_finds_stays_and_every_answer_is_published_and_audited(tmp_path, monkeypatch, capsys):
+def test_what_a_search_finds_stays_and_every_answer_is_published_and_audited(tmp_path, monkeypatch):
     rows = [f"{20 + i},{100 + i % 7},{'abc'[i * i % 3]}" for i in range(24)]
     (tmp_path / "patients.csv").write_text("\n".join(["age,zip,ill", *rows]) + "\n")
     (tmp_path / "study.toml").write_text(STUDY)
     monkeypatch.chdir(tmp_path)
 
     def answer(source, text, *options):
-        code, out, _ = run(monkeypatch, capsys, "ask", source, text, "--json", *options)
+        code, out, _ = run("ask", source, text, "--json", *options)
         assert code == 0
         return json.loads(out)["answer"]
 
@@ -493,10 +484,10 @@ def test_what_a_search_finds_stays_and_every_answer_is_published_and_audited(tmp
         map_.ask(text).answer.id for text in (*texts, "l_distinct, k within loss 0.9 and suppressed 10%", "loss")
     }
     for id in {searched["id"], *answers}:
-        code, out, _ = run(monkeypatch, capsys, "release", "patients-map", "--point", id, "--to", f"{id}.csv")
+        code, out, _ = run("release", "patients-map", "--point", id, "--to", f"{id}.csv")
         assert code == 0 and "Re-checked on the written file" in out
     alone = [p for p in map_.points if p.form == "generalization" and p.measures.get("k") == 1]
     assert {p.candidate.anonymizer.name for p in alone} >= {"mondrian", "original"}
     for point in alone:
-        code, _, err = run(monkeypatch, capsys, "release", "patients-map", "--point", point.id, "--to", "x.csv")
+        code, _, err = run("release", "patients-map", "--point", point.id, "--to", "x.csv")
         assert code == 2 and "not a release to publish" in err and not (tmp_path / "x.csv").exists()

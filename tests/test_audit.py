@@ -17,10 +17,10 @@ from typer.testing import CliRunner
 
 import independent_checker as checker
 import sfumato
+from command_line import told
 from sfumato.auditing.coverage import match
 from sfumato.auditing.notation import Notation, ValueDomain, leaves_covered
 from sfumato.auditing.published_file import TextColumn, number_combinations
-from sfumato.commands.app import app
 from strategies import tries
 from test_proof import (
     HIERARCHIES,
@@ -53,15 +53,6 @@ def write(path, lines, delimiter=","):
 def records(columns, *lines):
     """Write rows as one text each: `21 flu`."""
     return [dict(zip(columns.split(), line.split(), strict=True)) for line in lines]
-
-
-def run(*arguments):
-    """Run the command, with the exit code that `main` gives an error."""
-    found = runner.invoke(app, ["audit", *map(str, arguments)])
-    if isinstance(found.exception, sfumato.SfumatoError):
-        return found.exception.exit_code, str(found.exception)
-    assert found.exception is None or isinstance(found.exception, SystemExit), found.exception
-    return found.exit_code, found.output
 
 
 def released(lines, requirement, maker="mondrian", form="generalization", suppress=0.0, **roles):
@@ -285,7 +276,7 @@ def test_a_value_that_does_not_cover_is_named(tmp_path):
     assert found.coverage.examples == ("1 row of 1 with age '40-49', ill 'none'",)
     exchanged = write(tmp_path / "e.csv", [*lines[:3], {"age": "30-39", "ill": "gout"}])
     assert sfumato.audit(exchanged, "age", "ill", original=original).coverage.uncovered == 1
-    code, said = run(exchanged, "--quasi", "age", "--sensitive", "ill", "--original", original)
+    code, said = told("audit", exchanged, "--quasi", "age", "--sensitive", "ill", "--original", original)
     assert code == 1 and "NOT COVERED: 1 row cannot come from this original" in said
     repeated = write(tmp_path / "r.csv", [*lines, lines[0]])
     found = sfumato.audit(repeated, "age", "ill", original=original)
@@ -558,6 +549,7 @@ def test_combinations_with_huge_domains_are_numbered():
 # ---------------------------------------------------------------- worst groups, gate, command
 
 
+USUAL = ["--quasi", "age,zip", "--sensitive", "ill"]
 PATIENTS = records(
     "age zip ill", "20-29 1* flu", "20-29 1* flu", "20-29 1* gout", "30-39 1* flu", "30-39 1* flu", "40-49 2* cold",
     "40-49 2* cold", "40-49 2* gout", "40-49 2* flu",
@@ -588,7 +580,7 @@ def test_worst_groups_are_shown_with_their_texts(tmp_path):
 )
 def test_the_gate_says_what_fails_where_and_what_holds_instead(tmp_path, requirement, groups, achieved):
     path = write(tmp_path / "a.csv", PATIENTS)
-    code, said = run(path, "--quasi", "age,zip", "--sensitive", "ill", "--require", requirement)
+    code, said = told("audit", path, *USUAL, "--require", requirement)
     assert code == 1 and f"does not hold in {groups} of 3 groups" in said and f"achieves: {achieved}." in said
     failure = sfumato.audit(path, ["age", "zip"], "ill", require=requirement).failures[0]
     assert (failure.groups, failure.achieved) == (groups, achieved)
@@ -598,7 +590,9 @@ def test_the_gate_says_what_fails_where_and_what_holds_instead(tmp_path, require
 def test_what_is_achieved_holds(tmp_path):
     path = write(tmp_path / "a.csv", PATIENTS)
     holding = ["k-anonymity k=2", "t-closeness t=0.445 distance=equal", "beta-likeness beta=1.25 variant=basic"]
-    code, said = run(path, "--quasi", "age,zip", "--sensitive", "ill", "--require", holding[0], "--require", holding[1])
+    code, said = told(
+        "audit", path, "--quasi", "age,zip", "--sensitive", "ill", "--require", holding[0], "--require", holding[1]
+    )
     assert code == 0 and "Every group satisfies" in said
     assert all(sfumato.audit(path, ["age", "zip"], "ill", require=one).holds for one in holding)
 
@@ -607,13 +601,15 @@ def test_a_bucketized_file_does_not_hide_who_is_in_it(tmp_path):
     path = write(tmp_path / "b.csv", records("age ill group", "20 flu 1", "21 gout 1", "22 flu 2", "23 cold 2"))
     found = sfumato.audit(path, "age", "ill", group="group", require="k-anonymity k=2")
     assert found["k"] == 1 and found["smallest_group"] == 2 and found["prosecutor"] == 1 and found.holds
-    code, said = run(path, "--quasi", "age", "--sensitive", "ill", "--group", "group")
+    code, said = told("audit", path, "--quasi", "age", "--sensitive", "ill", "--group", "group")
     assert code == 0 and "WARNING: the exact quasi-identifiers ARE in this file" in said
 
 
 def test_json_has_the_names_of_the_design(tmp_path):
     path = write(tmp_path / "a.csv", PATIENTS)
-    code, said = run(path, "--quasi", "age,zip", "--sensitive", "ill", "--json", "--require", "k-anonymity k=3")
+    code, said = told(
+        "audit", path, "--quasi", "age,zip", "--sensitive", "ill", "--json", "--require", "k-anonymity k=3"
+    )
     content = json.loads(said)
     assert code == 1 and content["schema"] == 1 and content["holds"] is False
     assert set(content["measures"]) <= set(sfumato.MEASURES)
@@ -645,7 +641,7 @@ def test_the_intersection_of_two_releases_by_hand(tmp_path):
     assert both.p_loss == pytest.approx(checker.distance_js(q, {"gout": 1}))
     (guessed,) = sfumato.audit(later, "age", "ill", earlier=earlier).repeated
     assert not guessed.exact and guessed.pairs == 4 and guessed.single_pairs == 1 and guessed.unmatched_groups == 0
-    code, said = run(later, "--quasi", "age", "--sensitive", "ill", "--with", earlier, "--original", original)
+    code, said = told("audit", later, "--quasi", "age", "--sensitive", "ill", "--with", earlier, "--original", original)
     assert code == 0 and "1 pair (1 record) make a value more certain" in said and "'gout' (1)" in said
 
 
@@ -705,7 +701,7 @@ def test_the_same_release_twice_tells_nothing_new(tmp_path):
     path = write(tmp_path / "e.csv", EARLIER)
     (both,) = sfumato.audit(path, "age", "ill", earlier=path).repeated
     assert both.raised_pairs == both.single_pairs == 0 and both.worst is None
-    code, said = run(path, "--quasi", "age", "--sensitive", "ill", "--with", path)
+    code, said = told("audit", path, "--quasi", "age", "--sensitive", "ill", "--with", path)
     assert code == 0 and "tell no more" in said
 
 
@@ -751,7 +747,7 @@ def test_bad_input_is_one_sentence(tmp_path):
         ([good, *base, "--hierarchies", tmp_path / "nowhere"], "no such file or folder"),
     ]
     for arguments, expected in cases:
-        code, said = run(*arguments)
+        code, said = told("audit", *arguments)
         assert code == 2 and expected in said and "Traceback" not in said, (arguments, said)
 
 
@@ -787,11 +783,5 @@ def test_the_audit_shares_no_code_with_the_makers():
     assert writers == {"writing_items"}
     for file in files:
         source = file.read_text()
-        for room in (
-            "anonymizers",
-            "release",
-            "measures",
-            "runtime.kernels",
-            "requirements._predicates",
-        ):
+        for room in ("anonymizers", "release", "measures", "runtime.kernels", "requirements._predicates"):
             assert f"from sfumato.{room}" not in source, (file.name, room)

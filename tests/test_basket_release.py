@@ -28,8 +28,8 @@ from sfumato.data.items import baskets_of
 from sfumato.engines.item_files import LONG
 from sfumato.errors import BadInputError
 from sfumato.measures.items.scales import protected_risk
-from sfumato.publish._item_mapping import SCHEMA, basket_mapping
 from sfumato.publish._written_file import numbers_of_baskets
+from sfumato.publish.mapping import SCHEMA, basket_mapping
 from sfumato.release.items import BasketRelease, global_release, set_recoding
 from sfumato.release.writing_items import published_rows, release_names, write_items
 from sfumato.requirements.items import basket_requirement

@@ -176,11 +176,7 @@ def test_pitman_finds_the_greatest_likelihood(sizes):
 
 @pytest.mark.parametrize(
     ("sizes", "why"),
-    [
-        ([1, 1, 1], "every record is alone"),
-        ([2, 3], "no record is alone"),
-        ([1] + [30] * 200, "more even"),
-    ],
+    [([1, 1, 1], "every record is alone"), ([2, 3], "no record is alone"), ([1] + [30] * 200, "more even")],
 )
 def test_where_pitman_has_no_estimate_it_says_why(sizes, why):
     found = population_uniques(np.array(sizes), 10_000)

@@ -15,25 +15,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from typer.testing import CliRunner
 
-import sfumato
-from sfumato.commands.app import app
+from command_line import told
 from sfumato.publish.certificate import certificate_files
 from sfumato.publish.pipeline import publish_point
 from sfumato.tradeoff.study.study import read_study
 
 PRINTED = re.compile("<pre>(.*?)</pre>", re.DOTALL)
-
-
-def run(words: list[str]) -> tuple[int, str]:
-    """Run a command of ours in this process, with the exit code that `main` gives an error."""
-    assert words[0] == "sfumato"
-    found = CliRunner().invoke(app, words[1:])
-    if isinstance(found.exception, sfumato.SfumatoError):
-        return found.exception.exit_code, str(found.exception)
-    assert found.exception is None or isinstance(found.exception, SystemExit), found.exception
-    return found.exit_code, found.output
 
 
 def mapped(folder: Path) -> list[str]:
@@ -78,9 +66,9 @@ def check(folder: Path, monkeypatch, study: str, name: str = "out.csv", layout: 
         assert "--original" not in public
         with monkeypatch.context() as inside:
             inside.chdir(out)
-            code, said = run(public)
+            code, said = told(*public[1:])
             assert code == 0, (public, said)
-            code, said = run(words)
+            code, said = told(*words[1:])
             assert code == 0, (words, said)
         done.append((words, said))
     assert done

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato
+from command_line import run
 from points import point_of
 from sfumato import MEASURES, BadInputError, Candidate, Grid, InfeasibleError, Map, Study
 from sfumato.anonymizers.items import candidate_maker
-from sfumato.commands import app as cli
 from sfumato.config.documents import json_text
 from sfumato.requirements.items import basket_requirement
 from sfumato.tradeoff.map import Point
@@ -599,24 +599,7 @@ def write(folder, shown):
     (folder / "study.toml").write_text(shown.study.to_toml())
 
 
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run the command line in this process, as the installed script does."""
-
-    def _run(*words):
-        monkeypatch.setattr("sys.argv", ["sfumato", *map(str, words)])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as ended:
-            code = ended.code or 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return _run
-
-
-def test_the_command_recommends_and_says_how_to_publish(folder, run):
+def test_the_command_recommends_and_says_how_to_publish(folder):
     code, out, err = run("choose", folder, "--for", "public")
     assert (code, err) == (0, "")
     flat = " ".join(out.split())
@@ -636,7 +619,7 @@ def test_the_command_recommends_and_says_how_to_publish(folder, run):
     ]
 
 
-def test_the_command_as_json(folder, run):
+def test_the_command_as_json(folder):
     code, out, _ = run("choose", folder, "--max", "p_loss=0.3", "--min", "k=5", "--min", "l_distinct=2", "--json")
     said = json.loads(out)
     assert code == 0
@@ -649,14 +632,14 @@ def test_the_command_as_json(folder, run):
     assert said["neighbours"][0]["changes"]["p_loss"] == [0.15, 0.1]
 
 
-def test_the_command_without_a_question_takes_the_knee(folder, run):
+def test_the_command_without_a_question_takes_the_knee(folder):
     assert json.loads(run("choose", folder, "--json")[1]) == json.loads(run("choose", folder, "--knee", "--json")[1])
     assert json.loads(run("choose", folder, "--json")[1])["by"] == "knee"
     swapped = json.loads(run("choose", folder, "--axes", "u_loss, k", "--by", "ideal", "--json")[1])
     assert swapped["axes"] == ["k", "u_loss"]
 
 
-def test_the_command_when_nothing_fits(folder, run):
+def test_the_command_when_nothing_fits(folder):
     code, out, err = run("choose", folder, "--max", "u_loss=0.0001", "--min", "k=11")
     assert code == 1 and out == ""
     assert err.startswith("sfumato: no point of this map fits u_loss at most 0.0001 and k at least 11.\n")
@@ -688,7 +671,7 @@ def test_the_command_when_nothing_fits(folder, run):
         (["--prefer", "kl"], "no point of this map has the measure 'kl'"),
     ],
 )
-def test_bad_input_is_2_and_one_sentence(folder, run, words, said):
+def test_bad_input_is_2_and_one_sentence(folder, words, said):
     code, out, err = run("choose", folder, *words)
     assert (code, out) == (2, "")
     assert err.startswith("sfumato: ") and said in err and err.count("\n") == 1
@@ -703,12 +686,12 @@ def test_bad_input_is_2_and_one_sentence(folder, run, words, said):
         ("public", ["--for", "public"]),
     ],
 )
-def test_ask_answers_what_choose_answers(folder, run, question, words):
+def test_ask_answers_what_choose_answers(folder, question, words):
     for more in ((), ("--json",)):
         assert run("ask", folder, question, *more) == run("choose", folder, *words, *more)
 
 
-def test_a_folder_without_a_map_is_2(tmp_path, run):
+def test_a_folder_without_a_map_is_2(tmp_path):
     code, _, err = run("choose", tmp_path)
     assert code == 2 and "points.json" in err and "sfumato explore" in err
 

@@ -92,11 +92,14 @@ def original():
 # ---------------------------------------------------------------- how it ends
 
 
-def test_done_is_0(here):
+def test_done_is_0_with_all_measures_in_words_for_a_person(here):
     ended = sfumato("anonymize", "t.csv", *USUAL, "--to", "o.csv")
     assert ended.code == 0
     assert "o.csv" in ended.out and "8 records" in ended.out and "k-anonymity k=2" in ended.out
     assert len(read_rows(here / "o.csv")) == 8
+    for name in ("k", "l_distinct", "t_js", "delta", "beta", "p_loss", "loss", "discernibility", "average_group"):
+        assert f"  {name} " in ended.out
+    assert "suppressed" in ended.out and "{" not in ended.out
 
 
 @pytest.mark.parametrize(
@@ -161,26 +164,8 @@ NONSENSE = {
     "a share that is no number": ["anonymize", "t.csv", *USUAL, "--suppress", "some", "--to", "o.csv"],
     "a share of NaN": ["anonymize", "t.csv", *USUAL, "--suppress", "nan", "--to", "o.csv"],
     "an empty requirement": ["anonymize", "t.csv", "--quasi", "age", "--require", "", "--to", "o.csv"],
-    "an unfinished requirement": [
-        "anonymize",
-        "t.csv",
-        "--quasi",
-        "age",
-        "--require",
-        "k-anonymity k=2 &",
-        "--to",
-        "o",
-    ],
-    "a requirement without its key": [
-        "anonymize",
-        "t.csv",
-        "--quasi",
-        "age",
-        "--require",
-        "k-anonymity",
-        "--to",
-        "o.csv",
-    ],
+    "an unfinished requirement": ["anonymize", "t.csv", *USUAL[:2], "--require", "k-anonymity k=2 &", "--to", "o"],
+    "a requirement without its key": ["anonymize", "t.csv", *USUAL[:2], "--require", "k-anonymity", "--to", "o.csv"],
     "k=0": ["anonymize", "t.csv", "--quasi", "age", "--require", "k-anonymity k=0", "--to", "o.csv"],
     "k=2.5": ["anonymize", "t.csv", "--quasi", "age", "--require", "k-anonymity k=2.5", "--to", "o.csv"],
     "diversity of nothing": ["anonymize", "t.csv", *USUAL[:2], "--require", DISTINCT, "--to", "o.csv"],
@@ -239,11 +224,9 @@ def test_the_installed_script_ends_the_same_way(here):
 
     done = run("anonymize", "t.csv", *USUAL, "--to", "o.csv", "--json")
     assert (done.returncode, json.loads(done.stdout)["records"]) == (0, 8)
-    infeasible = run("anonymize", "t.csv", *USUAL[:4], "--require", "k-anonymity k=9", "--to", "o2.csv")
-    assert (infeasible.returncode, infeasible.stdout) == (1, "")
     bad = run("anonymize", "nope.csv", *USUAL, "--to", "o3.csv")
     assert (bad.returncode, bad.stdout, bad.stderr) == (2, "", "sfumato: nope.csv: there is no such file\n")
-    assert "Traceback" not in done.stderr + infeasible.stderr + bad.stderr
+    assert "Traceback" not in done.stderr + bad.stderr
 
 
 def test_an_existing_target_is_kept_until_forced(here):
@@ -264,22 +247,28 @@ def test_a_broken_table_is_not_looked_at_before_a_bad_requirement(here):
 # ---------------------------------------------------------------- what it prints
 
 
-def test_json_is_all_there_is_on_stdout_and_notices_go_to_stderr():
+def test_json_is_all_there_is_on_stdout_and_columns_that_are_not_listed_are_dropped_with_a_notice(here):
     said, ended = anonymized(*USUAL)
     assert said["schema"] == 1
     assert said["records"] == 8 and said["dropped"] == 0 and said["suppressed"] == 0
     assert said["requirement"] == "k-anonymity k=2" and said["anonymizer"] == "mondrian"
     assert said["files"][:1] == ["o.csv"]
-    assert "name" in ended.err and "a,b" in ended.err and "not published" in ended.err
-    assert len(said["notices"]) == 1
+    assert len(said["notices"]) == 1 and "not published" in ended.err
+    assert "note: " in ended.err and "'name', 'a,b'" in ended.err and "--neutral" in ended.err
+    assert list(read_rows(here / "o.csv")[0]) == ["age", "zip", "disease"]
+    assert not any(record[3] in (here / "o.csv").read_text() for record in RECORDS)
 
 
-def test_json_measures_are_those_of_the_file(here):
+def test_json_measures_are_those_of_the_file_whose_boxes_cover_its_records(here):
     said, _ = anonymized(*USUAL, "--hierarchies", flat_zip(here))
     found = measures(here / "o.csv", quasi=["age", "zip"], sensitive="disease", original=original())
     for name, value in found.items():
         assert said["measures"][name] == pytest.approx(value), name
     assert said["groups"] == len({(row["age"], row["zip"]) for row in read_rows(here / "o.csv")})
+    level_table = {"zip": [[zip_code, "*"] for zip_code in ("81001", "81002", "99001", "99002")]}
+    how = {"quasi": ["age", "zip"], "original": original()}
+    assert violations(here / "o.csv", "k-anonymity k=2", sensitive="disease", **how) == []
+    assert uncovered(here / "o.csv", numeric=["age"], level_tables=level_table, **how) == []
 
 
 def flat_zip(here):
@@ -293,13 +282,6 @@ def test_infinities_are_the_text_inf(here):
     assert said["measures"]["delta"] == "inf"
     assert said["by_sensitive"]["d"]["delta"] == "inf"
     assert "Infinity" not in ended.out and "NaN" not in ended.out
-
-
-def test_words_for_a_person_have_no_json_and_all_measures(here):
-    ended = sfumato("anonymize", "t.csv", *USUAL, "--to", "o.csv")
-    for name in ("k", "l_distinct", "t_js", "delta", "beta", "p_loss", "loss", "discernibility", "average_group"):
-        assert f"  {name} " in ended.out
-    assert "suppressed" in ended.out and "{" not in ended.out
 
 
 def test_missing_and_suppressed_records_are_said(here):
@@ -326,21 +308,11 @@ def test_columns_repeat_or_stand_in_a_comma_list(here):
 
 
 def test_a_comma_list_is_split_only_where_no_column_has_the_whole_name(here):
+    anonymized("--quasi", "age,zip", "--quasi", "a,b", *K2, "--sensitive", "disease", to="more.csv")
     anonymized("--quasi", "a,b", "--sensitive", "disease", *K2, "--neutral", "age,zip")
-    assert list(read_rows(here / "o.csv")[0]) == ["age", "zip", "disease", "a,b"]
+    for name in ("more.csv", "o.csv"):
+        assert list(read_rows(here / name)[0]) == ["age", "zip", "disease", "a,b"]
     assert Counter(row["a,b"] for row in read_rows(here / "o.csv")) == {"1": 4, "2": 4}
-
-
-def test_a_name_with_a_comma_goes_with_others_when_repeated(here):
-    anonymized("--quasi", "age,zip", "--quasi", "a,b", *K2, "--sensitive", "disease")
-    assert list(read_rows(here / "o.csv")[0]) == ["age", "zip", "disease", "a,b"]
-
-
-def test_unlisted_columns_are_dropped_with_a_notice_and_never_quasi(here):
-    _, ended = anonymized(*USUAL)
-    assert list(read_rows(here / "o.csv")[0]) == ["age", "zip", "disease"]
-    assert "note: " in ended.err and "'name', 'a,b'" in ended.err and "--neutral" in ended.err
-    assert not any(record[3] in (here / "o.csv").read_text() for record in RECORDS)
 
 
 def test_neutral_columns_are_published_as_they_are_and_identifiers_never(here):
@@ -357,15 +329,6 @@ def test_repeated_identifiers_are_reported(here):
 
 
 # ---------------------------------------------------------------- forms and layouts
-
-
-def test_boxes_as_rows(here):
-    anonymized(*USUAL, "--hierarchies", flat_zip(here))
-    assert list(read_rows(here / "o.csv")[0]) == ["age", "zip", "disease"]
-    level_table = {"zip": [[zip_code, "*"] for zip_code in ("81001", "81002", "99001", "99002")]}
-    how = {"quasi": ["age", "zip"], "original": original()}
-    assert violations(here / "o.csv", "k-anonymity k=2", sensitive="disease", **how) == []
-    assert uncovered(here / "o.csv", numeric=["age"], level_tables=level_table, **how) == []
 
 
 @pytest.mark.parametrize("mode", ["strict", "relaxed"])
@@ -463,8 +426,9 @@ def test_help_mentions_every_option(monkeypatch):
 @pytest.mark.parametrize("command", [each.__name__ for each in COMMANDS])
 def test_no_command_has_more_than_25_options(monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "100")
-    named = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", sfumato(command, "--help").out))
-    assert len(named) <= 25 and len(sfumato(command, "--help").out.splitlines()) <= 70
+    shown = sfumato(command, "--help").out
+    named = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", shown))
+    assert len(named) <= 25 and len(shown.splitlines()) <= 70 and command in sfumato("--help").out
 
 
 @pytest.mark.parametrize(
@@ -482,12 +446,6 @@ def test_no_command_has_more_than_25_options(monkeypatch, command):
 def test_a_setting_that_is_wrong_or_spelled_as_before_is_refused_with_the_right_one(here, given, says):
     ended = sfumato("anonymize", "t.csv", *USUAL, "--to", "o.csv", *given)
     assert ended.code == 2 and says in " ".join(ended.err.split()) and not (here / "o.csv").exists()
-
-
-def test_help_lists_the_commands():
-    ended = sfumato("--help")
-    assert ended.code == 0
-    assert "anonymize" in ended.out and "datasets" in ended.out
 
 
 def test_datasets_lists_the_bundled_tables():

@@ -12,8 +12,8 @@ import openpyxl
 import pytest
 import tomlkit
 
+import command_line
 from sfumato import TableDeclaration, read_map
-from sfumato.commands import app as cli
 from sfumato.data.declaration import ATTRIBUTES, ITEMS, BasketsDeclaration
 from sfumato.report.point_summary import anonymize_command
 from sfumato.tradeoff.study.grids import lists_of
@@ -128,12 +128,9 @@ def here(tmp_path, monkeypatch, undrawn):
     return tmp_path
 
 
-def run(monkeypatch, *words):
-    monkeypatch.setattr(sys, "argv", ["sfumato", *map(str, words)])
-    try:
-        cli.main()
-    except SystemExit as ended:
-        assert not ended.code, words
+def run(*words):
+    ended = command_line.run(*words)
+    assert ended.returncode == 0, (words, ended.stderr)
 
 
 def written(section, declared, candidates, axes):
@@ -145,21 +142,21 @@ def as_toml(given):
     return {name: list(own) if isinstance(own, tuple) else own for name, own in given.items()}
 
 
-def parsed_by_the_shell(command, monkeypatch):
+def parsed_by_the_shell(command):
     """Let a real shell split the words; run them in this process."""
     script = f"set -- {command.removeprefix('sfumato ')}; for word; do printf '%s\\0' \"$word\"; done"
     words = subprocess.run(["sh", "-c", script], capture_output=True, check=True).stdout.decode().split("\0")[:-1]
-    run(monkeypatch, *words)
+    run(*words, "--no-certificate")
 
 
-def check_all(monkeypatch):
-    run(monkeypatch, "explore", "study.toml", "--out", "map", "--workers", "1")
+def check_all():
+    run("explore", "study.toml", "--out", "map", "--workers", "1")
     shown = read_map("map")
     points = [point for point in shown.points if point.status == "measured"]
     assert points, [point.reason for point in shown.points]
     for point in points:
-        run(monkeypatch, "release", "map", "--point", point.id, "--to", "published.csv", "--force")
-        parsed_by_the_shell(anonymize_command(shown.study, point), monkeypatch)
+        run("release", "map", "--point", point.id, "--to", "published.csv", "--force")
+        parsed_by_the_shell(anonymize_command(shown.study, point))
         made, published = Path(f"release-{point.id}.csv").read_bytes(), Path("published.csv").read_bytes()
         assert made == published, anonymize_command(shown.study, point)
         Path(f"release-{point.id}.csv").unlink()
@@ -173,53 +170,53 @@ def test_every_field_has_an_example():
 
 
 @pytest.mark.parametrize("field", [own.name for own in fields(TableDeclaration)])
-def test_the_command_of_a_point_says_everything_of_the_table(here, monkeypatch, field):
+def test_the_command_of_a_point_says_everything_of_the_table(here, field):
     declared = {"source": "latin.csv" if field == "encoding" else "t.csv", **USUAL, **DECLARATIONS[field]}
     if "hierarchy" in declared:
         Path("hierarchies.toml").write_text(tomlkit.dumps(declared["hierarchy"]))
     wanted = K if len(declared["sensitive"]) == 1 else f"{K} & {ON}"
     written("table", as_toml(declared), [{"anonymizers": ["mondrian"], "requirements": [wanted]}], ["k", "loss"])
-    check_all(monkeypatch)
+    check_all()
 
 
 @pytest.mark.parametrize("field", list(lists_of(ATTRIBUTES)))
-def test_the_command_of_a_point_says_everything_of_the_candidate(here, monkeypatch, field):
+def test_the_command_of_a_point_says_everything_of_the_candidate(here, field):
     makers, wanted, form, suppress = CANDIDATES[field]
     block = f'[[candidates]]\nanonymizers = [{makers}]\nrequirements = ["{wanted}"]\nforms = ["{form}"]\n'
     table = tomlkit.dumps({"table": as_toml({"source": "t.csv", **USUAL})})
     Path("study.toml").write_text(f'name = "s"\naxes = ["k", "loss"]\n{table}\n{block}suppress = [{float(suppress)}]\n')
-    check_all(monkeypatch)
+    check_all()
 
 
 @pytest.mark.parametrize("field", [own.name for own in fields(BasketsDeclaration)])
-def test_the_command_of_a_point_says_everything_of_baskets(here, monkeypatch, field):
+def test_the_command_of_a_point_says_everything_of_baskets(here, field):
     declared = {"source": "latin-b.csv" if field == "encoding" else "b.csv", **BASKETS[field]}
     block = {"anonymizers": ["aa" if field == "tree" else "coat"], "requirements": ["km-anonymity k=3 m=2"]}
     written("baskets", declared, [block], ["itemset_risk", "ul"])
-    check_all(monkeypatch)
+    check_all()
 
 
 @pytest.mark.parametrize("field", BASKET_CANDIDATES)
-def test_the_command_of_a_point_says_everything_of_a_candidate_of_baskets(here, monkeypatch, field):
+def test_the_command_of_a_point_says_everything_of_a_candidate_of_baskets(here, field):
     block = {"anonymizers": ["coat"], "requirements": ["km-anonymity k=3 m=2"], **BASKET_CANDIDATES[field]}
     written("baskets", {"source": "b.csv", "tree": "tree.csv"}, [block], ["itemset_risk", "ul"])
-    check_all(monkeypatch)
+    check_all()
 
 
-def test_a_seed_that_the_study_states_is_in_the_command(here, monkeypatch):
+def test_a_seed_that_the_study_states_is_in_the_command(here):
     maker = "full-domain search=genetic seed=7 seconds=600"
     written(
         "table", as_toml({"source": "t.csv", **USUAL}), [{"anonymizers": [maker], "requirements": [K]}], ["k", "loss"]
     )
-    check_all(monkeypatch)
+    check_all()
 
 
-def test_the_installed_script_runs_the_command_as_it_stands(here, monkeypatch):
+def test_the_installed_script_runs_the_command_as_it_stands(here):
     written("table", as_toml({"source": "t.csv", **USUAL, "household": "home"}), [{"requirements": [K]}], ["k", "loss"])
-    run(monkeypatch, "explore", "study.toml", "--out", "map")
+    run("explore", "study.toml", "--out", "map")
     shown = read_map("map")
     point = shown.points[0]
-    run(monkeypatch, "release", "map", "--point", point.id, "--to", "published.csv")
+    run("release", "map", "--point", point.id, "--to", "published.csv")
     Path("sfumato").write_text(f'#!/bin/sh\nexec {sys.executable} -m sfumato.commands.app "$@"\n')
     Path("sfumato").chmod(0o755)
     environment = {**os.environ, "PATH": f"{here}:{os.environ['PATH']}"}

@@ -181,12 +181,7 @@ def test_many_days_and_many_values_stay_small():
 
 
 @tries(60)
-@given(
-    st.sampled_from(["1", "0.5", "0.1", "7"]).map(Decimal),
-    st.integers(-40, 40),
-    st.integers(0, 60),
-    st.booleans(),
-)
+@given(st.sampled_from(["1", "0.5", "0.1", "7"]).map(Decimal), st.integers(-40, 40), st.integers(0, 60), st.booleans())
 def test_edges_on_a_grid_are_those_of_exact_decimals(step, start, number, continuous):
     low, high = start * step, (start + number) * step
     if continuous and low == high:

@@ -20,13 +20,12 @@ import pytest
 from pyarrow import parquet
 
 import sfumato
+from command_line import run
 from renames import watched_renames
 from sfumato import MEASURES, BadInputError, Candidate, KAnonymity, tune
 from sfumato.anonymizers import MECHANISMS
 from sfumato.anonymizers.dp.noise import Noise, UnsafeSeededNoise, _laplace, _noisy_max, _opendp
 from sfumato.anonymizers.dp.trees import DPKdTree, DPQuadtree
-from sfumato.commands.app import main
-from sfumato.publish._sections import guarantee_values, notices_of_records
 from sfumato.publish._written_file import check_draft
 from sfumato.publish.board import board_file
 from sfumato.publish.cautions import ALARMS, cautions_of
@@ -34,6 +33,9 @@ from sfumato.publish.certificate import (
     certificate_files,
     certificate_page,
     check_certificate,
+    contexts_of,
+    guarantee_values,
+    notices_of_records,
     public_certificate,
     read_certificate,
 )
@@ -303,7 +305,7 @@ def test_the_public_certificate_depends_on_nothing_but_the_answers(kind, tmp_pat
         table = memory_table(rows, missing="drop")
         release = maker.draw(table, Deaf())
         own = Publishable(release, Candidate(maker, KAnonymity(1)), Path("out.csv"), Origin("", ""))
-        made = public_certificate(own.contexts([tmp_path / "out.csv"], None)[0])
+        made = public_certificate(contexts_of(own, [tmp_path / "out.csv"], None)[0])
         found.append({key: value for key, value in made.items() if key != "made"})
     assert found[0] == found[1] == found[2]
 
@@ -451,21 +453,6 @@ def test_what_the_publisher_alone_is_told():
 # -- the command line --------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def command(*words):
-        monkeypatch.setattr(sys, "argv", ["sfumato", *map(str, words)])
-        try:
-            main()
-            code = 0
-        except SystemExit as ended:
-            code = ended.code or 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return command
-
-
 def refused(done, message):
     code, out, err = done
     lines = [line for line in err.strip().splitlines() if not line.startswith(("note:", "First run"))]
@@ -476,7 +463,7 @@ TABLE = ["--quasi", "sex,age", "--sensitive", "disease"]
 WITH = ["--with", "dp-kd-tree epsilon=1 height=4"]
 
 
-def test_anonymize_end_to_end(run, explored, tmp_path):
+def test_anonymize_end_to_end(explored, tmp_path):
     table = [explored / "people.csv", *TABLE, "--hierarchies", explored / "domains.toml", *WITH]
     code, out, err = run("anonymize", *table, "--neutral", "diary", "--to", tmp_path / "a.csv")
     rows = read_rows(tmp_path / "a.csv")
@@ -496,13 +483,13 @@ def test_anonymize_end_to_end(run, explored, tmp_path):
     assert run("anonymize", *table, "--to", tmp_path / "b.csv")[0] == 2  # exists already
 
 
-def test_anonymize_the_bundled_table(run, tmp_path):
+def test_anonymize_the_bundled_table(tmp_path):
     code, out, _ = run("anonymize", "adult", "--with", "dp-quadtree epsilon=6 height=4", "--to", tmp_path / "x.csv")
     assert code == 0 and "16 boxes" in out and "WARNING: An epsilon of 6 promises very little" in out
     assert len(read_rows(tmp_path / "x.csv")) > 40_000
 
 
-def test_anonymize_refuses_in_one_sentence(run, explored, tmp_path):
+def test_anonymize_refuses_in_one_sentence(explored, tmp_path):
     table = [explored / "people.csv", *TABLE, "--hierarchies", explored / "domains.toml"]
     to = ["--to", tmp_path / "out.csv"]
     for words, said in (
@@ -519,7 +506,7 @@ def test_anonymize_refuses_in_one_sentence(run, explored, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_release_and_what_it_refuses(run, explored, tmp_path):
+def test_release_and_what_it_refuses(explored, tmp_path):
     point, to = noisy_points(explored)[0], tmp_path / "out.csv"
     words = ["release", explored / "map", "--point", point.id, "--to", to]
     refused(run(*words, "--mapping", tmp_path / "m.json"), "there is no mapping to apply to new data")
@@ -544,7 +531,7 @@ def test_mapping_of_a_noisy_release_is_refused():
         mapping_of(release, KAnonymity(1))
 
 
-def test_without_opendp_there_is_one_sentence(run, explored, tmp_path, monkeypatch):
+def test_without_opendp_there_is_one_sentence(explored, tmp_path, monkeypatch):
     for cached in (_opendp, _laplace, _noisy_max):
         cached.cache_clear()
     monkeypatch.setitem(sys.modules, "opendp", None)
@@ -567,7 +554,7 @@ def test_a_table_that_has_changed_is_noticed(explored, tmp_path):
     assert not list(tmp_path.glob("out*"))
 
 
-def test_audit_checks_the_file_and_promises_no_frequency(run, published, tmp_path):
+def test_audit_checks_the_file_and_promises_no_frequency(published, tmp_path):
     _, path, _ = published[0]
     outside = certificate_files(path)[2]
     code, out, err = run("audit", path, "--certificate", outside)
@@ -595,7 +582,7 @@ def test_a_draw_that_leaves_no_record_is_a_file_all_the_same(tmp_path):
 # -- records of a model ------------------------------------------------------------------------------------
 
 
-def test_the_certificate_of_drawn_records_says_what_they_were_drawn_from(run, published):
+def test_the_certificate_of_drawn_records_says_what_they_were_drawn_from(published):
     for point, path, done in published:
         if point.candidate.anonymizer.shown_as != "synthetic records":
             continue
@@ -618,7 +605,7 @@ def test_the_certificate_of_drawn_records_says_what_they_were_drawn_from(run, pu
             assert own["mechanism"]["noise"].startswith("Counts get discrete Gaussian noise")
 
 
-def test_anonymize_draws_records_of_a_model_in_one_line(run, explored, tmp_path):
+def test_anonymize_draws_records_of_a_model_in_one_line(explored, tmp_path):
     table = [explored / "people.csv", *TABLE, "--hierarchies", explored / "domains.toml"]
     code, out, err = run("anonymize", *table, "--with", "mst epsilon=1 delta=1e-6", "--to", tmp_path / "a.csv")
     rows = read_rows(tmp_path / "a.csv")
@@ -712,7 +699,7 @@ requirements = ["k-anonymity k=5"]
 """
 
 
-def test_epsilon_is_asked_of_a_study_whose_axes_are_about_groups(run, explored, tmp_path, monkeypatch):
+def test_epsilon_is_asked_of_a_study_whose_axes_are_about_groups(explored, tmp_path, monkeypatch):
     """Its map moves to axes that both have, what was on it stays, and what the questions are about is measured."""
     for name in ("people.csv", "domains.toml"):
         (tmp_path / name).write_bytes((explored / name).read_bytes())
@@ -734,7 +721,7 @@ def test_epsilon_is_asked_of_a_study_whose_axes_are_about_groups(run, explored, 
     assert run("release", "grouped-map", "--point", private["id"], "--to", "drawn.csv")[0] == 0
 
 
-def test_a_search_for_epsilon_says_why_no_mechanism_can_be_run(run, explored, tmp_path, monkeypatch):
+def test_a_search_for_epsilon_says_why_no_mechanism_can_be_run(explored, tmp_path, monkeypatch):
     (tmp_path / "people.csv").write_bytes((explored / "people.csv").read_bytes())
     (tmp_path / "study.toml").write_text(GROUPED.replace('hierarchies = "domains.toml"', ""), encoding="utf-8")
     monkeypatch.chdir(tmp_path)

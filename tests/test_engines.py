@@ -254,12 +254,7 @@ def test_whatever_happens_to_duckdb_is_told_as_one_of_our_errors(error, ours, mo
     monkeypatch.setattr(rows, "_connection", Broken())
     for known in ("_kinds", "row_count"):
         vars(rows).pop(known)
-    verbs = [
-        rows.digest,
-        lambda: rows.distinct("age"),
-        lambda: rows.facts("age"),
-        lambda: rows.tuples(["age"], link),
-    ]
+    verbs = [rows.digest, lambda: rows.distinct("age"), lambda: rows.facts("age"), lambda: rows.tuples(["age"], link)]
     verbs += [lambda: list(rows.count_texts(["age"])), lambda: rows.count_cells([Coding("age", {"7": 0})])]
     verbs += [
         lambda: rows.nested,

@@ -69,9 +69,7 @@ def table():
             "seen": pa.array([day + datetime.timedelta(hours=i % 5) for i in rows], pa.timestamp("us")),
             "when": pa.array([day + datetime.timedelta(hours=i % 5) for i in rows], pa.timestamp("us", "UTC")),
             "odd": [HOSTILE[i * 3 % len(HOSTILE)] for i in rows],
-            "number": [
-                ["1.50", "-2", "007", "1e3", " 4 ", "1999-12-31", "31.1.2001", "30.2.2001", "x"][i % 9] for i in rows
-            ],
+            "number": [NUMBERS[i % 9] for i in rows],
             "items": pa.array([[["b", "a"], [], ["a", None], None][i % 4] for i in rows], pa.list_(pa.string())),
         }
     )
@@ -200,6 +198,7 @@ def test_a_rule_makes_texts_fewer_wherever_rows_are(opened):
     assert "0.0" in expected["text", Rule("floor", 10)][0] and expected["cells"][2] < NUMBER
 
 
+@one_spark
 def test_texts_beyond_number_are_handed_over_by_no_engine(opened, monkeypatch):
     monkeypatch.setattr("sfumato.engines.protocol.MOST_TEXTS", 5)
     rows = opened(table())
@@ -289,6 +288,7 @@ def published_patients(rows, items, path):
     return data.digest, path.read_bytes()
 
 
+@one_spark
 def test_patients_are_counted_and_published_alike_wherever_rows_are(opened, tmp_path):
     content = patients()
     second = tmp_path / "codes.csv"

@@ -228,8 +228,7 @@ def test_a_file_without_a_header_is_recognised_and_its_blanks_taken_away(tmp_pat
 
 
 @pytest.mark.parametrize(
-    "header",
-    ["age,work,sex", "age,work,Male", ",work,sex", "AGE,State,SEX", "2019,2020,2021", "v1,v2,v3"],
+    "header", ["age,work,sex", "age,work,Male", ",work,sex", "AGE,State,SEX", "2019,2020,2021", "v1,v2,v3"]
 )
 def test_a_header_is_not_taken_for_a_record(tmp_path, header):
     body = "".join(",".join(record) + "\n" for record in CENSUS * 3)
@@ -310,11 +309,7 @@ def titled(path, *above):
 
 @pytest.mark.parametrize(
     ("above", "row"),
-    [
-        ([["ASL Napoli"]], 2),
-        ([["ASL Napoli"], [], ["estratto il 12/01/2024"]], 4),
-        ([[], [None, "ASL Napoli"], []], 4),
-    ],
+    [([["ASL Napoli"]], 2), ([["ASL Napoli"], [], ["estratto il 12/01/2024"]], 4), ([[], [None, "ASL Napoli"], []], 4)],
 )
 def test_a_title_above_the_names_is_found_and_told(tmp_path, above, row):
     rows = opened(titled(tmp_path / "w.xlsx", *above))
@@ -377,8 +372,7 @@ def test_names_of_surveys_are_placed_and_years_of_school_are_no_place(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("module", "name", "pip"),
-    [("python_calamine", "w.xlsx", "excel"), ("pyreadstat", "s.sav", "stats")],
+    ("module", "name", "pip"), [("python_calamine", "w.xlsx", "excel"), ("pyreadstat", "s.sav", "stats")]
 )
 def test_a_reader_that_is_not_installed_is_named(tmp_path, monkeypatch, module, name, pip):
     monkeypatch.setitem(sys.modules, module, None)

@@ -339,10 +339,7 @@ def test_columns_of_many_kinds_are_read_as_their_owners_see_them(frame, notes):
 @pytest.mark.parametrize(
     ("frame", "says"),
     [
-        (
-            with_note(pd.DataFrame, [None, 1, "b", 2.5]),
-            r"'note' holds .*int \(row 2\) and str \(row 3\).*astype",
-        ),
+        (with_note(pd.DataFrame, [None, 1, "b", 2.5]), r"'note' holds .*int \(row 2\) and str \(row 3\).*astype"),
         (with_note(pd.DataFrame, [dt.date(2020, 1, 1), "x", "x", "x"]), r"'note' .*date \(row 1\) and str \(row 2\)"),
         (with_note(pd.DataFrame, [2**70, 1, 2, 3]), r"'note' \(object\) cannot be read .*astype.* or leave it out"),
         (with_note(pd.DataFrame, [1j] * 4), r"'note' \(complex128\) cannot be read"),
@@ -350,10 +347,7 @@ def test_columns_of_many_kinds_are_read_as_their_owners_see_them(frame, notes):
         (with_note(pl.DataFrame, [object()] * 4), r"'note' holds objects of Python.*cast"),
         (with_note(pl.DataFrame, pl.Series([1, 2, 3, 4], dtype=pl.Int128)), r"'note' is of the type Int128.*cast"),
         (with_note(pd.DataFrame, [b"a", b"b", b"c", b"d"]), r"neutral column 'note' holds bytes.*texts or numbers"),
-        (
-            pd.DataFrame({"age": [[1], [2]], "note": [1, 2]}),
-            r"quasi column 'age' holds lists .*\(BIGINT\[\]\)",
-        ),
+        (pd.DataFrame({"age": [[1], [2]], "note": [1, 2]}), r"quasi column 'age' holds lists .*\(BIGINT\[\]\)"),
         (pl.DataFrame({"age": [{"a": 1}, {"a": 2}], "note": [1, 2]}), "quasi column 'age' holds lists or records"),
         (pd.DataFrame([[1, 2, 3]], columns=["age", "age", "note"]), r"'age' stands twice.*\(columns=\[...\]\)"),
         (pa.table([[1], [2], [3]], names=["age", "age", "note"]), r"'age' stands twice.*\(columns=\[...\]\)"),

@@ -1,12 +1,10 @@
 """Whatever is handed in, however the machine is: a sentence that names the file, the right exit code, nothing left."""
 
-import io
 import json
 import os
 import subprocess
 import sys
 import tomllib
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from shutil import copytree
 
@@ -19,14 +17,14 @@ from hypothesis import strategies as st
 import sfumato
 import sfumato.data.hierarchies.hierarchy
 import sfumato.tradeoff.limit
+from command_line import told
 from sfumato.auditing._legend import read_legend
 from sfumato.commands import COMMANDS
 from sfumato.commands import app as cli
 from sfumato.config import documents
 from sfumato.engines._text_files import text_encoding
-from sfumato.publish._item_mapping import basket_mapping
 from sfumato.publish.certificate import read_certificate
-from sfumato.publish.mapping import read_mapping
+from sfumato.publish.mapping import basket_mapping, read_mapping
 from sfumato.runtime import memory
 from sfumato.tradeoff.exploration.folder import Cache
 from sfumato.tradeoff.search.checkpoint import ONLY_STAGE, Evolved, Snapshot, read_checkpoint, write_checkpoint
@@ -35,20 +33,6 @@ from sfumato.tradeoff.study.candidate import Candidate
 DEEP = 5000
 LONG = "9" * 5000
 QUICKLY = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
-
-
-def run(*words):
-    """Run the command line in this process; return its exit code and all that it said."""
-    said = io.StringIO()
-    before, sys.argv = sys.argv, ["sfumato", *map(str, words)]
-    try:
-        with redirect_stdout(said), redirect_stderr(said):
-            cli.main()
-    except SystemExit as end:
-        return end.code or 0, said.getvalue()
-    finally:
-        sys.argv = before
-    return 0, said.getvalue()
 
 
 def assert_ended_well(code, said, *names):
@@ -98,7 +82,7 @@ def explored(folder, rows):
     """Explore the study of a table in a folder."""
     write_table(folder / "t.csv", rows)
     (folder / "study.toml").write_text(STUDY)
-    return run("explore", "study.toml", "--out", "map", "--workers", "1")
+    return told("explore", "study.toml", "--out", "map", "--workers", "1")
 
 
 @pytest.mark.parametrize("kind", DEGENERATE)
@@ -109,7 +93,7 @@ def test_a_table_with_nothing_to_trade_is_explored_and_chosen_from(kind, tmp_pat
     content = json.loads((tmp_path / "map/points.json").read_text())
     assert "score" not in content or kind == "all different"
     assert not [point["reason"] for point in content["points"] if "Error:" in (point["reason"] or "")]
-    assert_ended_well(*run("choose", "map"), "map")
+    assert_ended_well(*told("choose", "map"), "map")
 
 
 @pytest.mark.parametrize("kind", ONE_VALUE)
@@ -151,11 +135,11 @@ def test_baskets_with_nothing_to_trade_go_through_every_command(kind, tmp_path, 
         ["anonymize", "baskets.txt", *asked, "--to", "out.csv"],
         ["audit", "out.csv", *asked, "--original", "baskets.txt"],
     ):
-        code, said = run(*words)
+        code, said = told(*words)
         assert code == 0, (words, said)
     points = json.loads((tmp_path / "map/points.json").read_text())["points"]
     assert {point["status"] for point in points} == {"measured"}
-    code, said = run("anonymize", "baskets.txt", "--baskets", "--require", "km-anonymity k=7 m=2", "--to", "no.csv")
+    code, said = told("anonymize", "baskets.txt", "--baskets", "--require", "km-anonymity k=7 m=2", "--to", "no.csv")
     assert code == 1 and "k=7" in said and not (tmp_path / "no.csv").exists()
 
 
@@ -172,8 +156,8 @@ def made(tmp_path_factory):
         rows = [(20 + i % 10, "ab"[i // 10 % 2], ("flu", "cold", "cough")[i % 3]) for i in range(40)]
         write_table(folder / "t.csv", rows)
         (folder / "study.toml").write_text(STUDY)
-        assert run("explore", "study.toml", "--out", "map", "--workers", "1")[0] == 0
-        code, said = run(
+        assert told("explore", "study.toml", "--out", "map", "--workers", "1")[0] == 0
+        code, said = told(
             "release", "map", "--point", made_point(folder), "--to", "out.csv", "--mapping", "mapping.json"
         )
         assert code == 0, said
@@ -252,7 +236,7 @@ def attacked(made, tmp_path, name, words, data, strategy):
     here = Path.cwd()
     os.chdir(folder)
     try:
-        code, said = run(*words)
+        code, said = told(*words)
     finally:
         os.chdir(here)
     (folder / name).write_text(original, encoding="utf-8")
@@ -450,7 +434,7 @@ def test_every_command_refuses_what_is_no_encoding(tmp_path, monkeypatch):
         ["check", "baskets.txt", "--baskets"],
         ["init", "t.csv", "--to", "new.toml"],
     ):
-        code, said = run(*words, "--set", "encoding=punycode")
+        code, said = told(*words, "--set", "encoding=punycode")
         assert code == 2 and "unknown encoding 'punycode'" in said, said
     assert files_in(tmp_path) == ["baskets.txt", "t.csv"]
 
@@ -459,7 +443,7 @@ def test_every_command_refuses_what_is_no_encoding(tmp_path, monkeypatch):
 def test_encodings_of_text_files_are_read(encoding, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_bytes("age,ill\n20,flu\n20,cold\n".encode(encoding))
-    code, said = run("audit", "t.csv", "--quasi", "age", "--set", f"encoding={encoding}", "--json")
+    code, said = told("audit", "t.csv", "--quasi", "age", "--set", f"encoding={encoding}", "--json")
     assert code == 0 and json.loads(said)["records"] == 2
 
 
@@ -480,7 +464,7 @@ def test_a_lack_of_memory_is_told_as_such(error, monkeypatch):
         raise error
 
     monkeypatch.setattr(cli, "app", fail)
-    code, said = run("datasets")
+    code, said = told("datasets")
     assert code == 2 and "not enough memory" in said and "Traceback" not in said
 
 
@@ -520,7 +504,7 @@ def test_too_narrow_a_limit_is_told_before_anything_is_begun(allow, tmp_path, mo
     monkeypatch.chdir(tmp_path)
     write_table(tmp_path / "t.csv", DEGENERATE["independent"])
     allow(1 << 30)
-    code, said = run("anonymize", "t.csv", "--quasi", "age", "--require", "k-anonymity k=2", "--to", "new.csv")
+    code, said = told("anonymize", "t.csv", "--quasi", "age", "--require", "k-anonymity k=2", "--to", "new.csv")
     assert code == 2 and "allows 1 GB of address space (ulimit -v), and 2 GB are needed" in said
     assert files_in(tmp_path) == ["t.csv"]
 
@@ -529,7 +513,7 @@ def test_figures_are_refused_before_the_work_where_they_could_not_be_drawn(allow
     """`explore` writes its map without pictures instead (`test_domains`)."""
     monkeypatch.chdir(tmp_path)
     allow(4 << 30)
-    code, said = run("reproduce", "li-li-2009", "--out", "folder")
+    code, said = told("reproduce", "li-li-2009", "--out", "folder")
     assert code == 2 and "this shell allows fewer (ulimit -v)" in said, said
     assert files_in(tmp_path) == []
 

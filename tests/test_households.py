@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import sfumato
+from command_line import told
 from sfumato.anonymizers.anonymizer import checked_households
-from sfumato.commands.app import app
 from strategies import tries
 
 QUASI = ["age", "kind", "sex", "zip"]
@@ -34,15 +34,6 @@ REQUIREMENTS = [
     "delta-disclosure delta=2 absent=ignore",
 ]
 runner = CliRunner()
-
-
-def run(*arguments):
-    """Run a command, with the exit code that `main` gives an error."""
-    found = runner.invoke(app, [str(argument) for argument in arguments])
-    if isinstance(found.exception, sfumato.SfumatoError):
-        return found.exception.exit_code, str(found.exception)
-    assert found.exception is None or isinstance(found.exception, SystemExit), found.exception
-    return found.exit_code, found.output
 
 
 @st.composite
@@ -341,9 +332,9 @@ def test_the_audit_confirms_households_under_rounded_ranges(tmp_path, seed):
     table, to = write(tmp_path / "t.csv", rows), tmp_path / "r.csv"
     words, k = ("--quasi", "zip,since,age", "--sensitive", "ill"), 2 + seed % 3
     asked = (*words, "--household", "home", "--require", f"k-anonymity k={k}")
-    code, output = run("anonymize", table, *asked, "--neutral", "id", "--suppress", 0.1 * (seed % 2), "--to", to)
+    code, output = told("anonymize", table, *asked, "--neutral", "id", "--suppress", 0.1 * (seed % 2), "--to", to)
     assert code == 0, output
-    code, output = run("audit", to, *asked, "--original", table)
+    code, output = told("audit", to, *asked, "--original", table)
     assert code == 0, output
     with to.open(newline="") as stream:
         published = {row["id"]: row for row in csv.DictReader(stream)}
@@ -355,16 +346,16 @@ def test_the_audit_confirms_households_under_rounded_ranges(tmp_path, seed):
 def test_anonymize_and_audit(tmp_path):
     table, to = write(tmp_path / "t.csv", PAIRS), tmp_path / "r.csv"
     words = ("--quasi", "age,kind,sex,zip", "--sensitive", "ill")
-    code, output = run("anonymize", table, *words, "--household", "home", "--require", "k-anonymity k=3", "--to", to)
+    code, output = told("anonymize", table, *words, "--household", "home", "--require", "k-anonymity k=3", "--to", to)
     assert code == 0 and "show the same value of what they share: kind, zip" in output
     assert to.read_text().splitlines()[0] == "zip,kind,age,sex,ill"
-    code, output = run("audit", to, *words, "--original", table, "--household", "home")
+    code, output = told("audit", to, *words, "--original", table, "--household", "home")
     assert code == 0 and "One published combination of these covers each of them" in output
-    code, output = run("audit", to, *words, "--household", "home")
+    code, output = told("audit", to, *words, "--household", "home")
     assert code == 2 and "give the table it was made of too (--original)" in output
     plain = tmp_path / "p.csv"
-    assert run("anonymize", table, *words, "--require", "k-anonymity k=3", "--to", plain)[0] == 0
-    code, output = run("audit", plain, *words, "--original", table, "--household", "home", "--json")
+    assert told("anonymize", table, *words, "--require", "k-anonymity k=3", "--to", plain)[0] == 0
+    code, output = told("audit", plain, *words, "--original", table, "--household", "home", "--json")
     found = json.loads(output[output.index("{") :])
     assert code == (0 if found["households"]["confirmed"] == 12 else 1)
 
@@ -374,22 +365,22 @@ def test_a_study_with_households_from_init_to_the_certificate(tmp_path, monkeypa
     rows = [{("household_id" if k == "home" else k): v for k, v in row.items()} for row in PAIRS * 2]
     rows = [row | {"id": str(place)} for place, row in enumerate(rows)]
     write(tmp_path / "t.csv", rows)
-    assert run("init", "t.csv")[0] == 0
+    assert told("init", "t.csv")[0] == 0
     text = (tmp_path / "study.toml").read_text()
     assert 'household = "household_id"' in text
     study = sfumato.Study.from_toml(text, "study.toml")
     assert study.table.household == "household_id"
     assert sfumato.Study.from_toml(study.to_toml()).table == study.table
-    code, output = run("check", "study.toml")
+    code, output = told("check", "study.toml")
     assert code == 0 and "households by 'household_id'" in output and "By 'household_id'" not in output
     (tmp_path / "study.toml").write_text(text.replace('"mondrian",', '"mondrian",\n    "local-recoding",'))
-    code, output = run("check", "study.toml")
+    code, output = told("check", "study.toml")
     assert code == 1 and "local-recoding may publish different values for members of one household" in output
     (tmp_path / "study.toml").write_text(text)
-    assert run("explore", "study.toml", "--out", "map", "--workers", "1")[0] == 0
+    assert told("explore", "study.toml", "--out", "map", "--workers", "1")[0] == 0
     points = json.loads((tmp_path / "map/points.json").read_text())["points"]
     chosen = next(p for p in points if p["anonymizer"] == "mondrian" and p["status"] == "measured")
-    code, output = run("release", "map", "--point", chosen["id"], "--to", "r.csv", "--mapping", "m.json")
+    code, output = told("release", "map", "--point", chosen["id"], "--to", "r.csv", "--mapping", "m.json")
     assert code == 0, output
     for kind in ("certificate", "certificate-public"):
         promise = json.loads((tmp_path / f"r.csv.{kind}.json").read_text())["promise"]["households"]
@@ -398,5 +389,5 @@ def test_a_study_with_households_from_init_to_the_certificate(tmp_path, monkeypa
         assert promise["in_words"][1:] in (tmp_path / f"r.csv.{kind}.html").read_text()
     own = json.loads((tmp_path / "r.csv.certificate.json").read_text())
     assert own["for_your_eyes"]["households"] == {"same_value_of": ["zip"], "confirmed_on_the_file": True}
-    assert run(*own["verify"][1:])[0] == 0
-    assert run("apply", "m.json", "t.csv", "--to", "again.csv")[0] == 0
+    assert told(*own["verify"][1:])[0] == 0
+    assert told("apply", "m.json", "t.csv", "--to", "again.csv")[0] == 0

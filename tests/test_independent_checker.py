@@ -144,22 +144,7 @@ def test_dewri_both_tables_are_2_1_safe_and_no_more(tmp_path, ages):
 
 # ---------------------------------------------------------------- Li & Li 2009 and Li et al. 2007
 
-OCCUPATION = [
-    314,
-    1331,
-    1063,
-    1196,
-    1323,
-    1329,
-    452,
-    657,
-    1225,
-    327,
-    512,
-    52,
-    216,
-    3,
-]  # Q as printed, of 10,000
+OCCUPATION = [314, 1331, 1063, 1196, 1323, 1329, 452, 657, 1225, 327, 512, 52, 216, 3]  # Q as printed, of 10,000
 
 
 @pytest.mark.parametrize(("value", "loss"), [("13", 0.692), ("1", 0.488)])
@@ -182,10 +167,7 @@ DISEASES = [
     [leaf, kind, system, "*"]
     for system, kinds in {
         "respiratory": {"infection": ["flu", "pneumonia", "bronchitis"], "vascular": ["edema", "embolism"]},
-        "digestive": {
-            "stomach": ["gastric ulcer", "stomach cancer", "gastritis"],
-            "colon": ["colitis", "cancer"],
-        },
+        "digestive": {"stomach": ["gastric ulcer", "stomach cancer", "gastritis"], "colon": ["colitis", "cancer"]},
     }.items()
     for kind, leaves in kinds.items()
     for leaf in leaves
@@ -639,16 +621,7 @@ def test_anatomy_is_read_as_a_bucketization(tmp_path):
 
 # ---------------------------------------------------------------- another program's numbers on real data
 
-ARX_ORDER = [
-    "sex",
-    "age",
-    "race",
-    "marital-status",
-    "education",
-    "native-country",
-    "workclass",
-    "salary-class",
-]
+ARX_ORDER = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "salary-class"]
 
 
 @pytest.mark.skipif(not (SHARED / "data/arx/adult").exists(), reason="needs ../shared")
@@ -745,13 +718,7 @@ def test_groups_and_their_sets_bound_who_knows_both(tmp_path: Path) -> None:
     file = tmp_path / "published.csv"
     file.write_text('age,sex,codes\n20-29,f,a;b\n20-29,f,"{a, ""b, c""};b"\n20-29,f,\n30,m,"""x;y"";b"\n30,m,b\n')
     records = plain.read_records(file, ["age", "sex"], "codes")
-    assert [row for _, row in records] == [
-        {"a", "b"},
-        {'{a, "b, c"}', "b"},
-        set(),
-        {"x;y", "b"},
-        {"b"},
-    ]
+    assert [row for _, row in records] == [{"a", "b"}, {'{a, "b, c"}', "b"}, set(), {"x;y", "b"}, {"b"}]
     assert plain.least_group(records) == 2
     assert plain.least_candidates(records, 0) == 2
     assert plain.least_candidates(records, 1) == 1

@@ -20,7 +20,7 @@ import sfumato
 from command_line import run
 from sfumato import BadInputError, TableDeclaration, read_baskets, read_study
 from sfumato.engines import open_rows
-from sfumato.engines._item_layouts import named_rows
+from sfumato.engines.item_files import named_rows
 from sfumato.engines.locations import beside, files_in, input_files, is_many, seen_from, shown_place, split_table
 from sfumato.engines.protocol import Reading
 from sfumato.runtime.memory import PREFIX, read_size, spill_folder

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import command_line
+from command_line import told
 from sfumato import BadInputError, audit_baskets
 from sfumato.anonymizers.items import anonymize_baskets
 from sfumato.auditing._legend import legend_file, read_legend
@@ -20,8 +20,8 @@ from sfumato.auditing.items import read_published
 from sfumato.data.hierarchies.categorical import tree as tree_of
 from sfumato.data.items import baskets_of
 from sfumato.engines.item_files import LONG
-from sfumato.publish._item_mapping import basket_mapping
 from sfumato.publish._written_file import numbers_of_baskets
+from sfumato.publish.mapping import basket_mapping
 from sfumato.release.items import global_release, set_recoding
 from sfumato.release.writing_items import Behind, names_of, release_names, write_items
 
@@ -43,12 +43,6 @@ HOSTILE = [
 ]
 WAYS = [("r.csv", "lines"), ("r.csv", "long"), ("r.parquet", "lines")]
 tries = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-def run(*words: object) -> tuple[int, str]:
-    """Run a command; what it says on both channels, a program's values last."""
-    ended = command_line.run(*words)
-    return ended.returncode, ended.stderr + ended.stdout
 
 
 def grouped(records: list[list[str]], keys: list[int]):
@@ -172,14 +166,14 @@ def test_what_anonymize_writes_passes_our_own_audit(tmp_path: Path, maker, wante
     lines = [" ".join(f"i{i}" for i in sorted(set(random.zipf(1.4, 6).clip(1, 30).tolist()))) for _ in range(60)]
     Path("in.txt").write_text("\n".join(lines) + "\n")
     out = tmp_path / name
-    code, said = run("anonymize", "in.txt", "--baskets", "--require", wanted, "--with", maker, "--to", str(out),
+    code, said = told("anonymize", "in.txt", "--baskets", "--require", wanted, "--with", maker, "--to", str(out),
                      "--set", f"layout={'long' if layout == 'long' else 'rows'}", "--set", "legend=always",
                      "--json")  # fmt: skip
     assert code == 0, said
     values = json.loads(said[said.index("{") :])
     assert values["files"][:2] == [str(out), f"{out}.legend.json"]
     columns = ["--id", "record", "--item", "item"] if layout == "long" else []
-    code, said = run("audit", str(out), "--baskets", *columns, "--require", wanted, "--original", "in.txt", "--json")
+    code, said = told("audit", str(out), "--baskets", *columns, "--require", wanted, "--original", "in.txt", "--json")
     assert code == 0, said
     found = json.loads(said[said.index("{") :])
     assert found["coverage"]["holds"]
@@ -188,7 +182,7 @@ def test_what_anonymize_writes_passes_our_own_audit(tmp_path: Path, maker, wante
     shown = set(read_published(out, **(LONG if layout == "long" else {})).labels)
     assert set(read_legend(legend_file(out))) <= shown  # nothing that the file does not show
     legend_file(out).unlink()  # and without it the audit says what it lacks
-    code, said = run("audit", str(out), "--baskets", *columns, "--original", "in.txt")
+    code, said = told("audit", str(out), "--baskets", *columns, "--original", "in.txt")
     assert code == 1 and "stands for no item" in said
 
 
@@ -240,11 +234,11 @@ def test_release_certifies_data_and_legend(tmp_path: Path, monkeypatch) -> None:
         'anonymizers = ["aa", "coat"]\nrequirements = ["km-anonymity k=4 m=2"]\n'
         '[[candidates]]\nanonymizers = ["partition"]\nrequirements = ["k-anonymity k=4"]\n'
     )
-    assert run("explore", "study.toml", "--out", "map", "--workers", "1")[0] == 0
+    assert told("explore", "study.toml", "--out", "map", "--workers", "1")[0] == 0
     points = json.loads(Path("map/points.json").read_text())["points"]
     for point in (one for one in points if not one["anonymizer"].startswith(("one-item", "original"))):
         name = f"{point['anonymizer']}.csv"
-        code, said = run(
+        code, said = told(
             "release",
             "map",
             "--point",
@@ -265,7 +259,7 @@ def test_release_certifies_data_and_legend(tmp_path: Path, monkeypatch) -> None:
             assert read_legend(Path(f"{name}.{whose}.json")) == read_legend(Path(f"{name}.legend.json"))
             assert f"{name}.legend.json" in Path(f"{name}.{whose}.html").read_text()
             words = content["verify"]
-            code, said = run(*words[1:], "--certificate", f"{name}.{whose}.json", "--json")
+            code, said = told(*words[1:], "--certificate", f"{name}.{whose}.json", "--json")
             assert code == 0, said
             measures = {**content["measures"], **content.get("for_your_eyes", {}).get("measures", {})}
             for measure, value in json.loads(said[said.index("{") :])["measures"].items():
@@ -273,5 +267,5 @@ def test_release_certifies_data_and_legend(tmp_path: Path, monkeypatch) -> None:
         assert set(read_legend(Path(f"{name}.m.json"))) >= set(read_legend(Path(f"{name}.legend.json")))
         legend = Path(f"{name}.legend.json")
         legend.write_text(legend.read_text().replace("i1", "i2"))
-        code, said = run(*words[1:], "--certificate", f"{name}.certificate.json")
+        code, said = told(*words[1:], "--certificate", f"{name}.certificate.json")
         assert code == 2 and re.search(r"legend\.json", said), said

@@ -334,9 +334,7 @@ def adult(shared):
 @pytest.mark.parametrize("k", ARX)
 def test_loss_on_adult_is_below_that_of_arx(adult, k):
     release = sfumato.anonymize(
-        adult,
-        sfumato.KAnonymity(k),
-        sfumato.anonymizers.LocalRecoding(passes=1 if k <= 10 else 0),
+        adult, sfumato.KAnonymity(k), sfumato.anonymizers.LocalRecoding(passes=1 if k <= 10 else 0)
     )
     assert release.suppressed == 0 and release.sizes.min() >= k
     assert sfumato.measure(release)["loss"] < ARX[k] * (0.9 if k <= 10 else 0.98)

@@ -13,22 +13,13 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import sfumato
-from sfumato.commands.app import app
+from command_line import told
 from strategies import tries
 
 pytestmark = pytest.mark.quick
 
 runner = CliRunner()
 NAMES = ["q0", "q1", "q2", "q3"]
-
-
-def run(*arguments):
-    """Run the command, with the exit code that `main` gives an error."""
-    found = runner.invoke(app, ["audit", *map(str, arguments)])
-    if isinstance(found.exception, sfumato.SfumatoError):
-        return found.exception.exit_code, str(found.exception)
-    assert found.exception is None or isinstance(found.exception, SystemExit), found.exception
-    return found.exit_code, found.output
 
 
 def write(path, header, *lines):
@@ -98,7 +89,7 @@ def test_by_the_command_line(tmp_path):
     ]
     path = write(tmp_path / "f.csv", "age zip ill", *lines)
     base = (path, "--quasi", "age,zip", "--sensitive", "ill", "--set", "missing=any")
-    code, output = run(*base, "--require", "k-anonymity k=2")
+    code, output = told("audit", *base, "--require", "k-anonymity k=2")
     assert code == 1
     for said in (
         "5 records in 5 different combinations.",
@@ -109,15 +100,15 @@ def test_by_the_command_line(tmp_path):
         "does not hold in 1 of 5 combinations (1 record)",
     ):
         assert said in output, output
-    found = json.loads(run(*base, "--json")[1])
+    found = json.loads(told("audit", *base, "--json")[1])
     assert found["missing"] == "any" and found["uniques"] == 1
     # 2, 4, 3, 3 and 1 records match: (1/2 + 1/4 + 1/3 + 1/3 + 1) / 5
     assert found["measures"]["k"] == 1 and found["measures"]["marketer"] == pytest.approx(29 / 60)
-    code, output = run(*base, "--require", "l-diversity l=2 variant=distinct")
+    code, output = told("audit", *base, "--require", "l-diversity l=2 variant=distinct")
     assert code == 2 and "require k-anonymity alone" in output
-    code, output = run(*base, "--with", path)
+    code, output = told("audit", *base, "--with", path)
     assert code == 2 and "--with compares the groups of two files" in output
-    code, output = run(*base[:-1], "missing=drop")
+    code, output = told("audit", *base[:-1], "missing=drop")
     assert code == 2 and "missing must be one of value, any" in output
 
 

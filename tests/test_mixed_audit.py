@@ -21,7 +21,7 @@ from command_line import run
 from patients import patients, write_patients
 from plain_patients import least_candidates, read_records
 from sfumato import BadInputError, ItemsDeclaration, audit_mixed
-from sfumato.publish._item_mapping import mixed_mapping, read_item_mapping
+from sfumato.publish.mapping import mixed_mapping, read_mapping
 from sfumato.release.writing_items import release_names
 from sfumato.requirements.items import mixed_requirement
 from test_mixed import made, opened, rows_of
@@ -363,7 +363,7 @@ def test_a_release_that_publishes_items_of_a_group_in_several_ways_recodes_nothi
     assert several == [0, 1]
     (tmp_path / "mapping.json").write_text(text)
     with pytest.raises(BadInputError, match="in several ways within 1 group"):
-        read_item_mapping(tmp_path / "mapping.json")
+        read_mapping(tmp_path / "mapping.json")
 
 
 WALK_CODES = Path(__file__).resolve().parents[2] / "shared/data/transactions/uci_diabetes130_icd9_by_patient.dat.gz"
@@ -424,8 +424,8 @@ limits = ["suppression share=0.5 of=occurrences"]
 
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.skipif(not WALK_CODES.exists(), reason="needs ../shared")
-def test_five_thousand_patients_walk_from_init_to_the_audit(tmp_path):
-    table = write_patients(tmp_path / "patients.csv", patients(WALK_CODES, 5000))
+def test_two_thousand_patients_walk_from_init_to_the_audit(tmp_path):
+    table = write_patients(tmp_path / "patients.csv", patients(WALK_CODES, 2000))
     assert run("init", table, *QUASI, "--to", tmp_path / "study.toml").returncode == 0
     study = (tmp_path / "study.toml").read_text()
     (tmp_path / "study.toml").write_text(fewer(study))
@@ -444,7 +444,7 @@ def test_five_thousand_patients_walk_from_init_to_the_audit(tmp_path):
     assert audited.returncode == 0, audited.stdout + audited.stderr
     records = read_records(tmp_path / "published.csv", ["age", "sex", "race"], "codes")
     k = int(point["requirement"].split("k=")[1].split()[0])
-    assert len(records) == 5000 and least_candidates(records, 2) >= k >= 10
+    assert len(records) == 2000 and least_candidates(records, 2) >= k >= 10
 
 
 def fewer(study: str) -> str:

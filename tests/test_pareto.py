@@ -186,12 +186,7 @@ def test_names_and_labels_with_marks_go_through_the_text():
 
 
 @pytest.mark.parametrize(
-    ("cuts", "says"),
-    [
-        ("age", "cannot read"),
-        ("age=1, age=2", "stands twice"),
-        ("age=@x", "is no level"),
-    ],
+    ("cuts", "says"), [("age", "cannot read"), ("age=1, age=2", "stands twice"), ("age=@x", "is no level")]
 )
 def test_bad_cuts_are_refused_at_once(cuts, says):
     with pytest.raises(BadInputError, match=says):

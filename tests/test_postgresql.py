@@ -268,10 +268,7 @@ def test_arrays_and_rows_of_items_are_counted(postgresql):
     )
     rows = open_rows(postgresql.url("baskets"), Reading(layout="lists"))
     assert rows.nested == {"items": "TEXT[]", "numbers": "INT4[]"}
-    for column, expected in (
-        ("items", {("b", "a"): 2, ("a", None): 1, (): 1}),
-        ("numbers", {("2", "10"): 2, (): 2}),
-    ):
+    for column, expected in (("items", {("b", "a"): 2, ("a", None): 1, (): 1}), ("numbers", {("2", "10"): 2, (): 2})):
         assert as_dict(rows.lists(column)) == expected
     assert as_dict(rows.gathered("who", "item")) == {("B", "y"): 1, ("x",): 1, (): 1}
     with pytest.raises(BadInputError, match="'item' is missing, so nobody knows whose '3' it is"):
@@ -394,10 +391,7 @@ def walked(folder, source):
     point = json.loads(points)["points"][0]["id"]
     said += [run("release", "map", "--point", point, "--to", "out.csv", "--mapping", "m.json", cwd=folder)]
     said += [run("audit", "out.csv", "--original", "map/study.toml", "--require", "k-anonymity k=5", cwd=folder)]
-    said += [
-        run("check", source, "--quasi", "age,town", cwd=folder),
-        run("init", source, "--to", "s.toml", cwd=folder),
-    ]
+    said += [run("check", source, "--quasi", "age,town", cwd=folder), run("init", source, "--to", "s.toml", cwd=folder)]
     return said, points, sorted((folder / "out.csv").read_text().splitlines())
 
 

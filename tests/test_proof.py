@@ -35,11 +35,7 @@ ILLS = [["lung", "asthma", "flu"], ["heart", "angina", "stroke"], "none"]
 ILL_TABLE = [["asthma", "lung", "*"], ["flu", "lung", "*"], ["angina", "heart", "*"], ["stroke", "heart", "*"]]
 ILL_TABLE.append(["none", "none", "*"])
 QUASI = ["age", "color", 'odd, "name"\n']
-HIERARCHIES = {
-    "age": {"type": "numeric", "lower": 0, "upper": 20, "intervals": [2, 6]},
-    "color": COLORS,
-    "ill": ILLS,
-}
+HIERARCHIES = {"age": {"type": "numeric", "lower": 0, "upper": 20, "intervals": [2, 6]}, "color": COLORS, "ill": ILLS}
 
 ages = st.one_of(st.none(), st.integers(0, 20).map(str))
 colors = st.one_of(st.none(), st.sampled_from([row[0] for row in COLOR_TABLE]))

@@ -70,7 +70,7 @@ def frozen(monkeypatch):
         def now(cls, tz=None):
             return datetime(2026, 1, 2, tzinfo=UTC)
 
-    monkeypatch.setattr("sfumato.publish._sections.datetime", Then)
+    monkeypatch.setattr("sfumato.publish.certificate.datetime", Then)
 
 
 def published(folder: Path, study: str, rows: str) -> dict[str, Path]:

@@ -26,10 +26,9 @@ from sfumato.auditing import ledger
 from sfumato.config.documents import json_text
 from sfumato.data.items import baskets_of
 from sfumato.measures.items.scales import MixedScales
-from sfumato.publish._apply_items import apply_mixed
-from sfumato.publish._item_mapping import SCHEMA, basket_mapping, mixed_mapping, read_item_mapping
-from sfumato.publish.certificate import public_certificate
-from sfumato.publish.mapping import mapping_of
+from sfumato.publish.apply import apply
+from sfumato.publish.certificate import contexts_of, public_certificate
+from sfumato.publish.mapping import SCHEMA, basket_mapping, mapping_of, mixed_mapping, read_mapping
 from sfumato.publish.plain_language import DROPPED
 from sfumato.publish.publishable import Origin, Publishable
 from sfumato.release.items import BasketRelease, set_recoding
@@ -208,9 +207,7 @@ def test_what_names_end_a_sentence_end_it_once(tmp_path) -> None:
     assert not any(f"{name}.." in page for page in pages for name in ("geschl", "krank"))
 
 
-def test_the_public_certificate_of_patients_tells_no_found_cuts_and_that_records_were_dropped(
-    tmp_path,
-) -> None:
+def test_the_public_certificate_of_patients_tells_no_found_cuts_and_that_records_were_dropped(tmp_path) -> None:
     people = [*PEOPLE, *[("", "m", "a")] * 3]
     Path("in.csv").write_text("age,sex,codes\n" + "".join(f"{a},{s},{';'.join(c)}\n" for a, s, c in people))
     declared = TableDeclaration("in.csv", quasi=("age", "sex"), missing="drop")
@@ -222,7 +219,7 @@ def test_the_public_certificate_of_patients_tells_no_found_cuts_and_that_records
     audit_mixed(path, ["age", "sex"], "codes", "k-km-anonymity k=3 m=2")
     scales = MixedScales(known=2)
     own = Publishable(release, candidate, tmp_path / "out.csv", Origin("", ""), scales=scales)
-    outside = public_certificate(own.contexts([path], None)[0])
+    outside = public_certificate(contexts_of(own, [path], None)[0])
     assert outside["anonymizer"] == "cut-vector with coat" and outside["rows"] == len(PEOPLE)
     assert outside["meanings"] == [{"name": "Missing values", "text": DROPPED}]
     assert DROPPED in outside["in_plain_words"]["is"][0]
@@ -283,14 +280,14 @@ def test_new_patients_keep_the_promise_and_each_is_published_or_counted(old, new
             release, mixed_requirement(require), ItemsDeclaration(column="codes"), release_names(release)
         )
         (folder / "m.json").write_text(text)
-        mapping, path = read_item_mapping(folder / "m.json"), table(folder / "new.csv", new)
+        mapping, path = read_mapping(folder / "m.json"), table(folder / "new.csv", new)
         fits = True
         try:
-            recoded = apply_mixed(mapping, path)
+            recoded = apply(mapping, path)
         except (sfumato.BadInputError, sfumato.InfeasibleError) as refusal:
             fits = False
             try:
-                recoded = apply_mixed(mapping, path, "drop")
+                recoded = apply(mapping, path, "drop")
             except sfumato.InfeasibleError as error:
                 assert "no group of the mapping satisfies" in str(error), refusal
                 return
@@ -310,7 +307,7 @@ def test_new_patients_keep_the_promise_and_each_is_published_or_counted(old, new
                 for a, s, held in new
             )
         # the old records come out as they did
-        apply_mixed(mapping, table(folder / "old.csv", old)).write(folder / "again.csv")
+        apply(mapping, table(folder / "old.csv", old)).write(folder / "again.csv")
         [first] = write_items(release, folder / "first.csv")
         assert first.read_bytes() == (folder / "again.csv").read_bytes()
 

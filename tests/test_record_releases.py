@@ -19,10 +19,9 @@ from command_line import run
 from sfumato import BadInputError, Candidate, Scales, anonymizer, measure
 from sfumato.anonymizers.perturbation.noise_and_rounding import Rounding
 from sfumato.anonymizers.perturbation.record_anonymizer import NOTHING
-from sfumato.publish._told import record_lines
 from sfumato.publish.cautions import cautions_of
 from sfumato.publish.certificate import certificate_files
-from sfumato.publish.pipeline import publish_point
+from sfumato.publish.pipeline import publish_point, record_lines
 from sfumato.release.records import Records, boxed_records, read_as_records, replicated_uniques, unchanged_records
 from test_check_command import mapped
 

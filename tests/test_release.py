@@ -451,3 +451,19 @@ def test_anonymize_certifies_unless_it_is_told_not_to(tmp_path, monkeypatch, cap
     assert done.returncode == 0 and "Neither audited nor certified" in done.stdout
     assert sorted(path.name for path in tmp_path.glob("b.csv*")) == ["b.csv"]
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+    (tmp_path / "a.csv.board.html").write_text("the page of an earlier release")
+    refused = run(*asked, "--to", "a.csv", "--no-certificate", cwd=tmp_path)
+    assert refused.returncode == 2 and len(list(tmp_path.glob("a.csv*"))) == 6
+    done = run(*asked, "--to", "a.csv", "--no-certificate", "--force", cwd=tmp_path)
+    assert done.returncode == 0 and sorted(path.name for path in tmp_path.glob("a.csv*")) == ["a.csv"]
+
+
+def test_no_certificate_of_an_earlier_file_stays_beside_another_one(release, tmp_path):
+    """Its promise is about other bytes: it goes with them, and without force nothing is written beside it."""
+    path = tmp_path / "out.csv"
+    release.publish(path)
+    path.unlink()
+    from sfumato.publish._single import Target
+
+    with pytest.raises(sfumato.BadInputError, match=r"certificate\.json exists already"):
+        Target(path, certificate=False).check()

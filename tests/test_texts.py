@@ -206,7 +206,8 @@ def test_a_place_that_is_not_filled_in_is_an_error() -> None:
 
 # -- sentences that were written for the command line
 
-TERMINAL = ("commands", "cli.py", "papers", "workbench/server.py")
+PLACE = re.compile(r"\{[^{}]*\}")
+TERMINAL = ("commands", "cli.py", "papers")
 """What speaks to a terminal alone."""
 
 
@@ -227,6 +228,7 @@ def _library_sentences() -> list[str]:
     modules = [path for path in SRC.rglob("*.py") if not str(path.relative_to(SRC)).startswith(TERMINAL)]
     named = [text for text in (path.read_text(encoding="utf-8") for path in modules) if OPTION.search(text)]
     said = [text for module in named for text in _sentences(ast.parse(module))]
+    said += [PLACE.sub("X", text) for id, text in texts("errors").items() if not id.startswith("cli.")]
     return [text for text in said if "--" in text and SENTENCE.search(text)]
 
 

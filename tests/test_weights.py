@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import plain_cuts
 import plain_twins as twins
 import sfumato
+from command_line import run
 from sfumato.anonymizers.anonymizer import loss_of
 from sfumato.anonymizers.cut_vector.cut_vector import cut_space
 from sfumato.anonymizers.hilbert import points_on_curve
@@ -42,13 +43,8 @@ from sfumato.tradeoff.search.problems import Problem2
 from sfumato.tradeoff.study.grids import Grid
 from sfumato.tradeoff.study.study import Study, study_from_toml
 from strategies import cells_of_tables, table_of, tries
-from test_choose import run  # noqa: F401  (a fixture)
 
-DOMAINS = {
-    "age": numeric(20, 25),
-    "sex": flat(["f", "m"]),
-    "town": tree([["North", "a", "b"], ["South", "c", "d"]]),
-}
+DOMAINS = {"age": numeric(20, 25), "sex": flat(["f", "m"]), "town": tree([["North", "a", "b"], ["South", "c", "d"]])}
 MAKERS = ("mondrian", "mondrian cut=loss", "full-domain", "local-recoding seed=1", "hilbert seed=1")
 K4 = requirement("k-anonymity k=4")
 
@@ -335,8 +331,7 @@ def folder(tmp_path_factory):
     for name, weights in (("plain", {}), ("heavy", {"age": 3, "sex": 0})):
         declared = TableDeclaration(str(path / "t.csv"), ("age", "sex", "town"), ("illness",), weights=weights)
         grid = Grid(
-            (sfumato.anonymizer("mondrian"), sfumato.anonymizers.FullDomain()),
-            (K4, requirement("k-anonymity k=9")),
+            (sfumato.anonymizer("mondrian"), sfumato.anonymizers.FullDomain()), (K4, requirement("k-anonymity k=9"))
         )
         study = Study("people", declared, (grid,), axes=("k", "loss"))
         (path / f"{name}.toml").write_text(study.to_toml(path))
@@ -345,7 +340,7 @@ def folder(tmp_path_factory):
     return path
 
 
-def test_a_map_keeps_its_weights_apart_and_says_them(folder, run):  # noqa: F811
+def test_a_map_keeps_its_weights_apart_and_says_them(folder):
     heavy, plain = read_map(folder / "heavy"), read_map(folder / "plain")
     assert heavy.about["weights"] == {"age": 3, "sex": 0, "town": 1} and "weights" not in plain.about
     assert "weights" not in tomllib.loads((folder / "plain/study.toml").read_text())["table"]
@@ -385,7 +380,7 @@ def test_a_release_says_its_weights_and_new_data_is_recoded_by_them(folder, tmp_
     assert lost == pytest.approx(sorted(lost)) and len(lost) > 1
 
 
-def test_the_command_line_weighs(folder, tmp_path, run):  # noqa: F811
+def test_the_command_line_weighs(folder, tmp_path):
     roles = ["--quasi", "age,sex,town", "--sensitive", "illness"]
     made = [folder / "t.csv", *roles, "--require", "k-anonymity k=4", "--with", "full-domain"]
     to = ["--to", tmp_path / "r.csv", "--force", "--json"]

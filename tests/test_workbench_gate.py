@@ -22,11 +22,10 @@ from starlette.types import Message, Scope
 from command_line import run
 from sfumato.workbench import app as of_app
 from sfumato.workbench.access import CSRF, HEADERS, Gate
-from sfumato.workbench.app import opened
+from sfumato.workbench.app import _listening, opened
 from sfumato.workbench.endpoints import Call, Endpoint, House
 from sfumato.workbench.errors import RefusedError
 from sfumato.workbench.projects import Desk
-from sfumato.workbench.server import _listening
 from sfumato.workbench.views.files import harmless
 from sfumato.workbench.views.point import PREVIEWS
 from workbenches import HOST, ORIGIN, STUDY, client_of, make_desk, make_project, wait_until_gone

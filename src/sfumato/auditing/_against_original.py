@@ -34,6 +34,7 @@ from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.engines.protocol import Engine
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Counts, Flags, Quiet
+from sfumato.texts.catalogue import t
 
 MOST_NAMED = 3
 """How many combinations are named that more than one published combination covers."""
@@ -189,10 +190,7 @@ def unreadable(published: Counted, quasi: Sequence[str], domains: Mapping[str, H
         texts = [t for t in published.columns[name].texts if not leaves_covered(domains[name], notation.read(t)).any()]
         if texts:
             more = f" and {len(texts) - 1:,} other texts" if len(texts) > 1 else ""
-            sentences.append(
-                f"column {name!r}: {texts[0]!r}{more} cover no value of the original; "
-                "if these are labels of a hierarchy, give it (--hierarchies)"
-            )
+            sentences.append(t("audit_notice.unreadable", name=name, text=texts[0], more=more))
     return sentences
 
 

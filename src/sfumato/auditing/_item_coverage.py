@@ -27,6 +27,7 @@ from sfumato.auditing.items import ItemSets, PublishedRecords, Readings, Shown
 from sfumato.auditing.notation import set_members
 from sfumato.auditing.published_file import Counted
 from sfumato.data.items import Baskets
+from sfumato.texts.catalogue import t
 from sfumato.texts.format import SMALLEST
 from sfumato.texts.format import counted as counted_words
 
@@ -53,18 +54,10 @@ class OriginalRecords:
         """Count the records that are alike in quasi-identifiers (by number), other columns and items."""
         held = [frozenset(self.sets.of(place)) for place in range(len(self.sets.starts) - 1)]
         kinds: Counter[Kind] = Counter()
-        rows = zip(number, texts_of(self.counted, others), self.counted.columns[self.items].codes.tolist(), strict=True)
+        rows = zip(number, self.counted.texts(others), self.counted.columns[self.items].codes.tolist(), strict=True)
         for (point, texts, place), n in zip(rows, self.counted.counts.tolist(), strict=True):
             kinds[point, texts, held[place]] += n
         return kinds
-
-
-def texts_of(counted: Counted, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the texts of some columns for every counted tuple."""
-    columns = [counted.columns[name] for name in names]
-    codes = [column.codes.tolist() for column in columns]
-    for place in range(len(counted.counts)):
-        yield tuple(column.texts[code[place]] for column, code in zip(columns, codes, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +80,7 @@ class RowMatching:
         rows: Counter[Row] = Counter()
         kinds = zip(
             self.published.group.tolist(),
-            texts_of(self.published.counted, self.others),
+            self.published.counted.texts(self.others),
             (frozenset(codes.tolist()) for codes in np.split(self.published.codes, self.published.starts[1:-1])),
             self.published.weights.tolist(),
             strict=True,
@@ -158,10 +151,7 @@ class RowMatching:
     def coverage(self) -> Coverage:
         """Match rows and records, where there are not too many pairs."""
         agree = f"that agrees in {', '.join(self.others)}, " if self.others else ""
-        checked = (
-            f"every published row against an original record {agree}whose quasi-identifiers it covers and whose items "
-            "are published as what it shows"
-        )
+        checked = t("audit_notice.rows_with_items_checked", agree=agree)
         places = self.places
         assert places is not None
         kinds = self.kinds

@@ -8,6 +8,7 @@ from pathlib import Path
 from sfumato.auditing.ledger import file_digest
 from sfumato.config.documents import fields, in_shape, listed, mapped, one_of, read_json, text
 from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import t
 
 KIND = "sfumato legend"
 MAPPING = "sfumato mapping of baskets"
@@ -50,8 +51,5 @@ def legend_beside(path: Path) -> tuple[Legend | None, tuple[str, ...]]:
     content = read_json(beside, WHAT, fields({"kind": one_of(KIND)}))
     in_shape(content, str(beside), WHAT, LEGEND)
     if content["sha256"] != file_digest(path):
-        return None, (
-            f"{beside}: it is the legend of another file than {path} (or of this one before it was changed), so it was "
-            f"not read; --legend {beside} reads it all the same",
-        )
+        return None, (t("audit_notice.other_legend", beside=beside, path=path),)
     return dict(content["legend"]), (f"{beside}: read as the legend of this file",)

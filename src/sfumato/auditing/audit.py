@@ -29,17 +29,18 @@ from sfumato.auditing._against_original import (
 from sfumato.auditing._item_coverage import covered
 from sfumato.auditing._item_coverage import losses as item_losses
 from sfumato.auditing._legend import Legend, legend_beside
-from sfumato.auditing._notices import empty_notices, missing_notices, notices_of, star_notices
 from sfumato.auditing.coverage import Coverage, bucket_coverage, coverage
 from sfumato.auditing.decision import Failure, failures
 from sfumato.auditing.intersection import Intersection, Seen, intersect
 from sfumato.auditing.items import PublishedRecords, read_published
 from sfumato.auditing.ledger import Difference, Throughout, difference, earlier_files, throughout
-from sfumato.auditing.missing_values import Matching, misses_a_value
+from sfumato.auditing.missing_values import GENEROUS, Matching, misses_a_value
 from sfumato.auditing.notation import Notation
 from sfumato.auditing.persons import OF_RECORDS, PersonAudit, evidence_of_original, evidence_of_rows, judged_by_persons
-from sfumato.auditing.profile import Profile, baseline, size_measures, suppression_measures, worst_of
+from sfumato.auditing.profile import Baseline, Profile, baseline, size_measures, suppression_measures, worst_of
 from sfumato.auditing.published_file import (
+    EMPTY,
+    EMPTY_SHOWN,
     Counted,
     Source,
     TextColumn,
@@ -55,13 +56,14 @@ from sfumato.data.cells import weights_in_words
 from sfumato.data.hierarchies.declared import Declared
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.items import Baskets
-from sfumato.data.look_alikes import name_alike
+from sfumato.data.look_alikes import ascii_where_unclear, find_look_alikes, name_alike
 from sfumato.data.reading import Table
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
 from sfumato.requirements.items import KMAnonymity, PrivacyConstraints, basket_requirement
 from sfumato.requirements.requirement import Requirement, requirement
 from sfumato.runtime.arrays import Counts, Quiet
+from sfumato.texts.catalogue import t
 
 OF_ALL = ("holds", "file", "records", "measures", "require", "failures", "coverage", "notices")
 OF_GROUPS = ("groups", "quasi", "sensitive", "relative_to", "by_sensitive", "worst", "uniques")
@@ -255,7 +257,7 @@ def audit(
     asked.check()
     given = questions.given_hierarchies(asked, original, hierarchies)
     before = earlier_files(earlier, file.origin)
-    sources = [open_published(one.file, replace(laid_out, escaped=one.escaped)) for one in before.files]
+    sources = [open_published(one, replace(laid_out, escaped=escaped)) for one, escaped in before.files]
     answer = _answer(asked, given, sources, before.named, strongest and person is None)
     if person is not None:
         answer = _by_persons(answer, asked, given, named)
@@ -325,10 +327,7 @@ def audit_baskets(
     counted = {size: read.itemsets(size) for size in range(1, known + 1)}
     readings = None if original is None else item_audit.stands_for(read.labels, original.items, original.tree, legend)
     if wanted is not None and wanted.names_items and readings is None:
-        raise BadInputError(
-            f"{wanted.name} speaks of items, and a published set must be read against all of them; "
-            "give the original (--original)"
-        )
+        raise BadInputError(t("audit_error.names_items", name=wanted.name))
     measures, listed = item_audit.itemset_measures(counted), list[item_audit.RareSet]()
     if isinstance(wanted, PrivacyConstraints):
         assert original is not None and readings is not None
@@ -395,7 +394,7 @@ def _answer(
     notices += [*notices_of(asked, attributes, given)]
     ungrouped = matching if matching is not None and not grouped else None
     repeated = _repeated(asked, given, earlier, attributes, named)
-    notices += repeated.notices
+    notices += repeated.pop("notices", ())
     others = _neutral(asked.file, asked.quasi, asked.sensitive, asked.apart) if asked.group is None else ()
     wanted = () if asked.require is None else requirement(asked.require).parts
     judged = [part.strengthen(measures, by_sensitive) for part in wanted] if strongest else wanted
@@ -422,9 +421,7 @@ def _answer(
         require=_joined(judged) if strongest else asked.require,
         failures=failed,
         coverage=checked,
-        repeated=repeated.intersections,
-        differences=repeated.differences,
-        throughout=repeated.throughout,
+        **repeated,
         households=households,
         notices=tuple(notices),
     )
@@ -479,9 +476,7 @@ def _included(
         raise BadInputError(f"--include-neutral counts the groups of one file by its columns; leave out {other}")
     neutral = _neutral(file, *roles)
     if not neutral:
-        raise BadInputError(
-            f"{file.origin}: every column is a quasi-identifier or sensitive; leave out --include-neutral"
-        )
+        raise BadInputError(t("audit_error.no_neutral", origin=file.origin))
     return neutral
 
 
@@ -496,10 +491,7 @@ def _matching(asked: AuditQuestion, plain: Counted, earlier: Sequence[Source]) -
     if asked.missing == "value" or not misses_a_value(plain, known):
         return None
     if earlier:
-        raise BadInputError(
-            "--with compares the groups of two files, and where a missing value matches everything there are none; "
-            "leave --missing any out"
-        )
+        raise BadInputError(t("audit_error.no_groups_to_compare"))
     return Matching.of(plain, known)
 
 
@@ -648,30 +640,20 @@ def _failures(
     return tuple(failures(requirement(require), profiles, sizes, texts_of))
 
 
-@dataclass(frozen=True)
-class _Repeated:
-    """What earlier releases tell together with the file."""
-
-    intersections: tuple[Intersection, ...] = ()
-    differences: tuple[Difference, ...] = ()
-    throughout: tuple[Throughout, ...] = ()
-    notices: tuple[str, ...] = ()
-
-
 def _repeated(
     asked: AuditQuestion,
     given: Mapping[str, Hierarchy],
     earlier: Sequence[Source],
     attributes: Mapping[str, PublishedAttribute],
     named: bool,
-) -> _Repeated:
+) -> dict[str, Any]:
     """Compare with earlier releases, for every sensitive attribute that all have; one that is `named` must compare."""
     if not earlier:
-        return _Repeated()
+        return {}
     original = None if asked.original is None else asked.original.count(asked.quasi)
     notations = {name: Notation(given.get(name), _values(original, name)) for name in asked.quasi}
     seen: dict[str, list[tuple[Seen, Seen]]] = {}
-    intersections, differences, notices = [], [], []
+    found: dict[str, list[Any]] = {"repeated": [], "differences": [], "notices": []}
     for source in earlier:
         before = _before(asked, source, attributes)
         for name in before.sensitive:
@@ -681,15 +663,17 @@ def _repeated(
                 wrong = "no group has a person in common with the later file; is it about the same people?"
                 raise BadInputError(f"{source.origin}: {wrong}")
             if together is None:
-                notices.append(f"{source.origin}: nobody can be in a group of it and in one of {asked.file.origin}")
+                found["notices"].append(
+                    f"{source.origin}: nobody can be in a group of it and in one of {asked.file.origin}"
+                )
             else:
-                intersections.append(together)
+                found["repeated"].append(together)
             if theirs.grouping == ours.grouping and asked.group is None:
                 seen.setdefault(name, []).append((theirs, ours))
                 taken = difference(theirs, ours, source.origin)
-                differences += [] if taken is None else [taken]
-    every = tuple(throughout(pairs) for pairs in seen.values() if len(pairs) == len(earlier) > 1)
-    return _Repeated(tuple(intersections), tuple(differences), every, tuple(notices))
+                found["differences"] += [] if taken is None else [taken]
+    found["throughout"] = [throughout(pairs) for pairs in seen.values() if len(pairs) == len(earlier) > 1]
+    return {name: tuple(values) for name, values in found.items()}
 
 
 def _before(asked: AuditQuestion, earlier: Source, attributes: Mapping[str, PublishedAttribute]) -> AuditQuestion:
@@ -726,3 +710,107 @@ def _both(
         Seen.of(counted, before.quasi, before.grouping, theirs),
         Seen.of(attribute.counted, asked.quasi, asked.grouping, ours),
     )
+
+
+MOST_SHOWN = 5
+"""How many values a sentence names."""
+
+
+def star_notices(asked: AuditQuestion, plain: Counted, left_out: int) -> list[str]:
+    """Say what rows that show nothing were taken for."""
+    if left_out:
+        return [t("audit_notice.stars_left_out", left_out=left_out, of=left_out + plain.records)]
+    stars = int(plain.counts[plain.all_stars(asked.quasi)].sum())
+    if not stars:
+        return []
+    if asked.suppressed == "keep":
+        return [f"rows with * in all quasi-identifiers ({stars:,}) were kept as a group, as asked"]
+    if stars == plain.records:
+        return ["every row shows * in all quasi-identifiers: this was taken for one group, not for suppressed records"]
+    return [t("audit_notice.stars_counted", stars=stars, records=plain.records)]
+
+
+def empty_notices(asked: AuditQuestion, plain: Counted, attributes: Mapping[str, PublishedAttribute]) -> list[str]:
+    """Say where missing values and empty texts are told apart, and where they are not."""
+    notices = [
+        t("audit_notice.empty_texts", name=name, empty_shown=EMPTY_SHOWN)
+        for name in dict.fromkeys((*asked.quasi, *asked.grouping))
+        if EMPTY in plain.columns[name].texts
+    ]
+    for name, attribute in attributes.items():
+        missing = "" in attribute.counted.columns[name].texts
+        if missing and EMPTY in asked.file.count((name,)).columns[name].texts:
+            notices.append(f"sensitive column {name!r}: missing values and empty texts were counted as one value")
+    return notices
+
+
+def missing_notices(asked: AuditQuestion, plain: Counted, matching: Matching | None) -> list[str]:
+    """Say what is read into missing values."""
+    if asked.missing == "value":
+        return []
+    if matching is None:
+        return ["no record misses a quasi-identifier, so --missing any changes nothing"]
+    if asked.group is not None:
+        return [GENEROUS]
+    rest = "smallest_group, average_group, weighted_k and discernibility"
+    rest += f", and what groups tell of {', '.join(asked.sensitive)}" if asked.sensitive else ""
+    return [GENEROUS, f"{rest} are not given: records that match one record need not match each other"]
+
+
+def notices_of(
+    asked: AuditQuestion, attributes: Mapping[str, PublishedAttribute], given: Mapping[str, Hierarchy]
+) -> list[str]:
+    """Say what a reader must know to understand the numbers."""
+    notices = []
+    if asked.original is None:
+        notices.append("without the original, Q is the distribution of the file itself (--original gives the true one)")
+    if asked.group is not None:
+        notices.append(t("audit_notice.buckets", group=asked.group))
+    for name, attribute in attributes.items():
+        assert attribute.profile is not None
+        notices += _value_notices(attribute.profile.baseline)
+        notices += name_look_alikes(name, attribute.texts, asked.judges_values)
+        notices += name_unknown_values(name, attribute.profile) if asked.judges_values else []
+    unknown = [
+        name
+        for name in asked.file.engine.columns
+        if name not in (*asked.quasi, *asked.sensitive, *asked.neutral, *asked.apart, asked.group)
+    ]
+    if unknown:
+        notices.append(t("audit_notice.no_role", unknown=", ".join(unknown)))
+    return notices
+
+
+def _value_notices(compared: Baseline) -> list[str]:
+    notices = []
+    if compared.known == 1:
+        only = compared.values[int(np.flatnonzero(compared.counts)[0])]
+        notices.append(f"sensitive column {compared.name!r} has one value only ({only!r}): everybody has it")
+    elif compared.order != "the hierarchy":
+        how = "as numbers" if compared.order == "number" else "as text"
+        notices.append(f"t_ordered takes the values of {compared.name!r} {how} in rising order (it has no hierarchy)")
+    strange = [value for value, count in zip(compared.values, compared.counts, strict=True) if count == 0]
+    if strange:
+        examples = ", ".join(map(repr, strange[:MOST_SHOWN]))
+        notices.append(f"sensitive column {compared.name!r} has values that no original record has: {examples}")
+    return notices
+
+
+def name_look_alikes(name: str, texts: Iterable[str], gate: bool) -> list[str]:
+    """Name the sensitive values that look alike: as a gate the audit counts them as one value."""
+    alike = find_look_alikes(texts)
+    if not alike:
+        return []
+    examples = "; ".join(", ".join(map(ascii_where_unclear, values[:MOST_SHOWN])) for values in alike[:MOST_SHOWN])
+    more = "" if len(alike) <= MOST_SHOWN else f"; and {len(alike) - MOST_SHOWN:,} other sets"
+    if gate:
+        return [f"sensitive column {name!r}: values that look alike were counted as one ({examples}{more})"]
+    return [t("audit_notice.look_alikes", name=name, examples=examples, more=more)]
+
+
+def name_unknown_values(name: str, profile: Profile) -> list[str]:
+    """Say how many sensitive values the file leaves open, and how a requirement reads them."""
+    rows = int(profile.count[profile.open].sum())
+    if not rows:
+        return []
+    return [t("audit_notice.open_values", name=name, rows=rows)]

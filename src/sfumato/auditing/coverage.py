@@ -323,12 +323,7 @@ def match(
 
 
 def _buckets_short(
-    published: Counted,
-    original: Counted,
-    located: Located,
-    neutral: Sequence[str],
-    name: str,
-    group: str,
+    published: Counted, original: Counted, located: Located, neutral: Sequence[str], name: str, group: str
 ) -> list[tuple[str, int]]:
     """Find groups whose sensitive values cannot be those of their rows: (group, how many)."""
     boxes, points, (signature, sets) = located.boxes, located.points, located.places.signatures

@@ -28,6 +28,7 @@ from sfumato.requirements.requirement import (
     TCloseness,
 )
 from sfumato.runtime.arrays import Counts, Numbers, Quiet
+from sfumato.texts.catalogue import t
 
 TOLERANCE = 1e-9
 Admitted = NDArray[np.bool_]
@@ -154,9 +155,7 @@ def _diversity(part: LDiversity, profile: Profile) -> Judged:
 
 def _closeness(part: TCloseness, profile: Profile) -> Judged:
     if part.distance == "hierarchical" and profile.baseline.levels is None:
-        raise BadInputError(
-            f"{part}: the hierarchical distance needs the hierarchy of {profile.baseline.name!r} (--hierarchies)"
-        )
+        raise BadInputError(t("audit_error.no_tree", part=part, name=profile.baseline.name))
     distance = profile.per_group()[f"t_{part.distance}"]
     return distance <= part.t + TOLERANCE, -distance, f"t={_up(distance.max())}"
 

@@ -58,6 +58,8 @@ from sfumato.requirements.items import (
 from sfumato.requirements.requirement import All, Requirement
 from sfumato.runtime.arrays import Quiet
 from sfumato.runtime.cancellation import look
+from sfumato.texts.catalogue import t
+from sfumato.texts.format import counted
 
 if TYPE_CHECKING:
     from sfumato.auditing.audit import Audit
@@ -117,6 +119,11 @@ class SetFailure(Quiet):
 
     examples: tuple[RareSet, ...]
 
+    @property
+    def fault(self) -> str:
+        """What is wrong with them."""
+        return f"in too few records of their group, in {counted(self.groups, 'group')}"
+
 
 @dataclass(frozen=True)
 class ItemQuestion:
@@ -150,9 +157,7 @@ class ItemQuestion:
         check_whole("known", self.known_items, least=0)
         check_items(file, self.column, self.separator)
         if self.column in others:
-            raise BadInputError(
-                f"column {self.column!r} holds items (--items), so it has no other role; do not name it twice"
-            )
+            raise BadInputError(t("audit_error.items_twice", column=self.column))
 
     def parts(self, sensitive: Sequence[str]) -> tuple[Requirement | None, tuple[Requirement, ...]]:
         """Tell what is asked of the table from what is asked of its sensitive items."""
@@ -164,10 +169,7 @@ class ItemQuestion:
             if part.about_sensitive and (part.on == items or (part.on is None and not sensitive and named)):
                 about_items.append(part)
         if about_items and not named:
-            raise BadInputError(
-                f"{about_items[0]}: this is about sensitive items, and none is named; name items of {items!r} "
-                "(--sensitive-items)"
-            )
+            raise BadInputError(t("audit_error.no_sensitive_items", part=about_items[0], items=items))
         left = [part for part in wanted.further if part not in about_items]
         of_groups: Requirement = wanted.linking.of_groups
         return All((of_groups, *left)) if left else of_groups, tuple(about_items)
@@ -444,8 +446,7 @@ def _values(sets: ItemSets, meant: Sequence[frozenset[str]], named: Mapping[str,
             for code in codes:
                 if meant[code] & items and not meant[code] <= items:
                     raise BadInputError(
-                        f"{sets.labels[code][:80]!r} stands for the sensitive {name!r} and for others, so the file "
-                        "does not say who has it; a requirement on the column of items cannot be checked of it"
+                        t("audit_error.sensitive_among_others", label=sets.labels[code][:80], name=name)
                     )
             if any(meant[code] <= items for code in codes):
                 held.append(name)

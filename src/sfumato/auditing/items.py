@@ -31,13 +31,13 @@ from numpy.typing import NDArray
 from sfumato.auditing.published_file import EMPTY, Counted, Source
 from sfumato.data.items import Baskets, taken_rows
 from sfumato.engines import open_rows
-from sfumato.engines._item_layouts import named_rows
 from sfumato.engines._text_files import PARQUET, opened_text, wide_fields
-from sfumato.engines.item_files import LONG
+from sfumato.engines.item_files import LONG, named_rows
 from sfumato.engines.protocol import CountedLists, Engine, Reading, SourceLayout
 from sfumato.errors import BadInputError
 from sfumato.requirements.items import Coherence, InferenceRequirement, PSRules, RhoUncertainty
 from sfumato.runtime.arrays import Counts
+from sfumato.texts.catalogue import t
 
 Shown = frozenset[str]
 Readings = Mapping[str, frozenset[int]]
@@ -259,9 +259,7 @@ def read_published(
     notices: tuple[str, ...] = ()
     if who is None and not is_parquet and not lines and (found := _named_columns(path, separator, encoding)):
         who, item = found
-        notices = (
-            f"{path}: read as a table of one item per row: the items in {item!r} with the same {who!r} are a set",
-        )
+        notices = (t("audit_notice.item_per_row", path=path, item=item, who=who),)
     layout: SourceLayout = "lists" if is_parquet else "table" if who is not None else "lines"
     escaped = escaped_formulas and not is_parquet
     reading = Reading((), separator, encoding, "", layout, as_it_stands=True, empty=True, memory=memory, spill=spill)

@@ -36,6 +36,7 @@ from sfumato.runtime.arrays import Counts, Numbers, Quiet
 from sfumato.runtime.cancellation import look
 from sfumato.runtime.memory import took_lock
 from sfumato.runtime.staging import PRIVATE, parts_of, writable
+from sfumato.texts.catalogue import t
 
 SUFFIX = ".ledger.jsonl"
 WHAT = "a ledger of sfumato"
@@ -138,18 +139,12 @@ def read_ledger(path: str | Path) -> list[PublishedFile]:
 
 
 @dataclass(frozen=True)
-class EarlierFile:
-    """A file that was published before another."""
-
-    file: Any
-    escaped: bool = False
-
-
-@dataclass(frozen=True)
 class EarlierFiles:
     """What was published before a file, and what is to be said of how it is known."""
 
-    files: tuple[EarlierFile, ...] = ()
+    files: tuple[tuple[Any, bool], ...] = ()
+    """Each, and whether its formulas were escaped."""
+
     notices: tuple[str, ...] = ()
     named: bool = False
     """Whether somebody named the one file."""
@@ -160,7 +155,7 @@ def earlier_files(earlier: Any, later: str) -> EarlierFiles:
     if earlier is None:
         return EarlierFiles()
     if not is_ledger(earlier):
-        return EarlierFiles((EarlierFile(earlier),), named=True)
+        return EarlierFiles(((earlier, False),), named=True)
     published = read_ledger(earlier)
     digest = file_digest(Path(later)) if Path(later).exists() else None
     alike = [i for i, known in enumerate(published) if known.is_there and known.entry.file_digest == digest]
@@ -168,14 +163,13 @@ def earlier_files(earlier: Any, later: str) -> EarlierFiles:
     before = published if place is None else published[:place]
     notices = [f"{earlier}: this file is not in it; all {len(before):,} files are looked at"] if place is None else []
     notices += [
-        f"{known.path}: it was published on {known.entry.when} and is no longer there, or not as it was; it could not "
-        "be looked at, though others may have it"
+        t("audit_notice.earlier_changed", path=known.path, when=known.entry.when)
         for known in before
         if not known.is_there
     ]
     notices += _published_twice([known.entry for known in published[: len(before) + (place is not None)]])
     files = {known.entry.file_digest: known for known in before if known.is_there and known.entry.file_digest != digest}
-    return EarlierFiles(tuple(EarlierFile(one.path, one.entry.escaped) for one in files.values()), tuple(notices))
+    return EarlierFiles(tuple((one.path, one.entry.escaped) for one in files.values()), tuple(notices))
 
 
 def _published_twice(entries: Sequence[LedgerEntry]) -> Iterator[str]:
@@ -259,10 +253,7 @@ def _lines(path: Path, content: bytes) -> tuple[list[dict[str, Any]], int]:
         entry = parse_json(line.decode("utf-8", "replace"), f"{path}, line {place}", WHAT, LINE)
         check = entry.pop(CHECK)
         if check != _sum(before, entry):
-            raise BadInputError(
-                f"{path}, line {place}: it is not what was written, or a line before it was taken out; a ledger is "
-                "only ever added to: bring it back from a copy"
-            )
+            raise BadInputError(t("audit_error.ledger_changed", path=path, place=place))
         lines.append({**entry, CHECK: check})
         before, end = check, end + len(line) + 1
     return lines, end

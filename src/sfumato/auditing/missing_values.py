@@ -16,6 +16,7 @@ from sfumato.auditing.published_file import Counted, TextColumn, number_combinat
 from sfumato.errors import BadInputError
 from sfumato.requirements.requirement import KAnonymity, Requirement
 from sfumato.runtime.arrays import Counts, Flags, Quiet
+from sfumato.texts.catalogue import t
 
 GENEROUS = (
     "a missing value matches everything, so records form no groups: k, prosecutor and marketer count for every record "
@@ -65,10 +66,7 @@ class Matching(Quiet):
         failed = []
         for part in wanted.parts:
             if not isinstance(part, KAnonymity):
-                raise BadInputError(
-                    f"{part}: this is about groups, and where a missing value matches everything there are none; "
-                    "require k-anonymity alone, or leave --missing any out"
-                )
+                raise BadInputError(t("audit_error.no_groups", part=part))
             failing = np.flatnonzero(self.frequencies < part.k)
             if len(failing):
                 worst = int(failing[np.argmin(self.frequencies[failing])])

@@ -30,14 +30,7 @@ from sfumato.errors import BadInputError
 from sfumato.requirements.requirement import KAnonymity, LDiversity, Requirement
 from sfumato.runtime.arrays import Counts, Quiet
 
-OF_RECORDS = (
-    "average_group",
-    "discernibility",
-    "generalization_loss",
-    "loss",
-    "suppressed",
-    "suppression_loss",
-)
+OF_RECORDS = ("average_group", "discernibility", "generalization_loss", "loss", "suppressed", "suppression_loss")
 """Measures of utility, which count records whatever risks count."""
 
 Calling = Callable[[str, TextColumn], TextColumn]
@@ -112,7 +105,8 @@ def evidence_of_rows(
 ) -> GroupEvidence:
     """Count persons in the rows that were written, each with its person; raise where they are not those of the file."""
     columns = list(file.engine.columns)
-    written, known = (_tuples(source.count(columns), columns) for source in (file, named))
+    both = [source.count(columns) for source in (file, named)]
+    written, known = (dict(zip(rows.texts(columns), rows.counts.tolist(), strict=True)) for rows in both)
     if written != known:
         raise AssertionError("the written file does not hold the rows of which persons were counted")
     rows = named.count([*quasi, person, *sensitive])
@@ -294,12 +288,6 @@ def _matched(persons: Mapping[int, Counter[str]]) -> int:
 
 
 # -- counting --------------------------------------------------------------------------------------------------------
-
-
-def _tuples(rows: Counted, columns: Sequence[str]) -> Counter[tuple[str, ...]]:
-    """Count the rows of every combination of texts."""
-    texts = [np.array(rows.columns[name].texts, object)[rows.columns[name].codes] for name in columns]
-    return Counter(dict(zip(zip(*texts, strict=True), rows.counts.tolist(), strict=True)))
 
 
 def _persons(group: Counts, person: Counts, counts: Counts, groups: int) -> tuple[Counts, Counts]:

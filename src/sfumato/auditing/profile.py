@@ -24,6 +24,7 @@ from sfumato.data.look_alikes import comparable_text
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Counts, Numbers
 from sfumato.runtime.threads import together
+from sfumato.texts.catalogue import t
 
 RECURSIVE_C = 3
 """The c with which `l_recursive` is reported."""
@@ -32,16 +33,8 @@ MOST_EMPTY = 8
 """Groups x values are laid out as a table where it has at most so many places for each count."""
 
 DEFINED = (
-    "l_frequency",
-    "l_distinct",
-    "l_entropy",
-    "l_recursive",
-    "t_equal",
-    "t_ordered",
-    "t_hierarchical",
-    "t_js",
-    "delta",
-    "beta",
+    *("l_frequency", "l_distinct", "l_entropy", "l_recursive"),
+    *("t_equal", "t_ordered", "t_hierarchical", "t_js", "delta", "beta"),
 )
 """What is measured of every group."""
 
@@ -122,8 +115,7 @@ def leaf_codes(name: str, hierarchy: Hierarchy, texts: Sequence[str]) -> list[in
     for text, code in zip(texts, codes, strict=True):
         if code < 0:
             raise BadInputError(
-                f"sensitive column {name!r}: the value {text!r} is not in its hierarchy "
-                f"({hierarchy.domain_in_words()}); add it, or give no hierarchy for this column"
+                t("audit_error.unknown_value", name=name, text=text, domain_in_words=hierarchy.domain_in_words())
             )
     return codes
 

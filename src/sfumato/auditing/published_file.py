@@ -25,6 +25,7 @@ from sfumato.engines.protocol import BYTES, Engine, Reading
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Counts
 from sfumato.runtime.threads import together
+from sfumato.texts.catalogue import t
 
 STAR = "*"
 EMPTY = "\udc00"
@@ -99,6 +100,12 @@ class Counted:
         """Number the distinct combinations of some columns: a tuple that shows each, and each tuple's number."""
         return number_combinations([self.columns[name] for name in names], len(self.counts))
 
+    def texts(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+        """Return the texts of some columns for every tuple."""
+        columns = [self.columns[name] for name in names]
+        listed = [[column.texts[code] for code in column.codes.tolist()] for column in columns]
+        return list(zip(*listed, strict=True)) if listed else [()] * len(self.counts)
+
     def show(self, tuple_number: int, names: Sequence[str]) -> dict[str, str]:
         """Return the texts of one tuple."""
         columns = ((name, self.columns[name]) for name in names)
@@ -129,10 +136,7 @@ class Source:
                 raise BadInputError(f"{self.origin}: there is no column {name!r} ({what}); the columns are {known}")
             kind = self.engine.nested.get(name, BYTES)
             if self.published and kind != BYTES:  # bytes have a text, by which they can be compared
-                raise BadInputError(
-                    f"{self.origin}: column {name!r} holds lists or records ({kind}), and only single values can be "
-                    "compared; write each of them to a column of its own"
-                )
+                raise BadInputError(t("audit_error.nested", origin=self.origin, name=name, kind=kind))
 
     def count(self, names: Sequence[str]) -> Counted:
         """Count the distinct combinations of texts of some columns."""

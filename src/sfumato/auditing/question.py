@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 from sfumato.auditing.missing_values import reread
 from sfumato.auditing.profile import Profile, baseline, leaf_codes
 from sfumato.auditing.published_file import EMPTY, STAR, Counted, Source, TextColumn
+from sfumato.config import documents
 from sfumato.config.options import check_choice
 from sfumato.data import bundled
 from sfumato.data.bundled import DATASETS
 from sfumato.data.cells import weights_of
+from sfumato.data.declaration import DataDeclaration
 from sfumato.data.hierarchies.declared import declared, read_hierarchies
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.look_alikes import name_alike
@@ -29,6 +31,7 @@ from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
 from sfumato.requirements.requirement import requirement
 from sfumato.runtime.arrays import Counts, Quiet
+from sfumato.texts.catalogue import t
 
 Suppressed = Literal["keep", "leave-out"]
 Missing = Literal["value", "any"]
@@ -95,9 +98,7 @@ class AuditQuestion:
         self.file.check(self.sensitive, "--sensitive")
         self.file.check([] if self.group is None else [self.group], "--group")
         if self.household is not None and self.original is None:
-            raise BadInputError(
-                "who lives together does not stand in a published file: give the table it was made of too (--original)"
-            )
+            raise BadInputError(t("audit_error.households_alone"))
         if self.person is not None:
             self._check_person()
         if self.original is not None:
@@ -108,10 +109,7 @@ class AuditQuestion:
     def _check_person(self) -> None:
         """Raise where persons cannot be counted."""
         if self.original is None:
-            raise BadInputError(
-                f"a published file does not say whose its rows are, so persons (--person {self.person}) cannot be "
-                "counted in it alone: give the table it was made of too (--original)"
-            )
+            raise BadInputError(t("audit_error.persons_alone", person=self.person))
         others = {"--group": self.group, "--missing any": self.missing == "any", "--include-neutral": self.neutral}
         for option, given in others.items():
             if given:
@@ -141,10 +139,7 @@ class AuditQuestion:
         if kept or left_out == 0:
             return counted, 0
         if left_out == counted.records:
-            raise BadInputError(
-                f"{self.file.origin}: every row shows * in all quasi-identifiers, so none is left; "
-                "they are one group with --suppressed keep"
-            )
+            raise BadInputError(t("audit_error.only_stars", origin=self.file.origin))
         return counted.where(~stars), left_out
 
     def covering(self, counted: Counted) -> Counted:
@@ -207,10 +202,7 @@ def given_hierarchies(asked: AuditQuestion, original: Any, given: Any) -> dict[s
 def given_weights(quasi: tuple[str, ...], original: Any, given: Mapping[str, float] | None) -> dict[str, float]:
     """Return the weights that were given, or those of the table that the original is."""
     if given and original is None:
-        raise BadInputError(
-            "--weight says how much a loss counts, and what a file loses is measured against the table it was made of: "
-            "give that too (--original)"
-        )
+        raise BadInputError(t("audit_error.weights_alone"))
     if given is None and isinstance(original, Table):
         given = {name: weight for name, weight in original.roles.weights if name in quasi}
     return dict(weights_of(quasi, given or {}))
@@ -315,12 +307,18 @@ def opened_original(given: Any, options: Mapping[str, Any]) -> Any:
     path = study_file(given)
     if path is None:
         return given
-    from sfumato.tradeoff.study.study import of_table, read_study  # studies name anonymizers, and an audit needs none
-
     for name in OF_ORIGINAL:
         if options.get(name):
             raise BadInputError(f"--{name.replace('_', '-')}: {path} says how its table is read; leave the option out")
-    return of_table(read_study(str(path))).table.open()
+    content = documents.parse_toml(documents.read_text(path), str(path))
+    if content.keys().isdisjoint(("table", "items", "baskets")):
+        raise BadInputError(f"{path}: there is no [table] in it, so it declares no original")
+    with documents.named(str(path)):
+        data = DataDeclaration.of(content, path.parent)
+    if data.table is None or data.items is not None:
+        name = content.get("name", path.stem)
+        raise BadInputError(f"the study {name!r} is about {data.section}, and this is about tables")
+    return data.table.open()
 
 
 def roles_in(

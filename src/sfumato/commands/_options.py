@@ -26,6 +26,7 @@ from sfumato.errors import BadInputError
 if TYPE_CHECKING:
     from sfumato.data.declaration import BasketsDeclaration, DataDeclaration, TableDeclaration
     from sfumato.engines.protocol import Engine
+    from sfumato.tradeoff.study.study import Study
 
 AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
 LISTED = "; repeat, or separate by commas"
@@ -242,11 +243,17 @@ class TableReading(TextReading):
 
 
 @dataclass(frozen=True)
-class Known(OptionGroup):
-    """What an outsider may know, and what nobody should learn."""
+class Others(OptionGroup):
+    """What an outsider may know."""
 
     panel: ClassVar[str | None] = "Columns"
     quasi: Annotated[list[str], option(shared.QUASI, LISTED)] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Known(Others):
+    """What an outsider may know, and what nobody should learn."""
+
     sensitive: Annotated[list[str], option(shared.SENSITIVE)] = field(default_factory=list)
 
 
@@ -343,34 +350,34 @@ class OfTable(OptionGroup):
 
     def declaration(self, source: str, roles: RoleOptions, reading: TableReading) -> TableDeclaration:
         """Say where the table is; its roles are those that need no look at its columns."""
-        from sfumato.data.cells import read_weights
         from sfumato.data.declaration import TableDeclaration
-        from sfumato.data.hierarchies.declared import read_hierarchies
 
-        return TableDeclaration(
-            source=source,
-            **roles.single_columns(),
-            hierarchies=str(self.hierarchies[0]) if self.hierarchies else None,
-            hierarchy={name: tree for path in self.hierarchies[1:] for name, tree in read_hierarchies(path).items()},
-            weights=read_weights(self.weight),
-            missing=self.missing,  # type: ignore[arg-type]
-            **reading.declared(),
-        )
+        first = str(self.hierarchies[0]) if self.hierarchies else None
+        declared = TableDeclaration(source, **roles.single_columns(), hierarchies=first, **reading.declared())
+        return self._said_of(declared, self.hierarchies[1:])
 
-    def override(self, declared: TableDeclaration, roles: RoleOptions, reading: TableReading) -> TableDeclaration:
-        """Return the table of a study, with the options that were given in place of what the study says."""
+    def declared(self, source: str, study: Study | None, roles: RoleOptions, reading: TableReading) -> DataDeclaration:
+        """Say where the table is, perhaps with items: in a study, of which options that are given say otherwise."""
+        from sfumato.data.declaration import DataDeclaration
+
+        if study is None:
+            return DataDeclaration(self.declaration(source, roles, reading))
+        read = {name: value for name, value in reading.declared().items() if value not in ((), None)}
+        table = replace(study.table, household=roles.household or study.table.household, **read)
+        return replace(study.data, table=self._said_of(table, self.hierarchies))
+
+    def _said_of(self, declared: TableDeclaration, hierarchies: list[Path]) -> TableDeclaration:
         from sfumato.data.cells import read_weights
         from sfumato.data.hierarchies.declared import read_hierarchies
 
-        read = {name: value for name, value in reading.declared().items() if value not in ((), None)}
-        hierarchy = {name: tree for path in self.hierarchies for name, tree in read_hierarchies(path).items()}
         return replace(
             declared,
-            household=roles.household or declared.household,
-            hierarchy={**declared.hierarchy, **hierarchy},
+            hierarchy={
+                **declared.hierarchy,
+                **{k: v for path in hierarchies for k, v in read_hierarchies(path).items()},
+            },
             weights={**declared.weights, **read_weights(self.weight)},
             missing=self.missing if self.missing != "value" else declared.missing,  # type: ignore[arg-type]
-            **read,
         )
 
 

@@ -14,6 +14,7 @@ import typer
 from sfumato.config.options import as_typed
 from sfumato.errors import BadInputError, InfeasibleError, StoppedError
 from sfumato.runtime.cancellation import last_words, told_to
+from sfumato.texts.catalogue import t
 from sfumato.texts.render import NO_ROOM
 
 if TYPE_CHECKING:
@@ -52,9 +53,7 @@ def folder_named(name: str, ending: str) -> Path:
     """Name the folder of a study's results after the study, in the current folder and nowhere else."""
     reserved = name.partition(".")[0].rstrip().upper() in RESERVED
     if not name.strip(" .") or reserved or len(name.encode()) > LONGEST_NAME or FORBIDDEN.search(name):
-        raise BadInputError(
-            f"the study's name {name!r} cannot be the name of a folder; name the folder (--out), or the study otherwise"
-        )
+        raise BadInputError(t("cli.bad_folder_name", name=name))
     return Path(f"{name}{ending}")
 
 

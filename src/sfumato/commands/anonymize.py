@@ -24,9 +24,11 @@ from sfumato.commands._options import (
 from sfumato.commands._output import announce_first_run, say, tell
 from sfumato.config.options import IN_FORMS, ITEM_ANONYMIZERS, LIMIT, MERGING, SETS, SOURCE, SUPPRESS, UTILITY, spelled
 from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import t
 
 if TYPE_CHECKING:
-    from sfumato.publish._single import Single, Target
+    from sfumato.publish._single import Target
+    from sfumato.tradeoff.study.candidate import Candidate
 
 USUAL = "mondrian"
 OF_ITEMS = "is about a table with a column of items; name it (--items COLUMN)"
@@ -46,10 +48,24 @@ class RecipeOptions(OptionGroup):
     merging: Annotated[str | None, option(MERGING, ': "rt-merge bound=0.3"')] = None
     sets: Annotated[str | None, option(SETS)] = None
 
-    def refuse_items(self) -> None:
-        """Refuse what is about the items of a table."""
-        given = {"--items-with": self.items_with, "--set merging": self.merging, "--set sets": self.sets}
-        refuse(given, OF_ITEMS)
+    @property
+    def of_items(self) -> dict[str, object]:
+        """What is about the items of a table."""
+        return {"--items-with": self.items_with, "--set merging": self.merging, "--set sets": self.sets}
+
+    @property
+    def requirement(self) -> str:
+        """All that is required, as one text."""
+        return " & ".join(self.require)
+
+    def limits(self) -> dict[str, Any]:
+        """Read what the items of a release must be good for, and how many may be suppressed."""
+        from sfumato.requirements.items import SuppressionLimit, suppression_limit, utility_constraints
+
+        return {
+            "utility": None if self.utility is None else utility_constraints(self.utility),
+            "limit": SuppressionLimit() if self.limit is None else suppression_limit(self.limit),
+        }
 
 
 def anonymize(
@@ -68,34 +84,55 @@ def anonymize(
     as_json: AsJson = False,
 ) -> None:
     """Make one release of a table or of baskets, in one line, and say what it achieves."""
-    from sfumato.publish._single import Target
+    from sfumato.data.declaration import DataDeclaration
+    from sfumato.publish._single import Clock, Target, single_table
+    from sfumato.tradeoff.study.candidate import files_of
 
-    study = _study(table)
-    declared = table if study is not None and not {**roles.given(), **about.given(), **reading.given()} else ""
+    study, clock = _study(table), Clock()
+    declares = table if study is not None and not {**roles.given(), **about.given(), **reading.given()} else ""
     written = (to, layout, writing.escape_formulas, writing.force, legend, not no_certificate)
-    target = Target(*written, study=declared)
+    target = Target(*written, study=declares)
+    said = f"is said by the study {table}; leave it out"
     if study is not None:
-        refuse({**baskets.given(), **items.given()}, f"is said by the study {table}; leave it out")
+        refuse({**baskets.given(), **items.given()}, said)
     parts = frozenset() if study is None else study.parts
-    if items.are_meant or len(parts) > 1:
-        single = _mixed(table, study, recipe, roles, about, reading, baskets, items, target)
-    elif baskets.are_meant(table) or parts == {"items"}:
+    beside = items.are_meant or len(parts) > 1
+    alone = not beside and (baskets.are_meant(table) or parts == {"items"})
+    if not beside:
         items.refuse_alone()
-        recipe.refuse_items()
+        refuse(recipe.of_items, OF_ITEMS)
+    if alone:
         given = {**roles.given(), **about.given(), "--set na": reading.na}
         refuse({**given, "--suppress": recipe.suppress}, ABOUT_TABLES)
-        single = _baskets(table, study, recipe, baskets, reading, target)
+        refuse({} if study is None else reading.given(), said)
+        declared = DataDeclaration(items=baskets.declaration(table, reading)) if study is None else study.data
+        candidate = _of_baskets(recipe, target, declared.sets.tree is not None)
     else:
-        items.refuse_alone()
-        recipe.refuse_items()
-        named = {
-            "utility": recipe.utility,
-            "limit": recipe.limit,
-            "legend": legend != "auto",
-            "layout": layout != "rows",
-        }
-        baskets.refuse_for_table({spelled(name): value for name, value in named.items()})
-        single = _table(table, study, recipe, roles, about, reading, target)
+        if beside:
+            candidate = _of_items(recipe, target, baskets.tree is not None)
+        else:
+            named = {"legend": legend != "auto", "layout": layout != "rows"}
+            given = {"utility": recipe.utility, "limit": recipe.limit, **named}
+            baskets.refuse_for_table({spelled(name): value for name, value in given.items()})
+            candidate = _of_table(recipe, target)
+        declared = about.declared(table, study, roles, reading)
+        declared = items.declaration(declared.rows, baskets) if items.are_meant else declared
+    target = replace(target, inputs=[*declared.files, *map(Path, files_of(candidate))])
+    target.check()
+    announce_first_run()
+    if alone or beside:
+        from sfumato.publish.pipeline import single_baskets, single_items  # what tables do without
+    if alone:
+        single = single_baskets(declared.sets, candidate, target, clock)
+    else:
+        rows = declared.open_rows()
+        opened = declared.with_table(**roles.of_rows(rows))
+        data = opened.open(rows)
+        clock.end("read")
+        if beside:
+            single = single_items(data, candidate, declared, target, clock)
+        else:
+            single = single_table(data, candidate, opened.rows, target, clock)
     tell(single.notices)
     say(single.values, single.lines, as_json)
 
@@ -109,124 +146,63 @@ def _study(source: str) -> Any:
     return read_study(source)
 
 
-def _table(
-    source: str,
-    study: Any,
-    recipe: RecipeOptions,
-    roles: RoleOptions,
-    about: OfTable,
-    reading: TableReading,
-    target: Target,
-) -> Single:
-    """Make a release of a table; everything that can be refused is, before the table is read."""
+def _of_table(recipe: RecipeOptions, target: Target) -> Candidate:
+    """Say how a release of a table is made; what cannot be asked for is refused before the table is read."""
     from sfumato.anonymizers import anonymizer
     from sfumato.anonymizers.anonymizer import Anonymizer
     from sfumato.anonymizers.external.external import Brought
-    from sfumato.publish._single import Clock, single_table
     from sfumato.requirements.requirement import KAnonymity, requirement
     from sfumato.tradeoff.study.candidate import Candidate
 
-    clock = Clock()
-    if study is None:
-        declared = about.declaration(source, roles, reading)
-    else:
-        declared = about.override(study.table, roles, reading)
     maker = anonymizer(USUAL if recipe.maker is None else recipe.maker)
-    wanted = requirement(" & ".join(recipe.require)) if recipe.require else KAnonymity(1)
-    form, suppress = recipe.form, recipe.suppress
+    wanted = requirement(recipe.requirement) if recipe.require else KAnonymity(1)
     if isinstance(maker, Brought):
-        raise BadInputError(
-            f"{maker.name} brings a release that is made already; `sfumato explore STUDY --add FILE` puts it on a map"
-        )
+        raise BadInputError(t("cli.made_elsewhere", name=maker.name))
     if not isinstance(maker, Anonymizer):
-        maker.check_request(wanted, form, suppress)  # type: ignore[arg-type]
+        maker.check_request(wanted, recipe.form, recipe.suppress)  # type: ignore[arg-type]
     elif not recipe.require:
         raise BadInputError(f'{maker.name} needs to know what to satisfy: --require "k-anonymity k=10", for example')
-    target = replace(target, inputs=declared.files)
-    target.check()
-    announce_first_run()
-    rows = declared.open_rows()
-    declared = replace(declared, **roles.of_rows(rows))  # type: ignore[arg-type]
-    table = declared.open(rows)
-    clock.end("read")
-    return single_table(table, Candidate(maker, wanted, form, suppress), declared, target, clock)  # type: ignore[arg-type]
+    return Candidate(maker, wanted, recipe.form, recipe.suppress)  # type: ignore[arg-type]
 
 
-def _mixed(
-    source: str,
-    study: Any,
-    recipe: RecipeOptions,
-    roles: RoleOptions,
-    about: OfTable,
-    reading: TableReading,
-    baskets: OfBaskets,
-    items: OfItems,
-    target: Target,
-) -> Single:
-    """Make a release of a table with items; everything that can be refused is, before the table is read."""
+def _of_items(recipe: RecipeOptions, target: Target, has_tree: bool) -> Candidate:
+    """Say how a release of a table with items is made."""
     from sfumato.anonymizers import anonymizer
     from sfumato.anonymizers.items import DEFAULT_MAKER, TREE_MAKER, basket_anonymizer
     from sfumato.anonymizers.items.items_of_groups import FORM, NoMerging, merging
-    from sfumato.publish._single import Clock, single_items
-    from sfumato.requirements.items import SuppressionLimit, mixed_requirement, suppression_limit, utility_constraints
-    from sfumato.tradeoff.study.candidate import Candidate, files_of
+    from sfumato.requirements.items import mixed_requirement
+    from sfumato.tradeoff.study.candidate import Candidate
 
-    clock = Clock()
     if recipe.form != FORM or target.layout != "rows":
-        raise BadInputError(
-            "a table with items is published as a generalization, row by row: a bucketization shows exact "
-            "quasi-identifiers, and with them and an item a person would be found; leave out --form and --set layout"
-        )
+        raise BadInputError(t("cli.items_generalized"))
     if not recipe.require:
         raise BadInputError('a table with items needs to know what to satisfy: --require "k-km-anonymity k=5 m=2"')
     made = Candidate(
         anonymizer(USUAL if recipe.maker is None else recipe.maker),
-        mixed_requirement(" & ".join(recipe.require)),
+        mixed_requirement(recipe.requirement),
         suppress=recipe.suppress,
-        item_anonymizer=basket_anonymizer(recipe.items_with or (DEFAULT_MAKER if baskets.tree is None else TREE_MAKER)),
+        item_anonymizer=basket_anonymizer(recipe.items_with or (TREE_MAKER if has_tree else DEFAULT_MAKER)),
         merging=merging(NoMerging.name if recipe.merging is None else recipe.merging),
-        utility=None if recipe.utility is None else utility_constraints(recipe.utility),
-        limit=SuppressionLimit() if recipe.limit is None else suppression_limit(recipe.limit),
         sets=recipe.sets or "group",  # type: ignore[arg-type]  # checked by the recipe
+        **recipe.limits(),
     )
     made.check()
-    if study is None:
-        declared = items.declaration(about.declaration(source, roles, reading), baskets)
-    else:
-        declared = replace(study.data, table=about.override(study.data.table, roles, reading))
-    target = replace(target, inputs=[*declared.files, *map(Path, files_of(made))])
-    target.check()
-    announce_first_run()
-    rows = declared.open_rows()
-    data = declared.with_table(**roles.of_rows(rows)).open(rows)
-    clock.end("read")
-    return single_items(data, made, declared, target, clock)
+    return made
 
 
-def _baskets(
-    source: str, study: Any, recipe: RecipeOptions, baskets: OfBaskets, reading: TableReading, target: Target
-) -> Single:
-    """Make a release of baskets."""
+def _of_baskets(recipe: RecipeOptions, target: Target, has_tree: bool) -> Candidate:
+    """Say how a release of baskets is made."""
     from sfumato.anonymizers.items import DEFAULT_MAKER, TREE_MAKER, basket_anonymizer, usual_maker
-    from sfumato.publish._single import Clock, basket_layout, single_baskets
-    from sfumato.requirements.items import SuppressionLimit, basket_requirement, suppression_limit, utility_constraints
-    from sfumato.tradeoff.study.candidate import Candidate, files_of
+    from sfumato.publish._single import basket_layout
+    from sfumato.requirements.items import basket_requirement
+    from sfumato.tradeoff.study.candidate import Candidate
 
-    clock = Clock()
-    if study is not None:
-        refuse(reading.given(), f"is said by the study {source}; leave it out")
-    declared = baskets.declaration(source, reading) if study is None else study.data.sets
     basket_layout(target)
     if len(recipe.require) != 1:
         raise BadInputError('baskets need one requirement: --require "km-anonymity k=5 m=2", for example')
     wanted = basket_requirement(recipe.require[0])
-    maker = basket_anonymizer(usual_maker(wanted, declared.tree is not None) if recipe.maker is None else recipe.maker)
+    maker = basket_anonymizer(usual_maker(wanted, has_tree) if recipe.maker is None else recipe.maker)
     if recipe.maker is None and str(maker) == TREE_MAKER:
         kept = "sets of items keep to the branches of the tree, so that counts of pairs are less exact than without it"
         tell([f'{kept}; --with "{DEFAULT_MAKER}" takes no notice of the tree'])
-    utility = None if recipe.utility is None else utility_constraints(recipe.utility)
-    limit = SuppressionLimit() if recipe.limit is None else suppression_limit(recipe.limit)
-    target = replace(target, inputs=[*declared.files, *map(Path, files_of(maker, wanted, utility))])
-    target.check()
-    announce_first_run()
-    return single_baskets(declared, Candidate(maker, wanted, utility=utility, limit=limit), target, clock)
+    return Candidate(maker, wanted, **recipe.limits())

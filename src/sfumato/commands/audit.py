@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from sfumato.commands._options import (
+    LISTED,
     AsJson,
     Known,
     Notations,
@@ -23,6 +24,7 @@ from sfumato.commands._options import (
 from sfumato.commands._output import say, tell
 from sfumato.config.options import WEIGHTS, spelled
 from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import t
 
 if TYPE_CHECKING:
     from sfumato.auditing.audit import Audit
@@ -36,63 +38,24 @@ NO_TABLE = "is about tables, and --baskets says that the file holds sets of item
 class OriginalOptions(OptionGroup):
     """What the file was made of."""
 
-    original: Annotated[
-        str | None,
-        typer.Option(
-            help="The table it was made of: the true Q, what is lost, whether every value covers. Or the study (or "
-            "folder of a map) that declares it, which brings roles, hierarchies and everything needed to read it."
-        ),
-    ] = None
-    original_encoding: Annotated[
-        str | None, typer.Option(help="The encoding of the original, if it is guessed wrongly.")
-    ] = None
+    original: str | None = None
+    original_encoding: str | None = None
 
 
 @dataclass(frozen=True)
 class AboutTable(OptionGroup):
     """How a published table is read and what else is known of it."""
 
-    group: Annotated[str | None, typer.Option(help="The column that tells the groups of a bucketized file.")] = None
-    hierarchies: Annotated[
-        Path | None, typer.Option(help="A TOML file, or a folder of level tables <table>_hierarchy_<column>.csv.")
-    ] = None
-    weight: Annotated[list[str], option(WEIGHTS, "; of the original; repeat, or separate by commas")] = field(
-        default_factory=list
-    )
-    earlier: Annotated[
-        str | None,
-        typer.Option(
-            "--with",
-            help="An earlier release of the same people, or the ledger of a mapping: what do they tell together?",
-        ),
-    ] = None
-    suppressed: Annotated[
-        str | None,
-        typer.Option(
-            help="Rows with * in all quasi-identifiers: keep (a group; the default with --require) or leave-out."
-        ),
-    ] = None
-    household: Annotated[
-        str | None,
-        typer.Option(help="The original's column that says who lives together: is what members share shown alike?"),
-    ] = None
-    person: Annotated[
-        str | None,
-        typer.Option(help="The original's column that says whose record it is: groups are counted in persons."),
-    ] = None
-    include_neutral: Annotated[
-        bool,
-        typer.Option(
-            "--include-neutral",
-            help="Count groups by all other columns too: by what an attacker finds who also knows the neutral ones.",
-        ),
-    ] = False
-    missing: Annotated[
-        str, typer.Option(help="A missing quasi-identifier is a value of its own, or matches everything: value | any.")
-    ] = "value"
-    na: Annotated[
-        list[str], typer.Option(help="A text that means missing in the original (with --missing any in both); repeat.")
-    ] = field(default_factory=list)
+    group: str | None = None
+    hierarchies: Path | None = None
+    weight: Annotated[list[str], option(WEIGHTS, f"; of the original{LISTED}")] = field(default_factory=list)
+    earlier: Annotated[str | None, typer.Option("--with")] = None
+    suppressed: str | None = None
+    household: str | None = None
+    person: str | None = None
+    include_neutral: bool = False
+    missing: str = "value"
+    na: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -101,24 +64,10 @@ class AboutBaskets(OptionGroup):
 
     panel: ClassVar[str | None] = OfBaskets.panel
 
-    known: Annotated[
-        int | None, typer.Option(help="Of baskets: how many items of a person an attacker knows; by default the m.")
-    ] = None
-    legend_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--legend",
-            help="Of baskets: a legend, mapping or certificate that says which items published ones stand for; the "
-            "legend beside the file is read by itself.",
-        ),
-    ] = None
-    local: Annotated[
-        bool, typer.Option("--local", help="Of baskets: an item may be published in several ways, record by record.")
-    ] = False
-    original_separator: Annotated[
-        str | None,
-        typer.Option(help="Of sets of items: what separates those of the original, if it is guessed wrongly."),
-    ] = None
+    known: int | None = None
+    legend_file: Annotated[Path | None, typer.Option("--legend")] = None
+    local: bool = False
+    original_separator: str | None = None
 
 
 @dataclass(frozen=True)
@@ -127,39 +76,21 @@ class AboutItems(OptionGroup):
 
     panel: ClassVar[str | None] = OfBaskets.panel
 
-    items: Annotated[
-        str | None,
-        typer.Option(
-            help="The column of a table that holds sets of items (lists, or cells with ; between them): what quasi-"
-            "identifiers and items tell together. --tree, --known, --legend and --local are about it then."
-        ),
-    ] = None
-    sensitive_items: Annotated[
-        list[str],
-        typer.Option(help="Of --items: items, or nodes of their tree, that a requirement on this column is about."),
-    ] = field(default_factory=list)
-    items_file: Annotated[
-        str | None,
-        typer.Option(
-            help="Of --items with --original: the file with the original's items, one per row, where they stand in a "
-            "second one (--id says whose an item is, in both; --item is its column of items)."
-        ),
-    ] = None
+    items: str | None = None
+    sensitive_items: list[str] = field(default_factory=list)
+    items_file: str | None = None
 
     def second(self, original: str | None, sets: OfBaskets) -> tuple[str, str, str] | None:
         """Say where the items of the original stand, where that is a second file."""
         if self.items_file is None:
             return None
         if original is None or sets.id is None or sets.item is None:
-            raise BadInputError(
-                f"--set items-file={self.items_file}: the original's items need the original (--original), the column "
-                "that both files name a person by (--id) and the column of items (--item)"
-            )
+            raise BadInputError(t("audit_error.items_file", items_file=self.items_file))
         return self.items_file, sets.id, sets.item
 
 
 def audit(
-    file: Annotated[str, typer.Argument(help="The published file (CSV, TSV, Parquet, ...), whoever made it.")],
+    file: str,
     roles: Known,
     original: OriginalOptions,
     about: AboutTable,
@@ -167,19 +98,9 @@ def audit(
     baskets: OfBaskets,
     about_baskets: AboutBaskets,
     about_items: AboutItems,
-    require: Annotated[
-        list[str],
-        typer.Option("--require", help='Fail (exit 1) unless every group satisfies "k-anonymity k=10 & ...".'),
-    ] = [],  # noqa: B006
-    certificate: Annotated[
-        Path | None, typer.Option(help="A certificate: refuse (exit 2) unless this is the very file it speaks of.")
-    ] = None,
-    escaped_formulas: Annotated[
-        bool,
-        typer.Option(
-            "--escaped-formulas", help="The file was written with --set escape-formulas=yes: read it back so."
-        ),
-    ] = False,
+    require: list[str] = [],  # noqa: B006
+    certificate: Path | None = None,
+    escaped_formulas: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure any published file from what stands in it: a second opinion that shares nothing with its maker."""
@@ -232,6 +153,7 @@ def _of_table(
         "quasi": columns(roles.quasi, names),
         "sensitive": columns(roles.sensitive, names),
         "require": wanted,
+        "escaped_formulas": escaped,
     }
     asked["weights"] = read_weights(asked.pop("weight")) or None
     if not of_items:
@@ -242,12 +164,7 @@ def _of_table(
 
 
 def _about_items(
-    file: Path,
-    original: OriginalOptions,
-    about: AboutTable,
-    baskets: OfBaskets,
-    sets: AboutBaskets,
-    items: AboutItems,
+    file: Path, original: OriginalOptions, about: AboutTable, baskets: OfBaskets, sets: AboutBaskets, items: AboutItems
 ) -> dict[str, Any]:
     """Say what is asked of a column of items; nothing where there is none. `beside` is the original's second file."""
     if items.items is None:
@@ -312,7 +229,7 @@ def _of_baskets(
 
 def _are_of_published(file: Path, original: Path, sets: OfBaskets) -> bool:
     """Say whether --id and --item name columns of the published file, and not of the original, which has them first."""
-    from sfumato.engines._item_layouts import has_columns
+    from sfumato.engines.item_files import has_columns
 
     names = sets.id, sets.item
     return None not in names and has_columns(file, names) and not has_columns(original, names)
@@ -347,11 +264,7 @@ def _certified(file: Path, certificate: Path, wanted: str | None, as_json: bool)
     if "why_not_checked" not in content["promise"]:
         return False
     if wanted is not None:
-        raise BadInputError(
-            f"{file}: nothing that could be checked is promised of its rows, which are not the table's own, so "
-            f"{wanted} can neither hold nor fail of it; leave out --require, or leave out --certificate to measure "
-            "the rows all the same"
-        )
+        raise BadInputError(t("audit_error.nothing_to_check", file=file, wanted=wanted))
     values = {"holds": True, "file": str(file), "certificate": str(certificate), "promise": content["promise"]}
     say(values, certified_lines(content, file, certificate), as_json)
     return True

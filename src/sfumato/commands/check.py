@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,16 +19,15 @@ from sfumato.commands._options import (
     RoleOptions,
     TableReading,
     option,
+    refuse,
 )
 from sfumato.commands._output import announce_first_run, say, tell
 from sfumato.config.options import HIERARCHIES, KNOWN
-from sfumato.errors import BadInputError
 
 if TYPE_CHECKING:
-    from sfumato.data.reading import Table
+    from sfumato.data.declaration import DataDeclaration
     from sfumato.tradeoff._check_items import ItemsCheck
     from sfumato.tradeoff.check import Check
-    from sfumato.tradeoff.study.study import Study
 
 
 @dataclass(frozen=True)
@@ -57,10 +56,11 @@ def check(
     from sfumato.report.check_summary import check_in_words
 
     started = time.perf_counter()
-    done: Check | ItemsCheck | None = _items(study, roles, reading, baskets, items, hierarchies, missing, known)
+    about = OfTable([] if hierarchies is None else [hierarchies], missing="drop" if missing == "drop" else "value")
+    done: Check | ItemsCheck | None = _items(study, roles, about, reading, baskets, items, known)
     if done is None:
         baskets.refuse_for_table()
-        done = _table(study, roles, sampled, reading, hierarchies, missing)
+        done = _table(study, roles, about, sampled, reading, missing)
     tell(done.notices)
     say({**done.to_dict(), "seconds": round(time.perf_counter() - started, 4)}, [check_in_words(done)], as_json)
     if not done.valid:
@@ -68,25 +68,15 @@ def check(
 
 
 def _items(
-    name: str,
-    roles: Named,
-    reading: TableReading,
-    baskets: OfBaskets,
-    items: OfItems,
-    hierarchies: Path | None,
-    missing: str | None,
-    known: int,
+    name: str, roles: Named, about: OfTable, reading: TableReading, baskets: OfBaskets, items: OfItems, known: int
 ) -> ItemsCheck | None:
     """Check records with items, or a study of some, where that is what the name stands for."""
     from sfumato.tradeoff._check_items import check_items
     from sfumato.tradeoff.study.study import read_study
 
     if items.are_meant:
-        about = OfTable([] if hierarchies is None else [hierarchies], missing="drop" if missing == "drop" else "value")
         declared = items.declaration(about.declaration(name, RoleOptions(), reading), baskets)
-        rows = declared.open_rows()
-        announce_first_run()
-        return check_items(declared.with_table(**roles.of_rows(rows)).open(rows))
+        return check_items(_opened(declared, roles))
     if baskets.baskets:
         items.refuse_alone()
         announce_first_run()
@@ -101,37 +91,34 @@ def _items(
 
 
 def _table(
-    name: str,
-    roles: Named,
-    sampled: SampledOptions,
-    reading: TableReading,
-    hierarchies: Path | None,
-    missing: str | None,
+    name: str, roles: Named, about: OfTable, sampled: SampledOptions, reading: TableReading, missing: str | None
 ) -> Check:
     """Check a table, or a study of one."""
     from sfumato.config.options import check_choice
     from sfumato.data.bundled import DATASETS
+    from sfumato.data.declaration import DataDeclaration
     from sfumato.tradeoff.check import check as checked
     from sfumato.tradeoff.study.study import of_table, read_study
 
     if missing is not None:
         check_choice("missing", missing, ("value", "drop", "any"))
-    source: Table | Study
     if name.lower().endswith(".toml") or (name in DATASETS and not roles.quasi and not Path(name).is_file()):
-        for given in {**roles.given(), **({"--hierarchies": hierarchies} if hierarchies else {}), **reading.given()}:
-            raise BadInputError(f"{given} belongs to a table; the study {name} says this itself, under [table]")
-        source = of_table(read_study(name))
+        refuse(
+            {**roles.given(), "--hierarchies": about.hierarchies, **reading.given()},
+            f"belongs to a table; the study {name} says this itself, under [table]",
+        )
+        source: Any = of_table(read_study(name))
+        announce_first_run()
     else:
-        source = _opened(name, roles, reading, hierarchies, missing)
-    announce_first_run()
+        given = RoleOptions(person=roles.person, one_record_per_person=roles.one_record_per_person)
+        source = _opened(DataDeclaration(about.declaration(name, given, reading)), roles)
     values = sampled.values()
     return checked(source, weight=values.pop("sampling_weight"), **values, missing=missing)  # type: ignore[arg-type]
 
 
-def _opened(name: str, roles: Named, reading: TableReading, hierarchies: Path | None, missing: str | None) -> Table:
-    """Open a table whose roles are given as options."""
-    about = OfTable([] if hierarchies is None else [hierarchies], missing="drop" if missing == "drop" else "value")
-    given = RoleOptions(person=roles.person, one_record_per_person=roles.one_record_per_person)
-    declared = about.declaration(name, given, reading)
+def _opened(declared: DataDeclaration, roles: Named) -> Any:
+    """Open data whose roles are given as options."""
     rows = declared.open_rows()
-    return replace(declared, **roles.of_rows(rows)).open(rows)  # type: ignore[arg-type]
+    opened = declared.with_table(**roles.of_rows(rows)).open(rows)
+    announce_first_run()
+    return opened

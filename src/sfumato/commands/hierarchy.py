@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.commands._options import (
-    LISTED,
-    AsJson,
-    OfTable,
-    OptionGroup,
-    RoleOptions,
-    TableReading,
-    columns,
-    option,
-    refuse,
-)
+from sfumato.commands._options import AsJson, OfTable, Others, RoleOptions, TableReading, columns, refuse
 from sfumato.commands._output import announce_first_run, say, tell
-from sfumato.config.options import QUASI, SOURCE
+from sfumato.config.options import SOURCE
 
 if TYPE_CHECKING:
     from sfumato.data.declaration import TableDeclaration
-
-
-@dataclass(frozen=True)
-class Others(OptionGroup):
-    """What an outsider may know besides."""
-
-    panel: ClassVar[str | None] = "Columns"
-    quasi: Annotated[list[str], option(QUASI, LISTED)] = field(default_factory=list)
 
 
 def hierarchy(
@@ -84,14 +66,6 @@ def _with_role(declared: TableDeclaration, column: str) -> TableDeclaration:
     if quasi and column in (*quasi, *declared.roles.sensitive):
         return declared
     sensitive = tuple(name for name in declared.sensitive if name != column)
-    return replace(
-        declared,
-        quasi=(column, *quasi),
-        sensitive=sensitive,
-        neutral=(),
-        identifier=(),
-        person=None,
-        one_record_per_person=False,
-        household=None,
-        weights={},
-    )
+    persons = {"person": None, "one_record_per_person": False, "household": None}
+    alone = replace(declared, neutral=(), identifier=(), weights={}, **persons)  # type: ignore[arg-type]
+    return replace(alone, quasi=(column, *quasi), sensitive=sensitive)

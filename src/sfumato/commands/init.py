@@ -1,4 +1,7 @@
-"""`sfumato init`: a first study of a table or of baskets, for a person to correct."""
+"""`sfumato init`: a first study of a table or of baskets, for a person to correct.
+
+`sfumato policy`: what an attacker may know of baskets, or what may be published together, made of the data.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,30 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.commands._options import ABOUT_TABLES, AsJson, OfBaskets, OfItems, RoleOptions, TableReading, refuse
+from sfumato.commands._options import (
+    ABOUT_TABLES,
+    AsJson,
+    OfBaskets,
+    OfItems,
+    RoleOptions,
+    TableReading,
+    TextFile,
+    refuse,
+)
 from sfumato.commands._output import announce_first_run, print_json, say, tell
 from sfumato.config.options import SOURCE
 from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted
 
 if TYPE_CHECKING:
+    from sfumato.data.declaration import DataDeclaration
     from sfumato.data.guessing import Guess
-    from sfumato.tradeoff.study.draft import Draft, ItemsDraft
+    from sfumato.tradeoff.study.draft import Draft
 
 WIDEST = 28
 ROLES = (
@@ -43,20 +57,18 @@ def init(
 
     Roles that are given (--quasi, --sensitive, --neutral, --identifier) are taken, the others are guessed.
     """
-    from sfumato.data.declaration import DataDeclaration, TableDeclaration
+    from sfumato.data.declaration import TableDeclaration
     from sfumato.runtime.staging import check_target
     from sfumato.tradeoff.study.draft import draft, draft_items
 
     check_target(to, force)
-    if items.are_meant:
-        _mixed(table, roles, reading, baskets, items, to, force, as_json)
+    if items.are_meant or baskets.are_meant(table):
+        first = draft_items(*_items(table, roles, reading, baskets, items))
+        first.write(to, force)
+        tell(first.notices)
+        say(first.values(to), first.lines(to), as_json)
         return
     items.refuse_alone()
-    if baskets.are_meant(table):
-        refuse(roles.given(), ABOUT_TABLES)
-        declared_sets = DataDeclaration(items=baskets.declaration(table, reading))
-        _items(draft_items(declared_sets, declared_sets.open()), to, force, as_json)
-        return
     baskets.refuse_for_table()
     announce_first_run()
     declared = TableDeclaration(table, **roles.single_columns(), **reading.declared())
@@ -77,8 +89,8 @@ def init(
 
 def _sets_of_items(path: Path, encoding: str | None) -> list[str]:
     """Say that a text file looks as if it held sets of items."""
-    from sfumato.engines._item_layouts import are_ragged, field_counts, named_rows
     from sfumato.engines._text_files import DELIMITED
+    from sfumato.engines.item_files import are_ragged, field_counts, named_rows
 
     name = path.name.lower().removesuffix(".gz")
     if not path.is_file() or not name.endswith((*DELIMITED, ".dat", ".data", ".basket")):
@@ -95,34 +107,24 @@ def _sets_of_items(path: Path, encoding: str | None) -> list[str]:
     return []
 
 
-def _mixed(
-    table: str,
-    roles: RoleOptions,
-    reading: TableReading,
-    baskets: OfBaskets,
-    items: OfItems,
-    to: Path,
-    force: bool,
-    as_json: bool,
-) -> None:
-    """Write a first study of a table with items; its quasi-identifiers are named, not guessed."""
-    from sfumato.data.declaration import TableDeclaration
-    from sfumato.tradeoff.study.draft import draft_items
+def _items(
+    table: str, roles: RoleOptions, reading: TableReading, baskets: OfBaskets, items: OfItems
+) -> tuple[DataDeclaration, Any]:
+    """Open records with items; quasi-identifiers beside them are named, not guessed."""
+    from sfumato.data.declaration import DataDeclaration, TableDeclaration
 
+    if not items.are_meant:
+        items.refuse_alone()
+        refuse(roles.given(), ABOUT_TABLES)
+        declared = DataDeclaration(items=baskets.declaration(table, reading))
+        return declared, declared.open()
     if not roles.quasi:
         raise BadInputError("name the columns that others may know of a person (--quasi); beside items none is guessed")
     declared = items.declaration(TableDeclaration(table, **roles.single_columns(), **reading.declared()), baskets)
     rows = declared.open_rows()
-    declared = declared.with_table(**roles.of_rows(rows))
     announce_first_run()
-    _items(draft_items(declared, declared.open(rows)), to, force, as_json)
-
-
-def _items(first: ItemsDraft, to: Path, force: bool, as_json: bool) -> None:
-    """Write a first study of records with items, and say what was seen."""
-    first.write(to, force)
-    tell(first.notices)
-    say(first.values(to), first.lines(to), as_json)
+    declared = declared.with_table(**roles.of_rows(rows))
+    return declared, declared.open(rows)
 
 
 def _as_plain(draft: Draft, to: Path) -> dict[str, object]:
@@ -185,17 +187,46 @@ def _remarks(draft: Draft, to: Path) -> Iterator[str]:
         yield f"Taken as missing (na in {to}; take out what is a value): {', '.join(map(shown, draft.added_na))}"
     undecided = len(draft.of_role(None))
     if undecided:
-        yield (
-            f"{counted(undecided, 'column')} could not be placed, or would be too many for a first study. What is "
-            f"UNDECIDED is not published until you\nwrite its name into one of the lists in {to}, or say its role "
-            "here, such as --sensitive COLUMN (and --force)."
-        )
+        yield t("cli.undecided", undecided=counted(undecided, "column"), to=to)
     if not draft.of_role("quasi"):
-        yield (
-            "No column looks like something an outsider may know of a person (a quasi-identifier), so there is nothing "
-            f"to make coarser:\nname at least one, here (--quasi COLUMN) or in {to}, before you go on."
-        )
+        yield t("cli.no_quasi", to=to)
     elif not draft.of_role("sensitive"):
         yield "No column looks sensitive: the study is about who can be recognised, not about what is learnt of them."
     if draft.timing():
         yield "\n".join(draft.timing())
+
+
+def policy(
+    source: Annotated[str, typer.Argument(metavar="BASKETS")],
+    baskets: OfBaskets,
+    reading: TextFile,
+    to: Annotated[Path, typer.Option()],
+    rare: Annotated[int | None, typer.Option(min=2)] = None,
+    chapter: list[str] | None = None,
+    visits: Path | None = None,
+    visit_columns: str = "id,visit,item",
+    groups: int | None = None,
+    force: bool = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a file of privacy constraints (--rare, --chapter, --visits) or utility constraints (--groups) of baskets."""
+    from sfumato.requirements.policy_files import joined, privacy_policy, utility_policy
+    from sfumato.runtime.staging import check_targets
+
+    known = {"--rare": rare, "--chapter": chapter, "--visits": visits}
+    given = [name for name, value in known.items() if value]
+    if groups is not None and given:
+        raise BadInputError(f"--groups makes utility constraints, {given[0]} privacy constraints; write two files")
+    is_study = source.lower().endswith(".toml")
+    declared = baskets.declared_in(source, reading) if is_study else baskets.declaration(source, reading)
+    inputs = [*declared.files, *([] if visits is None else [visits])]
+    check_targets([to], force, inputs)
+    announce_first_run()
+    opened = declared.open()
+    tell(opened.notices)
+    if groups is not None:
+        made = utility_policy(opened, groups)
+    else:
+        made = privacy_policy(opened, rare, chapter or (), visits, joined([visit_columns]))
+    made.write(to, force, inputs)
+    say(made.values(to), made.lines(to), as_json)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import t
 
 NEEDED = ("starlette", "uvicorn")
 
@@ -31,12 +32,9 @@ def serve(
     """
     lacking = [each for each in NEEDED if find_spec(each) is None]
     if lacking:
-        raise BadInputError(
-            f"the workbench needs {' and '.join(lacking)}, which is not installed: pip install 'sfumato[workbench]'"
-        )
+        raise BadInputError(t("cli.needs_workbench", lacking=" and ".join(lacking)))
     from sfumato.runtime.memory import OpeningLimits, read_size
-    from sfumato.workbench.server import Serving
-    from sfumato.workbench.server import serve as served
+    from sfumato.workbench.app import serve as served
 
     def tell(address: str) -> None:
         typer.echo(address)
@@ -46,5 +44,5 @@ def serve(
     most = read_size("--most-upload", most_upload)
     expanded, memory = read_size("--most-expanded", most_expanded), read_size("--most-memory", most_memory)
     limits = OpeningLimits(expanded, memory, most_seconds, most_columns)
-    served(Serving(folder, port, most, allow_databases, allow_servers, limits), tell)
+    served(folder, tell, port, allow_databases, allow_servers, most_upload=most, limits=limits)
     typer.echo("The workbench has ended.", err=True)

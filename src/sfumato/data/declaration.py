@@ -29,8 +29,8 @@ from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.item_reading import is_text_of_items, items_of_column, items_of_file, read_baskets, tied, with_tree
 from sfumato.data.items import Baskets
 from sfumato.data.reading import AllowedRanges, Missing, Roles, Table, with_roles
-from sfumato.engines._item_layouts import find_rows
 from sfumato.engines.frames import Frame, frame_kind
+from sfumato.engines.item_files import find_rows
 from sfumato.engines.locations import beside, check_secrets, input_files, seen_from
 from sfumato.engines.notations import DayOrder
 from sfumato.engines.protocol import Engine, Reading

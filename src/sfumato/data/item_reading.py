@@ -29,9 +29,8 @@ from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.items import Baskets, baskets_of, counted_baskets, equal_rows, rows_once, taken_rows
 from sfumato.data.reading import Table
 from sfumato.engines import open_rows
-from sfumato.engines._item_layouts import ItemRows, find_rows
 from sfumato.engines._text_files import JSON, PARQUET
-from sfumato.engines.item_files import separator_of, split_line
+from sfumato.engines.item_files import ItemRows, find_rows, separator_of, split_line
 from sfumato.engines.protocol import CountedLists, Engine, Reading, SourceLayout, column_pairs
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Counts, Quiet

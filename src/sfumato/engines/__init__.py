@@ -13,6 +13,7 @@ from sfumato.engines.frames import frame_origin
 from sfumato.engines.locations import check_secrets, is_server, is_spark_frame, shown_place
 from sfumato.engines.protocol import Engine, Reading
 from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import t
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,7 @@ def open_rows(source: Any, reading: Reading | None = None) -> Engine:
     if isinstance(source, str) and not source:
         raise BadInputError("the table has no name; give a file, a folder, a pattern of files or the URL of a table")
     if isinstance(source, str | Path) and str(source).lower().endswith(".toml"):
-        raise BadInputError(
-            f"{source}: this is a TOML file and no table; name the table, or give a study where one fits"
-        )
+        raise BadInputError(t("engines.toml_as_table", source=source))
     check_secrets(source)
     origin = shown_place(source) if isinstance(source, str | Path) else frame_origin(source)
     engine = engine_for(source, reading.engine)

@@ -16,6 +16,7 @@ from sfumato.engines.notations import BLANKS, looks_measured
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
 from sfumato.runtime.memory import check_columns
+from sfumato.texts.catalogue import t
 
 FEWEST = 5
 """Records beside the first from which on the first is compared with them."""
@@ -62,10 +63,7 @@ def header_of(
     notices = []
     if not stands and given is None:
         called = "" if columns else "; columns are called column1, column2, ... (--columns a,b,c names them)"
-        notices.append(
-            f"{origin}: there seems to be no header, for the first record looks like the others{called}; --header says "
-            "that it is names"
-        )
+        notices.append(t("engines.no_header", origin=origin, called=called))
     names = tuple(name.strip(BLANKS) if trims else name for name in first)
     if stands and names != tuple(first):
         notices.append(f"{origin}: blanks around names of columns are taken away ({_listed(names, first)})")

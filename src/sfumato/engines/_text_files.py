@@ -29,6 +29,7 @@ from sfumato.engines._headers import LOOKED_AT, Header, check_header_row, header
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
 from sfumato.runtime.cancellation import unfinished
+from sfumato.texts.catalogue import t
 
 PIECE = 1 << 20
 NO_TEXT_FILES = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape")
@@ -110,16 +111,11 @@ def _of_one_byte(path: Path) -> tuple[str, list[str]]:
     for piece in _pieces(path):
         present.update(piece.translate(None, bytes(range(0x80))))
     if present & MEANINGLESS:
-        raise BadInputError(
-            f"{path}: the bytes are neither UTF-8 nor cp1252 text; name the encoding (--encoding cp850, mac-roman, ...)"
-        )
+        raise BadInputError(t("engines.unknown_encoding", path=path))
     encoding = "cp1252" if any(byte < 0xA0 for byte in present) else "latin-1"
     telling = [byte for byte in sorted(present) if byte < 0xA0] or sorted(present)
     characters = " ".join(bytes([byte]).decode(encoding) for byte in telling[:MOST_SHOWN])
-    return encoding, [
-        f"{path}: read as {encoding}, for its bytes are not UTF-8 and it then has characters such as {characters}; "
-        "--encoding names another encoding"
-    ]
+    return encoding, [t("engines.one_byte_encoding", path=path, encoding=encoding, characters=characters)]
 
 
 PARQUET = (".parquet", ".pq")
@@ -303,10 +299,7 @@ def opened_text(path: Path, given: str | None = None) -> Iterator[IO[str]]:
 def _undecodable(path: Path, encoding: str) -> BadInputError:
     """Name the line of the first bytes that are not text in this encoding, and the likely remedy."""
     if text_encoding(encoding).startswith("utf-16"):  # its lines cannot be told apart by bytes
-        return BadInputError(
-            f"{path}: it begins as UTF-16 does and cannot be read as {encoding}: it is damaged, or no text file; name "
-            "its encoding (--encoding utf-8)"
-        )
+        return BadInputError(t("engines.damaged_utf16", path=path, encoding=encoding))
     with open_bytes(path) as raw:
         start = raw.read(4)
     if start[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in start:
@@ -319,9 +312,7 @@ def _undecodable(path: Path, encoding: str) -> BadInputError:
                 content.decode(encoding)
             except UnicodeError:
                 break
-    return BadInputError(
-        f"{path}, line {line}: the bytes are not {encoding} text; name the encoding (--encoding latin-1)"
-    )
+    return BadInputError(t("engines.wrong_encoding", path=path, line=line, encoding=encoding))
 
 
 @contextmanager
@@ -381,10 +372,7 @@ def explained(path: Path, message: str, fields: int) -> BadInputError:
     if number:
         count = int(number.group(2))
         has = f"{count} field{'s' if count != 1 else ''}" if count < fields else f"{count} or more fields"
-        return BadInputError(
-            f"{where}: {has} where the header has {fields}; "
-            "correct the line, or name the delimiter (--delimiter) if it was guessed wrongly"
-        )
+        return BadInputError(t("engines.other_number_of_fields", where=where, has=has, fields=fields))
     if "unicode" in message or "not utf-8" in message:
         return BadInputError(f"{where}: the bytes are not UTF-8 text; name the encoding (--encoding latin-1)")
     if "Maximum line size" in message or "max_line_size" in message:

@@ -2,23 +2,28 @@
 
 They are read by python-calamine, which is imported when a workbook is, and is no part of a plain installation. Of a
 formula it gives the value that was worked out when the workbook was last saved.
+
+Files of SPSS, Stata and SAS: values by their labels, user-missing values missing, labels of columns told.
+
+They are read by pyreadstat, which is imported when such a file is, and is no part of a plain installation.
 """
 
 from __future__ import annotations
 
+import datetime
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from sfumato.engines._headers import LOOKED_AT, check_header_row, find_header, header_of
-from sfumato.engines._labelled_files import cell_text
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
 from sfumato.runtime.memory import check_expanded
+from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted
 
 SHEETS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
@@ -86,19 +91,14 @@ def _unsaved(path: Path) -> list[str]:
     number = sum(len(UNSAVED.findall(content)) for content in sheets)
     if not number:
         return []
-    return [
-        f"{path}: {number:,} formulas have no value and are read as missing; open the workbook, save it, and read it "
-        "again"
-    ]
+    return [t("engines.formulas_without_value", path=path, number=number)]
 
 
 def _opened(path: Path) -> Any:
     try:
         import python_calamine
     except ImportError:
-        raise BadInputError(
-            f"{path}: reading workbooks needs python-calamine: pip install 'sfumato[excel]', or save the sheet as CSV"
-        ) from None
+        raise BadInputError(t("engines.needs_calamine", path=path)) from None
     try:
         return python_calamine.CalamineWorkbook.from_path(str(path))
     except Exception as error:  # of several kinds, all about the file
@@ -115,3 +115,69 @@ def _chosen(path: Path, sheets: Sequence[str], wanted: str | None) -> tuple[str,
     if wanted not in sheets:
         raise BadInputError(f"{path}: there is no sheet {wanted!r}; there are {listed} (--sheet)")
     return wanted, []
+
+
+LABELLED = {
+    ".sav": "read_sav",
+    ".zsav": "read_sav",
+    ".dta": "read_dta",
+    ".sas7bdat": "read_sas7bdat",
+    ".xpt": "read_xport",
+}
+"""How the names of such files end, and pyreadstat's word for each."""
+
+MOST_SHOWN = 8
+
+
+def read_labelled(path: Path) -> tuple[pa.Table, tuple[str, ...]]:
+    """Read a file of a statistics program as texts, and say what its columns are called at length."""
+    try:
+        import pyreadstat
+    except ImportError:
+        raise BadInputError(t("engines.needs_pyreadstat", path=path)) from None
+    try:
+        columns, about = getattr(pyreadstat, LABELLED[path.suffix.lower()])(str(path), output_format="dict")
+    except Exception as error:  # pyreadstat and its parser have errors of several kinds, all about the file
+        first = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise BadInputError(f"{path}: the file cannot be read ({first})") from None
+    labels = about.variable_value_labels
+    texts = {name: _texts(values, labels.get(name, {})) for name, values in columns.items()}
+    content = pa.table([pa.array(values, pa.string()) for values in texts.values()], names=list(texts))
+    named = {name: label for name, label in zip(about.column_names, about.column_labels, strict=True) if label}
+    return content, tuple(_notices(path, named, [name for name in columns if labels.get(name)]))
+
+
+def _texts(values: Sequence[Any], labels: Mapping[Any, str]) -> list[str | None]:
+    """Write values as texts: by their labels, where they have any."""
+    known = {_key(value): label for value, label in labels.items()}
+    return [known.get(_key(value)) or cell_text(value) for value in values]
+
+
+def _key(value: Any) -> Any:
+    return float(value) if isinstance(value, int | float) else value
+
+
+def cell_text(value: Any) -> str | None:
+    """Write the value of a cell as it would stand in a text file; None where it is missing."""
+    if value is None or value == "" or value != value:
+        return None
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(float(value))
+    if isinstance(value, datetime.datetime):
+        midnight = value.time() == datetime.time()
+        return value.date().isoformat() if midnight else value.isoformat(" ", "seconds")
+    return str(value)
+
+
+def _notices(path: Path, named: Mapping[str, str], labelled: Sequence[str]) -> list[str]:
+    notices = []
+    if named:
+        told = "; ".join(f"{name!r}: {label}" for name, label in [*named.items()][:MOST_SHOWN])
+        more = f"; and {len(named) - MOST_SHOWN} more" if len(named) > MOST_SHOWN else ""
+        notices.append(f"{path}: the file says of its columns: {told}{more}")
+    if labelled:
+        told = ", ".join(map(repr, labelled[:MOST_SHOWN]))
+        notices.append(f"{path}: values are read by their labels in {told}")
+    return notices

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from sfumato.engines._text_files import csv_line, wide_fields
 from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import t
 
 NUMBER = r"(?:[0-9][0-9.,]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?%?"
 BEGINNING = r"(?:[=@\t\r\n]|[+-].)(?s:.*)"
@@ -70,11 +71,5 @@ def formula_notice(cells: dict[str, int], escape: bool) -> list[str]:
         return []
     where = ", ".join(f"{name!r} {number:,}" for name, number in cells.items())
     if escape:
-        return [
-            f"cells that a spreadsheet would run as formulas were written with ' in front, by column: {where}; who "
-            "reads the values takes it away (sfumato audit --escaped-formulas does)"
-        ]
-    return [
-        f"cells begin as formulas do (=, +, -, @, tab or line end), by column: {where}; a spreadsheet that opens the "
-        "file runs them; --escape-formulas writes them with ' in front"
-    ]
+        return [t("engines.escaped_formulas", where=where)]
+    return [t("engines.formulas", where=where)]

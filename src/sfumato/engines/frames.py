@@ -15,6 +15,7 @@ import pyarrow as pa
 from sfumato.engines._headers import checked_header
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Quiet
+from sfumato.texts.catalogue import t
 
 FrameKind = Literal["pandas", "polars", "arrow", "spark"]
 """The kinds of frames that a release comes back as."""
@@ -103,10 +104,7 @@ def _check_shape(frame: Any, origin: str) -> None:
     if not hasattr(frame, "columns"):
         raise BadInputError(f"{origin}: it is one column; give a frame that has it, such as its to_frame()")
     if getattr(frame.columns, "nlevels", 1) > 1:
-        raise BadInputError(
-            f"{origin}: the names of its columns have {frame.columns.nlevels} levels; make each one text, such as "
-            "frame.columns = ['_'.join(map(str, name)) for name in frame.columns]"
-        )
+        raise BadInputError(t("engines.levels_of_names", origin=origin, nlevels=frame.columns.nlevels))
 
 
 def _check_names(origin: str, names: tuple[str, ...], columns: Sequence[str]) -> None:
@@ -198,7 +196,4 @@ def _about_zones(table: pa.Table, origin: str) -> list[str]:
     away = [f"{name!r} ({zone})" for name, zone in zones.items() if zone not in (None, *UTC)]
     if not away:
         return []
-    return [
-        f"{origin}: the times of {', '.join(away)} are read in UTC, so a day may be another than the clock showed; to "
-        "keep its days take the time zone away first (dt.tz_localize(None), dt.replace_time_zone(None))"
-    ]
+    return [t("engines.other_time_zone", origin=origin, away=", ".join(away))]

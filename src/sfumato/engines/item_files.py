@@ -4,22 +4,307 @@ Which of the four it is, a file shows once for all its lines: the first of them 
 blanks survive beside tabs. A line is read by the csv rules, so a name with a comma may stand in quotes. A published
 file is read as its readers would: a quoted name may hold a line end, and a file that ends in .csv is separated by
 commas, whatever else stands in it.
+
+How a text file lays sets of items out: one set per line, or one item per row of a table.
+
+A file is rows of one item where every line has equally many fields, and
+- the first line is a header: its texts are no numbers and occur nowhere else; and
+- one column says whose an item is: its name does (`invoice`), or its values repeat, each in one run of rows; and
+- one other column has the items: its name says so, or no other column varies among the rows of one owner.
+Where only some of these signs are there, nobody can know what is meant, and the file is refused. Comments, a header of
+one word and the marks of SPMF (`-1`, `-2`) are no items.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import groupby, islice
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 
-from sfumato.engines._item_layouts import SEPARATORS, without_header, without_marks
 from sfumato.engines._text_files import csv_line, existing_file, opened_text, wide_fields
 from sfumato.engines.formulas import escaped, is_formula, unescaped
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import t
+
+SEPARATORS = "\t;,"
+MARKS = (*SEPARATORS, "|")
+LOOKED_AT = 100_000
+"""Lines that are looked at."""
+
+FEWEST = 5
+"""Rows behind a header from which on it can be told from a basket."""
+
+FEWEST_BARE = 20
+"""Lines from which on rows without a header, or a number in front of every basket, are suspected."""
+
+LARGEST_SHARE = 50
+"""A column that says whose an item is has at least one value in so many rows."""
+
+FEW_LINES = 100
+LENGTHS = 4
+"""Lines of so many different lengths are sets of items; a table has one."""
+
+COMMENTS = "#%@"
+MOST_COMMENTS = 20
+"""One line in so many may be a comment."""
+
+SPMF = ("-1", "-2")
+ONE_WORD = re.compile("items?|itemsets?|baskets?|transactions?|products?|articles?")
+EVENT = re.compile(
+    "invoice|receipt|order|basket|transaction|trans|ticket|bill|bon|rechnung|beleg|visit|encounter|session|stay|record|"
+    "cart|purchase|tid"
+)
+PERSON = re.compile("customer|client|member|patient|user|person|household|kunde|klient|owner")
+ITEM = re.compile("items?|product|produkt|article|artikel|stockcode|sku|code|diagnosis|diag|icd|drug|description|good")
+NO_KEY = re.compile(
+    "date|time|datum|day|month|year|timestamp|quantity|qty|menge|anzahl|count|price|preis|amount|betrag|total|sum|cost|"
+    "discount|unit"
+)
+"""Words in the names of columns: of events and persons that have items, of items, of what is neither."""
+
+WORDS = re.compile(r"[A-Z]?[a-zäöüß]+|[A-Z]+(?![a-z])")
+NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*")
+
+
+class ItemRows(NamedTuple):
+    """Rows of one item: what separates fields, the column that says whose an item is, and that of items."""
+
+    separator: str
+    who: str
+    item: str
+    are_named: bool
+    """Whether both columns are called by what they are, and all others are times, amounts or names of the items."""
+
+
+@dataclass(frozen=True)
+class FieldTable:
+    """The first rows of a text file whose lines have equally many fields."""
+
+    separator: str
+    header: Sequence[str]
+    columns: Sequence[Sequence[str]]
+
+    def repeats(self, place: int) -> bool:
+        """Say whether the values of a column repeat as those of a key do: there are many, some in several rows."""
+        values = set(self.columns[place])
+        rows = len(self.columns[place])
+        return "" not in values and 1 < len(values) < rows <= LARGEST_SHARE * len(values)
+
+    def is_in_runs(self, place: int) -> bool:
+        """Say whether the rows of every value of a column follow each other."""
+        return sum(1 for _ in groupby(self.columns[place])) == len(set(self.columns[place]))
+
+    def varies_within(self, place: int, owner: int) -> bool:
+        """Say whether some owner has several values of a column."""
+        pairs = set(zip(self.columns[owner], self.columns[place], strict=True))
+        return len(pairs) > len(set(self.columns[owner]))
+
+    def is_numeric(self, place: int) -> bool:
+        """Say whether all values of a column are numbers."""
+        return all(NUMBER.fullmatch(value) for value in self.columns[place] if value)
+
+
+def find_rows(path: Path, encoding: str | None = None, separator: str | None = None) -> ItemRows | None:
+    """Find out whether a text file has one item per row; None where its lines are sets. Raises where it may be both."""
+    existing_file(path, "give one with a basket per line")
+    with opened_text(path, encoding) as stream:
+        lines = [line.rstrip("\r\n") for line in islice(stream, LOOKED_AT)]
+    own, comments = split_comments([line for line in lines if line.strip()])
+    table = _table_of(own, separator)
+    if table is None:
+        _check_first_fields(path, own, separator)
+        return None
+    found = _rows_in(path, table)
+    if found is not None and comments:
+        raise BadInputError(t("engines.above_names", path=path, comments=comments[0]))
+    return found
+
+
+def has_columns(path: Path, names: Sequence[str | None], encoding: str | None = None) -> bool:
+    """Say whether the first line of a text file has all of some names."""
+    with suppress(BadInputError), opened_text(path, encoding) as stream:
+        first = stream.readline().strip()
+        return any(set(names) <= set(row) for mark in MARKS for row in _fields([first], mark))
+    return False
+
+
+def named_rows(path: Path, encoding: str | None = None, separator: str | None = None) -> ItemRows | None:
+    """Find rows of one item by the names of their columns alone; None where these do not tell."""
+    with suppress(BadInputError):
+        found = find_rows(path, encoding, separator)
+        return found if found is not None and found.are_named else None
+    return None
+
+
+def _table_of(lines: Sequence[str], separator: str | None) -> FieldTable | None:
+    """Split lines into equally many fields; None where no separator does."""
+    marks: Iterable[str] = MARKS if any(mark in line for line in lines[:1] for mark in MARKS) else " "
+    for mark in marks if separator is None else [separator]:
+        rows = list(_fields(lines, mark))
+        if len(rows) > FEWEST and len(rows[0]) > 1 and len({len(row) for row in rows}) == 1:
+            header, *body = rows
+            return FieldTable(mark, header, list(zip(*body, strict=True)))
+    return None
+
+
+def _fields(lines: Sequence[str], mark: str) -> Iterator[list[str]]:
+    if mark == " ":
+        yield from (line.split() for line in lines)
+        return
+    with wide_fields():
+        for row in csv.reader(lines, delimiter=mark, skipinitialspace=True):
+            yield [field.strip() for field in row]
+
+
+def _rows_in(path: Path, table: FieldTable) -> ItemRows | None:
+    """Find the columns of rows of one item; None where the lines are sets that happen to be equally long."""
+    places = range(len(table.header))
+    later = set().union(*table.columns)
+    if any(not name or NUMBER.fullmatch(name) or name in later for name in table.header):
+        runs = [place for place in places if table.repeats(place) and table.is_in_runs(place)]
+        if len(table.columns[0]) >= FEWEST_BARE and runs:
+            raise BadInputError(t("engines.rows_without_names", path=path, count=len(places), runs=runs[0] + 1))
+        return None
+    owners = _owners(table)
+    item = None if len(owners) != 1 else _item(table, owners[0])
+    if item is not None:
+        others = [place for place in places if place not in (owners[0], item)]
+        are_named = _says(table, owners[0], EVENT, PERSON) and _says(table, item, ITEM)
+        are_named = are_named and all(_says(table, place, NO_KEY, ITEM) for place in others)
+        return ItemRows(table.separator, table.header[owners[0]], table.header[item], are_named)
+    if len(owners) < 2 and len(table.columns[0]) < FEWEST_BARE and not _is_disjoint(table):
+        return None
+    ways = [_way(table, owner) for owner in owners if len(owners) > 1]
+    which = f". Here {', '.join(ways)}" if ways else ""
+    raise BadInputError(t("engines.rows_or_lines", path=path, header=", ".join(map(repr, table.header)), which=which))
+
+
+def _way(table: FieldTable, owner: int) -> str:
+    """Write one way to read rows of one item, and how many sets it makes."""
+    item, sets = _item(table, owner), len(set(table.columns[owner]))
+    named = "" if item is None else f" --item {_quoted(table.header[item])}"
+    return f"--id {_quoted(table.header[owner])}{named} makes {sets:,} sets"
+
+
+def _owners(table: FieldTable) -> list[int]:
+    """List the columns that may say whose an item is; those that make the same sets count once."""
+    keys = [place for place in range(len(table.header)) if table.repeats(place) and not _says(table, place, NO_KEY)]
+    named = [place for place in keys if _says(table, place, EVENT, PERSON)]
+    others = [place for place in keys if not _says(table, place, ITEM)]
+    found = named or [place for place in others if table.is_in_runs(place)]
+    if not found and len(table.header) == 2 and any(_says(table, place, ITEM) for place in (0, 1)):
+        found = others
+    distinct: list[int] = []
+    for place in found:
+        if not any(_same_sets(table, place, other) for other in distinct):
+            distinct.append(place)
+    return distinct
+
+
+def _same_sets(table: FieldTable, place: int, other: int) -> bool:
+    return not table.varies_within(place, other) and not table.varies_within(other, place)
+
+
+def _item(table: FieldTable, owner: int) -> int | None:
+    """Find the column of items."""
+    varying = [
+        place
+        for place in range(len(table.header))
+        if place != owner and table.varies_within(place, owner) and not _says(table, place, NO_KEY)
+    ]
+    named = [place for place in varying if _says(table, place, ITEM)]
+    texts = [place for place in varying if not table.is_numeric(place)]
+    return named[0] if named else next((some[0] for some in (varying, texts) if len(some) == 1), None)
+
+
+def _says(table: FieldTable, place: int, *words: re.Pattern[str]) -> bool:
+    """Say whether one of some words stands in the name of a column."""
+    return any(each.fullmatch(word.lower()) for word in WORDS.findall(table.header[place]) for each in words)
+
+
+def _is_disjoint(table: FieldTable) -> bool:
+    """Say whether no text stands in two columns, as in a table."""
+    return sum(len({*column} - {""}) for column in table.columns) == len(set().union(*table.columns) - {""})
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"' if " " in name else name
+
+
+def _check_first_fields(path: Path, lines: Sequence[str], separator: str | None) -> None:
+    """Raise where the first field of every line occurs nowhere else: it looks like the number of the record."""
+    mark = separator or next((mark for mark in SEPARATORS if any(mark in line for line in lines)), " ")
+    rows = [row for row in _fields(lines, mark) if row]
+    first = {row[0] for row in rows}
+    if len(rows) < FEWEST_BARE or len(first) < len(rows) or any(len(row) < 2 for row in rows[1:]):
+        return
+    if first.isdisjoint(field for row in rows for field in row[1:]):
+        raise BadInputError(t("engines.record_numbers", path=path, rows=rows[-1][0]))
+
+
+def field_counts(path: Path, encoding: str | None = None) -> list[int]:
+    """Count the fields of the first lines of a text, whatever separates them; nothing where some are quoted."""
+    with opened_text(path, encoding) as stream:
+        lines = [line.strip() for line in islice(stream, FEW_LINES) if line.strip()]
+    if not lines or any('"' in line for line in lines):
+        return []
+    marks: list[str | None] = [mark for mark in SEPARATORS if mark in "".join(lines)]
+    counts = [[len(line.split(mark)) for line in lines] for mark in marks or [None]]
+    return next((each for each in counts if len(set(each)) == 1 and each[0] > 1), counts[0])
+
+
+def are_ragged(counts: Sequence[int]) -> bool:
+    """Say whether lines with so many fields are rather sets of items than rows: no header is so short."""
+    return len(set(counts)) >= LENGTHS or any(count > counts[0] for count in counts)
+
+
+# -- lines of items ------------------------------------------------------------------------------------------------
+
+
+def split_comments(lines: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Part lines from comments: few lines that begin as the first one does, with a mark of comments."""
+    first = lines[0].lstrip()[:1] if lines else ""
+    comments = [line for line in lines if first and first in COMMENTS and line.lstrip().startswith(first)]
+    if not comments or (len(comments) > 1 and len(comments) * MOST_COMMENTS > len(lines)):
+        return list(lines), []
+    return [line for line in lines if not line.lstrip().startswith(first)], comments
+
+
+def without_header(lines: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Part lines of items from comments and a header of one word; return also what is to be said of them."""
+    own, comments = split_comments(lines)
+    notices = []
+    if comments:
+        few = "1 comment line is" if len(comments) == 1 else f"{len(comments):,} comment lines are"
+        notices.append(f"{few} not read ({comments[0].strip()!r}); --lines reads every line as a set of items")
+    name = own[0].strip().strip('"') if own else ""
+    if ONE_WORD.fullmatch(name.lower()) and len(own) > 1 and not any(_has(line, name) for line in own[1:]):
+        notices.append(f"the first line ({name!r}) is taken for a header; --lines reads every line as a set of items")
+        own = own[1:]
+    return own, notices
+
+
+def _has(line: str, name: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", line) is not None
+
+
+def without_marks(lists: Sequence[Sequence[str]]) -> tuple[list[list[str]], list[str]]:
+    """Take out the marks with which SPMF ends items and lines; return also what is to be said of them."""
+    some = [record for record in lists if record]
+    if not some or any(record[-1] not in SPMF for record in some):
+        return [list(record) for record in lists], []
+    notice = "-1 and -2 are the marks of SPMF, with which every line ends, and no items; --lines reads them as items"
+    return [[item for item in record if item not in SPMF] for record in lists], [notice]
+
 
 FIELD_SEPARATOR = ";"
 """What stands between the items of one field, in a text file that has other columns, too."""
@@ -52,9 +337,7 @@ def numbered_lines(path: Path, encoding: str | None = None) -> Iterator[tuple[in
     with opened_text(path, encoding) as stream:
         for number, line in enumerate(stream, start=1):
             if "\x00" in line:
-                raise BadInputError(
-                    f"{path}, line {number}: not a text file (it has zero bytes); is it UTF-16 (--encoding utf-16)?"
-                )
+                raise BadInputError(t("engines.zero_bytes", path=path, number=number))
             yield number, line.rstrip("\r\n")
 
 
@@ -88,10 +371,7 @@ def _published(path: Path, reading: Reading) -> Iterator[list[str]]:
             cells = [cell for field in row if (cell := field.strip())]
             if reading.escaped and any(map(is_formula, cells)):
                 bare = next(filter(is_formula, cells))
-                raise BadInputError(
-                    f"{path}: {bare!r} is a formula, so this file was not written with --escape-formulas; leave "
-                    "--escaped-formulas out"
-                )
+                raise BadInputError(t("engines.file_not_escaped", path=path, bare=bare))
             yield [unescaped(cell) for cell in cells] if reading.escaped else cells
 
 

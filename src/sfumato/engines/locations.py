@@ -18,6 +18,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from sfumato.engines._text_files import DELIMITED, PARQUET
 from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import t
 
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 DATABASES = (".duckdb", ".ddb")
@@ -99,9 +100,7 @@ def files_in(source: str | Path) -> list[Path]:
         raise BadInputError(f"{source}: there is no file {where}{wanted}")
     odd = next((file for file in files if (_ending(file) in PARQUET) != (_ending(files[0]) in PARQUET)), None)
     if odd is not None:
-        raise BadInputError(
-            f"{source}: {files[0]} and {odd} are files of two kinds; name one kind by a pattern such as '*.parquet'"
-        )
+        raise BadInputError(t("engines.two_kinds_of_files", source=source, files=files[0], odd=odd))
     return files
 
 

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from sfumato.texts.catalogue import t
+
 BLANKS = " \t\u00a0"
 """What is taken away around values."""
 
@@ -147,10 +149,7 @@ def number_styles(
     for name, count in numbers.items():
         tells = count.tells
         if tells == "mixed":
-            notices.append(
-                f"column {name!r} has numbers with a decimal comma and with a decimal point: it is left as it is "
-                f"written; correct it, or say which it is ({_flags(name)})"
-            )
+            notices.append(t("engines.comma_and_point", name=name, flags=_flags(name)))
         elif tells == "unclear":
             style = usual.get(name, common)
             if style == "comma" or (style == "point" and count.either_comma):
@@ -171,10 +170,7 @@ def _unclear(name: str, count: NumberCounts, style: str | None, known: bool) -> 
     else:
         why = "as in the table of the mapping" if known else "as other columns of the file suggest"
         reading = f"are read as {taken}, {why}"
-    return (
-        f"column {name!r}: numbers such as {written} may be 1234 (thousands) or 1.234 (decimals), and no value tells; "
-        f"they {reading} ({_flags(name)} says which)"
-    )
+    return t("engines.ambiguous_numbers", name=name, written=written, reading=reading, flags=_flags(name))
 
 
 def _flags(name: str) -> str:
@@ -233,17 +229,11 @@ def date_orders(
         before: DayOrder | None = usual.get(name)  # type: ignore[assignment]
         order = count.order(wanted or (before if before in ("day-first", "month-first") else None))
         if order is None and count.first <= 12:
-            notices.append(
-                f"column {name!r}: dates such as 05{count.form.example[2]}06{count.form.example[2]}1999 may be of "
-                "May or of June, and no value tells; they are left as text (say --dates day-first or month-first)"
-            )
+            notices.append(t("engines.ambiguous_dates", name=name, example=count.form.example[2]))
         elif order is None or count.valid[order] < count.dates:
             if count.form.example.isdecimal():
                 continue  # numbers, some of which could be days
-            notices.append(
-                f"column {name!r} has dates such as {count.form.example} and texts like them that are no days; it is "
-                "left as text: correct them, or declare them missing (--na)"
-            )
+            notices.append(t("engines.dates_beside_texts", name=name, example=count.form.example))
         else:
             orders[name] = order
             told.setdefault((count.form.example, order), []).append(name)

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from sfumato.engines.notations import DayOrder
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Quiet
+from sfumato.texts.catalogue import t
 
 DIGITS = 15
 """How many digits of a row's MD5, in base 16, go into the digest of a table: what every engine has numbers for."""
@@ -425,8 +426,7 @@ class KeepsOrder(Protocol):
 def too_many_texts(origin: str, column: str, number: int) -> BadInputError:
     """Say that a column has more values than anybody lists, and what to do."""
     return BadInputError(
-        f"{origin}: column {column!r} has {number:,} distinct values, more than {MOST_TEXTS:,}; give it another role, "
-        "or declare a hierarchy by which it is read coarser: dates, continuous numbers, or prefixes with keep"
+        t("engines.too_many_texts", origin=origin, column=column, number=number, most_texts=MOST_TEXTS)
     )
 
 

@@ -17,12 +17,11 @@ from sfumato.config.options import check_choice
 from sfumato.data.declaration import TableDeclaration
 from sfumato.data.reading import Table
 from sfumato.engines.formulas import check_escaping
-from sfumato.errors import BadInputError
 from sfumato.measures.groups import Measured
-from sfumato.publish.publishable import Origin, Publication, Publishable, certificate_files, publish
+from sfumato.publish.publishable import Origin, Publishable, certificate_files, publish
 from sfumato.release.changes import column_changes, unique_numbers
 from sfumato.release.release import Release
-from sfumato.release.writing import format_of, inputs_of
+from sfumato.release.writing import format_of
 from sfumato.report.measure_sentences import ARROWS, EXACT_VALUES, Subject, changes_sentence, measure_lines, sentences
 from sfumato.requirements.requirement import Requirement
 from sfumato.runtime.arrays import Quiet
@@ -31,8 +30,6 @@ from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted, wrapped
 
 if TYPE_CHECKING:
-    from sfumato.data.dataset import MixedTable
-    from sfumato.data.declaration import BasketsDeclaration, DataDeclaration
     from sfumato.tradeoff.study.candidate import Candidate
 
 
@@ -59,8 +56,7 @@ class Target:
     def check(self) -> None:
         """Raise where the files cannot be written, before anything is read."""
         check_escaping(self.escape_formulas, self.path, format_of(self.path))
-        certificates = certificate_files(self.path) if self.certificate else ()
-        check_targets([self.path, *certificates], self.force, self.inputs)
+        check_targets([self.path, *certificate_files(self.path)], self.force, self.inputs)
 
     @property
     def how(self) -> dict[str, Any]:
@@ -131,67 +127,21 @@ def single_table(
         words = original_words(declared, path.parent)
     origin = Origin(table.engine.origin, table.digest(()), study_file=target.study, original=words)
     if not isinstance(maker, Anonymizer):
-        return _own_records(table, candidate, origin, target, clock)
+        from sfumato.publish.pipeline import single_records
+
+        return single_records(table, candidate, origin, target, clock)
     release: Any = candidate.make(table)
-    meanings = _meanings(table, candidate, declared) if target.certificate else ()
+    meanings: Sequence[tuple[str, str]] = ()
+    if target.certificate:
+        from sfumato.publish.pipeline import meanings_alone
+
+        meanings = meanings_alone(table, candidate, declared)
     own = Publishable(release, candidate, path, origin, meanings, **target.how)
     clock.end("anonymize")
     values = table_values(own)
     lines = table_lines(own, own.files)
     notices = [*table.notices, *table.household_notices()]
     return written(own, target, clock, values, lines, notices)
-
-
-def _own_records(table: Table, candidate: Candidate, origin: Origin, target: Target, clock: Clock) -> Single:
-    """Make records in place of a table's records, drawn with noise or not, and write them."""
-    from sfumato.anonymizers.dp.mechanism import Mechanism
-    from sfumato.publish._told import drawn_lines, drawn_values, record_lines, record_values
-    from sfumato.tradeoff.question.recipients import check_changed
-
-    maker, path, wanted = candidate.anonymizer, target.path, candidate.requirement
-    if isinstance(maker, Mechanism):
-        maker.check(table, wanted, candidate.form, 0.0)
-        drawn = maker.draw(table)
-        clock.end("draw")
-        own = Publishable(drawn, candidate, path, origin, **target.how)
-        values = drawn_values(drawn, maker)
-        return written(own, target, clock, values, drawn_lines(drawn, maker, path), values["notices"])
-    release = candidate.make(table)
-    check_changed(release, str(maker))
-    clock.end("anonymize")
-    own = Publishable(release, candidate, path, origin, **target.how)
-    lines = record_lines(release, maker, path, target.certificate)  # type: ignore[arg-type]
-    return written(own, target, clock, record_values(release, maker), lines, table.notices)  # type: ignore[arg-type]
-
-
-def publish_release(release: Any, path: Path, force: bool, escape_formulas: bool) -> Publication:
-    """Publish what `anonymize` or `draw` made of a table in Python."""
-    if not release.made:
-        raise BadInputError(t("release.unknown_maker"))
-    check_escaping(escape_formulas, path, format_of(path))
-    from sfumato.tradeoff.study.candidate import Candidate
-
-    candidate, table, roles = Candidate(*release.made), release.table, release.table.roles
-    persons = {"person": roles.person, "one_record_per_person": roles.unit == "one each"}
-    declared = TableDeclaration("table", quasi=roles.quasi, **persons)
-    meanings = _meanings(table, candidate, declared) if isinstance(release, Release) else ()
-    how: dict[str, Any] = {"escape_formulas": escape_formulas, "inputs": inputs_of(release)}
-    origin = Origin(table.engine.origin, table.digest(()))
-    return publish(Publishable(release, candidate, path, origin, meanings, **how), force)
-
-
-def _meanings(table: Table, candidate: Candidate, declared: TableDeclaration) -> list[tuple[str, str]]:
-    """Say what words mean, as on a map of this one release."""
-    from sfumato.data.declaration import DataDeclaration
-    from sfumato.report.data_summary import meanings as meanings_of
-    from sfumato.tradeoff.map import Map
-    from sfumato.tradeoff.study.grids import Grid
-    from sfumato.tradeoff.study.study import Study
-
-    grid = Grid((candidate.anonymizer,), (candidate.requirement,), (candidate.form,), (candidate.suppress,))
-    study = Study("anonymize", DataDeclaration(declared), (grid,), axes=("k", "loss"))
-    about = {"weights": dict(table.roles.weights), "dropped": table.dropped}
-    return meanings_of(Map(study, (candidate.point(),), about))
 
 
 def table_values(own: Publishable) -> dict[str, Any]:
@@ -268,116 +218,9 @@ def _single_values(release: Release) -> list[str]:
     ]
 
 
-def single_baskets(declared: BasketsDeclaration, candidate: Candidate, target: Target, clock: Clock) -> Single:
-    """Make a release of baskets, measure it and write it."""
-    from sfumato.measures.items.queries import fitting_queries
-    from sfumato.measures.items.scales import BasketScales, measure_baskets, protected_risk
-    from sfumato.publish.pipeline import certified_scales
-    from sfumato.report.data_summary import basket_meanings
-    from sfumato.requirements.items import KMAnonymity, known_in_words
-    from sfumato.tradeoff.exploration.details import item_changes
-
-    baskets, wanted, maker = declared.open(), candidate.requirement, candidate.anonymizer
-    release = candidate.make(baskets)
-    known = wanted.m if isinstance(wanted, KMAnonymity) else BasketScales().known
-    scales = BasketScales(known=known, queries=fitting_queries(baskets))
-    origin = Origin(declared.source, baskets.digest, study_file=target.study)
-    certified = certified_scales(scales, candidate)
-    how = target.how | {"layout": basket_layout(target), "declared": declared, "scales": certified}
-    own = Publishable(release, candidate, target.path, origin, basket_meanings(certified), **how)
-    measures = protected_risk(release, wanted) | dict(measure_baskets(release, scales).values)
-    clock.end("anonymize")
-    values = {
-        "baskets": baskets.origin,
-        "records": baskets.size,
-        "anonymizer": str(maker),
-        "requirement": str(wanted),
-        "changes": item_changes(release),
-        "published_items": len(release.labels),
-        "suppressed": len(release.unpublished),
-        "measures": measures,
-    }
-    subject = Subject(records=baskets.size, known=f"{known_in_words(known)} of", below=BasketScales().linking.below)
-    rows, items = counted(baskets.size, "record"), counted(len(baskets.items), "item")
-    lines = [
-        f"Wrote {target.path}: {rows}, {items} published as {len(release.labels):,}, by {maker.in_words()}.",
-        f"In it {wanted.strengthen(measures).rule_in_words()}.",
-        *own.legend_lines(),
-        f"What was done: {changes_sentence(item_changes(release))}",
-        "",
-        f"Measured {ARROWS}:",
-        *measure_lines(measures, sentences(measures, subject)),
-    ]
-    return written(own, target, clock, values, lines, baskets.notices)
-
-
 def basket_layout(target: Target) -> str:
     """Return how baskets are laid out; raises where the file cannot hold that."""
     from sfumato.release.writing_items import MODES, laid_out
 
     check_choice("legend", target.legend, MODES)
     return laid_out(target.layout, format_of(target.path))
-
-
-def single_items(
-    data: MixedTable, candidate: Candidate, declared: DataDeclaration, target: Target, clock: Clock
-) -> Single:
-    """Make a release of a table with items, measure it and write it."""
-    from sfumato.measures.items.queries import fitting_queries
-    from sfumato.measures.items.scales import MixedScales
-    from sfumato.report.data_summary import mixed_meanings
-    from sfumato.tradeoff.exploration.details import item_changes
-
-    candidate.check(data)
-    release, wanted = candidate.make(data), candidate.requirement
-    clock.end("anonymize")
-    scales = MixedScales(known=wanted.m, item_queries=fitting_queries(data.baskets))
-    measured = scales.prepare(data).measure(release)
-    clock.end("measure")
-    origin = Origin(data.origin, data.digest, study_file=target.study)
-    how = target.how | {"declared": declared, "scales": scales}
-    own = Publishable(release, candidate, target.path, origin, mixed_meanings(scales), **how)
-    shown = {name: found for name, found in measured.by_sensitive.items() if name != data.column}
-    promised, suppressed = wanted.strengthen(measured.values, shown), data.records - release.records
-    values = {
-        "table": data.origin,
-        "records": data.records,
-        "dropped": data.table.dropped,
-        "items": data.column,
-        "anonymizer": str(candidate.anonymizer),
-        "items_with": str(candidate.item_anonymizer),
-        "merging": str(candidate.merging),
-        "sets": candidate.sets,
-        "requirement": str(wanted),
-        "promise": str(promised),
-        "groups": release.relational.groups,
-        "changes": item_changes(release),
-        "published_items": len(own.names.texts),
-        "suppressed": suppressed,
-        "measures": dict(measured.values),
-    }
-    rows, groups = counted(release.records, "record"), counted(release.relational.groups, "group")
-    done = changes_sentence(item_changes(release), suppressed, data.records)
-    lines = [
-        f"Wrote {target.path}: {rows} in {groups}, with what is published of {len(data.baskets.items):,} items.",
-        f"In it {promised.rule_in_words()}.",
-        *left_out_lines(suppressed, data.table.dropped),
-        wrapped(f"What was done: {done}").lstrip(),
-        *own.legend_lines(),
-        *_measured_items(data, measured),
-    ]
-    return written(own, target, clock, values, lines, data.notices)
-
-
-def _measured_items(data: MixedTable, measured: Measured) -> Sequence[str]:
-    from sfumato.measures.items.scales import MixedScales
-    from sfumato.requirements.items import known_in_words
-
-    subject = Subject(
-        tuple(measured.by_sensitive),
-        records=data.records,
-        known=f"the quasi-identifiers and {known_in_words(2)} of",
-        below=MixedScales().linking.below,
-    )
-    said = sentences(measured.values, subject, measured.by_sensitive)
-    return ["", f"Measured {ARROWS}:", *measure_lines(measured.values, said)]

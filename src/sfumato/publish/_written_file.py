@@ -63,27 +63,9 @@ AGREED = ("k", "smallest_group", "l_distinct", "l_frequency", "t_equal", "t_js",
 """What the audit of a file that was made elsewhere must find as we did, where it is certain who is where."""
 
 MEASURED = (
-    "k",
-    "smallest_group",
-    "prosecutor",
-    "marketer",
-    "average_group",
-    "weighted_k",
-    "l_frequency",
-    "l_distinct",
-    "l_entropy",
-    "l_recursive",
-    "t_equal",
-    "t_js",
-    "delta",
-    "beta",
-    "p_loss",
-    "p_loss_mean",
-    "p_loss_median",
-    "p_loss_95",
-    "a_know",
-    "a_acc",
-    "information_gain",
+    *("k", "smallest_group", "prosecutor", "marketer", "average_group", "weighted_k"),
+    *("l_frequency", "l_distinct", "l_entropy", "l_recursive", "t_equal", "t_js", "delta", "beta"),
+    *("p_loss", "p_loss_mean", "p_loss_median", "p_loss_95", "a_know", "a_acc", "information_gain"),
 )
 """Measures that everybody can work out from a file, Q being that of the file."""
 
@@ -201,40 +183,28 @@ def audit_written(
 ) -> Audit:
     """Audit written drafts against the table that they were made of; `strongest` looks for all that they keep."""
     roles = release.table.roles
-    if roles.person is None:
-        return _audit(release, wanted, drafts, escape_formulas, strongest, None)
     with TemporaryDirectory() as folder:
-        path = Path(folder) / f"named{drafts[0].suffix}"
-        write_named_rows(release, path)
-        named = open_published(path, Reading(delimiter=delimiter_of(path), header=True))
-        return _audit(release, wanted, drafts, escape_formulas, strongest, named)
-
-
-def _audit(
-    release: Release,
-    wanted: Requirement,
-    drafts: Sequence[Path],
-    escape_formulas: bool,
-    strongest: bool,
-    named: Source | None,
-) -> Audit:
-    roles = release.table.roles
-    return audit(
-        drafts[0],
-        roles.quasi,
-        roles.sensitive if release.histograms is not None else (),
-        original=release.table,
-        group=GROUP if release.form == "bucketization" else None,
-        require=" & ".join(map(str, parts_on_the_file(release, wanted))) or None,
-        suppressed="keep",
-        household=roles.household,
-        delimiter=delimiter_of(drafts[0]),
-        header=True,
-        escaped_formulas=escape_formulas,
-        strongest=strongest,
-        person=roles.person,
-        named=named,
-    )
+        named = None
+        if roles.person is not None:
+            path = Path(folder) / f"named{drafts[0].suffix}"
+            write_named_rows(release, path)
+            named = open_published(path, Reading(delimiter=delimiter_of(path), header=True))
+        return audit(
+            drafts[0],
+            roles.quasi,
+            roles.sensitive if release.histograms is not None else (),
+            original=release.table,
+            group=GROUP if release.form == "bucketization" else None,
+            require=" & ".join(map(str, parts_on_the_file(release, wanted))) or None,
+            suppressed="keep",
+            household=roles.household,
+            delimiter=delimiter_of(drafts[0]),
+            header=True,
+            escaped_formulas=escape_formulas,
+            strongest=strongest,
+            person=roles.person,
+            named=named,
+        )
 
 
 # -- by what is published ----------------------------------------------------------------------------------------------
@@ -442,11 +412,6 @@ def numbers_of_items(release: MixedRelease, known: int) -> dict[str, float]:
     return {**relational, **known_within_groups(release, known), **lost}
 
 
-def verify_draw(own: Publishable, drafts: Sequence[Path]) -> None:
-    """Read the file back: nothing in it proves the promise, but it can have come out wrong."""
-    check_draft(own.release, drafts[0], own.escape_formulas)
-
-
 def check_draft(release: Drawn, draft: Path, escape_formulas: bool = False) -> None:
     """Read the written file back: declared values only, and as many rows of every value as were drawn.
 
@@ -540,7 +505,7 @@ VERIFY: Mapping[str, Callable[[Publishable, Sequence[Path]], Any]] = {
     "table": verify_table,
     "baskets": verify_baskets,
     "items": verify_items,
-    "noisy": verify_draw,
+    "noisy": lambda own, drafts: check_draft(own.release, drafts[0], own.escape_formulas),
     "records": verify_records,
     "external": verify_external,
 }
@@ -593,7 +558,7 @@ def internal_check(outside: Mapping[str, Any], inside: InternalContext) -> list[
         file = getattr(inside.promised, "file", None)
         wanted = inside.promised if file is None else replace(inside.promised, file=seen_from(folder, file))
         return [*_baskets(context), *local, *study, *_required([str(wanted)])]
-    if context.shown.content == "records" and context.confirmed:
+    if context.is_records and context.confirmed:
         return [*_file(context), *study, *_required(context.confirmed)]
     if not context.in_groups or context.shown.items:
         return list(outside["verify"])

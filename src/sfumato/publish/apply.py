@@ -1,17 +1,16 @@
 """New data recoded under a mapping, on their way out: one loop for tables, baskets and tables with items.
 
-What does not fit the mapping is counted before anything is refused, so a refusal and what `rest="drop"` leaves out have
-the same numbers. Then drafts beside their targets, the audit of what was written against the new data, the line in the
-ledger, the names: all of it or nothing. Whether a target may be written is asked again when the ledger is ours, for who
-held it until then may have written it. What each kind does itself: write its drafts, audit them, say what they hold.
+A record goes to the box that covers it and loses least; its items are published as that group publishes them. What does
+not fit is counted by its reason before anything is refused, so a refusal and what `rest="drop"` leaves out have the
+same numbers. A group fails where the requirement does not hold in the new data: against the Q of the whole new table,
+like the Q of every release, and in every set of up to m published items. Records that are left out are part of Q, also
+those with a value that no hierarchy knows: such a sensitive value counts as a value of its own, after all others in
+their order and right below the root of their hierarchy. What was left out of a release is left out again. A release of
+baskets that was recoded piece by piece has no rule by which a new record would find its piece.
 
-Recoding new data as an earlier release was: what fits is published, and what does not is counted by its reason.
-
-Q is that of the whole new table, like the Q of every release: records that are left out are part of it, also those with
-a value that no hierarchy knows. Such a sensitive value counts as a value of its own, after all others in their order
-and right below the root of their hierarchy. Everything is counted before anything is refused, so a refusal and what
-`rest="drop"` leaves out have the same numbers. The audit of the written draft, with the new table as its original,
-decides whether the file gets its name.
+Then drafts beside their targets, the audit of what was written against the new data, the line in the ledger, the names:
+all of it or nothing. Whether a target may be written is asked again when the ledger is ours, for who held it until then
+may have written it.
 """
 
 from __future__ import annotations
@@ -29,36 +28,43 @@ import numpy as np
 
 from sfumato.anonymizers.anonymizer import checked, checked_households, checked_values_of_persons
 from sfumato.anonymizers.full_domain.full_domain import nodes_at
-from sfumato.auditing.audit import Audit
+from sfumato.anonymizers.items.items_of_groups import verify
+from sfumato.auditing.audit import Audit, audit_baskets
 from sfumato.auditing.ledger import Ledger, LedgerEntry, file_digest, kept_in, now
-from sfumato.config.documents import fields, read_json, text
 from sfumato.config.options import check_choice
 from sfumato.data.assignment import Assignment, distinct_rows, weighted_counts
 from sfumato.data.cells import Cells, Histograms
+from sfumato.data.dataset import MixedTable
+from sfumato.data.item_reading import items_of_column, items_of_file, tied, with_items_of_file
+from sfumato.data.items import Baskets, counted_baskets, rows_once, taken_rows
 from sfumato.data.reading import Table, with_roles
 from sfumato.engines import open_rows
 from sfumato.engines.formulas import check_escaping, formula_notice
 from sfumato.engines.locations import input_files
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.publish._written_file import audit_written
+from sfumato.publish._written_file import audit_of, audit_written, reading_of
+from sfumato.publish.mapping import ItemMapping
 from sfumato.publish.mapping import Mapping as AppliedMapping
-from sfumato.publish.publishable import Origin, Publishable
-from sfumato.release.release import Release, generalization
+from sfumato.publish.publishable import Origin, Publishable, outdated_files
+from sfumato.release._itemsets import rare_itemsets
+from sfumato.release.items import SUPPRESSED, ItemParts, MixedRelease, Placed, Recoding, global_release, numbered
+from sfumato.release.release import generalization
 from sfumato.release.writing import format_of
-from sfumato.release.writing_items import Names, laid_out
+from sfumato.release.writing_items import Names, laid_out, names_as_before
 from sfumato.runtime.arrays import Codes, Counts, Flags, Quiet
 from sfumato.runtime.staging import check_targets, staged
+from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted
+from sfumato.tradeoff.question.recipients import shown_baskets
+from sfumato.tradeoff.study.candidate import files_of
 
 Rest = Literal["refuse", "drop"]
+UNKNOWN = -2
+"""What an item is published as that the mapping does not know in its group."""
+
 LARGE_SHARE = 0.1
 """From this share of the records on, leaving them out deserves a warning."""
-
-
-def kind_of(mapping: Path) -> str:
-    """Say of what kind a mapping is."""
-    return str(read_json(mapping, "a mapping of sfumato", fields({"kind": text}))["kind"])
 
 
 @dataclass(frozen=True)
@@ -111,20 +117,10 @@ class LeftOut:
     def reasons(self) -> list[str]:
         """Say for every reason how many records it leaves out."""
         by_column = "; ".join(
-            f"{unknown.column}: {counted(unknown.records, 'record')}, such as "
-            f"{'a missing value' if unknown.example is None else repr(unknown.example)}"
+            t(f"left_out.{'missing_value' if unknown.example is None else 'example'}", unknown=unknown)
             for unknown in self.unknown_by_column
         )
-        counts = {
-            "miss a value, and the mapping removes such records": self.missing,
-            f"have a value that the mapping does not know ({by_column})": self.unknown,
-            "are covered by no box of the mapping": self.outside,
-            f"are in {counted(self.failing_groups, 'group')} that do not satisfy {self.requirement} in this data": (
-                self.failing
-            ),
-            "would be alone in their group, which no release may show": self.alone,
-        }
-        return [f"{number:,} {reason}" for reason, number in counts.items() if number]
+        return [t(f"left_out.{name}", left=self, by_column=by_column) for name, n in self.by_reason.items() if n]
 
     def content(self) -> dict[str, Any]:
         """Return the counts as plain values."""
@@ -143,10 +139,7 @@ class LeftOut:
         reasons = "; ".join(self.reasons())
         if rest == "refuse" and self.records > self.missing:
             error = BadInputError if self.unknown else InfeasibleError
-            raise error(
-                f"{origin}: the mapping does not fit {self.records:,} of {self.of:,} records: {reasons}. Make a new "
-                "release, or --rest drop leaves them out"
-            )
+            raise error(t("apply_error.does_not_fit", origin=origin, records=self.records, of=self.of, reasons=reasons))
         if nothing:
             raise InfeasibleError(f"{origin}: {nothing} ({reasons}); make a new release")
 
@@ -154,10 +147,7 @@ class LeftOut:
         """Say where so much is left out that what remains may be another population."""
         if self.records < LARGE_SHARE * self.of:
             return []
-        return [
-            f"WARNING: {self.records:,} of {self.of:,} records ({self.records / self.of:.0%}) are left out. What "
-            "remains may be another population than\nthe table; consider a new release."
-        ]
+        return [t("apply_error.many_left_out", records=self.records, of=self.of, share=self.records / self.of)]
 
     def lines(self) -> list[str]:
         """Say what is left out, and why."""
@@ -270,17 +260,19 @@ class RecodedFile(Quiet):
         """Write, audit and name the files; where there is a ledger, its line comes right before the names."""
         own, number = self._out(target, layout, escape), 0
         files = list(own.files)
-        check_targets(files, force, inputs)
+        left_behind = outdated_files(target)
+        check_targets([*files, *left_behind], force, inputs)
         with staged(files) as drafts:
             cells = own.write(drafts)
             verdict = self.audited(drafts, layout, escape)
             if verdict.unconfirmed:
                 raise InfeasibleError(
-                    f"{target}: the promise does not carry over: the audit of what would be written does not confirm "
-                    f"{self.requirement} against the new {self.called}; nothing was written: make a new release"
+                    t("apply_error.not_confirmed", target=target, requirement=self.requirement, called=self.called)
                 )
             if book is not None:
                 number = book.begin(self._entry(book.path, target, drafts[0], verdict, escape))
+            for file in left_behind:
+                file.unlink()
         return Written(verdict, tuple(files), (*self.source.notices, *formula_notice(dict(cells), escape))), number
 
     def _entry(self, ledger: Path, target: Path, draft: Path, verdict: Any, escaped: bool) -> LedgerEntry:
@@ -338,22 +330,37 @@ class RecodedFile(Quiet):
         return amounts | ({"published_items": found.published_items} if found.has_items else {})
 
 
-def apply(mapping: AppliedMapping, path: str | Path | Any, rest: Rest = "refuse", **reading: Any) -> RecodedFile:
-    """Recode a new file, or whatever else an engine opens, as an earlier release was.
+def apply(
+    mapping: AppliedMapping | ItemMapping,
+    source: Any,
+    rest: Rest = "refuse",
+    items_file: str | None = None,
+    **reading: Any,
+) -> RecodedFile:
+    """Recode a new file, or whatever else an engine opens, as an earlier release was; of baskets, open ones.
 
-    `rest` says what happens to records with values the mapping does not know, that no box covers, or whose group does
-    not satisfy the requirement in the new data: nothing is published (`refuse`), or they are left out (`drop`). What
-    the mapping read as missing is missing here too, beside what `na` adds; `reading` are further options of `read`,
-    and where numbers or dates can be read in two ways, the way of the mapping's table is taken.
+    `rest` says what happens to records with values or items the mapping does not know, that no box covers, or whose
+    group does not satisfy the requirement in the new data: nothing is published (`refuse`), or they are left out
+    (`drop`). What the mapping read as missing is missing here too, beside what `na` adds; `reading` are further options
+    of `read`, and where numbers or dates can be read in two ways, the way of the mapping's table is taken.
+    `items_file` is the second file, where the items of records stood in one.
     """
+    if isinstance(mapping, AppliedMapping):
+        return _apply_boxes(mapping, source, rest, **reading)
+    if mapping.boxes is None:
+        return _apply_baskets(mapping, source, rest)
+    return _apply_items(mapping, source, rest, items_file, **reading)
+
+
+def _apply_boxes(mapping: AppliedMapping, path: Any, rest: Rest, **reading: Any) -> RecodedFile:
+    """Recode the records of a table."""
     na = tuple(dict.fromkeys((*mapping.na, *reading.get("na", ()))))
     rows = open_rows(path, Reading(**{**reading, "na": na, "usual": mapping.notations}))
     table = with_roles(rows, mapping.roles, mapping.hierarchies, mapping.missing, "count")
     if table.why_no_persons is not None:
         raise BadInputError(table.why_no_persons)
     fitting = Fitting(table, mapping)
-    left_out = fitting.left_out
-    left_out.check(rows.origin, rest, nothing_left(fitting.admitted, mapping.requirement))
+    left_out = fitting.check(rest)
     release = fitting.release()
     checked(release, mapping.requirement)
     checked_values_of_persons(release, mapping.requirement)
@@ -411,6 +418,11 @@ class Fitting:
         used, group = np.unique(box[box >= 0], return_inverse=True)
         return Assignment(inside, group.astype(np.int64), cells.counts[inside]), mapping.lo[used], mapping.hi[used]
 
+    @property
+    def assignment(self) -> Assignment:
+        """The groups of the records that fit, admitted or not."""
+        return self.boxes[0]
+
     @cached_property
     def satisfied(self) -> Flags:
         """The groups that satisfy the requirement, against the Q of the whole table.
@@ -418,29 +430,42 @@ class Fitting:
         Where the new table has sensitive values that the mapping's had not, these stand where their texts fall, and
         after all others: both orders must satisfy it, so the larger of two distances decides.
         """
-        assignment, lo, _ = self.boxes
-        histograms, wanted = self.cells.histograms(assignment, len(lo)), self.mapping.requirement
+        histograms, wanted = self.cells.histograms(self.assignment, len(self.boxes[1])), self.mapping.requirement
         return wanted.admits(histograms) & wanted.admits(_reordered(histograms, self.mapping.orders))
 
-    @property
-    def admitted(self) -> Flags:
-        """The groups that are published."""
-        return published_groups(self.boxes[0], self.satisfied)
+    @cached_property
+    def sizes(self) -> Counts:
+        """The records of every group."""
+        return weighted_counts(self.assignment.group, self.assignment.count, len(self.satisfied))
 
     @cached_property
+    def admitted(self) -> Flags:
+        """The groups that are published: what is required holds in them, and nobody is alone in one."""
+        admitted: Flags = self.satisfied & (self.sizes > 1)
+        return admitted
+
+    @property
     def left_out(self) -> LeftOut:
         """Everything that does not fit, by its reason."""
-        cells, (assignment, _, _) = self.cells, self.boxes
-        unknown = int(cells.counts[~self.known].sum())
+        unknown, failing = int(self.cells.counts[~self.known].sum()), (self.sizes > 0) & ~self.satisfied
         return LeftOut(
-            cells.records + self.table.dropped,
+            self.cells.records + self.table.dropped,
             str(self.mapping.requirement),
             unknown,
             self.unknown_by_column,
             self.table.dropped,
-            outside=cells.records - unknown - assignment.records,
-            **groups_left_out(assignment, self.satisfied),
+            outside=self.cells.records - unknown - self.boxes[0].records,
+            failing=int(self.sizes[failing].sum()),
+            failing_groups=int(failing.sum()),
+            alone=int((self.satisfied & (self.sizes == 1)).sum()),
         )
+
+    def check(self, rest: Rest) -> LeftOut:
+        """Return what does not fit; raise where it may not be left out, or nothing else is there."""
+        left_out = self.left_out
+        nothing = f"no group of the mapping satisfies {left_out.requirement} in this data"
+        left_out.check(self.table.engine.origin, rest, "" if self.admitted.any() else nothing)
+        return left_out
 
     @property
     def unknown_by_column(self) -> tuple[UnknownValues, ...]:
@@ -449,20 +474,12 @@ class Fitting:
 
     def described(self, name: str) -> UnknownValues:
         """Say how many records have a value of a column that the mapping does not know, and name one."""
-        values = self._unknown_values(name)
-        records = int(self.cells.counts[self.unknown_in[name]].sum())
-        return UnknownValues(name, records, next((value for value in values if value is not None), None))
-
-    def _unknown_values(self, name: str) -> Sequence[str | None]:
         codes: Entries[str | None, int] = next(coding.codes for coding in self.table.codings if coding.column == name)
-        hierarchy, missing = self.table.hierarchies[name], self.mapping.hierarchies[name].missing
-        return [
-            value
-            for value, code in codes.items()
-            if code < 0 or (value is None and not missing) or (value is not None and code >= hierarchy.domain_size)
-        ]
+        size = self.table.hierarchies[name].domain_size
+        values = (value for value, code in codes.items() if value is not None and (code < 0 or code >= size))
+        return UnknownValues(name, int(self.cells.counts[self.unknown_in[name]].sum()), next(values, None))
 
-    def release(self) -> Release:
+    def release(self) -> Any:
         """Publish the groups that are admitted."""
         (assignment, lo, hi), admitted = self.boxes, self.admitted
         release = generalization(self.table, assignment.only(admitted), lo[admitted], hi[admitted], ranges=None)
@@ -480,25 +497,226 @@ def _reordered(histograms: Histograms, orders: Entries[str, Sequence[str]]) -> H
     return replace(histograms, sensitive=tuple(sensitive), counts=np.hstack(counts)) if counts else histograms
 
 
-def group_sizes(assignment: Assignment, groups: int) -> Counts:
-    """Count the records of every group."""
-    return weighted_counts(assignment.group, assignment.count, groups)
+# -- items ---------------------------------------------------------------------------------------------------------
 
 
-def published_groups(assignment: Assignment, satisfied: Flags) -> Flags:
-    """Pick the groups that are published: what is required holds in them, and nobody is alone in one."""
-    published: Flags = satisfied & (group_sizes(assignment, len(satisfied)) > 1)
-    return published
+def _apply_items(mapping: ItemMapping, source: Any, rest: Rest, items_file: str | None, **reading: Any) -> RecodedFile:
+    """Recode records with items."""
+    data = _opened(mapping, source, items_file, reading)
+    fitting = MixedFitting(data.table, mapping.table, data, mapping)
+    left_out = fitting.check(rest)
+    release = fitting.release()
+    verify(release, mapping.requirement)
+    items = mapping.items
+
+    def audited(drafts: Sequence[Path], layout: str, escape: bool) -> Audit:
+        original = data.declared
+        if items_file is not None:
+            original = with_items_of_file(original, items_file, str(items["id"]), str(items["item"]))
+        stands_for, separator = mapping.stands_for, items["separator"]
+        return audit_of(release, mapping.requirement, drafts, escape, original, stands_for, separator)
+
+    shown = [release.parts.labels[part] for part in np.flatnonzero(release.part_supports).tolist()]
+    source = NewData(data.origin, data.notices, lambda: data.digest, input_files(items_file))
+    return RecodedFile(release, mapping, left_out, source, audited, names_as_before(shown, mapping.stands_for))
 
 
-def groups_left_out(assignment: Assignment, satisfied: Flags) -> dict[str, int]:
-    """Count the records of groups that are not published, by the reason."""
-    sizes = group_sizes(assignment, len(satisfied))
-    failing = (sizes > 0) & ~satisfied
-    alone = int((satisfied & (sizes == 1)).sum())
-    return {"failing": int(sizes[failing].sum()), "failing_groups": int(failing.sum()), "alone": alone}
+def _opened(mapping: ItemMapping, source: Any, items_file: str | None, reading: dict[str, Any]) -> MixedTable:
+    """Open the new records as the old were: values, and where their items stand."""
+    items, known = mapping.items, mapping.table
+    if (items["column"] is None) != (items_file is not None):
+        where = (
+            f"in a column, {items['column']!r}; leave out" if items_file else "in a second file; name the new one with"
+        )
+        raise BadInputError(f"{source}: the mapping has the items of records {where} --items-file")
+    owner = items["column"] or items["id"] or ""
+    na = tuple(dict.fromkeys((*known.na, *reading.get("na", ()))))
+    written = tuple(dict.fromkeys((*reading.get("as_written", ()), owner)))
+    rows = open_rows(source, Reading(**{**reading, "na": na, "usual": known.notations, "as_written": written}))
+    if owner not in rows.columns:
+        raise BadInputError(f"{rows.origin}: there is no column {owner!r}, which the mapping has; give it that name")
+    table = with_roles(rows, known.roles, known.hierarchies, known.missing, "count")
+    if items_file is None:
+        held = items_of_column(table, owner, items["separator"])
+    else:
+        held = items_of_file(table, items_file, owner, items["item"] or "")
+    return tied(table, held, mapping.column, owner, None, mapping.sensitive)
 
 
-def nothing_left(published: Flags, wanted: Any) -> str:
-    """Say that no group is left, where none is."""
-    return "" if published.any() else f"no group of the mapping satisfies {wanted} in this data"
+@dataclass(frozen=True, eq=False)
+class MixedFitting(Fitting):
+    """Which new records with items a mapping fits, and what their items are published as in the groups they form."""
+
+    data: MixedTable
+    items: ItemMapping
+
+    @cached_property
+    def pairs(self) -> tuple[Counts, Counts]:
+        """The pairs of a cell and a basket that some box covers, and the group of each."""
+        assignment, _, _ = self.boxes
+        group_of = np.full(self.data.cells.size, -1, np.int64)
+        group_of[assignment.cell] = assignment.group
+        group = group_of[self.data.pairs.cell]
+        inside = np.flatnonzero(group >= 0)
+        return inside, group[inside]
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """Everything that items may be published as."""
+        return tuple(self.items.stands_for)
+
+    @cached_property
+    def published(self) -> tuple[Counts, Codes]:
+        """For every item of every pair that is covered the place of its pair, and its text, left out or unknown."""
+        baskets, (pair, group) = self.data.baskets, self.pairs
+        starts, codes = taken_rows(baskets.starts, baskets.codes, self.data.pairs.basket[pair])
+        row = np.repeat(np.arange(len(pair)), np.diff(starts))
+        _, lo, hi = self.boxes
+        boxes = zip(self.mapping.lo.tolist(), self.mapping.hi.tolist(), strict=True)
+        place = {(*low, *high): box for box, (low, high) in enumerate(boxes)}
+        ways = [self.items.groups[place[(*low, *high)]] for low, high in zip(lo.tolist(), hi.tolist(), strict=True)]
+        number = {name: code for code, name in enumerate(self.texts)} | {None: SUPPRESSED}
+        keys, which = np.unique(group[row] * len(baskets.items) + codes, return_inverse=True)
+        called = [
+            number[ways[key // len(baskets.items)][label]] if label in ways[key // len(baskets.items)] else UNKNOWN
+            for key in keys.tolist()
+            for label in (baskets.items[key % len(baskets.items)],)
+        ]
+        return row, np.array(called, np.int32)[which.ravel()]
+
+    @cached_property
+    def fits(self) -> Flags:
+        """The pairs that are covered and of which the mapping knows every item."""
+        row, text = self.published
+        fits = np.ones(len(self.pairs[0]), np.bool_)
+        fits[row[text == UNKNOWN]] = False
+        return fits
+
+    @cached_property
+    def assignment(self) -> Assignment:
+        """The groups of the records that fit, admitted or not."""
+        (pair, group), pairs = self.pairs, self.data.pairs
+        kept = pair[self.fits]
+        return Assignment.gathered(pairs.cell[kept], group[self.fits], pairs.count[kept])
+
+    @cached_property
+    def satisfied(self) -> Flags:
+        """The groups that keep the promise, in their sensitive values and in every set of up to m published items."""
+        wanted, (pair, group) = self.items.requirement, self.pairs
+        satisfied: Flags = wanted.of_groups.admits(self.cells.histograms(self.assignment, len(self.boxes[1])))
+        row, text = self.published
+        kept = self.fits[row] & (text != SUPPRESSED)
+        starts, codes = rows_once(row[kept], text[kept], len(pair))
+        width = max(len(self.texts), 1)
+        used, tagged = np.unique(np.repeat(group, np.diff(starts)) * width + codes, return_inverse=True)
+        count = np.where(self.fits, self.data.pairs.count[pair], 0)
+        for size in range(1, wanted.m + 1):
+            rows = (starts, tagged.ravel().astype(np.int32), count)
+            sets, _, _ = rare_itemsets(*rows, len(used), size, wanted.k)
+            satisfied[used[sets[:, 0]] // width] = False
+        return satisfied
+
+    @property
+    def left_out(self) -> LeftOut:
+        """Everything that does not fit, by its reason."""
+        of_table, (pair, _), (_, text) = super().left_out, self.pairs, self.published
+        unknown = int(self.data.pairs.count[pair[~self.fits]].sum())
+        by_column = of_table.unknown_by_column
+        if unknown:
+            codes = taken_rows(self.data.baskets.starts, self.data.baskets.codes, self.data.pairs.basket[pair])[1]
+            example = self.data.baskets.items[int(codes[text == UNKNOWN][0])]
+            by_column += (UnknownValues(self.data.column, unknown, example),)
+        wanted, unknown = str(self.items.requirement), of_table.unknown + unknown
+        return replace(of_table, requirement=wanted, unknown=unknown, unknown_by_column=by_column)
+
+    def release(self) -> Any:
+        """Publish the groups that are admitted."""
+        data, (pair, group), (_, lo, hi) = self.data, self.pairs, self.boxes
+        number = np.full(len(lo), -1, np.int64)
+        number[self.admitted] = distinct_rows(np.concatenate([lo, hi], axis=1)[self.admitted])[1]
+        assignment = self.assignment.only(self.admitted)
+        relational = generalization(data.table, assignment, lo[self.admitted], hi[self.admitted], ranges=None)
+        kept = self.fits & (number[group] >= 0)
+        entries = Placed(pair[kept], number[group[kept]], data.pairs.count[pair[kept]])
+        rows, first = self._rows(entries)
+        row, text = self.published
+        part = _by_rows(row, text, np.flatnonzero(kept)[first])
+        return MixedRelease(data, relational, entries, *rows, self._parts(), part, "mapping")
+
+    def _rows(self, entries: Placed) -> tuple[tuple[Counts, Counts, Counts], Counts]:
+        """Gather entries to rows, the distinct pairs of a group and a basket; and an entry of each."""
+        width = self.data.baskets.distinct
+        keys = entries.group * width + self.data.pairs.basket[entries.pair]
+        distinct, first, which = np.unique(keys, return_index=True, return_inverse=True)
+        count = weighted_counts(which.ravel(), entries.count, len(distinct))
+        return (distinct // width, distinct % width, count), first
+
+    def _parts(self) -> ItemParts:
+        """Return everything that items are published as; of the items each stands for those that occur."""
+        places, stands = self.data.baskets.places, self.items.stands_for
+        members = [[places[item] for item in stands[name] if item in places] for name in self.texts]
+        starts = np.concatenate([[0], np.cumsum([len(one) for one in members])]).astype(np.int64)
+        items = np.array([code for one in members for code in sorted(one)], np.int32)
+        sizes = np.array([len(stands[name]) for name in self.texts], np.int64)
+        known = {item for one in (*stands.values(), *self.items.groups) for item in one}
+        return ItemParts(self.texts, sizes, starts, items, len(known))
+
+
+def _by_rows(row: Counts, text: Codes, wanted: Counts) -> Codes:
+    """Return the texts of some rows, one after the other."""
+    starts = np.searchsorted(row, np.arange(int(wanted.max(initial=-1)) + 2))
+    return taken_rows(starts, text, wanted)[1]
+
+
+def _apply_baskets(mapping: ItemMapping, baskets: Baskets, rest: Rest) -> RecodedFile:
+    """Recode baskets; records with items that the mapping does not know do not fit."""
+    names = list(mapping.stands_for)
+    place_of = {name: place for place, name in enumerate(names)} | {None: SUPPRESSED}
+    number = {item: place_of[name] for item, name in mapping.groups[0].items()}
+    known = np.array([item in number for item in baskets.items], np.bool_)
+    row = np.repeat(np.arange(baskets.distinct), baskets.lengths)
+    fits = np.ones(baskets.distinct, np.bool_)
+    fits[row[~known[baskets.codes]]] = False
+    strange = [item for item, is_known in zip(baskets.items, known.tolist(), strict=True) if not is_known]
+    unknown = int(baskets.weights[~fits].sum())
+    by_item = (UnknownValues("items", unknown, strange[0]),) if unknown else ()
+    left_out = LeftOut(baskets.size, str(mapping.requirement), unknown, by_item)
+    left_out.check(baskets.origin, rest, "" if fits.any() else "no record is left")
+    kept = _without(baskets, np.flatnonzero(fits), known)
+    keys = np.array([number[item] for item in kept.items], np.int64)
+    parts = numbered(keys)
+    _, first = np.unique(parts[parts >= 0], return_index=True)
+    texts = [names[place] for place in keys[parts >= 0][first].tolist()]
+    leaves = np.array([len(mapping.stands_for[name]) for name in texts], np.int64)
+    recoding = Recoding(parts, tuple(texts), leaves, len(number))
+    release = global_release(kept, recoding, "mapping")
+
+    def audited(drafts: Sequence[Path], layout: str, escape: bool) -> Audit:
+        original, at = _with_all_items(kept, mapping), reading_of(layout)
+        legend = dict(mapping.stands_for)
+        wanted = str(mapping.requirement)
+        verdict = audit_baskets(drafts[0], wanted, original, None, legend, False, **at, escaped_formulas=escape)
+        if why := shown_baskets(verdict.measures, mapping.requirement):
+            raise InfeasibleError(f"{baskets.origin}: recoded by this mapping it {why}; make a new release")
+        return verdict
+
+    shown = [release.labels[number] for number in np.flatnonzero(release.part_supports).tolist()]
+    files = [Path(file) for file in files_of(mapping.requirement)]
+    source = NewData(baskets.origin, baskets.notices, lambda: baskets.digest, files)
+    return RecodedFile(release, mapping, left_out, source, audited, names_as_before(shown, mapping.stands_for))
+
+
+def _with_all_items(of: Baskets, mapping: ItemMapping) -> Baskets:
+    """Return baskets with all items that the mapping knows: the promise may name one that nobody has."""
+    return replace(of, items=(*of.items, *(item for item in mapping.groups[0] if item not in of.places)))
+
+
+def _without(baskets: Baskets, rows: Any, known: Any) -> Baskets:
+    """Return some of the baskets, none of which has an unknown item, without these items and without a tree."""
+    starts, codes = taken_rows(baskets.starts, baskets.codes, rows)
+    used = np.zeros(len(baskets.items), np.bool_)
+    used[codes] = True
+    place = np.cumsum(used & known) - 1
+    items = tuple(item for item, is_used in zip(baskets.items, (used & known).tolist(), strict=True) if is_used)
+    kept = counted_baskets(items, starts, place[codes].astype(np.int32), baskets.weights[rows], None, baskets.origin)
+    return replace(kept, notices=baskets.notices)

@@ -8,7 +8,7 @@ table, and how much there is of it, is found with the release at hand and is for
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,13 +18,7 @@ from sfumato.data.reading import Table
 from sfumato.measures.items.estimates import BasketReader, MixedReader
 from sfumato.measures.items.linking import Linking, Persons, listed_items, rho
 from sfumato.publish._written_file import columns_of
-from sfumato.publish.context import (
-    InternalContext,
-    PublicContext,
-    alike_groups,
-    shown_by,
-    similar_groups,
-)
+from sfumato.publish.context import InternalContext, PublicContext, alike_groups, shown_by, similar_groups
 from sfumato.publish.plain_language import NEARLY_SURE, NOISE_PREVAILS, belief, named
 from sfumato.release._itemsets import Rows
 from sfumato.release.changes import ends_of_single_records, unique_numbers
@@ -57,6 +51,7 @@ MANY_ROWS = 0.1
 ALARMS = ("large epsilon", "large delta", NOISE_PREVAILS)
 """What is wrong with the settings of a noisy draw."""
 
+GROWN = " and a delta of n e^((n - 1) epsilon) times delta"
 BESIDE = "; a column that shall stand beside changed ones as it is must be quasi, with what is changed in columns="
 
 
@@ -79,8 +74,8 @@ class CautionRule:
     id: str
     """Its text; what stands before `/` is what it is about."""
 
-    applies: Callable[[PublicContext], Iterable[Places]]
-    """The places of its text: one caution for each."""
+    applies: Callable[[PublicContext], object]
+    """Whether it does; or the places of its text; or a list of these, one caution for each."""
 
     found: Callable[[InternalContext, Places], str] = lambda inside, places: ""
 
@@ -106,8 +101,11 @@ def public_cautions(context: PublicContext) -> list[Caution]:
     ]
 
 
-def _applying(context: PublicContext) -> Iterable[tuple[CautionRule, Places]]:
-    return ((rule, places) for rule in CAUTIONS for places in rule.applies(context))
+def _applying(context: PublicContext) -> Iterator[tuple[CautionRule, Places]]:
+    for rule in CAUTIONS:
+        found = rule.applies(context)
+        for places in found if isinstance(found, list) else [found] if found else []:
+            yield rule, places if isinstance(places, Mapping) else {}
 
 
 def found_first(cautions: Iterable[Caution]) -> list[Caution]:
@@ -124,50 +122,52 @@ def columns_left_out(table: Table) -> list[str]:
 # -- conditions --------------------------------------------------------------------------------------------------------
 
 
-def _if(holds: object, **places: Any) -> list[Places]:
-    return [places] if holds else []
-
-
 def _columns(names: Iterable[str]) -> list[Places]:
     return [{"column": name} for name in names]
 
 
-def _large_epsilon(context: PublicContext) -> list[Places]:
-    if not _noisy(context) or belief(context.maker.budget.epsilon, context.maker.budget.delta) <= NEARLY_SURE:
-        return []
-    return [{"epsilon": context.maker.epsilon, "most": math.log(NEARLY_SURE / (1 - NEARLY_SURE)), "sure": NEARLY_SURE}]
+def _named(names: Sequence[str]) -> Places:
+    return {"columns": listed(names)} if names else {}
 
 
-def _large_delta(context: PublicContext) -> list[Places]:
-    if not _noisy(context):
-        return []
+def _known(context: PublicContext, kind: type, items: str) -> list[Places]:
+    """Say how many items somebody may know, of requirements of a kind."""
+    own = [part for part in context.required.parts if isinstance(part, kind)]
+    return [{"known": known_in_words(getattr(part, items))} for part in own]
+
+
+def _large_epsilon(context: PublicContext) -> object:
+    if not context.is_noisy or belief(context.maker.budget.epsilon, context.maker.budget.delta) <= NEARLY_SURE:
+        return False
+    return {"epsilon": context.maker.epsilon, "most": math.log(NEARLY_SURE / (1 - NEARLY_SURE)), "sure": NEARLY_SURE}
+
+
+def _large_delta(context: PublicContext) -> object:
+    if not context.is_noisy:
+        return False
     delta, rows = context.maker.budget.delta, context.shown.rows
-    return _if(delta * rows > RARE, delta=delta, rows=counted(rows, "row"))
+    return delta * rows > RARE and {"delta": delta, "rows": counted(rows, "row")}
 
 
-def _noise_prevails(context: PublicContext) -> list[Places]:
-    counts, mean, remedy = context.shown.spread
-    return _if(mean < context.shown.noise, counts=counts, mean=mean, noise=context.shown.noise, remedy=remedy)
+def _noise_prevails(context: PublicContext) -> object:
+    (counts, mean, remedy), noise = context.shown.spread, context.shown.noise
+    return mean < noise and {"counts": counts, "mean": mean, "noise": noise, "remedy": remedy}
 
 
-def _ends_at(context: PublicContext) -> list[Places]:
+def _ends_at(context: PublicContext) -> object:
     """Say where a promise about known items ends."""
-    wanted = context.candidate.requirement
+    wanted = context.required
     if isinstance(wanted, KMAnonymity):
-        return [{"known": known_in_words(wanted.m), "more": f"{wanted.m + 1} items", "beside": "", "k": wanted.k}]
+        return {"known": known_in_words(wanted.m), "more": f"{wanted.m + 1} items", "beside": "", "k": wanted.k}
     if not isinstance(wanted, MixedRequirement):
-        return []
+        return False
     ends = f"{wanted.m} known items" if wanted.m > 1 else "one known item" if wanted.m else "no known item"
     known, beside = f"the quasi-identifiers and {ends}", " beside the quasi-identifiers"
-    return [{"known": known, "more": counted(wanted.m + 1, "item"), "beside": beside, "k": wanted.k}]
+    return {"known": known, "more": counted(wanted.m + 1, "item"), "beside": beside, "k": wanted.k}
 
 
-def _inference(context: PublicContext) -> bool:
-    return isinstance(context.candidate.requirement, InferenceRequirement)
-
-
-def _about_rules(context: PublicContext) -> bool:
-    return _inference(context) and not isinstance(context.candidate.requirement, RhoUncertainty | Coherence)
+def _infers(context: PublicContext) -> bool:
+    return context.asks(InferenceRequirement)
 
 
 def _unbounded(context: PublicContext) -> list[str]:
@@ -178,23 +178,11 @@ def _unbounded(context: PublicContext) -> list[str]:
     return [name for name in context.shown.published if not any(part.on in (None, name) for part in bounding)]
 
 
-def _noisy(context: PublicContext) -> bool:
-    return context.shown.content == "noisy"
-
-
-def _records(context: PublicContext) -> bool:
-    return context.shown.content == "records"
-
-
-def _external(context: PublicContext) -> bool:
-    return context.shown.content == "external"
-
-
-def _neutral(context: PublicContext) -> list[Places]:
+def _neutral(context: PublicContext) -> object:
     names = listed(context.columns.neutral)
-    opening = "Taken" if _external(context) else "Published as they are, and taken"
-    there = context.columns.neutral and (context.in_groups or _external(context))
-    return _if(there, named=ended(f"{opening} for harmless: {names}"))
+    opening = "Taken" if context.is_external else "Published as they are, and taken"
+    there = context.columns.neutral and (context.in_groups or context.is_external)
+    return there and {"named": ended(f"{opening} for harmless: {names}")}
 
 
 # -- what was found ----------------------------------------------------------------------------------------------------
@@ -208,7 +196,7 @@ def _column(inside: InternalContext, places: Places) -> tuple[Any, Any, int]:
 
 
 def _unique_combinations(inside: InternalContext, places: Places) -> str:
-    if inside.public.shown.content == "external":
+    if inside.public.is_external:
         return ""
     unique = int((inside.groups.quasi_counts == 1).sum())
     return f"{counted(unique, 'combination')} of quasi-identifiers occur once" if unique else ""
@@ -223,6 +211,10 @@ def _alike(inside: InternalContext, places: Places) -> str:
     _, histograms, place = _column(inside, places)
     alike = alike_groups(histograms, place)
     return f"{counted(int(alike.sum()), 'group')}, {counted(int(histograms.sizes[alike].sum()), 'record')}"
+
+
+def _similar(inside: InternalContext, places: Places) -> str:
+    return counted(similar_groups(*_column(inside, places)), "group")
 
 
 def _gain(inside: InternalContext, places: Places) -> str:
@@ -252,7 +244,7 @@ def _exact_ends(inside: InternalContext, places: Places) -> str:
 
 def _listed_items(inside: InternalContext, places: Places) -> str:
     """Say what a group's sets tell of it beyond what they stand for."""
-    k = inside.public.candidate.requirement.k
+    k = inside.public.required.k
     found = listed_items(inside.release, k)
     share = percent(found.most / max(found.of_items, 1), 3)
     text = (
@@ -266,7 +258,7 @@ def _listed_items(inside: InternalContext, places: Places) -> str:
 
 def _more_known(inside: InternalContext, places: Places) -> str:
     """Say what happens to somebody of whom more is known than the promise speaks of."""
-    release, k, more = inside.release, places["k"], inside.public.candidate.requirement.m + 1
+    release, k, more = inside.release, places["k"], inside.public.required.m + 1
     if isinstance(release, MixedRelease):
         persons = Persons.drawn(release.data, replace(Linking(), persons=2000), more)
         kept, items = persons.in_release(release)
@@ -334,137 +326,86 @@ def _repeated(inside: InternalContext, places: Places) -> str:
 
 def _left_out(inside: InternalContext, places: Places) -> str:
     others = columns_left_out(inside.release.table)
-    beside = BESIDE if _records(inside.public) and inside.public.shown.people else ""
+    beside = BESIDE if inside.public.is_records and inside.public.shown.people else ""
     return f"not in it: {listed(others)}{beside}" if others else ""
 
 
 # -- the registry ------------------------------------------------------------------------------------------------------
 
 CAUTIONS = (
-    CautionRule("origin", lambda c: _if(_external(c))),
-    CautionRule(
-        "how it was made", lambda c: _if(_records(c) and c.maker.caution, text=getattr(c.maker, "caution", ""))
-    ),
+    CautionRule("origin", lambda c: c.is_external),
+    CautionRule("how it was made", lambda c: c.is_records and c.maker.caution and {"text": c.maker.caution}),
     CautionRule("large epsilon", _large_epsilon),
     CautionRule("large delta", _large_delta),
     CautionRule(NOISE_PREVAILS, _noise_prevails),
-    CautionRule("what sets tell of a group/listed", lambda c: _if(c.in_groups and c.lists_items), _listed_items),
-    CautionRule("what sets tell of a group", lambda c: _if(c.in_groups and c.shown.items and not c.lists_items)),
-    CautionRule(
-        "other known items/constraints",
-        lambda c: _if(
-            isinstance(c.candidate.requirement, PrivacyConstraints), file=getattr(c.candidate.requirement, "file", "")
-        ),
-    ),
-    CautionRule(
-        "other known items/rho",
-        lambda c: [
-            {"known": known_in_words(own.m)} for own in c.candidate.requirement.parts if isinstance(own, RhoUncertainty)
-        ],
-    ),
-    CautionRule(
-        "other known items/coherence",
-        lambda c: [
-            {"known": known_in_words(own.p)} for own in c.candidate.requirement.parts if isinstance(own, Coherence)
-        ],
-    ),
-    CautionRule("other known items/rules", lambda c: _if(_about_rules(c))),
+    CautionRule("what sets tell of a group/listed", lambda c: c.in_groups and c.lists_items, _listed_items),
+    CautionRule("what sets tell of a group", lambda c: c.in_groups and c.shown.items and not c.lists_items),
+    CautionRule("other known items/constraints", lambda c: c.asks(PrivacyConstraints) and {"file": c.required.file}),
+    CautionRule("other known items/rho", lambda c: _known(c, RhoUncertainty, "m")),
+    CautionRule("other known items/coherence", lambda c: _known(c, Coherence, "p")),
+    CautionRule("other known items/rules", lambda c: _infers(c) and not c.asks(RhoUncertainty, Coherence)),
     CautionRule("more known items", _ends_at, _more_known),
-    CautionRule("what the rest of a record tells/group", lambda c: _if(c.in_groups and c.shown.items)),
-    CautionRule("what the rest of a record tells", lambda c: _if(c.baskets and not _inference(c))),
-    CautionRule("what the rest of a record tells/bounded", lambda c: _if(c.baskets and _inference(c))),
-    CautionRule(
-        "whole baskets",
-        lambda c: _if(c.baskets and not isinstance(c.candidate.requirement, CompleteKAnonymity)),
-        _alone,
-    ),
-    CautionRule(
-        "sensitive items/none",
-        lambda c: _if(c.baskets and not _inference(c) and not c.shown.names_sensitive),
-    ),
-    CautionRule(
-        "sensitive items",
-        lambda c: _if(c.baskets and not _inference(c) and c.shown.names_sensitive),
-        _inferred,
-    ),
+    CautionRule("what the rest of a record tells/group", lambda c: c.in_groups and c.shown.items),
+    CautionRule("what the rest of a record tells", lambda c: c.baskets and not _infers(c)),
+    CautionRule("what the rest of a record tells/bounded", lambda c: c.baskets and _infers(c)),
+    CautionRule("whole baskets", lambda c: c.baskets and not c.asks(CompleteKAnonymity), _alone),
+    CautionRule("sensitive items/none", lambda c: c.baskets and not _infers(c) and not c.shown.names_sensitive),
+    CautionRule("sensitive items", lambda c: c.baskets and not _infers(c) and c.shown.names_sensitive, _inferred),
     CautionRule(
         "sensitive items and known items",
-        lambda c: _if(
-            c.in_groups and c.shown.items and any(p.on == c.columns.items for p in c.candidate.requirement.further)
-        ),
+        lambda c: c.in_groups and c.shown.items and any(part.on == c.columns.items for part in c.required.further),
     ),
-    CautionRule("items a person does not have", lambda c: _if(c.baskets)),
-    CautionRule("identity", lambda c: _if(c.bucketized), _unique_combinations),
-    CautionRule("identity/alone", lambda c: _if(c.in_groups and not c.bucketized and not c.shown.sensitive)),
-    CautionRule("identity/exact", lambda c: _if(c.shown.exact and c.shown.sensitive)),
-    CautionRule("membership", lambda c: _if(c.in_groups)),
-    CautionRule("membership/items", lambda c: _if(c.baskets)),
+    CautionRule("items a person does not have", lambda c: c.baskets),
+    CautionRule("identity", lambda c: c.bucketized, _unique_combinations),
+    CautionRule("identity/alone", lambda c: c.in_groups and not c.bucketized and not c.shown.sensitive),
+    CautionRule("identity/exact", lambda c: c.shown.exact and c.shown.sensitive),
+    CautionRule("membership", lambda c: c.in_groups),
+    CautionRule("membership/items", lambda c: c.baskets),
     CautionRule("single values", lambda c: _columns(c.shown.single), _single),
     CautionRule("homogeneity", lambda c: _columns(c.shown.homogeneous), _alike),
-    CautionRule(
-        "similarity",
-        lambda c: _columns(c.shown.similar),
-        lambda inside, places: counted(similar_groups(*_column(inside, places)), "group"),
-    ),
-    CautionRule("similarity/undeclared", lambda c: _if(c.shown.undeclared, columns=listed(c.shown.undeclared))),
-    CautionRule("skewness", lambda c: _if(_unbounded(c), columns=listed(_unbounded(c))), _gain),
-    CautionRule(
-        "several sensitive columns",
-        lambda c: _if(len(c.shown.published) > 1, columns=listed(c.shown.published)),
-    ),
-    CautionRule(
-        "target/sensitive", lambda c: _if(c.shown.target == "sensitive", target=getattr(c.maker, "decided_by", ""))
-    ),
-    CautionRule(
-        "target/neutral", lambda c: _if(c.shown.target == "neutral", target=getattr(c.maker, "decided_by", ""))
-    ),
-    CautionRule(
-        "stop", lambda c: _if(c.in_groups and c.maker.stops_at is not None, stop=getattr(c.maker, "stops_at", ""))
-    ),
-    CautionRule(
-        "dealing", lambda c: _if(c.in_groups and c.maker.dealing, text=getattr(c.maker, "dealing", "")), _moved
-    ),
-    CautionRule("exact ends", lambda c: _if(c.shown.ends == "exact"), _exact_ends),
-    CautionRule("rounded ends", lambda c: _if(c.shown.ends == "rounded")),
+    CautionRule("similarity", lambda c: _columns(c.shown.similar), _similar),
+    CautionRule("similarity/undeclared", lambda c: _named(c.shown.undeclared)),
+    CautionRule("skewness", lambda c: _named(_unbounded(c)), _gain),
+    CautionRule("several sensitive columns", lambda c: len(c.shown.published) > 1 and _named(c.shown.published)),
+    CautionRule("target/sensitive", lambda c: c.shown.target == "sensitive" and {"target": c.maker.decided_by}),
+    CautionRule("target/neutral", lambda c: c.shown.target == "neutral" and {"target": c.maker.decided_by}),
+    CautionRule("stop", lambda c: c.in_groups and c.maker.stops_at is not None and {"stop": c.maker.stops_at}),
+    CautionRule("dealing", lambda c: c.in_groups and c.maker.dealing and {"text": c.maker.dealing}, _moved),
+    CautionRule("exact ends", lambda c: c.shown.ends == "exact", _exact_ends),
+    CautionRule("rounded ends", lambda c: c.shown.ends == "rounded"),
     CautionRule(
         "minimality",
-        lambda c: _if(c.in_groups and c.shown.sensitive and any(part.about_sensitive for part in c.wanted.parts)),
+        lambda c: c.in_groups and c.shown.sensitive and any(part.about_sensitive for part in c.wanted.parts),
     ),
-    CautionRule("minimality/items", lambda c: _if(c.baskets)),
-    CautionRule("items that occur", lambda c: _if(c.baskets and c.shown.sets)),
-    CautionRule("changed values", lambda c: _if(_records(c) and c.shown.people), _unchanged),
-    CautionRule("synthetic records/noisy", lambda c: _if(_noisy(c)), _rows),
-    CautionRule("synthetic records/model", lambda c: _if(_records(c) and not c.shown.people), _copied),
-    CautionRule("synthetic records/external", lambda c: _if(_external(c) and not c.shown.people)),
-    CautionRule("chance", lambda c: _if(_records(c) and c.maker.draws_at_random), _seeded),
-    CautionRule("nothing is proved", lambda c: _if(_records(c) and not c.maker.promises)),
-    CautionRule("what k counts", lambda c: _if(_records(c) and c.maker.promises)),
-    CautionRule("membership/records", lambda c: _if(_records(c))),
-    CautionRule("statistics", lambda c: _if(_noisy(c))),
+    CautionRule("minimality/items", lambda c: c.baskets),
+    CautionRule("items that occur", lambda c: c.baskets and c.shown.sets),
+    CautionRule("changed values", lambda c: c.is_records and c.shown.people, _unchanged),
+    CautionRule("synthetic records/noisy", lambda c: c.is_noisy, _rows),
+    CautionRule("synthetic records/model", lambda c: c.is_records and not c.shown.people, _copied),
+    CautionRule("synthetic records/external", lambda c: c.is_external and not c.shown.people),
+    CautionRule("chance", lambda c: c.is_records and c.maker.draws_at_random, _seeded),
+    CautionRule("nothing is proved", lambda c: c.is_records and not c.maker.promises),
+    CautionRule("what k counts", lambda c: c.is_records and c.maker.promises),
+    CautionRule("membership/records", lambda c: c.is_records),
+    CautionRule("statistics", lambda c: c.is_noisy),
+    CautionRule("small groups", lambda c: c.is_noisy and {"noise": c.shown.noise, "not_kept": c.maker.not_kept}),
+    CautionRule("conclusions", lambda c: c.is_records),
+    CautionRule("composition", lambda c: c.in_groups),
+    CautionRule("composition/items", lambda c: c.baskets),
+    CautionRule("composition/noisy", lambda c: c.is_noisy),
+    CautionRule("composition/records", lambda c: c.is_records),
+    CautionRule("composition/external", lambda c: c.is_external),
     CautionRule(
-        "small groups", lambda c: _if(_noisy(c), noise=c.shown.noise, not_kept=getattr(c.maker, "not_kept", ""))
+        "several records", lambda c: c.is_noisy and {"grown": GROWN if c.maker.budget.delta else ""}, _repeated
     ),
-    CautionRule("conclusions", lambda c: _if(_records(c))),
-    CautionRule("composition", lambda c: _if(c.in_groups)),
-    CautionRule("composition/items", lambda c: _if(c.baskets)),
-    CautionRule("composition/noisy", lambda c: _if(_noisy(c))),
-    CautionRule("composition/records", lambda c: _if(_records(c))),
-    CautionRule("composition/external", lambda c: _if(_external(c))),
+    CautionRule("several records of one person", lambda c: c.baskets),
+    CautionRule("declared domains", lambda c: c.is_noisy),
+    CautionRule("background knowledge", lambda c: c.in_groups),
     CautionRule(
-        "several records",
-        lambda c: _if(
-            _noisy(c),
-            grown=" and a delta of n e^((n - 1) epsilon) times delta" if _noisy(c) and c.maker.budget.delta else "",
-        ),
-        _repeated,
-    ),
-    CautionRule("several records of one person", lambda c: _if(c.baskets)),
-    CautionRule("declared domains", lambda c: _if(_noisy(c))),
-    CautionRule("background knowledge", lambda c: _if(c.in_groups)),
-    CautionRule(
-        "background knowledge/external", lambda c: _if(_external(c), known=named(c.columns.quasi) or "the columns here")
+        "background knowledge/external",
+        lambda c: c.is_external and {"known": named(c.columns.quasi) or "the columns here"},
     ),
     CautionRule("neutral columns", _neutral),
-    CautionRule("automatic hierarchies", lambda c: _if(c.shown.automatic, columns=listed(c.shown.automatic))),
-    CautionRule("other columns", lambda c: _if(_noisy(c) or _records(c)), _left_out),
+    CautionRule("automatic hierarchies", lambda c: _named(c.shown.automatic)),
+    CautionRule("other columns", lambda c: c.is_noisy or c.is_records, _left_out),
 )

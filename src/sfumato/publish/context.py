@@ -18,7 +18,6 @@ from sfumato.anonymizers.anonymizer import Anonymizer, ReleaseMaker
 from sfumato.anonymizers.dp._private_cells import CountedTable
 from sfumato.anonymizers.dp.noise import variance
 from sfumato.data.cells import Histograms, Sensitive, Weights
-from sfumato.data.items import Baskets
 from sfumato.data.reading import Unit
 from sfumato.measures.items.linking import set_parts
 from sfumato.publish.publishable import Origin
@@ -144,6 +143,30 @@ class PublicContext:
         """Who made the release."""
         return self.candidate.anonymizer
 
+    @property
+    def required(self) -> Any:
+        """What is required of the release."""
+        return self.candidate.requirement
+
+    def asks(self, *kinds: type) -> bool:
+        """Say whether a requirement of some kind is asked for."""
+        return isinstance(self.required, kinds)
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether rows are drawn from noisy counts."""
+        return self.shown.content == "noisy"
+
+    @property
+    def is_records(self) -> bool:
+        """Whether records stand in place of the table's records."""
+        return self.shown.content == "records"
+
+    @property
+    def is_external(self) -> bool:
+        """Whether it was made elsewhere."""
+        return self.shown.content == "external"
+
     def is_confirmed(self, part: Any) -> bool:
         """Say whether the file alone confirms a part of the promise."""
         return str(part) in self.confirmed
@@ -171,8 +194,7 @@ class PublicContext:
     @property
     def wanted(self) -> Any:
         """What is required of groups."""
-        wanted = self.candidate.requirement
-        return wanted.of_groups if isinstance(wanted, MixedRequirement) else wanted
+        return self.required.of_groups if self.asks(MixedRequirement) else self.required
 
 
 @dataclass(frozen=True)
@@ -210,15 +232,9 @@ class InternalContext:
         return replace(self.public, candidate=self.candidate, promised=self.promised)
 
     @property
-    def baskets(self) -> Baskets:
-        """The sets of items of the original."""
-        baskets: Baskets = self.release.baskets
-        return baskets
-
-    @property
     def records(self) -> int:
         """How many records the original has."""
-        return int(self.baskets.size if self.public.shown.items else self.release.table.cells.records)
+        return int(self.release.baskets.size if self.public.shown.items else self.release.table.cells.records)
 
     @property
     def groups(self) -> Any:

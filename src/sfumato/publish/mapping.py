@@ -1,17 +1,23 @@
-"""The mapping of a release: how values were recoded, kept so that new data of the same columns can be recoded alike.
+"""The mapping of a release: how values and items were recoded, so that new data of the same columns are recoded alike.
 
 A full-domain release has one level per column. Any other generalization has boxes; a new record goes to the box that
 covers it and loses least, first of all to one whose own records are around it, since rounded ranges and nodes overlap.
 A bucketization recodes nothing, so it has no mapping. Hierarchies travel with the mapping,
 also values that were suppressed: it is for the publisher. So does what was read as missing and how
 numbers and dates were written, for new data must be read as the old were.
+
+Of a table with items there is a box for every group, also where values were recoded by levels: a group that nobody was
+in has no rule for its items. Every group says as what each item is published in it; an item that nobody of the group
+had, but that something stands for which the group shows, is published as the smallest of these. The mapping of baskets
+says once what every item is published as. A release of them that was recoded piece by piece has no rule by which a new
+record would find its piece.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping as Entries
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -21,71 +27,91 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.dp.mechanism import assigned
-from sfumato.config.documents import (
-    fields,
-    flag,
-    in_shape,
-    json_text,
-    listed,
-    mapped,
-    named,
-    number,
-    number_or_infinity,
-    one_of,
-    optional,
-    plain,
-    read_json,
-    text,
-    whole,
-)
+from sfumato.auditing._legend import MAPPING as BASKETS_KIND
+from sfumato.auditing._legend import WORDS
+from sfumato.auditing.ledger import file_digest
+from sfumato.config import documents
+from sfumato.config.documents import fields, in_shape, json_text, text
 from sfumato.data.assignment import ranges
+from sfumato.data.dataset import sensitive_places
+from sfumato.data.declaration import ItemsDeclaration
 from sfumato.data.hierarchies.hierarchy import Hierarchy, Level
 from sfumato.data.reading import Missing, Roles
 from sfumato.errors import BadInputError
+from sfumato.publish.publishable import Publishable
+from sfumato.release.items import SUPPRESSED, BasketRelease, MixedRelease
 from sfumato.release.release import Published
+from sfumato.release.writing_items import Names, behind_parts, release_names
+from sfumato.requirements.items import BasketRequirement, MixedRequirement, basket_requirement, mixed_requirement
 from sfumato.requirements.requirement import Requirement, requirement
 from sfumato.runtime.arrays import Codes, Quiet
 from sfumato.runtime.kernels import kernel
+from sfumato.texts.catalogue import t
+from sfumato.texts.format import counted
 
 SCHEMA = 2
 KIND = "sfumato mapping"
+ITEMS_KIND = "sfumato mapping of a table with items"
 WHAT = "a mapping of sfumato"
+OF_ITEMS = {BASKETS_KIND: "a mapping of baskets", ITEMS_KIND: "a mapping of a table with items"}
 
-CODE = whole(0, 2**31 - 1)
+CODE = documents.whole(0, 2**31 - 1)
 HIERARCHY = {
-    "levels": listed(fields({"starts": listed(CODE), "labels": listed(text)}), least=1),
-    "widths": listed(number_or_infinity),
-    "scale": one_of("category", "number", "date"),
-    "firsts": listed(number_or_infinity),
-    "lasts": listed(number_or_infinity),
-    "continuous": flag,
-    "missing": flag,
-    "observed": flag,
-    "strange": listed(text),
+    "levels": documents.listed(fields({"starts": documents.listed(CODE), "labels": documents.listed(text)}), least=1),
+    "widths": documents.listed(documents.number_or_infinity),
+    "scale": documents.one_of("category", "number", "date"),
+    "firsts": documents.listed(documents.number_or_infinity),
+    "lasts": documents.listed(documents.number_or_infinity),
+    "continuous": documents.flag,
+    "missing": documents.flag,
+    "observed": documents.flag,
+    "strange": documents.listed(text),
 }
-COARSE = {"fine": listed(listed(text)), "kinds": listed(CODE), "keep": CODE}
+COARSE = {"fine": documents.listed(documents.listed(text)), "kinds": documents.listed(CODE), "keep": CODE}
 COLUMN_ROLES = ("quasi", "sensitive", "neutral", "identifier")
 ROLES = fields(
-    dict.fromkeys(COLUMN_ROLES, listed(text)),
+    dict.fromkeys(COLUMN_ROLES, documents.listed(text)),
     {
-        "household": optional(text),
-        "weights": mapped(number),
-        "person": optional(text),
-        "one_record_per_person": flag,
+        "household": documents.optional(text),
+        "weights": documents.mapped(documents.number),
+        "person": documents.optional(text),
+        "one_record_per_person": documents.flag,
     },
 )
 MAPPING = fields(
     {
         "requirement": text,
         "roles": ROLES,
-        "missing": one_of("value", "drop"),
-        "na": listed(text),
-        "levels": listed(whole(0, 1000)),
-        "hierarchies": mapped(fields(HIERARCHY, COARSE)),
+        "missing": documents.one_of("value", "drop"),
+        "na": documents.listed(text),
+        "levels": documents.listed(documents.whole(0, 1000)),
+        "hierarchies": documents.mapped(fields(HIERARCHY, COARSE)),
     },
-    {"notations": mapped(text), "orders": mapped(listed(text))},
+    {"notations": documents.mapped(text), "orders": documents.mapped(documents.listed(text))},
 )
 BOXES = ("lo", "hi", "core_lo", "core_hi")
+GROUP = fields({"published": WORDS, "left_out": documents.listed(text)})
+BASKETS = fields(
+    {
+        "requirement": text,
+        "published": WORDS,
+        "suppressed": documents.listed(text),
+        "pieces": documents.listed(fields({})),
+    }
+)
+SHAPE = fields(
+    {
+        "requirement": text,
+        "table": fields({}),
+        "items": fields(dict.fromkeys(("column", "id", "item", "separator"), documents.optional(text))),
+        "sensitive": WORDS,
+        "stands_for": WORDS,
+        "groups": documents.listed(GROUP),
+        "in_several_ways": documents.whole(),
+    }
+)
+LEFT_OUT = None
+"""What an item is published as that is left out."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,16 +175,46 @@ class Mapping(Quiet):
         return sha256(self.to_text().encode()).hexdigest()
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class ItemMapping(Quiet):
+    """How items were recoded: those of every group of a table, or of all baskets alike."""
+
+    requirement: Any
+    stands_for: Entries[str, tuple[str, ...]]
+    """Which items each published text stands for."""
+
+    groups: tuple[Entries[str, str | None], ...]
+    """For every box, or once, what each item is published as; None where it is left out."""
+
+    digest: str
+    boxes: Mapping | None = None
+    """Those of the groups, that lose least first; None where there is nothing but items."""
+
+    items: Entries[str, str | None] = field(default_factory=dict)
+    """Where items stand: `column`, or `id` and `item` of a second file; and the `separator`."""
+
+    sensitive: Entries[str, tuple[str, ...]] = field(default_factory=dict)
+    """Which items each sensitive one, or node, is."""
+
+    @property
+    def table(self) -> Mapping:
+        """The boxes of the groups."""
+        assert self.boxes is not None
+        return self.boxes
+
+    @property
+    def column(self) -> str:
+        """What the column of items is called."""
+        return self.items["column"] or self.items["item"] or ""
+
+
 def mapping_of(release: Published, wanted: Requirement) -> Mapping:
     """Take the mapping out of a release."""
     release = assigned(release)
     if release.form == "bucketization":
         raise BadInputError("a bucketization publishes exact quasi-identifiers and recodes nothing: it has no mapping")
     if release.histograms is None and release.table.roles.sensitive:
-        raise BadInputError(
-            "this release leaves the sensitive columns out, and new data recoded as it was would show them: it has no "
-            "mapping; leave these columns out of the study, or publish one that shows them"
-        )
+        raise BadInputError(t("apply_error.no_sensitive"))
     cells = release.cells
     names = {quasi.name: quasi.hierarchy for quasi in cells.quasi}
     # a domain of sensitive values that was only observed may be another one in new data
@@ -181,27 +237,24 @@ def mapping_of(release: Published, wanted: Requirement) -> Mapping:
     return Mapping(*reading, (), lo, hi, table.engine.notations, orders, core_lo, core_hi)
 
 
-def read_mapping(path: str | Path) -> Mapping:
-    """Read a mapping back."""
+def read_mapping(path: str | Path) -> Any:
+    """Read a mapping back: of a table, of baskets, or of a table with items."""
     path = Path(path)
-    content = read_json(path, WHAT, fields({"kind": text, "schema": plain}))
+    content = documents.read_json(path, WHAT, fields({"kind": text, "schema": documents.plain}))
     if content["kind"] == "sfumato certificate":
-        raise BadInputError(
-            f"{path}: this is a certificate, not a mapping; `sfumato release --mapping` writes one of a release "
-            "that recodes values (a differentially private one does not: it has none)"
-        )
-    if content["kind"] != KIND or content["schema"] != SCHEMA:
-        raise BadInputError(
-            f"{path}: not a mapping that this version of sfumato can read; an earlier version's does not say what was "
-            "read as missing: write it anew (`sfumato release --mapping`)"
-        )
-    return mapping_from(content, str(path))
+        raise BadInputError(t("apply_error.certificate", path=path))
+    if content["kind"] not in (KIND, *OF_ITEMS) or content["schema"] != SCHEMA:
+        raise BadInputError(t("apply_error.earlier_version", path=path))
+    if content["kind"] == KIND:
+        return mapping_from(content, str(path))
+    read = _read_baskets if content["kind"] == BASKETS_KIND else _read_items
+    return read(content, path, f"{path}: not {OF_ITEMS[content['kind']]}")
 
 
 def mapping_from(content: Any, origin: str) -> Mapping:
     """Read a mapping from plain values; what is wrong with them is said of their origin."""
     in_shape(content, origin, WHAT, MAPPING)
-    with named(origin):
+    with documents.named(origin):
         columns = content["roles"]
         quasi, sensitive, neutral, identifier = (tuple(columns[role]) for role in COLUMN_ROLES)
         roles = Roles(
@@ -217,7 +270,7 @@ def mapping_from(content: Any, origin: str) -> Mapping:
         hierarchies = {name: _hierarchy(name, entry) for name, entry in content["hierarchies"].items()}
         wanted = requirement(content["requirement"])
         width = len(roles.quasi)
-        boxes = listed(listed(CODE, width))
+        boxes = documents.listed(documents.listed(CODE, width))
         in_shape(content, origin, WHAT, fields(dict.fromkeys(BOXES[:2], boxes), dict.fromkeys(BOXES[2:], boxes)))
         lo, hi, *core = (np.array(content[end], np.int32).reshape(-1, width) for end in BOXES if end in content)
         reading = (wanted, roles, content["missing"], tuple(content["na"]), hierarchies)
@@ -238,7 +291,7 @@ def _hierarchy(name: str, entry: dict[str, Any]) -> Hierarchy:
         name: tuple(float(value) for value in entry[name]) for name in ("widths", "firsts", "lasts")
     }  # infinities are texts
     ends["strange"] = tuple(entry["strange"])
-    with named(f"the hierarchy of column {name!r}"):
+    with documents.named(f"the hierarchy of column {name!r}"):
         return Hierarchy(**{key: entry[key] for key in HIERARCHY} | ends | {"levels": levels, **finer})
 
 
@@ -270,6 +323,161 @@ def _check_recoding(mapping: Mapping) -> None:
         ends = (mapping.lo, mapping.core_lo, mapping.core_hi, mapping.hi)
         for box, _ in np.argwhere(np.diff(np.stack(ends), axis=0).min(axis=0) < 0):
             raise BadInputError(f"not {WHAT} (box {box + 1} does not cover its own records)")
+
+
+# -- items ---------------------------------------------------------------------------------------------------------
+
+
+def mixed_mapping(release: MixedRelease, wanted: MixedRequirement, items: ItemsDeclaration, names: Names) -> str:
+    """Write the mapping of a release."""
+    data, relational = release.data, replace(release.relational, levels=())
+    of_table = mapping_of(relational, wanted.of_groups)
+    hierarchies = {name: tree for name, tree in of_table.hierarchies.items() if name != data.column}
+    of_table = replace(of_table, roles=data.declared.roles, hierarchies=hierarchies)
+    behind = behind_parts(release)
+    stands = {names.texts[label]: one.items for label, one in behind.items()}
+    ways, several = _ways(release)
+    boxes = relational.boxes
+    place = {(*lo, *hi): group for group, (lo, hi) in enumerate(zip(boxes.lo.tolist(), boxes.hi.tolist(), strict=True))}
+    groups = []
+    for lo, hi in zip(of_table.lo.tolist(), of_table.hi.tolist(), strict=True):
+        of_group = ways[place[(*lo, *hi)]]
+        called = {
+            data.baskets.items[item]: LEFT_OUT if part == SUPPRESSED else names.texts[release.parts.labels[part]]
+            for item, part in of_group.items()
+        }
+        groups.append(_completed(called, stands))
+    content = {
+        "kind": ITEMS_KIND,
+        "requirement": str(wanted),
+        "anonymizer": release.maker,
+        "records": data.records,
+        "table": of_table.content(),
+        "items": {name: getattr(items, name) for name in ("column", "id", "item", "separator")},
+        "sensitive": {
+            label: [data.baskets.items[code] for code in sensitive_places(data.baskets, label).tolist()]
+            for label in data.sensitive
+        },
+        "stands_for": {label: list(members) for label, members in stands.items()},
+        "groups": groups,
+        "in_several_ways": several,
+    }
+    return json_text(content, SCHEMA)
+
+
+def _ways(release: MixedRelease) -> tuple[list[dict[int, int]], int]:
+    """Say for every group what each item is published as, and how many groups publish an item in several ways."""
+    ways: list[dict[int, int]] = [{} for _ in range(release.relational.groups)]
+    several: set[int] = set()
+    entries = np.unique(np.stack([release.group[release.row_of_item], release.items, release.part], axis=1), axis=0)
+    for group, item, part in entries.tolist():
+        if ways[group].setdefault(item, part) != part:
+            several.add(group)
+    return ways, len(several)
+
+
+def _completed(called: dict[str, str | None], stands: Entries[str, tuple[str, ...]]) -> dict[str, Any]:
+    """List what each text of a group is published for, also items that nobody of the group had."""
+    texts = sorted({called[item] for item in called} - {LEFT_OUT}, key=lambda name: (len(stands[str(name)]), str(name)))
+    published: dict[str, list[str]] = {str(name): [] for name in texts}
+    for name in published:
+        for item in stands[name]:
+            if called.setdefault(item, name) == name:
+                published[name].append(item)
+    left_out = [item for item, name in called.items() if name is LEFT_OUT]
+    return {"published": published, "left_out": sorted(left_out)}
+
+
+def basket_mapping(
+    release: BasketRelease, requirement: BasketRequirement, names: Names | None = None
+) -> dict[str, Any]:
+    """Say which items each published text stands for, which are left out, and what every piece of records shows.
+
+    A node of a declared tree stands for all its leaves, also for those that no basket has.
+    """
+    items, texts = release.baskets.items, (names or release_names(release)).texts
+    return {
+        "kind": BASKETS_KIND,
+        "requirement": str(requirement),
+        "anonymizer": release.maker,
+        "records": release.baskets.size,
+        "published": {texts[label]: list(behind.items) for label, behind in behind_parts(release).items()},
+        "suppressed": [items[code] for code in release.unpublished],
+        "pieces": [] if release.is_global else _pieces(release, texts),
+    }
+
+
+def _pieces(release: BasketRelease, texts: Any) -> list[dict[str, Any]]:
+    """Say of every piece how many records it has and what they show."""
+    rows, order = release.recoded, np.argsort(release.piece, kind="stable")
+    ends = np.searchsorted(release.piece[order], np.arange(len(release.recodings) + 1))
+    pieces = []
+    for piece in range(len(release.recodings)):
+        places = order[ends[piece] : ends[piece + 1]]
+        codes = {code for row in places for code in rows.codes[rows.starts[row] : rows.starts[row + 1]].tolist()}
+        pieces.append(
+            {"records": int(rows.weights[places].sum()), "shows": sorted(texts[rows.labels[code]] for code in codes)}
+        )
+    return pieces
+
+
+def mapping_text(own: Publishable) -> str:
+    """Write how the values of a release were recoded, for the publisher."""
+    wanted = own.candidate.requirement
+    if own.kind == "baskets":
+        return json_text(basket_mapping(own.release, wanted, own.names), SCHEMA)
+    if own.kind == "items":
+        return mixed_mapping(own.release, wanted, own.declared.beside, own.names)
+    return mapping_of(own.release, wanted).to_text()
+
+
+def _read_items(content: Entries[str, Any], path: Path, wrong: str) -> ItemMapping:
+    """Read a mapping of a table with items; one of a release that publishes an item in several ways is refused."""
+    in_shape(content, str(path), OF_ITEMS[ITEMS_KIND], SHAPE)
+    if content["in_several_ways"]:
+        groups = counted(content["in_several_ways"], "group")
+        raise BadInputError(t("apply_error.several_ways", path=path, groups=groups))
+    of_table = mapping_from(content["table"], str(path))
+    if of_table.levels or len(of_table.lo) != len(content["groups"]):
+        raise BadInputError(f"{wrong} (it needs as many groups as boxes)")
+    stands_for = {name: tuple(items) for name, items in content["stands_for"].items()}
+    return ItemMapping(
+        mixed_requirement(content["requirement"]),
+        stands_for,
+        tuple(
+            _rule(group["published"], group["left_out"], stands_for, f"{wrong} (group {place}: ")
+            for place, group in enumerate(content["groups"], start=1)
+        ),
+        file_digest(path),
+        of_table,
+        content["items"],
+        {label: tuple(items) for label, items in content["sensitive"].items()},
+    )
+
+
+def _read_baskets(content: Entries[str, Any], path: Path, wrong: str) -> ItemMapping:
+    """Read a mapping of baskets; one of a release that was recoded piece by piece is refused."""
+    in_shape(content, str(path), OF_ITEMS[BASKETS_KIND], BASKETS)
+    if content["pieces"]:
+        raise BadInputError(t("apply_error.pieces", path=path, pieces=counted(len(content["pieces"]), "piece")))
+    stands_for = {name: tuple(items) for name, items in content["published"].items()}
+    called = _rule(stands_for, (), stands_for, f"{wrong} (") | dict.fromkeys(content["suppressed"], LEFT_OUT)
+    return ItemMapping(basket_requirement(content["requirement"]), stands_for, (called,), file_digest(path))
+
+
+def _rule(
+    published: Entries[str, Sequence[str]], left_out: Sequence[str], known: Entries[str, Any], wrong: str
+) -> dict[str, str | None]:
+    """Say what every item is published as; raise where one is in two ways, or nobody says what a text stands for."""
+    called: dict[str, str | None] = dict.fromkeys(left_out, LEFT_OUT)
+    for name, items in published.items():
+        twice = [item for item in items if item in called]
+        if twice:
+            raise BadInputError(f"{wrong}the item {twice[0]!r} is published in two ways)")
+        if name not in known:
+            raise BadInputError(f"{wrong}nobody says what {name!r} is)")
+        called |= dict.fromkeys(items, name)
+    return called
 
 
 @kernel

@@ -3,45 +3,65 @@
 The release is made anew from the point's settings, written to a draft, audited there by code that shares nothing with
 the anonymizers, and only then everything gets its name: mapping and certificates first, data last. So there is never a
 data file without the certificate that fits it.
+
+What is told of a release that was written is values for a program and lines for a person: after `release` what was
+published and re-checked, after `anonymize` also what was done and measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.anonymizers.dp.mechanism import Mechanism
 from sfumato.anonymizers.external.external import Brought
 from sfumato.anonymizers.perturbation.record_anonymizer import RecordMaker
 from sfumato.auditing.question import STUDY
 from sfumato.config.options import check_choice
-from sfumato.data.declaration import ATTRIBUTES, BOTH, ITEMS
+from sfumato.data.dataset import MixedTable
+from sfumato.data.declaration import ATTRIBUTES, BOTH, ITEMS, BasketsDeclaration, DataDeclaration, TableDeclaration
+from sfumato.data.reading import Table
 from sfumato.engines.formulas import check_escaping
 from sfumato.errors import BadInputError
-from sfumato.measures.groups import measure
+from sfumato.measures.groups import Measured, measure
 from sfumato.measures.items.losses import ItemLosses
+from sfumato.measures.items.queries import fitting_queries
+from sfumato.measures.items.scales import BasketScales, MixedScales, measure_baskets, protected_risk
+from sfumato.publish._single import Clock, Single, Target, basket_layout, left_out_lines, written
+from sfumato.publish._written_file import promised_by
+from sfumato.publish.audit_report import neutral_line
 from sfumato.publish.board import Decision, board_file, recipient_named
-from sfumato.publish.certificate import certificate_files
+from sfumato.publish.cautions import ALARMS, cautions_of, columns_left_out
+from sfumato.publish.certificate import certificate_files, guarantee_values, not_published, notices_of_records
+from sfumato.publish.context import Drawn, drawn_from
 from sfumato.publish.publishable import Origin, Publication, Publishable, publish
-from sfumato.release.records import RecordRelease
-from sfumato.release.release import counts_people
-from sfumato.release.writing import format_of
+from sfumato.release.records import RecordRelease, unchanged_values
+from sfumato.release.release import Release, counts_people
+from sfumato.release.writing import format_of, inputs_of
 from sfumato.release.writing_items import MODES, laid_out
 from sfumato.report.data_summary import basket_meanings, mixed_meanings
 from sfumato.report.data_summary import meanings as meanings_of
-from sfumato.requirements.items import KMAnonymity
+from sfumato.report.measure_sentences import ARROWS, Subject, changes_sentence, measure_lines, sentences
+from sfumato.requirements.items import KMAnonymity, known_in_words
+from sfumato.requirements.requirement import KAnonymity
 from sfumato.runtime.cancellation import step
 from sfumato.runtime.staging import check_targets
 from sfumato.texts.catalogue import t
+from sfumato.texts.format import counted, ended, listed, wrapped
+from sfumato.tradeoff.exploration.details import item_changes
 from sfumato.tradeoff.exploration.explore import made
 from sfumato.tradeoff.exploration.folder import map_files, read_map
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.recipients import check_changed, check_published, check_shown, foreign_refusal
-from sfumato.tradeoff.study.candidate import files_of
+from sfumato.tradeoff.study.candidate import Candidate, files_of
+from sfumato.tradeoff.study.grids import Grid
 from sfumato.tradeoff.study.study import Study
+
+if TYPE_CHECKING:
+    from sfumato.publish.publishable import Publishable
 
 How = Mapping[str, Any]
 """How a release is written: layout, legend, escaped formulas; and the files that it is made of."""
@@ -159,3 +179,296 @@ def certified_scales(scales: Any, candidate: Any) -> Any:
         known = known if isinstance(wanted, KMAnonymity) else scales.known
         return replace(scales, known=known, constraints=None, losses=ItemLosses())
     return replace(scales, known=known)
+
+
+VERDICTS = {"holds": "Confirmed on the file", "fails": "It does not hold", "unchecked": "It could not be checked"}
+"""What became of a claim."""
+
+
+def published_values(own: Publishable, found: Any) -> Mapping[str, Any]:
+    """Return what a program reads of a release that was published."""
+    release, candidate, maker = own.release, own.candidate, own.maker
+    if own.kind == "noisy":
+        return drawn_values(release, maker)
+    if own.kind == "records":
+        return record_values(release, maker) | {"measures": dict(own.measures)}
+    if own.kind == "external":
+        findings = release.details["brought"]
+        return {
+            "anonymizer": str(maker),
+            "rows": own.shown.rows,
+            "claimed": maker.claimed,
+            "verdict": findings.get("verdict"),
+            "why": findings.get("why"),
+            "truthful": findings["truthful"],
+            "cautions": list(findings["cautions"]),
+            "measures": {} if found is None else dict(found.measures),
+        }
+    values = {
+        "requirement": str(candidate.requirement),
+        "promise": str(promised_by(own, found)),
+        "anonymizer": str(maker),
+        "suppressed": suppressed_of(own),
+        "measures": dict(found.measures),
+    }
+    if own.kind == "table":
+        return values | {"form": candidate.form}
+    if own.kind == "items":
+        values |= {"items_with": str(candidate.item_anonymizer), "merging": str(candidate.merging)}
+        values |= {"sets": candidate.sets, "groups": found.groups}
+    legend = str(own.files[1]) if own.names.legend else None
+    return values | {"published_items": found.published_items, "legend": legend}
+
+
+def suppressed_of(own: Publishable) -> int:
+    """Count the records, of baskets the items, that are not published."""
+    if own.kind == "baskets":
+        return len(own.release.unpublished)
+    return int(own.release.data.records - own.release.records if own.kind == "items" else own.release.suppressed)
+
+
+def published_lines(own: Publishable, found: Any) -> Sequence[str]:
+    """Say to a person what was published, and what was re-checked."""
+    if own.kind == "noisy":
+        return drawn_lines(own.release, own.maker, own.path)
+    if own.kind == "records":
+        return record_lines(own.release, own.maker, own.path, audited=True)
+    if own.kind == "external":
+        return _external_lines(own)
+    promised, release, table = promised_by(own, found), own.release, own.kind == "table"
+    groups = f" in {counted(found.groups, 'group')}" if found.quasi else ""
+    items = f" with {counted(found.published_items, 'published item')}" if found.has_items else ""
+    counting = ", counting persons" if table and release.cells.persons is not None else ""
+    lines = [
+        *([t("release.exact")] if table and release.is_exact and release.histograms is not None else []),
+        f"Published {own.path}: {counted(found.records, 'record')}{groups}{items}.",
+        f"Re-checked on the written file{counting}: {promised}",
+    ]
+    if not table:
+        return [*lines, f"  That is: {promised.rule_in_words()}.", *own.legend_lines()]
+    neutral: tuple[int, int] | None = found.with_neutral
+    return [*lines, *([] if neutral is None else [neutral_line(*neutral, found.records)]), *own.end_lines()]
+
+
+def _external_lines(own: Publishable) -> list[str]:
+    maker, findings = own.maker, own.release.details["brought"]
+    lines = [f"Published {own.path}: {counted(own.shown.rows, 'row')} of {maker.made_of}.", t("caution.origin")]
+    if maker.claimed:
+        lines.append(f"Claimed: {maker.claimed}. {VERDICTS[findings['verdict']]}: {findings['why']}")
+    lines += [f"WARNING: {text}" for text in findings["cautions"]]
+    left_out = not_published(maker, findings)
+    return [*lines, ended(f"Left out of the file: {listed(left_out)}")] if left_out else lines
+
+
+def _warnings(release: Drawn, maker: Any) -> list[dict[str, str]]:
+    return [
+        {"about": each.about, "text": each.text, "found": each.count}
+        for each in cautions_of(release, Candidate(maker, KAnonymity(1)))
+    ]
+
+
+def record_values(release: RecordRelease, maker: RecordMaker) -> dict[str, Any]:
+    """Return what a program reads of records in place of records."""
+    return {
+        "table": release.table.engine.origin,
+        "anonymizer": str(maker),
+        "promised": " & ".join(map(str, maker.promises)) or None,
+        "records_written": release.records,
+        "synthetic": not release.people,
+        "unchanged_values": unchanged_values(release),
+        "warnings": _warnings(release, maker),
+        "left_out": columns_left_out(release.table),
+    }
+
+
+def record_lines(release: RecordRelease, maker: RecordMaker, path: Path, audited: bool) -> list[str]:
+    """Say what was written and what is promised of it; `audited` says whether the written file was asked."""
+    kind = "record" if release.people else "synthetic record"
+    parts = maker.promises
+    rules = "; ".join(part.rule_in_words("group") for part in parts)
+    checked = "re-checked on the written file" if audited else "checked before it was written"
+    promise = f"Promised and {checked}: {rules}." if parts else "Nothing is promised of it by proof."
+    lines = [f"Wrote {path}: {counted(release.records, kind)}, made by {maker.in_words()}.", promise]
+    lines += map(wrapped, maker.account(release))
+    for caution in cautions_of(release, Candidate(maker, KAnonymity(1))):
+        if caution.count or caution.about == "how it was made":
+            remark = f" Found here (for your eyes only): {caution.count}." if caution.count else ""
+            lines.append(wrapped(f"WARNING: {caution.text}{remark}").lstrip())
+    return lines
+
+
+def drawn_values(release: Drawn, maker: Mechanism) -> dict[str, Any]:
+    """Return what a program reads of a noisy release."""
+    assert release.guarantee is not None
+    return {
+        "table": release.table.engine.origin,
+        "anonymizer": str(maker),
+        **drawn_from(release),
+        "records_written": release.rows_written,
+        "epsilon": maker.epsilon,
+        "guarantee": guarantee_values(release.guarantee),
+        "warnings": _warnings(release, maker),
+        "left_out": columns_left_out(release.table),
+        "notices": notices_of_records(release.table),
+    }
+
+
+def drawn_lines(release: Drawn, maker: Mechanism, path: Path) -> list[str]:
+    """Say what was written of a noisy release and what it promises."""
+    values = drawn_values(release, maker)
+    rows = counted(values["records_written"], "synthetic record")
+    lines = [f"Wrote {path}: {rows}, drawn from {values['drawn_from']}."]
+    lines += promise_lines(values["guarantee"], maker)
+    lines += [f"WARNING: {each['text']}" for each in values["warnings"] if each["about"] in ALARMS]
+    for warning in values["warnings"]:
+        if warning["found"] and warning["about"] != "other columns":
+            lines.append(f"WARNING: {warning['text']} Found here (for your eyes only): {warning['found']}.")
+    if values["left_out"]:
+        lines.append(ended(f"Not in the file, for nothing is published as it is: {', '.join(values['left_out'])}"))
+    return [*lines, t("release.one_draw")]
+
+
+def promise_lines(promise: Mapping[str, Any], maker: Mechanism) -> list[str]:
+    """Say what is promised, and where the budget went."""
+    first = " (0 is the whole domain)" if maker.stage == "level" else ""
+    levels = ", ".join(f"{level}: {amount:.3g}" for level, amount in promise["by_level"].items())
+    purposes = ", ".join(f"{what} {amount:.3g}" for what, amount in promise["by_purpose"].items())
+    delta = f" and delta {promise['delta']:g}" if "delta" in promise else ""
+    places = {"delta": delta, "stage": f"{maker.stage}{first}", "levels": levels, "purposes": purposes}
+    told = t("release.noisy_promise", promise=promise, **places).split("\n")
+    return [*told, *(f"  {sentence}" for sentence in promise["public"]), ""]
+
+
+# -- one release in one line -------------------------------------------------------------------------------------------
+
+
+def single_records(table: Table, candidate: Candidate, origin: Origin, target: Target, clock: Clock) -> Single:
+    """Make records in place of a table's records, drawn with noise or not, and write them."""
+    maker, path, wanted = candidate.anonymizer, target.path, candidate.requirement
+    if isinstance(maker, Mechanism):
+        maker.check(table, wanted, candidate.form, 0.0)
+        drawn = maker.draw(table)
+        clock.end("draw")
+        own = Publishable(drawn, candidate, path, origin, **target.how)
+        values = drawn_values(drawn, maker)
+        return written(own, target, clock, values, drawn_lines(drawn, maker, path), values["notices"])
+    release = candidate.make(table)
+    check_changed(release, str(maker))
+    clock.end("anonymize")
+    own = Publishable(release, candidate, path, origin, **target.how)
+    lines = record_lines(release, maker, path, target.certificate)  # type: ignore[arg-type]
+    return written(own, target, clock, record_values(release, maker), lines, table.notices)  # type: ignore[arg-type]
+
+
+def publish_release(release: Any, path: Path, force: bool, escape_formulas: bool) -> Publication:
+    """Publish what `anonymize` or `draw` made of a table in Python."""
+    if not release.made:
+        raise BadInputError(t("release.unknown_maker"))
+    check_escaping(escape_formulas, path, format_of(path))
+    candidate, table, roles = Candidate(*release.made), release.table, release.table.roles
+    persons = {"person": roles.person, "one_record_per_person": roles.unit == "one each"}
+    declared = TableDeclaration("table", quasi=roles.quasi, **persons)
+    meanings = meanings_alone(table, candidate, declared) if isinstance(release, Release) else ()
+    how: dict[str, Any] = {"escape_formulas": escape_formulas, "inputs": inputs_of(release)}
+    origin = Origin(table.engine.origin, table.digest(()))
+    return publish(Publishable(release, candidate, path, origin, meanings, **how), force)
+
+
+def meanings_alone(table: Table, candidate: Candidate, declared: TableDeclaration) -> list[tuple[str, str]]:
+    """Say what words mean, as on a map of this one release."""
+    grid = Grid((candidate.anonymizer,), (candidate.requirement,), (candidate.form,), (candidate.suppress,))
+    study = Study("anonymize", DataDeclaration(declared), (grid,), axes=("k", "loss"))
+    about = {"weights": dict(table.roles.weights), "dropped": table.dropped}
+    return meanings_of(Map(study, (candidate.point(),), about))
+
+
+def single_baskets(declared: BasketsDeclaration, candidate: Candidate, target: Target, clock: Clock) -> Single:
+    """Make a release of baskets, measure it and write it."""
+    baskets, wanted, maker = declared.open(), candidate.requirement, candidate.anonymizer
+    release = candidate.make(baskets)
+    known = wanted.m if isinstance(wanted, KMAnonymity) else BasketScales().known
+    scales = BasketScales(known=known, queries=fitting_queries(baskets))
+    origin = Origin(declared.source, baskets.digest, study_file=target.study)
+    certified = certified_scales(scales, candidate)
+    how = target.how | {"layout": basket_layout(target), "declared": declared, "scales": certified}
+    own = Publishable(release, candidate, target.path, origin, basket_meanings(certified), **how)
+    measures = protected_risk(release, wanted) | dict(measure_baskets(release, scales).values)
+    clock.end("anonymize")
+    values = {
+        "baskets": baskets.origin,
+        "records": baskets.size,
+        "anonymizer": str(maker),
+        "requirement": str(wanted),
+        "changes": item_changes(release),
+        "published_items": len(release.labels),
+        "suppressed": len(release.unpublished),
+        "measures": measures,
+    }
+    subject = Subject(records=baskets.size, known=f"{known_in_words(known)} of", below=BasketScales().linking.below)
+    rows, items = counted(baskets.size, "record"), counted(len(baskets.items), "item")
+    lines = [
+        f"Wrote {target.path}: {rows}, {items} published as {len(release.labels):,}, by {maker.in_words()}.",
+        f"In it {wanted.strengthen(measures).rule_in_words()}.",
+        *own.legend_lines(),
+        f"What was done: {changes_sentence(item_changes(release))}",
+        "",
+        f"Measured {ARROWS}:",
+        *measure_lines(measures, sentences(measures, subject)),
+    ]
+    return written(own, target, clock, values, lines, baskets.notices)
+
+
+def single_items(
+    data: MixedTable, candidate: Candidate, declared: DataDeclaration, target: Target, clock: Clock
+) -> Single:
+    """Make a release of a table with items, measure it and write it."""
+    candidate.check(data)
+    release, wanted = candidate.make(data), candidate.requirement
+    clock.end("anonymize")
+    scales = MixedScales(known=wanted.m, item_queries=fitting_queries(data.baskets))
+    measured = scales.prepare(data).measure(release)
+    clock.end("measure")
+    origin = Origin(data.origin, data.digest, study_file=target.study)
+    how = target.how | {"declared": declared, "scales": scales}
+    own = Publishable(release, candidate, target.path, origin, mixed_meanings(scales), **how)
+    shown = {name: found for name, found in measured.by_sensitive.items() if name != data.column}
+    promised, suppressed = wanted.strengthen(measured.values, shown), data.records - release.records
+    values = {
+        "table": data.origin,
+        "records": data.records,
+        "dropped": data.table.dropped,
+        "items": data.column,
+        "anonymizer": str(candidate.anonymizer),
+        "items_with": str(candidate.item_anonymizer),
+        "merging": str(candidate.merging),
+        "sets": candidate.sets,
+        "requirement": str(wanted),
+        "promise": str(promised),
+        "groups": release.relational.groups,
+        "changes": item_changes(release),
+        "published_items": len(own.names.texts),
+        "suppressed": suppressed,
+        "measures": dict(measured.values),
+    }
+    rows, groups = counted(release.records, "record"), counted(release.relational.groups, "group")
+    done = changes_sentence(item_changes(release), suppressed, data.records)
+    lines = [
+        f"Wrote {target.path}: {rows} in {groups}, with what is published of {len(data.baskets.items):,} items.",
+        f"In it {promised.rule_in_words()}.",
+        *left_out_lines(suppressed, data.table.dropped),
+        wrapped(f"What was done: {done}").lstrip(),
+        *own.legend_lines(),
+        *_measured_items(data, measured),
+    ]
+    return written(own, target, clock, values, lines, data.notices)
+
+
+def _measured_items(data: MixedTable, measured: Measured) -> Sequence[str]:
+    subject = Subject(
+        tuple(measured.by_sensitive),
+        records=data.records,
+        known=f"the quasi-identifiers and {known_in_words(2)} of",
+        below=MixedScales().linking.below,
+    )
+    said = sentences(measured.values, subject, measured.by_sensitive)
+    return ["", f"Measured {ARROWS}:", *measure_lines(measured.values, said)]

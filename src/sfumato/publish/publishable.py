@@ -32,7 +32,7 @@ from sfumato.texts.catalogue import t
 
 if TYPE_CHECKING:
     from sfumato.publish.board import Decision
-    from sfumato.publish.context import InternalContext, PublicContext, PublishedFacts
+    from sfumato.publish.context import PublishedFacts
 
 STEPS = ("read", "make", "write", "verify", "certify")
 """What publishing does, in order: each is told as it begins (`process.steps`), and can be the last."""
@@ -156,12 +156,6 @@ class Publishable:
 
         return VERIFY[self.kind](self, drafts)
 
-    def mapping(self) -> str:
-        """Write how values were recoded, for the publisher."""
-        from sfumato.publish._item_mapping import mapping_text
-
-        return mapping_text(self)
-
     @cached_property
     def shown(self) -> PublishedFacts:
         """What everybody sees in it."""
@@ -170,12 +164,6 @@ class Publishable:
         if self.rows is not None:
             return PublishedFacts("external", people=self.maker.people, rows=self.rows.num_rows)
         return shown_by(self.release, self.maker, bool(getattr(self.scales, "sensitive", ())))
-
-    def contexts(self, drafts: Sequence[Path], findings: Any) -> tuple[PublicContext, InternalContext]:
-        """Collect what the public certificate is made of, and what the publisher's is."""
-        from sfumato.publish.certificate import contexts_of
-
-        return contexts_of(self, drafts, findings)
 
     def legend_lines(self) -> list[str]:
         """Say what a legend is for, where there is one."""
@@ -214,13 +202,13 @@ class Publication(Quiet):
 
     def values(self) -> dict[str, Any]:
         """Return what a program reads of it."""
-        from sfumato.publish._told import published_values
+        from sfumato.publish.pipeline import published_values
 
         return {**published_values(self.published, self.audit), "files": [str(file) for file in self.files]}
 
     def lines(self) -> list[str]:
         """Say to a person what was published, and for whom each file is."""
-        from sfumato.publish._told import published_lines
+        from sfumato.publish.pipeline import published_lines
 
         lines = [*published_lines(self.published, self.audit), "", *self.lines_of_files()]
         return lines if self.mapping is None else [*lines, t("release.mapping", file=self.mapping, **self._new_data())]
@@ -253,9 +241,14 @@ def publish(
     data = list(published.files)
     certificates = certificate_files(data[0]) if certified else []
     boards = [] if decision is None else [board_file(data[0])]
-    mappings = {} if mapping is None else {Path(mapping): published.mapping()}
+    mappings = {}
+    if mapping is not None:
+        from sfumato.publish.mapping import mapping_text
+
+        mappings = {Path(mapping): mapping_text(published)}
     targets = [*data, *certificates, *boards, *mappings]
-    check_targets(targets, force, published.inputs)
+    left_behind = outdated_files(data[0], targets)
+    check_targets([*targets, *left_behind], force, published.inputs)
     with staged(targets, private=[*certificates[:2], *boards, *mappings]) as drafts:
         written = drafts[: len(data)]
         step("write")
@@ -273,6 +266,8 @@ def publish(
         for draft, text in zip(drafts[len(data) :], [*texts, *mappings.values()], strict=True):
             draft.write_text(text, encoding="utf-8")
         look()
+        for file in left_behind:  # before the data get their name, which it would speak of
+            file.unlink()
     notices = formula_notice(dict(cells), published.escape_formulas)
     return Publication(published, findings, tuple(targets), tuple(notices), next(iter(mappings), None))
 
@@ -281,6 +276,11 @@ def certificate_files(path: Path) -> list[Path]:
     """Name the certificates of a data file: the publisher's, which tell what was suppressed, and the public ones."""
     names = ("certificate.json", "certificate.html", "certificate-public.json", "certificate-public.html")
     return [path.with_name(f"{path.name}.{name}") for name in names]
+
+
+def outdated_files(path: Path, written: Sequence[Path] = ()) -> list[Path]:
+    """Name what speaks of an earlier data file of this name and would stay beside another one."""
+    return [file for file in (*certificate_files(path), board_file(path)) if file not in written and file.exists()]
 
 
 def board_file(path: Path) -> Path:

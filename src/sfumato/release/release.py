@@ -69,8 +69,8 @@ class Published(ABC):
 
     def publish(self, path: str | Path, force: bool = False, escape_formulas: bool = False) -> Any:
         """Write it, audit the written file and certify it: all files, or none. `to_csv` writes data only."""
-        single = import_module("sfumato.publish._single")  # a package below: it knows releases
-        return single.publish_release(self, Path(path), force, escape_formulas)
+        pipeline = import_module("sfumato.publish.pipeline")  # a package below: it knows releases
+        return pipeline.publish_release(self, Path(path), force, escape_formulas)
 
     @property
     @abstractmethod

@@ -1,9 +1,15 @@
-"""The web application: endpoints put behind the gate, answers made of what they return."""
+"""The web application: endpoints put behind the gate, answers made of what they return.
+
+Running the workbench: a socket, its address, and what goes when it ends.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
+import shutil
+import socket
 import sys
 import traceback
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -12,11 +18,13 @@ from functools import partial
 from hashlib import sha256
 from importlib import import_module
 from importlib.resources import files
-from os import environ
+from pathlib import Path
 from pkgutil import iter_modules
 from secrets import token_hex
+from tempfile import gettempdir
 from typing import Any
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -29,6 +37,8 @@ from starlette.types import ASGIApp
 from sfumato.config.documents import to_plain
 from sfumato.errors import BadInputError, SfumatoError
 from sfumato.report.page import SHARED, script_of, vega_script
+from sfumato.runtime.cancellation import looks_itself, pressed, remove_unfinished
+from sfumato.runtime.memory import private_folder
 from sfumato.texts.catalogue import t
 from sfumato.texts.render import file
 from sfumato.workbench import views
@@ -36,7 +46,9 @@ from sfumato.workbench.access import Gate, Guarded
 from sfumato.workbench.endpoints import ENDPOINTS, Call, Endpoint, House, description, read_body
 from sfumato.workbench.errors import TooLargeError, answer_of, refused, status_of
 from sfumato.workbench.opened_data import in_forms
+from sfumato.workbench.projects import Desk
 from sfumato.workbench.views.files import received
+from sfumato.workbench.views.point import preview_folder
 
 MOST_BYTES = 4_000_000
 """Of a body that is JSON; files are handed in as they are, under a limit of their own."""
@@ -157,6 +169,83 @@ async def _unforeseen(request: Request, error: Exception) -> Response:
     """Say that something went wrong that nobody foresaw; what it was stays here, for it may hold data."""
     reference = token_hex(4)
     print(f"sfumato: {reference}: {type(error).__name__} at {request.scope['route'].path}", file=sys.stderr)
-    if environ.get("SFUMATO_DEBUG"):
+    if os.environ.get("SFUMATO_DEBUG"):
         traceback.print_exception(error, file=sys.stderr)
     return refused(request.url.path, {"error": t("error.unforeseen", reference=reference)}, 500)
+
+
+UPLOADS = "sfumato-uploads-"
+"""How the name of the folder of uploads begins."""
+
+LOOPBACK = "127.0.0.1"
+SECONDS = 1
+"""So long answers that are under way may take when the workbench ends."""
+
+
+def serve(
+    folder: Path,
+    tell: Callable[[str], None],
+    port: int = 0,
+    databases: bool = False,
+    servers: bool = False,
+    **most: Any,
+) -> None:
+    """Serve a folder until Ctrl-C; `tell` is given the address once it can be opened, `most` says what may come in."""
+    if not folder.is_dir():
+        raise BadInputError(t("serve.no_folder", folder=folder))
+    listening = _listening(LOOPBACK, port)
+    port = listening.getsockname()[1]
+    gate = Gate(frozenset(f"{name}:{port}" for name in (LOOPBACK, "localhost")))
+    uploads = private_folder(UPLOADS, Path(gettempdir()).absolute())
+    preview_folder()  # what a killed workbench left of its own is removed
+    house = House(Desk(folder.resolve(), uploads, databases, servers), **most)
+    config = uvicorn.Config(
+        opened(house, gate),
+        log_level="trace" if os.environ.get("SFUMATO_DEBUG") else "critical",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=SECONDS,
+    )
+    try:
+        with looks_itself():
+            _Server(config, house, lambda: tell(f"http://{LOOPBACK}:{port}/?token={gate.token}")).run([listening])
+    finally:
+        shutil.rmtree(uploads, ignore_errors=True)
+        remove_unfinished()
+
+
+class _Server(uvicorn.Server):  # type: ignore[misc]
+    """Uvicorn, in a thread that is not the main one: it looks for Ctrl-C itself, and lets go of whoever listens."""
+
+    def __init__(self, config: Any, house: House, begun: Callable[[], None]) -> None:
+        super().__init__(config)
+        self.house, self.begun = house, begun
+
+    async def startup(self, sockets: Any = None) -> None:
+        """Begin, then say so."""
+        await super().startup(sockets)
+        self.begun()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Say whether to end."""
+        self.should_exit |= pressed()
+        return bool(await super().on_tick(counter))
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        """End runs and publications first, so that whoever waits for one hears its end."""
+        await run_in_threadpool(self.house.close)
+        await super().shutdown(sockets)
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family, _, _, _, place = socket.getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # else asyncio leaves 40 ms of delay
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(place)
+        listening.listen(2048)  # so that whoever opens the address at once is not turned away
+    except OSError as error:
+        raise BadInputError(t("serve.port", port=port, host=host, why=error.strerror)) from None
+    return listening

@@ -20,9 +20,8 @@ from typing import Any, Literal
 from sfumato.data.bundled import BASKETS, DATASETS
 from sfumato.data.declaration import DataDeclaration, ItemsDeclaration, TableDeclaration
 from sfumato.data.item_reading import UNLISTED
-from sfumato.engines._labelled_files import LABELLED
 from sfumato.engines._text_files import DELIMITED, JSON, PARQUET
-from sfumato.engines._workbooks import SHEETS
+from sfumato.engines._workbooks import LABELLED, SHEETS
 from sfumato.engines.locations import split_table
 from sfumato.engines.protocol import Engine
 from sfumato.errors import BadInputError

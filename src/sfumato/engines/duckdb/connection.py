@@ -18,6 +18,7 @@ from sfumato.errors import BadInputError
 from sfumato.runtime.cancellation import interruptible
 from sfumato.runtime.memory import allowed_bytes, machine_bytes, read_size, spill_folder
 from sfumato.runtime.threads import workers
+from sfumato.texts.catalogue import t
 
 BYTES_OF_A_THREAD = 1 << 30
 """Under a limit of address space DuckDB gets one thread for so much of it; each has a stack and an arena of its own."""
@@ -80,9 +81,6 @@ def _lack(error: Exception) -> Exception | None:
     """Return a lack of memory as Python has it; DuckDB passes on what it met while it read a frame of ours."""
     text = str(error)
     if "temporary" in text.lower() and ("space" in text or "temp_directory" in text):
-        return BadInputError(
-            "there is no room left for what does not fit into memory; name a folder with more (--spill), or allow more "
-            "memory (--memory)"
-        )
+        return BadInputError(t("engines.no_room_to_spill"))
     lacking = isinstance(error, duckdb.OutOfMemoryException | pa.ArrowMemoryError) or "MemoryError" in text
     return MemoryError(text) if lacking else None

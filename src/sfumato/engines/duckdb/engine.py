@@ -68,6 +68,7 @@ from sfumato.engines.protocol import (
     too_many_texts,
 )
 from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import t
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
@@ -616,10 +617,7 @@ def _unescaped(connection: duckdb.DuckDBPyConnection, loaded: LoadedRows, origin
     for i, name in enumerate(loaded.names):
         bare = connection.execute(f"SELECT any_value(c{i}) FROM rows WHERE {runs(f'c{i}')}").fetchall()[0][0]
         if bare is not None:
-            raise BadInputError(
-                f"{origin}, column {name!r}: {bare!r} is a formula, so this file was not written with "
-                "--escape-formulas; leave --escaped-formulas out"
-            )
+            raise BadInputError(t("engines.column_not_escaped", origin=origin, name=name, bare=bare))
     values = {f"c{i}": without_mark(f"c{i}") for i in range(len(loaded.names))}
     return replace(loaded, names=tuple(map(unescaped, loaded.names)), values=values)
 

@@ -20,7 +20,6 @@ import pyarrow as pa
 
 from sfumato.engines._headers import checked_header
 from sfumato.engines._json_files import json_lists, json_texts
-from sfumato.engines._labelled_files import LABELLED, read_labelled
 from sfumato.engines._text_files import (
     JSON,
     PARQUET,
@@ -32,7 +31,7 @@ from sfumato.engines._text_files import (
     explained,
     sniff,
 )
-from sfumato.engines._workbooks import SHEETS, read_sheet
+from sfumato.engines._workbooks import LABELLED, SHEETS, read_labelled, read_sheet
 from sfumato.engines.duckdb.connection import connect, memory_limit, readable, use_store
 from sfumato.engines.duckdb.grouped import literal
 from sfumato.engines.frames import arrow_table, check_decimals
@@ -41,6 +40,7 @@ from sfumato.engines.locations import files_in, is_database, is_many, partition_
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
 from sfumato.runtime.memory import check_columns
+from sfumato.texts.catalogue import t
 
 NUMBER = "file_row_number"
 """What DuckDB calls the place of a row in its file, from 0."""
@@ -121,10 +121,7 @@ def _keys(paths: Sequence[Path], names: Sequence[str]) -> dict[str, list[str | N
     for path, part in zip(paths, parts, strict=True):
         if part.keys() != parts[0].keys():
             keys, others = (", ".join(each) or "none" for each in (part, parts[0]))
-            raise BadInputError(
-                f"{path}: the keys of its folders are {keys}, those of {paths[0]} {others}; files that are read "
-                "together need the same"
-            )
+            raise BadInputError(t("engines.other_folder_keys", path=path, keys=keys, paths=paths[0], others=others))
     return {key: [part[key] for part in parts] for key in parts[0] if key not in names}
 
 
@@ -142,9 +139,7 @@ def _check_alike(connection: duckdb.DuckDBPyConnection, files: str, paths: Seque
         if list(other) != list(first):
             odd = [name for name in first if name not in other] + [name for name in other if name not in first]
             what = f"only one of them has a column {odd[0]!r}" if odd else "their columns stand in another order"
-            raise BadInputError(
-                f"{path}: its columns are not those of {paths[0]}: {what}; files that are read together need the same"
-            )
+            raise BadInputError(t("engines.other_columns", path=path, paths=paths[0], what=what))
         for name, kind in other.items():
             if kind != first[name]:
                 raise BadInputError(
@@ -194,9 +189,7 @@ def view_database(connection: duckdb.DuckDBPyConnection, source: str) -> tuple[t
 def view_url(connection: duckdb.DuckDBPyConnection, url: str, origin: str) -> tuple[str, ...]:
     """View Parquet files behind a URL, by whatever extension of DuckDB reads it; return their columns."""
     if not url.partition("?")[0].lower().endswith(PARQUET):
-        raise BadInputError(
-            f"{origin}: by a URL Parquet files are read ({', '.join(PARQUET)}); copy the file here, or name one"
-        )
+        raise BadInputError(t("engines.url_of_text", origin=origin, parquet=", ".join(PARQUET)))
     try:
         relation = connection.sql(f"SELECT * FROM read_parquet({literal(url)}, hive_partitioning = false)")
     except duckdb.Error as error:
@@ -362,9 +355,7 @@ def check_header(first: DelimitedText, text: DelimitedText, keys: Sequence[str],
     lacking = next((f"it has no column {name!r}" for name in ours if name not in theirs), None)
     more = next((f"it has a column {name!r}" for name in theirs if name not in ours), None)
     what = lacking or more or "its columns stand in another order"
-    raise BadInputError(
-        f"{text.path}: {what}, other than {first.path}; files that are read together need the same columns"
-    )
+    raise BadInputError(t("engines.other_header", path=text.path, what=what, path_2=first.path))
 
 
 def _load_delimited(

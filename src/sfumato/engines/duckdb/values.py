@@ -38,6 +38,7 @@ from sfumato.engines.notations import (
 )
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import t
 
 LOOKED_AT = 1000
 MEASURED = 0.3
@@ -186,10 +187,7 @@ def _blank_notice(origin: str, blanks: Mapping[str, int]) -> list[str]:
     if not blanks:
         return []
     listed = ", ".join(f"{name!r}" for name in [*blanks][:5]) + (f" and {len(blanks) - 5} more" * (len(blanks) > 5))
-    return [
-        f"{origin}: blanks around {sum(blanks.values()):,} values are taken away, in {listed} "
-        "(--as-written COLUMN leaves them)"
-    ]
+    return [t("engines.blanks_trimmed", origin=origin, values=sum(blanks.values()), listed=listed)]
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ import pyarrow as pa
 from sfumato.engines.protocol import LONG_FLOAT
 from sfumato.errors import BadInputError
 from sfumato.runtime.cancellation import interruptible
+from sfumato.texts.catalogue import t
 
 SETTINGS = {
     "client_encoding": "UTF8",
@@ -141,16 +142,9 @@ class Session:
             return BadInputError(f"{self.origin}: column {name!r} holds {LONG_FLOAT}")
         code, reason = getattr(error, "sqlstate", None) or "", _reason(error)
         if code.startswith(LOST) or any(words in str(error) for words in LOST_WORDS):
-            return BadInputError(
-                f"{self.origin}: the connection to the server was lost ({reason}); nothing is half-written: run the "
-                "same command again when the server is back"
-            )
+            return BadInputError(t("engines.connection_lost", origin=self.origin, reason=reason))
         if code == READ_ONLY or "temporary" in reason:
-            return BadInputError(
-                f"{self.origin}: the role may not create temporary tables there ({reason}), by which numbers and dates "
-                "as people write them are read; let its owner GRANT TEMPORARY ON DATABASE, give a server that may be "
-                "written to, or let columns stay as written (--as-written)"
-            )
+            return BadInputError(t("engines.no_temporary_tables", origin=self.origin, reason=reason))
         remedy = "; let its owner GRANT SELECT on it" if "permission denied" in reason else ""
         return BadInputError(f"{self.origin}: the server cannot answer ({reason}){remedy}")
 
@@ -203,10 +197,7 @@ def address_of(source: str, origin: str) -> Address:
     parts = TABLE.fullmatch(table)
     if parts is None:
         wrong = f"{table!r} names no table" if mark else "it does not say which table"
-        raise BadInputError(
-            f"{origin}: {wrong}; write postgresql://host/database#schema.table, names that hold a point or quotes in "
-            'double quotes, such as "my.schema"."a ""table"""'
-        )
+        raise BadInputError(t("engines.bad_address", origin=origin, wrong=wrong))
     schema, name = (None if part is None else _bare(part) for part in parts.groups())
     assert name is not None
     return Address(uri, schema, name)

@@ -37,6 +37,7 @@ from sfumato.engines.protocol import (
     too_many_texts,
 )
 from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import t
 
 SEED = 20
 """Of samples: the same rows at every call."""
@@ -223,8 +224,7 @@ class PostgreSQLEngine:
 
     def _no_text(self, column: str) -> BadInputError:
         return BadInputError(
-            f"{self.origin}: the column {column!r} is of the type {self.nested[column].lower()}, whose values have no "
-            "text that is the same everywhere; give a view that writes it as text or number, or leave it out"
+            t("engines.type_without_text", origin=self.origin, column=column, kind=self.nested[column].lower())
         )
 
     def _key(self, column: str, rule: Rule | None) -> str:

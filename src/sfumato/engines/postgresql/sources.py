@@ -24,6 +24,7 @@ from sfumato.engines.postgresql.grouped import columns_of, relation_of
 from sfumato.engines.postgresql.values import TEXTS, CatalogueType, ColumnKind, kind_of
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import t
 
 SAMPLED = ("r", "p", "m")
 """The kinds of relations of which the server can draw a sample of rows."""
@@ -104,10 +105,7 @@ def find_source(session: Session, address: Address, reading: Reading) -> ServerR
     found = session.query(relation_of(address.schema, address.table)).to_pylist()
     if not found:
         schema = "that the role sees" if address.schema is None else f"in the schema {address.schema!r}"
-        raise BadInputError(
-            f"{reading.origin}: there is no table or view {address.table!r} {schema}; names are taken as they stand, "
-            "capital letters too"
-        )
+        raise BadInputError(t("engines.no_table", origin=reading.origin, table=address.table, schema=schema))
     relation = f"{quoted(found[0]['schema'])}.{quoted(address.table)}"
     table = session.query(columns_of(found[0]["oid"]))
     described = [_described(row) for row in zip(*(column.to_pylist() for column in table.columns[1:]), strict=True)]

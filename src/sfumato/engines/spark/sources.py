@@ -22,6 +22,7 @@ from sfumato.engines.notations import BLANKS, is_iso, is_plain, looks_measured
 from sfumato.engines.protocol import BYTES, Reading
 from sfumato.engines.spark.values import bare, has_text, literal, missing_value
 from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import t
 
 NEEDED = 'rows in Spark need pyspark; install it (pip install "sfumato[spark]")'
 LOOKED_AT = 1000
@@ -141,10 +142,7 @@ def load(source: Any, reading: Reading) -> LoadedFrame:
     """Open a source; nothing of it is read but the heads of files, and a look at columns of texts."""
     _check_reading(reading)
     if not is_spark_frame(source) and not isinstance(source, str | Path):
-        raise BadInputError(
-            f"{reading.origin}: it is in the memory of this machine, where rows are counted best; leave engine='spark' "
-            "out, or make a frame of Spark of it (spark.createDataFrame)"
-        )
+        raise BadInputError(t("engines.frame_in_memory", origin=reading.origin))
     frame, header, notices = (source, None, ()) if is_spark_frame(source) else _opened(str(source), reading)
     text = header is not None
     names = checked_header(reading.origin, tuple(reading.columns) or header or tuple(frame.columns))
@@ -175,9 +173,7 @@ def _check_reading(reading: Reading) -> None:
     }
     for option, value in wanted.items():
         if value:
-            raise BadInputError(
-                f"{reading.origin}: {option} is not for rows in Spark, which are read as they are; leave it out"
-            )
+            raise BadInputError(t("engines.not_for_spark", origin=reading.origin, option=option))
     if reading.layout == "lines":
         raise BadInputError(f"{reading.origin}: lines of items are not read by Spark; leave --engine spark out")
 
@@ -196,9 +192,7 @@ def _opened(source: str, reading: Reading) -> tuple[Any, tuple[str, ...] | None,
             check_parquet_files(files)
         return (_read(files, "parquet", {}) if local else session().read.parquet(source)), None, ()
     if not local:
-        raise BadInputError(
-            f"{reading.origin}: text files are read by Spark from folders of this machine; give Parquet"
-        )
+        raise BadInputError(t("engines.remote_text", origin=reading.origin))
     return _opened_text(files, many, reading)
 
 
@@ -216,19 +210,13 @@ def _opened_text(files: Sequence[Path], many: bool, reading: Reading) -> tuple[A
     for file in files:
         text, rewrite = sniff(file, reading)
         if rewrite or not text.header.stands or text.skipped != 1:
-            raise BadInputError(
-                f"{file}: Spark reads text files with one line of names, one kind of line end and no blanks "
-                "before quotes; leave --engine spark out, or write Parquet of it first"
-            )
+            raise BadInputError(t("engines.text_for_spark", file=file))
         texts.append(text)
     first, keys = texts[0], tuple(partition_of(files[0]) if many else ())
     for text in texts:
         check_header(first, text, keys, tuple(partition_of(text.path) if many else ()))
         if (text.delimiter, text.encoding) != (first.delimiter, first.encoding):
-            raise BadInputError(
-                f"{text.path}: it has another delimiter or encoding than {first.path}; leave --engine spark out, or "
-                "write Parquet of them first"
-            )
+            raise BadInputError(t("engines.other_delimiter", path=text.path, path_2=first.path))
     options = {"header": True, "sep": first.delimiter, "encoding": first.encoding, "quote": '"', "escape": '"'}
     options |= {"multiLine": True, "inferSchema": False, "nullValue": "", "emptyValue": "", "mode": "FAILFAST"}
     blanks = {"ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False, "enforceSchema": False}
@@ -260,11 +248,7 @@ def _check_notations(frame: Any, names: Sequence[str], kinds: Sequence[str], rea
         found = values[0].as_py() or []
         odd = [text for text in found if looks_measured(text) and not is_plain([text]) and not is_iso([text])]
         if len(odd) >= MEASURED * max(1, len(found)) and odd:
-            raise BadInputError(
-                f"{reading.origin}: column {names[i]!r} has numbers or dates as people write them, such as "
-                f"{min(odd)!r}, which Spark leaves as they are; make numbers or days of them first, or say that they "
-                f"stay texts (--as-written {names[i]})"
-            )
+            raise BadInputError(t("engines.notations_in_spark", origin=reading.origin, names=names[i], odd=min(odd)))
 
 
 def nested_kind(kind: str) -> str | None:

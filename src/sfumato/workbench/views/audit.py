@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -104,18 +104,15 @@ def audited(call: Call) -> dict[str, Any]:
     path = there(call.desk, "file", asked.file)
     if asked.project is not None and asked.original is not None:
         raise FieldError("original", t("audit.two"))
-    if asked.kind == "items":
-        found = _of_items(call.desk, asked, path)
-    elif asked.kind == "baskets":
-        found = _of_baskets(call.desk, asked, path)
-    else:
-        found = _of_table(call.desk, asked, path)
+    _check(call.desk, asked)
+    found = _found(call.desk, asked, path)
     lines = [line.replace(str(path), path.name) for line in audit_lines(found)]
+    listed = set(measure_lines(found.measures))  # which the page has as a table
     return {
         "holds": found.holds,
         "asked": found.require is not None or found.coverage is not None,
         "lines": lines,
-        "sentences": all_in_forms(_sentences(found.measures, lines)),
+        "sentences": all_in_forms([line for line in lines if line not in listed and ARROWS not in line]),
         "notices": all_in_forms(list(found.notices)),
         "measures": [
             {
@@ -131,91 +128,59 @@ def audited(call: Call) -> dict[str, Any]:
     }
 
 
-def _sentences(measures: Mapping[str, float], lines: Sequence[str]) -> list[str]:
-    """Leave out of what is said the list of measures, which the page has as a table."""
-    listed = set(measure_lines(measures))
-    return [line for line in lines if line not in listed and ARROWS not in line]
+READ: Mapping[str, Callable[[str], object]] = {
+    "table": requirement,
+    "baskets": basket_requirement,
+    "items": mixed_requirement,
+}
+"""By kind of data, how its requirements are read."""
+
+REFUSED: Mapping[str, Mapping[str, str]] = {
+    "table": {"known": "audit.about_baskets", "items": "audit.about_items"},
+    "baskets": dict.fromkeys(("quasi", "sensitive", "items", "group", "suppressed"), "audit.about_tables"),
+    "items": {"group": "audit.no_buckets"},
+}
+"""By kind of data, what has no say, and the text that tells so."""
 
 
-def _required(desk: Desk, text: str | None, read: Callable[[str], object]) -> None:
-    """Raise beside its field where a requirement cannot be read, or names a file that lies elsewhere."""
-    with blamed("require", (BadInputError, RefusedError)):
-        if text is not None:
-            desk.trust.check([read(text)])
-
-
-def _of_table(desk: Desk, asked: AuditOptions, path: Path) -> Audit:
-    if asked.known is not None:
-        raise FieldError("known", t("audit.about_baskets"))
-    if asked.items is not None:
-        raise FieldError("items", t("audit.about_items"))
-    _required(desk, asked.require, requirement)
-    if not asked.quasi and asked.project is None:
-        raise FieldError("quasi", t("audit.no_quasi"))
-    original: str | None = None
-    if asked.project is not None:
-        project = desk.project(asked.project)
-        _check_section(project.name, project.study.section, "table")
-        original = str(project.file)
-    elif asked.original is not None:
-        original = str(_data(desk, asked.original))
-    return audit_table(
-        str(path),
-        quasi=asked.quasi,
-        sensitive=asked.sensitive,
-        original=original,
-        group=asked.group,
-        require=asked.require,
-        suppressed=asked.suppressed,
-        escaped_formulas=asked.escaped_formulas,
-    )
-
-
-def _of_baskets(desk: Desk, asked: AuditOptions, path: Path) -> Audit:
-    strange = [name for name in ("quasi", "sensitive", "items", "group", "suppressed") if getattr(asked, name)]
-    if strange:
-        raise FieldError(strange[0], t("audit.about_tables", field=strange[0]))
-    _required(desk, asked.require, basket_requirement)
-    original = None
-    if asked.project is not None:
-        study = desk.project(asked.project).study
-        _check_section(asked.project, study.section, "baskets")
-        original = study.data.open()
-    elif asked.original is not None:
-        original = BasketsDeclaration(str(_data(desk, asked.original))).open()
-    return audit_baskets(path, asked.require, original, asked.known, escaped_formulas=asked.escaped_formulas)
-
-
-def _of_items(desk: Desk, asked: AuditOptions, path: Path) -> Audit:
-    """Audit records with sets of items; a project brings the original, and the tree of the items."""
-    if asked.group is not None:
-        raise FieldError("group", t("audit.no_buckets"))
-    if asked.items is None:
+def _check(desk: Desk, asked: AuditOptions) -> None:
+    """Raise, beside the field that is to blame, where something is asked for that this kind of data does not have."""
+    for name, why in REFUSED[asked.kind].items():
+        if getattr(asked, name):
+            raise FieldError(name, t(why, field=name))
+    if asked.kind == "items" and asked.items is None:
         raise FieldError("items", t("audit.which_items"))
-    if not asked.quasi:
+    with blamed("require", (BadInputError, RefusedError)):
+        if asked.require is not None:
+            desk.trust.check([READ[asked.kind](asked.require)])
+    if not asked.quasi and (asked.kind == "items" or (asked.kind == "table" and asked.project is None)):
         raise FieldError("quasi", t("audit.no_quasi"))
-    _required(desk, asked.require, mixed_requirement)
+    section = asked.kind if asked.project is None else desk.project(asked.project).study.section
+    if section != asked.kind:
+        raise FieldError("project", t("audit.several", project=asked.project, section=section))
+
+
+def _found(desk: Desk, asked: AuditOptions, path: Path) -> Audit:
+    """Audit a file; a project brings the original, and the tree of its items."""
+    project = None if asked.project is None else desk.project(asked.project)
     original: Any = None if asked.original is None else str(_data(desk, asked.original))
-    more: dict[str, Any] = {}
-    if asked.project is not None:
-        study = desk.project(asked.project).study
-        _check_section(asked.project, study.section, "items")
+    escaped: dict[str, Any] = {"escaped_formulas": asked.escaped_formulas}
+    if asked.kind == "baskets":
+        declared: Any = project.study.data if project else BasketsDeclaration(original) if original else None
+        against = None if declared is None else declared.open()
+        return audit_baskets(path, asked.require, against, asked.known, **escaped)
+    names: dict[str, Any] = {"quasi": asked.quasi, "sensitive": asked.sensitive, "suppressed": asked.suppressed}
+    names |= {"require": asked.require, **escaped}
+    if asked.items is None:
+        original = str(project.file) if project else original
+        return audit_table(str(path), original=original, group=asked.group, **names)
+    names |= {"items": asked.items, "known": asked.known, "legend": legend_beside(path)[0]}
+    if project is not None:
+        study = project.study
         data: MixedTable = of_data(study.data, "itself", lambda opened: opened)
         original = original_of(data, study.data)
-        more = {"tree": data.baskets.tree, "local": True, "original_separator": study.data.beside.separator}
-    return audit_mixed(
-        str(path),
-        asked.quasi,
-        asked.items,
-        asked.require,
-        original,
-        asked.sensitive,
-        legend=legend_beside(path)[0],
-        known=asked.known,
-        suppressed=asked.suppressed,
-        escaped_formulas=asked.escaped_formulas,
-        **more,
-    )
+        names |= {"tree": data.baskets.tree, "local": True, "original_separator": study.data.beside.separator}
+    return audit_mixed(str(path), original=original, **names)
 
 
 def _data(desk: Desk, original: str) -> Path:
@@ -224,11 +189,6 @@ def _data(desk: Desk, original: str) -> Path:
     if path.suffix.lower() == ".toml":
         raise FieldError("original", t("audit.study", name=path.name))
     return path
-
-
-def _check_section(project: str, section: str, wanted: str) -> None:
-    if section != wanted:
-        raise FieldError("project", t("audit.several", project=project, section=section))
 
 
 def offered(desk: Desk) -> Iterator[str]:

@@ -207,20 +207,22 @@ def remade(project: Project, table: TableDeclaration) -> dict[str, Any] | None:
     if _digest(project) not in project.notes().get("made", []):
         return None
     chosen = project.notes().get("wishes")
-    wishes, study = Wishes(**chosen) if chosen else USUAL, project.study
     try:
-        parts: dict[str, Any] = of_table(table, f"wishes {wishes}", lambda opened: _parts(study, table, opened, wishes))
+        return _parts(project.study, table, Wishes(**chosen) if chosen else USUAL)
     except SfumatoError:  # it cannot be opened like that, which the next pages say
         return None
-    return parts
 
 
-def _parts(study: Study, declared: TableDeclaration, table: Table, wishes: Wishes) -> dict[str, Any]:
-    """Return the parts that wishes make of a study whose columns are those of this table."""
+def _parts(study: Study, declared: TableDeclaration | None, wishes: Wishes) -> dict[str, Any]:
+    """Return the parts that wishes make of a study whose columns are those of this table; None: it has items alone."""
+    what = f"wishes {wishes}"
+    if declared is None:
+        return dict(of_data(study.data, what, lambda baskets: basket_parts_for(study, baskets, wishes)))
     if study.data.items is not None:
-        return mixed_parts_for(study, table, wishes)
+        return dict(of_table(declared, what, lambda table: mixed_parts_for(study, table, wishes)))
     axes = study.axes if declared.person is None else BY_PERSONS
-    return parts_for(replace(study, data=DataDeclaration(declared), axes=axes), table, wishes)
+    fitting = replace(study, data=DataDeclaration(declared), axes=axes)
+    return dict(of_table(declared, what, lambda table: parts_for(fitting, table, wishes)))
 
 
 def _digest(project: Project) -> str:
@@ -294,8 +296,9 @@ def wish(call: Call) -> dict[str, Any]:
     if wanted.budget:
         with blamed("budget"):
             read_budget(wanted.budget)
-    parts = _wishes_parts(project, wanted)
-    if project.study.data.items is None:
+    data = project.study.data
+    parts = _parts(project.study, None if data.table is None else data.rows, wanted)
+    if data.items is None:
         parts["search"] = {"budget": wanted.budget} if wanted.budget else {}
 
     def edit(document: tomlkit.TOMLDocument) -> None:
@@ -308,15 +311,6 @@ def wish(call: Call) -> dict[str, Any]:
     project.note(wishes={name: value for name, value in asdict(wanted).items() if name != "version"})
     mark_made(project)
     return answer
-
-
-def _wishes_parts(project: Project, chosen: Wishes) -> dict[str, Any]:
-    study = project.study
-    what = f"wishes {chosen}"
-    if study.data.table is None:
-        return dict(of_data(study.data, what, lambda baskets: basket_parts_for(study, baskets, chosen)))
-    make = parts_for if study.data.items is None else mixed_parts_for
-    return dict(of_table(study.data.rows, what, lambda table: make(study, table, chosen)))
 
 
 @endpoint("GET", "/api/projects/{project}/estimate")

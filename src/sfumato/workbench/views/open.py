@@ -22,8 +22,8 @@ from sfumato.data.declaration import READING, BasketsDeclaration, DataDeclaratio
 from sfumato.data.guessing import Guess
 from sfumato.data.hierarchies.declared import is_classification
 from sfumato.data.items import Baskets
-from sfumato.engines._item_layouts import are_ragged, field_counts, named_rows
 from sfumato.engines._text_files import DELIMITED, PARQUET
+from sfumato.engines.item_files import are_ragged, field_counts, named_rows
 from sfumato.engines.protocol import Engine, KeepsOrder
 from sfumato.errors import SfumatoError
 from sfumato.texts.catalogue import t

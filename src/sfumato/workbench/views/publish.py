@@ -16,10 +16,9 @@ from starlette.responses import Response
 
 from sfumato.config.options import Option
 from sfumato.errors import BadInputError, InfeasibleError, SfumatoError
-from sfumato.publish._told import published_lines, published_values
 from sfumato.publish.board import board_file
 from sfumato.publish.certificate import certificate_files, read_certificate
-from sfumato.publish.pipeline import publish_point
+from sfumato.publish.pipeline import publish_point, published_lines, published_values
 from sfumato.report.point_summary import headlines, settings
 from sfumato.texts.catalogue import t
 from sfumato.tradeoff.map import Point
