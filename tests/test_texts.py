@@ -177,7 +177,12 @@ def test_every_text_is_used_and_every_use_is_a_text() -> None:
     assert [name for name in rest if name.split(".")[1] not in quoted and not _is_put_together(name, code)] == []
 
 
-SHORTHANDS = (("w", "drawing", ""), ("_lines", "check", ""), ("_entry", "meanings", ".text"))
+SHORTHANDS = (
+    ("w", "drawing", ""),
+    ("refusal", "refusal", ""),
+    ("_lines", "check", ""),
+    ("_entry", "meanings", ".text"),
+)
 """Functions that name a text without its section."""
 
 

@@ -111,9 +111,9 @@ def anonymize(
         if beside:
             candidate = _of_items(recipe, target, baskets.tree is not None)
         else:
-            named = {"legend": legend != "auto", "layout": layout != "rows"}
-            given = {"utility": recipe.utility, "limit": recipe.limit, **named}
-            baskets.refuse_for_table({spelled(name): value for name, value in given.items()})
+            given = {"utility": recipe.utility, "limit": recipe.limit, "legend": legend != "auto"}
+            named = {**given, "layout": layout != "rows"}
+            baskets.refuse_for_table({spelled(name): value for name, value in named.items()})
             candidate = _of_table(recipe, target)
         declared = about.declared(table, study, roles, reading)
         declared = items.declaration(declared.rows, baskets) if items.are_meant else declared

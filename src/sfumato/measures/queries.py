@@ -29,6 +29,7 @@ from sfumato.errors import BadInputError
 from sfumato.release._selections import Selections, choose_smallest, one_after_another, unpacked, words_for
 from sfumato.release.regions import Members, Regions
 from sfumato.runtime.arrays import Counts, Numbers
+from sfumato.texts.catalogue import refusal
 
 Words = NDArray[np.uint64]
 HALVES = ("half-range", "closed-half-range")
@@ -90,10 +91,7 @@ class Queries(Configured):
         super().__post_init__()
         for field in fields(self):
             if field.name in self.unread and getattr(self, field.name) != field.default:
-                raise BadInputError(
-                    f"{field.name} has no say where reading={self.reading}: it takes a range of half of every domain; "
-                    f"leave {field.name} out or take another reading"
-                )
+                raise refusal("option_without_a_say", field=field, queries=self)
 
     def workload(self, cells: Cells, points: Points, sensitive: int) -> Workload:
         """Draw the queries and answer them on the original table."""

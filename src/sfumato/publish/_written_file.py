@@ -39,7 +39,7 @@ from sfumato.engines.protocol import OWN_FILE, Reading
 from sfumato.errors import BadInputError
 from sfumato.measures.groups import measure
 from sfumato.measures.items.losses import ItemLosses
-from sfumato.measures.items.scales import known_within_groups, protected_risk
+from sfumato.measures.scales import known_within_groups, protected_risk
 from sfumato.publish.context import Drawn, InternalContext, PublicContext, ReleasedColumns
 from sfumato.release._itemsets import Rows, itemset_spread
 from sfumato.release.changes import shown_in_file

@@ -29,7 +29,7 @@ from sfumato.errors import BadInputError
 from sfumato.measures.groups import Measured, measure
 from sfumato.measures.items.losses import ItemLosses
 from sfumato.measures.items.queries import fitting_queries
-from sfumato.measures.items.scales import BasketScales, MixedScales, measure_baskets, protected_risk
+from sfumato.measures.scales import BasketScales, MixedScales, measure_baskets, protected_risk
 from sfumato.publish._single import Clock, Single, Target, basket_layout, left_out_lines, written
 from sfumato.publish._written_file import promised_by
 from sfumato.publish.audit_report import neutral_line

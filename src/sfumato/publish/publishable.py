@@ -23,7 +23,7 @@ from sfumato.measures.groups import Measured, measure
 from sfumato.release.changes import ends_of_single_records
 from sfumato.release.items import BasketRelease, MixedRelease
 from sfumato.release.release import Release
-from sfumato.release.writing import check_group_column, format_of, write_draft
+from sfumato.release.writing import format_of
 from sfumato.release.writing_items import Names, files_of, release_names, write_item_drafts
 from sfumato.runtime.arrays import Quiet
 from sfumato.runtime.cancellation import look, step
@@ -128,8 +128,6 @@ class Publishable:
         """The files of the data by their final names, mostly one; the certificates are called after the first."""
         if self.kind in ("baskets", "items"):
             return files_of(self.path, self.names)
-        if self.kind == "table":
-            check_group_column(self.release)
         return (self.path,)
 
     def write(self, drafts: Sequence[Path]) -> Mapping[str, int]:
@@ -140,9 +138,7 @@ class Publishable:
             if self.kind == "items":
                 return written_formulas(list(drafts[:1]), escaped)
             return formula_items(rows, escaped) if format == "csv" else {}
-        if self.kind == "table":
-            write_draft(release, drafts[0], format, escaped)
-        elif self.rows is None:
+        if self.rows is None:
             release.write_draft(drafts[0], format, escaped)
         else:
             write_table(self.rows, drafts[0], format)

@@ -22,10 +22,12 @@ from sfumato.data.assignment import Assignment, Points, distinct_rows
 from sfumato.data.cells import Cells, Histograms
 from sfumato.data.persons import GroupPersons
 from sfumato.data.reading import Ranges, Table
+from sfumato.engines.formulas import check_escaping
 from sfumato.errors import BadInputError
 from sfumato.release import writing
-from sfumato.release.writing import Format, format_of, placed
 from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
+from sfumato.runtime.staging import check_targets, staged
+from sfumato.texts.catalogue import refusal
 
 if TYPE_CHECKING:
     from sfumato.engines.spark.engine import SparkEngine
@@ -78,6 +80,30 @@ class Published(ABC):
         """The sensitive counts of every box: boxes x values, all sensitive attributes side by side."""
 
     @abstractmethod
+    def write_draft(self, draft: Path, format: writing.Format, escape_formulas: bool = False) -> None:
+        """Write its rows, wherever they will be moved to."""
+
+    def to_csv(self, path: str | Path, force: bool = False, escape_formulas: bool = False) -> list[Path]:
+        """Write it as CSV, all or nothing; an existing file is kept unless `force`. Return the files written.
+
+        `escape_formulas` writes cells that a spreadsheet would run as formulas with `'` in front.
+        """
+        return self._write(Path(path), force, "csv", escape_formulas)
+
+    def to_parquet(self, path: str | Path, force: bool = False) -> list[Path]:
+        """Write it as Parquet, likewise."""
+        return self._write(Path(path), force, "parquet")
+
+    def _write(self, path: Path, force: bool, format: writing.Format, escape_formulas: bool = False) -> list[Path]:
+        if writing.format_of(path) != format:
+            raise BadInputError(f"{path}: this name says {writing.format_of(path)}, not {format}; choose another")
+        check_escaping(escape_formulas, path, format)
+        check_targets([path], force, writing.inputs_of(self))
+        with staged([path]) as [draft]:
+            self.write_draft(draft, format, escape_formulas)
+        return [path]
+
+    @abstractmethod
     def to_arrow(self) -> pa.Table:
         """Return what a file of it would hold as an Arrow table, in the same order of rows."""
 
@@ -95,10 +121,7 @@ class Published(ABC):
 
         engine = self.table.engine
         if not isinstance(engine, SparkEngine):
-            raise BadInputError(
-                f"{engine.origin} is not in Spark, so neither is its release; read the table with engine='spark', or "
-                "hand what to_pandas() returns to spark.createDataFrame"
-            )
+            raise refusal("not_in_spark", engine=engine)
         return self._in_spark(engine)
 
     def _in_spark(self, engine: SparkEngine) -> Any:
@@ -237,23 +260,11 @@ class Release(Grouped):
         return writing.typed(writing.release_rows(self), self.table.engine.texts)
 
     def _in_spark(self, engine: SparkEngine) -> Any:
-        return engine.placed_frame(*placed(self))
+        return engine.placed_frame(*writing.placed(self))
 
-    def to_csv(self, path: str | Path, force: bool = False, escape_formulas: bool = False) -> list[Path]:
-        """Write the release as CSV, all or nothing; an existing file is kept unless `force`.
-
-        `escape_formulas` writes cells that a spreadsheet would run as formulas with `'` in front.
-        """
-        return self._write(Path(path), force, "csv", escape_formulas)
-
-    def to_parquet(self, path: str | Path, force: bool = False) -> list[Path]:
-        """Write the release as Parquet, all or nothing; an existing file is kept unless `force`."""
-        return self._write(Path(path), force, "parquet")
-
-    def _write(self, path: Path, force: bool, format: Format, escape_formulas: bool = False) -> list[Path]:
-        if format_of(path) != format:
-            raise BadInputError(f"{path}: this name says {format_of(path)}, not {format}; choose another")
-        return writing.write_release(self, path, force, format, escape_formulas)
+    def write_draft(self, draft: Path, format: writing.Format, escape_formulas: bool = False) -> None:
+        """Write its rows, wherever they will be moved to."""
+        writing.write_draft(self, draft, format, escape_formulas)
 
 
 def generalization(

@@ -27,11 +27,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.data.hierarchies.hierarchy import Hierarchy
-from sfumato.engines.formulas import check_escaping, escape_file
+from sfumato.engines.formulas import escape_file
 from sfumato.engines.locations import input_files
 from sfumato.engines.protocol import Layout, Placement, Texts
 from sfumato.errors import BadInputError
-from sfumato.runtime.staging import check_targets, parts_of, staged
+from sfumato.runtime.staging import parts_of
+from sfumato.texts.catalogue import refusal
 
 if TYPE_CHECKING:
     from sfumato.release.release import Published, Release
@@ -42,30 +43,16 @@ Format = Literal["csv", "parquet"]
 ENDINGS: dict[str, Format] = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 
 
-def write_release(
-    release: Release, path: Path, force: bool = False, format: Format = "csv", escape_formulas: bool = False
-) -> list[Path]:
-    """Write a release to a file, all or nothing; return the files written.
-
-    `escape_formulas` writes cells that a spreadsheet would run as formulas with `'` in front.
-    """
-    check_escaping(escape_formulas, path, format)
-    check_group_column(release)
-    check_targets([path], force, inputs_of(release))
-    with staged([path]) as [draft]:
-        write_draft(release, draft, format, escape_formulas)
-    return [path]
-
-
 def write_draft(release: Release, draft: Path, format: Format, escape_formulas: bool = False) -> None:
     """Write the rows of a release, wherever they will be moved to."""
+    check_group_column(release)
     _check_all_written(release, release.table.engine.write(*placed(release), draft, format))
     for part in parts_of(draft) if escape_formulas else ():
         escape_file(part)
 
 
 def release_rows(release: Release) -> pa.Table:
-    """Return in memory what `write_release` writes, in the same order of rows."""
+    """Return in memory what a file of a release holds, in the same order of rows."""
     rows = release.table.engine.placed_rows(*placed(release))
     _check_all_written(release, rows.num_rows)
     return rows
@@ -99,9 +86,7 @@ def _check_all_written(release: Release, rows: int) -> None:
 def format_of(path: Path) -> Format:
     """Find the format by the ending of a file's name."""
     if path.suffix.lower() not in ENDINGS:
-        raise BadInputError(
-            f"{path}: a release is written as CSV or Parquet; let the name end in {' or '.join(ENDINGS)}"
-        )
+        raise refusal("unknown_ending", path=path, endings=" or ".join(ENDINGS))
     return ENDINGS[path.suffix.lower()]
 
 
@@ -109,9 +94,7 @@ def check_group_column(release: Release) -> None:
     """Raise where a column of the table has the name of the column of groups."""
     clash = [name for name in release.table.published if name.casefold() == GROUP]
     if release.form == "bucketization" and clash:
-        raise BadInputError(
-            f"a bucketized file has a column {clash[0]!r} of its own, and the table has one too; rename the table's"
-        )
+        raise refusal("column_called_like_ours", clash=clash)
 
 
 def inputs_of(release: Published) -> list[Path]:

@@ -29,8 +29,7 @@ from sfumato.errors import BadInputError, InfeasibleError, SfumatoError, Stopped
 from sfumato.measures.all_measures import published_risks
 from sfumato.measures.attacks.attacks import Remake
 from sfumato.measures.items.linking import MOST_INFERRED_FROM
-from sfumato.measures.items.scales import PreparedBaskets, PreparedMixed, protected_risk
-from sfumato.measures.scales import Prepared
+from sfumato.measures.scales import Prepared, PreparedBaskets, PreparedMixed, protected_risk
 from sfumato.release.changes import column_changes
 from sfumato.release.content import NoisyRelease
 from sfumato.release.records import RecordRelease

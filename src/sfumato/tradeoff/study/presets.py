@@ -34,10 +34,9 @@ from sfumato.data.guessing import Guess
 from sfumato.data.hierarchies.automatic import STRUCTURES
 from sfumato.data.items import Baskets
 from sfumato.measures.items.queries import ItemQueries, fitting_queries
-from sfumato.measures.items.scales import BasketScales, MixedScales
 from sfumato.measures.queries import Queries
 from sfumato.measures.reconstruction import UniformReader
-from sfumato.measures.scales import Scales
+from sfumato.measures.scales import BasketScales, MixedScales, Scales
 from sfumato.release.release import FORMS
 from sfumato.requirements.items import SuppressionLimit, UtilityConstraints, basket_requirement, mixed_requirement
 from sfumato.requirements.requirement import All, Requirement, requirement

@@ -30,9 +30,8 @@ from sfumato.engines.locations import beside, seen_from
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES, READ_NOISY
 from sfumato.measures.classification.classification import Classification
-from sfumato.measures.items.scales import BasketScales, MixedScales
 from sfumato.measures.reconstruction import READERS, Reader
-from sfumato.measures.scales import Scales
+from sfumato.measures.scales import BasketScales, MixedScales, Scales
 from sfumato.release.release import FORMS
 from sfumato.texts.catalogue import t
 from sfumato.tradeoff.study.candidate import Candidate, found_again
