@@ -36,4 +36,5 @@ def run(*words: Any, cwd: str | Path | None = None) -> Ended:
 def told(*words: Any) -> tuple[int, str]:
     """Run a command; return its exit code and what it printed on both channels."""
     ended = run(*words)
+    assert "should not have happened" not in ended.stderr, ended.stderr
     return ended.returncode, ended.stderr + ended.stdout

@@ -54,6 +54,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 OWN_DATABASES = ("test_out_of_core", "test_interrupts")
 """Files of tests about memory and signals: every table is in a database of its own, as it is for users."""
 
+LOOK_AT_PICTURES = ("basket_study", "explore", "hostile", "mixed", "noisy_points", "public_map", "record", "report")
+"""What files are called in which maps have their pictures; two take half a second, and elsewhere nobody looks."""
+
 
 class DatabasePool:
     """Databases in memory that are used again: to open one takes 17 ms, and tests open many thousands.
@@ -94,11 +97,13 @@ def pytest_unconfigure() -> None:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def pooled_databases(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Let tables of a file of tests share databases one after the other."""
+def spared_work(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let tables use databases one after the other, and leave out pictures that no test of a file looks at."""
     with pytest.MonkeyPatch.context() as patch:
         if request.path.stem not in OWN_DATABASES:
             patch.setattr(duckdb, "connect", POOL.connect)
+        if not request.path.stem.removeprefix("test_").startswith(LOOK_AT_PICTURES):
+            patch.setattr("sfumato.report.folder.picture_bytes", lambda *_, **__: b"not drawn")
         yield
 
 
