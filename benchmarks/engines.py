@@ -91,12 +91,12 @@ def released(path: Path, memory: str | None, folder: Path, neutral: tuple[str, .
     """Make a release and write it to Parquet, and the same rows by a bare join."""
     import sfumato
     from sfumato.engines.duckdb.grouped import literal
-    from sfumato.release.writing import write_drafts
+    from sfumato.release.writing import write_draft
 
     table = table_of(path, memory, neutral)
     release = sfumato.anonymize(table, "k-anonymity k=10", "full-domain")
-    write_drafts(release, [folder / "warm.csv"], "rows", "csv") if table.cells.records < 100_000 else None
-    _, took = timed(lambda: write_drafts(release, [folder / "out.parquet"], "rows", "parquet"))
+    write_draft(release, folder / "warm.csv", "csv") if table.cells.records < 100_000 else None
+    _, took = timed(lambda: write_draft(release, folder / "out.parquet", "parquet"))
     shown = shown_labels(table, release)
     with bare_connection(memory) as connection:
         joins = []

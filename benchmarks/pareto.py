@@ -25,7 +25,7 @@ from sfumato import load
 from sfumato.anonymizers.cut_vector.cut_vector import CutAttribute, CutSpace, cut_space
 from sfumato.data.cells import Cells
 from sfumato.data.reading import Table
-from sfumato.papers.dewri_2011.study import hypervolume
+from sfumato.papers.dewri_2011 import hypervolume
 from sfumato.tradeoff.search._enumeration import exact
 from sfumato.tradeoff.search._variation import drawn
 from sfumato.tradeoff.search.pareto import NSGA2, Search

@@ -23,7 +23,7 @@ from sfumato.anonymizers.items import DEFAULT_MAKER, anonymize_baskets, sweep
 from sfumato.data.bundled import load_baskets
 from sfumato.data.item_reading import read_baskets
 from sfumato.data.items import Baskets, baskets_of, counted_baskets, rows_once
-from sfumato.measures.items.scales import measure_baskets
+from sfumato.measures.scales import measure_baskets
 from sfumato.release.items import BasketRelease
 from sfumato.release.verification import verify
 from sfumato.requirements.items import KMAnonymity, basket_requirement

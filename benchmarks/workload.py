@@ -20,7 +20,7 @@ from sfumato.measures.classification._classifiers import CLASSIFIERS, features, 
 from sfumato.measures.classification._validation import Validation, deal
 from sfumato.measures.classification.classification import Classification
 from sfumato.measures.divergence import adversary_gains
-from sfumato.papers.brickell_shmatikov_2008.claims import PANELS, BrickellShmatikov2008, opened
+from sfumato.papers.brickell_shmatikov_2008 import PANELS, BrickellShmatikov2008, opened
 
 GROUPS, VALUES = 10_000, 14
 TARGET_MILLISECONDS = 1.0

@@ -20,7 +20,7 @@ from sfumato.measures.items.estimates import BasketReader, member_odds
 from sfumato.measures.items.linking import Linking, rho
 from sfumato.measures.items.losses import ItemLosses, set_loss_log2
 from sfumato.measures.items.queries import ItemQueries, read_queries
-from sfumato.measures.items.scales import BasketScales, interval, measure_baskets
+from sfumato.measures.scales import BasketScales, interval, measure_baskets
 from sfumato.release._itemsets import Rows, Spread, frequent_pairs, itemset_spread, weakest
 from sfumato.release.items import BasketRelease, global_release, set_recoding
 

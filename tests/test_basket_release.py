@@ -27,7 +27,7 @@ from sfumato.data.hierarchies.categorical import tree as tree_of
 from sfumato.data.items import baskets_of
 from sfumato.engines.item_files import LONG
 from sfumato.errors import BadInputError
-from sfumato.measures.items.scales import protected_risk
+from sfumato.measures.scales import protected_risk
 from sfumato.publish._written_file import numbers_of_baskets
 from sfumato.publish.mapping import SCHEMA, basket_mapping
 from sfumato.release.items import BasketRelease, global_release, set_recoding

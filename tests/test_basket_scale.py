@@ -24,7 +24,7 @@ from sfumato.anonymizers.items.partition import CutPieces
 from sfumato.data.items import baskets_of
 from sfumato.errors import BadInputError
 from sfumato.measures.items.queries import ItemQueries
-from sfumato.measures.items.scales import BasketScales, measure_baskets
+from sfumato.measures.scales import BasketScales, measure_baskets
 from sfumato.release._itemsets import Rows, itemset_spread, weakest
 from sfumato.release.items import BasketRelease
 from sfumato.requirements.items import basket_requirement

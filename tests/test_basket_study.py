@@ -27,7 +27,7 @@ from sfumato.data.items import baskets_of
 from sfumato.measures.items.linking import Linking
 from sfumato.measures.items.losses import ItemLosses
 from sfumato.measures.items.queries import ItemQueries
-from sfumato.measures.items.scales import BasketScales
+from sfumato.measures.scales import BasketScales
 from sfumato.publish.pipeline import publish_point
 from sfumato.report.folder import save_map
 from sfumato.requirements.items import SuppressionLimit, UtilityConstraints, basket_requirement

@@ -19,7 +19,7 @@ from sfumato.release.changes import column_changes, shown_in_file
 from sfumato.release.items import BasketRelease, global_release, set_recoding
 from sfumato.release.release import generalization
 from sfumato.report.measure_sentences import changes_sentence
-from sfumato.tradeoff.exploration._item_details import item_changes
+from sfumato.tradeoff.exploration.details import item_changes
 from small_tables import small_table
 
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from independent_checker import anatomy_violations, measures, read_rows, uncovered, violations
+from independent_checker import measures, read_rows, uncovered, violations
 from sfumato.commands import COMMANDS
 from sfumato.commands import app as cli
 
@@ -157,7 +157,6 @@ NONSENSE = {
     "two roles": ["anonymize", "t.csv", *USUAL, "--neutral", "age", "--to", "o.csv"],
     "an unknown form": ["anonymize", "t.csv", *USUAL, "--form", "cubism", "--to", "o.csv"],
     "an unknown layout": ["anonymize", "t.csv", *USUAL, "--set", "layout=x", "--to", "o.csv"],
-    "anatomy of boxes": ["anonymize", "t.csv", *USUAL, "--set", "layout=anatomy", "--to", "o.csv"],
     "an unknown anonymizer": ["anonymize", "t.csv", *USUAL, "--with", "magic", "--to", "o.csv"],
     "an anonymizer with an unknown key": ["anonymize", "t.csv", *USUAL, "--with", "mondrian x=1", "--to", "o.csv"],
     "an anonymizer with no name": ["anonymize", "t.csv", *USUAL, "--with", "", "--to", "o.csv"],
@@ -356,17 +355,6 @@ def test_bucketization_says_that_identity_is_not_hidden(here):
     assert "does not hide" in ended.out and "bucket size" in ended.out
 
 
-def test_bucketization_as_two_tables(here):
-    require = ["--require", "l-diversity l=2 variant=distinct"]
-    said, _ = anonymized(*USUAL[:4], *require, "--form", "bucketization", "--set", "layout=anatomy", "--neutral", "a,b")
-    assert said["files"][:2] == ["o.csv", "o.sensitive.csv"]
-    assert list(read_rows(here / "o.csv")[0]) == ["age", "zip", "a,b", "group"]
-    assert list(read_rows(here / "o.sensitive.csv")[0]) == ["group", "disease", "count"]
-    how = {"quasi": ["age", "zip"], "sensitive": "disease", "original": original()}
-    assert anatomy_violations(here / "o.csv", here / "o.sensitive.csv", require[1], **how) == []
-    assert uncovered(here / "o.csv", sensitive_path=here / "o.sensitive.csv", **how) == []
-
-
 def test_a_release_without_quasi_identifiers(here):
     anonymized(*USUAL, "--with", "without-quasi")
     assert {(row["age"], row["zip"]) for row in read_rows(here / "o.csv")} == {("*", "*")}
@@ -451,7 +439,7 @@ def test_no_command_has_more_than_25_options(monkeypatch, command):
         (["--set", "header=perhaps"], "yes or no is expected"),
         (["--set", "header-row=two"], "a whole number is expected"),
         (["--set", "encoding=a", "--set", "encoding=b"], "encoding is given twice"),
-        (["--layout", "anatomy"], "layout is a setting now, not an option: write --set layout=VALUE"),
+        (["--layout", "long"], "layout is a setting now, not an option: write --set layout=VALUE"),
         (["--no-header"], "no-header is a setting now, not an option: write --set header=no"),
     ],
 )

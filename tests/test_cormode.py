@@ -8,13 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sfumato.papers.cormode_2013 import claims as cormode_claims
-from sfumato.papers.cormode_2013 import claims as cormode_map_claims
-from sfumato.papers.cormode_2013 import figures as cormode_figures
-from sfumato.papers.cormode_2013 import reproduction as cormode_2013
-from sfumato.papers.cormode_2013 import study as cormode_outcomes
-from sfumato.papers.cormode_2013 import study as paper
-from sfumato.papers.cormode_2013.study import Outcome
+from sfumato.papers import cormode_2013 as paper
+from sfumato.papers.cormode_2013 import Outcome
 
 REQUIRED = {
     "root-accuracy",
@@ -57,8 +52,8 @@ FEW = paper.CurveGrid(
 def study():
     steps = []
     study = paper.Cormode2013(lambda done, total, last: steps.append((done, total)), FEW)
-    claims = {claim.id: claim for claim in cormode_claims.claims(study)}
-    figures = list(cormode_figures.figures(study))
+    claims = {claim.id: claim for claim in paper.claims(study)}
+    figures = list(paper.figures(study))
     assert steps == [(i + 1, len(steps)) for i in range(len(steps))]
     return study, claims, figures
 
@@ -81,17 +76,17 @@ def test_claims_are_measured(study):
     assert claims["root-accuracy"].ours == pytest.approx(4038 / 30162, abs=5e-5)  # Prof-specialty
     assert claims["l-6-root"].ours == {"6": 1}
     assert claims["k-small"].ours["8"] == pytest.approx(0.34, abs=0.01)
-    stopped, required = (cormode_outcomes.at(found.adult[name], 0.2) for name in (paper.T_STOP_EQUAL, paper.T_EQUAL))
+    stopped, required = (paper.at(found.adult[name], 0.2) for name in (paper.T_STOP_EQUAL, paper.T_EQUAL))
     assert stopped.boxes > required.boxes > 1 and stopped.accuracy != required.accuracy
 
 
 def test_queries_on_counts_as_drawn_bring_the_papers_headline_back(study):
     found, claims, _ = study
-    ten = cormode_outcomes.at(found.adult[paper.DP], 10)
+    ten = paper.at(found.adult[paper.DP], 10)
     assert ten.error < 0.03 < 10 * 0.03 < ten.cut.error, "4,096 boxes: what is cut adds up"
     assert claims["dp-at-high-privacy"].holds and claims["epsilon-.5-and-1"].holds
     with_cut = {"cut": [outcome.cut for outcome in found.adult[paper.DP]], "k": found.adult[paper.K]}
-    least = cormode_outcomes.least_error(with_cut, 2 * found.root_accuracy)
+    least = paper.least_error(with_cut, 2 * found.root_accuracy)
     assert least["k"] < least["cut"], "with negative counts cut for queries too the headline is gone"
 
 
@@ -149,22 +144,22 @@ def outcomes(*triples):
 
 
 def test_comparisons_of_curves():
-    assert cormode_outcomes.levels_off(outcomes((0.1, 0.2, 0.5), (0.2, 0.3, 0.1), (0.3, 0.3, 0.1))) == 0.2
-    assert cormode_outcomes.levels_off(outcomes((0.1, 0.3, 0.1), (0.2, 0.2, 0.1), (0.3, 0.3, 0.1))) == 0.3
+    assert paper.levels_off(outcomes((0.1, 0.2, 0.5), (0.2, 0.3, 0.1), (0.3, 0.3, 0.1))) == 0.2
+    assert paper.levels_off(outcomes((0.1, 0.3, 0.1), (0.2, 0.2, 0.1), (0.3, 0.3, 0.1))) == 0.3
     curves = {"a": outcomes((1, 0.3, 0.05), (2, 0.2, 0.2)), "b": outcomes((1, 0.3, 0.5))}
-    assert cormode_outcomes.least_accuracy(curves, 0.1) == {"a": 0.3}
-    assert cormode_outcomes.least_error(curves, 0.25) == {"a": 0.2}
-    assert cormode_outcomes.rises([1, 2, 1.995], 0.01) and not cormode_outcomes.rises([1, 2, 1.9], 0.01)
+    assert paper.least_accuracy(curves, 0.1) == {"a": 0.3}
+    assert paper.least_error(curves, 0.25) == {"a": 0.2}
+    assert paper.rises([1, 2, 1.995], 0.01) and not paper.rises([1, 2, 1.9], 0.01)
     better, same, worse = outcomes((1, 0.2, 0.1), (2, 0.2, 0.1), (3, 0.2, 0.2))
-    assert cormode_outcomes.dominates(better, worse) and not cormode_outcomes.dominates(better, same)
+    assert paper.dominates(better, worse) and not paper.dominates(better, same)
     line = outcomes((1, 0.4, 0.0), (2, 0.2, 1.0))
-    assert cormode_outcomes.along(line, cormode_outcomes.accuracy, 0.5) == pytest.approx(0.3)
-    assert cormode_outcomes.along(line, cormode_outcomes.accuracy, 1.1) is None
+    assert paper.along(line, paper.accuracy, 0.5) == pytest.approx(0.3)
+    assert paper.along(line, paper.accuracy, 1.1) is None
 
 
 def made_up(dp, others, **more):
     """A study with nothing but curves on Adult: the private tree's, and one for all models without noise."""
-    adult = dict.fromkeys(cormode_map_claims.EXACT, others)
+    adult = dict.fromkeys(paper.EXACT, others)
     adult |= {paper.DP: dp, paper.QUADTREE: dp}
     return SimpleNamespace(adult=adult, grid=replace(FEW, heights=(paper.HEIGHT,)), root_accuracy=0.13, **more)
 
@@ -176,22 +171,22 @@ def claim_of(parts, id_):
 def test_a_private_tree_that_never_has_a_small_error_does_not_confirm_what_is_said_of_it_there():
     others = outcomes((1, 0.3, 0.05), (2, 0.13, 0.8))
     far = made_up(outcomes((0.5, 0.2, 0.5), (1, 0.3, 0.2)), others)
-    no_better = claim_of(cormode_map_claims._high_utility(far), "dp-no-better-at-high-utility")
+    no_better = claim_of(paper._high_utility(far), "dp-no-better-at-high-utility")
     assert no_better.verdict == "not tested" and "DP" not in no_better.tested_over
     worse = made_up(outcomes((0.5, 0.2, 0.5), (1, 0.31, 0.05)), others)
-    assert claim_of(cormode_map_claims._high_utility(worse), "dp-no-better-at-high-utility").holds is True
+    assert claim_of(paper._high_utility(worse), "dp-no-better-at-high-utility").holds is True
     better = made_up(outcomes((0.5, 0.2, 0.5), (1, 0.29, 0.05)), others)
-    assert claim_of(cormode_map_claims._high_utility(better), "dp-no-better-at-high-utility").holds is False
+    assert claim_of(paper._high_utility(better), "dp-no-better-at-high-utility").holds is False
 
 
 def test_high_utility_needs_two_models_in_the_range():
     nobody = made_up(outcomes((0.5, 0.2, 0.5), (1, 0.3, 0.2)), outcomes((1, 0.3, 0.5)))
-    assert claim_of(cormode_map_claims._high_utility(nobody), "high-utility").verdict == "not tested"
+    assert claim_of(paper._high_utility(nobody), "high-utility").verdict == "not tested"
 
 
 def test_high_privacy_is_not_tested_where_no_private_tree_gets_there():
     study = made_up(outcomes((0.5, 0.3, 0.1), (1, 0.3, 0.1)), outcomes((1, 0.2, 0.5)))
-    assert claim_of(cormode_map_claims._high_privacy(study), "dp-at-high-privacy").verdict == "not tested"
+    assert claim_of(paper._high_privacy(study), "dp-at-high-privacy").verdict == "not tested"
 
 
 @pytest.mark.parametrize(
@@ -205,7 +200,7 @@ def test_high_privacy_is_not_tested_where_no_private_tree_gets_there():
 )
 def test_k_dominates_on_both_axes_or_not_at_all(k, dp, holds):
     study = SimpleNamespace(sizes={paper.K_8: outcomes(*k), paper.EPSILON_1: outcomes(*dp)})
-    assert claim_of(cormode_map_claims._sizes(study), "k-dominates-with-more-data").holds is holds
+    assert claim_of(paper._sizes(study), "k-dominates-with-more-data").holds is holds
 
 
 @pytest.mark.parametrize(
@@ -220,24 +215,24 @@ def test_k_dominates_on_both_axes_or_not_at_all(k, dp, holds):
 def test_heights_are_alike_at_the_same_error_by_what_the_curves_span(dp, holds):
     k = outcomes((2, 0.15, 0.6), (8, 0.2, 0.1))
     study = SimpleNamespace(heights={paper.K_8: k, paper.EPSILON_1: outcomes(*dp)})
-    assert claim_of(cormode_map_claims._heights(study), "heights-alike").holds is holds
+    assert claim_of(paper._heights(study), "heights-alike").holds is holds
 
 
 @pytest.mark.parametrize("error, accuracy, holds", [(1.0, 0.1, True), (14.0, 0.1, False), (1.0, 0.2, False)])
 def test_about_a_hundred_percent_has_two_sides(error, accuracy, holds):
     dp = outcomes((0.01, accuracy, error), (0.5, 0.2, 0.2), (10, 0.3, 0.02))
-    claim = claim_of(cormode_claims._budget(made_up(dp, ())), "epsilon-.01-error")
+    claim = claim_of(paper._budget(made_up(dp, ())), "epsilon-.01-error")
     assert claim.holds is holds
 
 
 def test_averages_over_draws_are_means():
     outcome = Outcome(1, 1, (0.1, 0.1, 0.4), (0.2, 0.2, 0.8))
     assert outcome.accuracy == pytest.approx(0.2) and outcome.error == pytest.approx(0.4)
-    assert cormode_outcomes.deviation(outcome) == pytest.approx(np.sqrt(0.08))
+    assert paper.deviation(outcome) == pytest.approx(np.sqrt(0.08))
 
 
 def test_the_paper_is_made_of_study_claims_and_figures(monkeypatch):
-    monkeypatch.setattr(cormode_2013, "claims", lambda study: ["claim"])
-    monkeypatch.setattr(cormode_2013, "figures", lambda study: ["figure"])
-    results = cormode_2013.reproduce()
+    monkeypatch.setattr(paper, "claims", lambda study: ["claim"])
+    monkeypatch.setattr(paper, "figures", lambda study: ["figure"])
+    results = paper.reproduce()
     assert (results.paper, results.claims, results.figures) == ("cormode-2013", ["claim"], ["figure"])

@@ -10,15 +10,20 @@ import pytest
 
 import sfumato
 from sfumato.anonymizers.cut_vector.cut_vector import CutVector, cut_space
+from sfumato.papers import dewri_2011 as paper
 from sfumato.papers.charts import draw
 from sfumato.papers.claims import Claim, Figure, FigureLine, Inset
-from sfumato.papers.dewri_2011 import claims as front_claims
-from sfumato.papers.dewri_2011 import claims as safe_claims
-from sfumato.papers.dewri_2011 import claims as shape_claims
-from sfumato.papers.dewri_2011 import claims as solver_claims
-from sfumato.papers.dewri_2011.figures import fitted_curve
-from sfumato.papers.dewri_2011.reproduction import _reaches, reproduce
-from sfumato.papers.dewri_2011.study import FREQUENCY, SearchRun, converge, example_claims, hypervolume, mended
+from sfumato.papers.dewri_2011 import (
+    FREQUENCY,
+    SearchRun,
+    _reaches,
+    converge,
+    example_claims,
+    fitted_curve,
+    hypervolume,
+    mended,
+    reproduce,
+)
 from sfumato.requirements.requirement import KAnonymity
 from sfumato.tradeoff.search._enumeration import Frontier, FrontierPoint
 from sfumato.tradeoff.search._variation import tree_of
@@ -72,34 +77,34 @@ def test_without_a_value_of_the_paper_a_number_is_shown_and_holds_nothing():
 
 def test_flat_stretches_are_found_where_they_are():
     own = steps((4, 0.1), (10, 0.2), (14, 0.205), (16, 0.2101), (40, 0.3))
-    assert front_claims.flat_stretches(own) == []
+    assert paper.flat_stretches(own) == []
     own += steps((15, 0.21))
-    assert front_claims.flat_stretches(own) == [(10, 0.2, 15, 0.21)]
-    assert [front_claims.zoomed(own, most) for most in (50, 15, 14)] == [1, 1, 0]
-    assert "1 of them up to k = 36" in front_claims.where_flat(front_claims.flat_stretches(own))
-    far = front_claims.where_flat(front_claims.flat_stretches(steps((389, 0.4), (600, 0.405))))
+    assert paper.flat_stretches(own) == [(10, 0.2, 15, 0.21)]
+    assert [paper.zoomed(own, most) for most in (50, 15, 14)] == [1, 1, 0]
+    assert "1 of them up to k = 36" in paper.where_flat(paper.flat_stretches(own))
+    far = paper.where_flat(paper.flat_stretches(steps((389, 0.4), (600, 0.405))))
     assert "0 of them up to k = 36" in far and "k = 389" in far
 
 
 def test_the_papers_own_stretch_has_a_price():
     own = steps((13, 0.2), (20, 0.25), (30, 0.255), (40, 0.258))
-    assert front_claims.step_cost(own, "generalization_loss") == pytest.approx(0.258 - 0.25)
-    assert front_claims.step_cost(own[:3], "generalization_loss") is None
+    assert paper.step_cost(own, "generalization_loss") == pytest.approx(0.258 - 0.25)
+    assert paper.step_cost(own[:3], "generalization_loss") is None
 
 
 def test_a_front_rises_only_if_no_release_beats_another():
-    assert front_claims.is_rising([(4, 0.2), (2, 0.1)])
-    assert not front_claims.is_rising([(2, 0.1), (4, 0.1)])
-    assert not front_claims.is_rising([(2, 0.3), (4, 0.2)])
-    assert front_claims.largest_error([(4, 0.2)], [(5, 0.21)]) == pytest.approx(0.25)
-    assert front_claims.largest_error([(4, 0.2)], [(4, 0.6)]) == pytest.approx(0.4)
+    assert paper.is_rising([(4, 0.2), (2, 0.1)])
+    assert not paper.is_rising([(2, 0.1), (4, 0.1)])
+    assert not paper.is_rising([(2, 0.3), (4, 0.2)])
+    assert paper.largest_error([(4, 0.2)], [(5, 0.21)]) == pytest.approx(0.25)
+    assert paper.largest_error([(4, 0.2)], [(4, 0.6)]) == pytest.approx(0.4)
 
 
 def test_who_is_beaten_by_another_search():
     own = steps((2, 0.1), (4, 0.2), (8, 0.3))
-    assert front_claims.beaten(own, steps((4, 0.2), (9, 0.31))) == 0  # an equal one and one beyond beat nobody
-    assert front_claims.beaten(own, steps((8, 0.2))) == 2
-    assert front_claims.beaten(own, []) == 0
+    assert paper.beaten(own, steps((4, 0.2), (9, 0.31))) == 0  # an equal one and one beyond beat nobody
+    assert paper.beaten(own, steps((8, 0.2))) == 2
+    assert paper.beaten(own, []) == 0
 
 
 def test_the_loss_of_boxes_is_that_of_the_search(people, space):
@@ -110,51 +115,51 @@ def test_the_loss_of_boxes_is_that_of_the_search(people, space):
     for attribute in (0, 1):
         texts, which = release.quasi_texts(attribute)
         lost += sum(losses[texts[i]] * mass for i, mass in zip(which, release.boxes.mass, strict=True))
-    assert front_claims.atom_loss(release) == pytest.approx(lost / 400)
+    assert paper.atom_loss(release) == pytest.approx(lost / 400)
     found = Search(people, Problem2(0.1), space, NSGA2(8, 2)).run()
     for point in found:
         candidate = point.candidate
         made = candidate.anonymizer.anonymize(people, candidate.requirement, suppress=candidate.suppress)
-        assert front_claims.atom_loss(made) == pytest.approx(point.values["generalization_loss"])
+        assert paper.atom_loss(made) == pytest.approx(point.values["generalization_loss"])
 
 
 # -- insets and trends (7.1, 7.3) ------------------------------------------------------------------------
 
 
 def test_insets_are_cumulative_shares_of_records():
-    assert shape_claims.cumulated(np.array([5, 1, 1, 3])) == [(1, 0.2), (3, 0.5), (5, 1.0)]
+    assert paper.cumulated(np.array([5, 1, 1, 3])) == [(1, 0.2), (3, 0.5), (5, 1.0)]
 
 
 def test_insets_of_the_papers_shape_hold_and_others_do_not():
-    even = shape_claims.cumulated(np.array([1, 2, 4, 8, 16, 32, 64]))
-    extreme = shape_claims.cumulated(np.array([1, 1, 1, 1000]))
-    assert [claim.holds for claim in shape_claims.inset_claims(even, extreme)] == [True, True, True]
-    assert [claim.holds for claim in shape_claims.inset_claims(extreme, even)] == [False, False, False]
-    assert shape_claims.largest_jump(even) == pytest.approx(64 / 127)
-    assert shape_claims.middle_share(even) == pytest.approx((8 + 16) / 127)  # sizes above 4, up to 16
-    assert shape_claims.largest_lead(extreme, even) == pytest.approx(3 / 1003 - 1 / 127)
+    even = paper.cumulated(np.array([1, 2, 4, 8, 16, 32, 64]))
+    extreme = paper.cumulated(np.array([1, 1, 1, 1000]))
+    assert [claim.holds for claim in paper.inset_claims(even, extreme)] == [True, True, True]
+    assert [claim.holds for claim in paper.inset_claims(extreme, even)] == [False, False, False]
+    assert paper.largest_jump(even) == pytest.approx(64 / 127)
+    assert paper.middle_share(even) == pytest.approx((8 + 16) / 127)  # sizes above 4, up to 16
+    assert paper.largest_lead(extreme, even) == pytest.approx(3 / 1003 - 1 / 127)
 
 
 def test_trends_are_rank_correlations():
     names = ("weighted_k_before", "generalization_loss", "suppression_loss")
     usual = points(names, (10, 0.1, 0.9), (50, 0.2, 0.5), (1000, 0.3, 0.4))
-    assert [claim.holds for claim in shape_claims.trend_claims(usual)] == [True, True, True]
+    assert [claim.holds for claim in paper.trend_claims(usual)] == [True, True, True]
     odd = points(names, (10, 0.1, 0.3), (50, 0.2, 0.5), (1000, 0.05, 0.7))
-    assert [claim.holds for claim in shape_claims.trend_claims(odd)] == [True, False, False]
-    assert [claim.holds for claim in shape_claims.trend_claims(usual[:1])] == [None, None, None]
+    assert [claim.holds for claim in paper.trend_claims(odd)] == [True, False, False]
+    assert [claim.holds for claim in paper.trend_claims(usual[:1])] == [None, None, None]
     tied = points(("a", "b"), (1, 1), (1, 2), (7, 3), (8, 4))  # ranks 1.5, 1.5, 3, 4 and 1, 2, 3, 4
-    assert shape_claims.rank_correlation(tied, "a", "b") == pytest.approx(4.5 / np.sqrt(4.5 * 5))
+    assert paper.rank_correlation(tied, "a", "b") == pytest.approx(4.5 / np.sqrt(4.5 * 5))
 
 
 def test_what_is_encircled_is_nearest_to_the_papers_point():
     names = ("weighted_k_before", "generalization_loss", "suppression_loss")
     own = points(names, (5000, 0.36, 0.17), (5000, 0.9, 0.0), (4900, 0.35, 0.17), (5200, 0.35, 0.18), (10, 0.1, 0.9))
-    assert [point.values["weighted_k_before"] for point in shape_claims.encircled(own)] == [5000, 4900, 5200]
-    left, right = shape_claims.near_claims(own)
+    assert [point.values["weighted_k_before"] for point in paper.encircled(own)] == [5000, 4900, 5200]
+    left, right = paper.near_claims(own)
     assert left.holds is False and right.holds is False
-    left, right = shape_claims.near_claims(points(names, (5001, 0.29, 0.16)))
+    left, right = paper.near_claims(points(names, (5001, 0.29, 0.16)))
     assert left.holds and right.holds
-    left, right = shape_claims.near_claims(points(names, (5001, 0.31, 0.3)))
+    left, right = paper.near_claims(points(names, (5001, 0.31, 0.3)))
     assert left.holds is None and right.holds is None
 
 
@@ -164,7 +169,7 @@ def test_what_is_encircled_is_nearest_to_the_papers_point():
 def test_relaxing_helps_only_with_a_whole_l_more_and_no_less_k():
     def claims(*rows):
         own = points(("k", "l_frequency", "loss"), *rows)
-        return [claim.holds for claim in safe_claims.relaxing("relaxing-helps", front(FREQUENCY, own))]
+        return [claim.holds for claim in paper.relaxing("relaxing-helps", front(FREQUENCY, own))]
 
     assert claims((20, 4, 0.195), (20, 5, 0.205)) == [True, False]
     assert claims((20, 4, 0.195), (30, 4, 0.205)) == [False, False]  # a little more k is to be had nearly always
@@ -176,7 +181,7 @@ def test_relaxing_helps_only_with_a_whole_l_more_and_no_less_k():
 def test_choices_are_counted_by_preference():
     def holds(k_first, l_first):
         both = (points(("k", "l_frequency"), *rows) for rows in (k_first, l_first))
-        return [claim.holds for claim in safe_claims.choice_claims(*both)]
+        return [claim.holds for claim in paper.choice_claims(*both)]
 
     assert holds([(2, 1), (3, 1), (4, 2)], [(2, 1), (2, 2), (2, 3)]) == [True, True, True]
     assert holds([(2, 1), (3, 1)], [(2, 1), (3, 1), (4, 1)]) == [True, False, False]
@@ -198,16 +203,16 @@ def run_of(area, *rows):
 
 def test_seeds_matter_where_fronts_or_answers_differ():
     alike = [run_of(0.63, (10, 0.2), (30, 0.255)), run_of(0.635, (12, 0.24), (33, 0.26))]
-    assert [claim.holds for claim in solver_claims.seed_claims(alike)] == [True, True]
+    assert [claim.holds for claim in paper.seed_claims(alike)] == [True, True]
     apart = [*alike, run_of(0.641, (16, 0.24), (33, 0.26))]
-    assert [claim.holds for claim in solver_claims.seed_claims(apart)] == [False, False]
+    assert [claim.holds for claim in paper.seed_claims(apart)] == [False, False]
     nothing = [*alike, run_of(0.63, (10, 0.3))]
-    assert [claim.holds for claim in solver_claims.seed_claims(nothing)] == [True, None]
+    assert [claim.holds for claim in paper.seed_claims(nothing)] == [True, None]
 
 
 def test_a_crossover_is_faster_where_it_is_ahead():
     def holds(special, repair):
-        return [claim.holds for claim in solver_claims.crossover_claims(special, repair, (1, 10, 100))]
+        return [claim.holds for claim in paper.crossover_claims(special, repair, (1, 10, 100))]
 
     slow, fast = [(0.3, 0.4, 0.6)] * 3, [(0.3, 0.61, 0.65)] * 3
     assert holds(fast, slow) == [True, True]

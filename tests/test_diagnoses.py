@@ -23,7 +23,7 @@ from sfumato.data.declaration import BasketsDeclaration
 from sfumato.data.hierarchies.classifications import CLASSIFICATIONS
 from sfumato.data.items import baskets_of
 from sfumato.measures.items.losses import ItemLosses
-from sfumato.measures.items.scales import BasketScales, measure_baskets
+from sfumato.measures.scales import BasketScales, measure_baskets
 from sfumato.release.items import global_release, set_recoding
 from sfumato.requirements.items import itemsets_of, read_weights, utility_constraints
 from sfumato.requirements.policy_files import Policy

@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 from points import point_of
 from sfumato import MEASURES, BadInputError, Grid, Map, Study, TableDeclaration, anonymizer, requirement
 from sfumato.commands.app import app
-from sfumato.report import disagreements as words
+from sfumato.report import verdicts as words
 from sfumato.report.answer_summary import choice_values
 from sfumato.report.data_summary import meanings
 from sfumato.report.page import content, page
-from sfumato.tradeoff.disagreements import COMPARED, FEWEST
+from sfumato.tradeoff.comparison import COMPARED, FEWEST
 from strategies import tries
 
 
@@ -99,12 +99,13 @@ SAID = (
 
 def test_it_is_said_in_words():
     found = torn_map().disagreements
-    assert found is not None and list(map(words.sentence, found.on_frontier)) == [SAID]
-    assert words.tally(found).startswith(
+    assert found is not None and list(map(words.disagreement_sentence, found.on_frontier)) == [SAID]
+    assert words.disagreement_tally(found).startswith(
         "1 of the 9 releases on the frontier looks good by one measure and bad by another"
     )
-    assert "Compared were p_loss with attack_accuracy and definetti_accuracy and u_loss with u_loss_em." in words.rule(
-        found
+    assert (
+        "Compared were p_loss with attack_accuracy and definetti_accuracy and u_loss with u_loss_em."
+        in words.disagreement_rule(found)
     )
     assert "u_loss of at most 0.6, and" in words.readers(found) and "at most 0.3." in words.readers(found)
     told = (
@@ -127,7 +128,11 @@ def test_an_attack_that_does_not_beat_its_baseline_is_no_alarm():
 def test_what_agrees_is_said_to_agree_and_what_was_not_measured_is_not_told():
     points = [made(f"p{i}", p_loss=i / 10, u_loss=1 - i / 10, u_loss_em=1 - i / 10) for i in range(7)]
     found = mapped(points).disagreements
-    assert found is not None and found.on_frontier == [] and words.tally(found).startswith("None of the 7 releases")
+    assert (
+        found is not None
+        and found.on_frontier == []
+        and words.disagreement_tally(found).startswith("None of the 7 releases")
+    )
     assert words.readers(found) == "" and found.compared == {"u_loss": ["u_loss_em"]}
     assert mapped(points[:5]).disagreements is None
 
@@ -191,12 +196,12 @@ def test_explore_and_choose_say_it(explored):
     shown = read_map(folder / "map")
     found = shown.disagreements
     assert found is not None and [own["said"] for own in said["disagreements"]] == list(
-        map(words.sentence, found.on_frontier)
+        map(words.disagreement_sentence, found.on_frontier)
     )
     for axes in ("p_loss,u_loss", "definetti_accuracy,u_loss_em"):
         done = CliRunner().invoke(app, ["choose", str(folder / "map"), "--axes", axes, "--json"])
         chosen = json.loads(done.stdout)
-        expected = list(map(words.sentence, found.of_point(shown[chosen["point"]["id"]], axes.split(","))))
+        expected = list(map(words.disagreement_sentence, found.of_point(shown[chosen["point"]["id"]], axes.split(","))))
         assert chosen["disagreements"] == expected
 
 

@@ -496,8 +496,7 @@ def test_anonymize_refuses_in_one_sentence(explored, tmp_path):
         ([*WITH, "--require", "k-anonymity k=5"], "cannot promise k-anonymity k=5; leave the requirement out"),
         ([*WITH, "--form", "bucketization"], "not bucketization"),
         ([*WITH, "--suppress", "0.1"], "suppresses no records"),
-        ([*WITH, "--set", "layout=anatomy"], "leave out --set layout"),
-        ([*WITH, "--set", f"lattice={tmp_path}/l.csv"], "searches no lattice"),
+        ([*WITH, "--set", "layout=long"], "layout is about sets of items"),
         (["--with", "dp-kd-tree epsilon=0 height=4"], "epsilon must be"),
         (["--with", "dp-kd-tree epsilon=1 height=9"], "height must be at most 7 for this table, not 9"),
         (["--with", "mondrian"], "mondrian needs to know what to satisfy: --require"),
@@ -511,7 +510,7 @@ def test_release_and_what_it_refuses(explored, tmp_path):
     point, to = noisy_points(explored)[0], tmp_path / "out.csv"
     words = ["release", explored / "map", "--point", point.id, "--to", to]
     refused(run(*words, "--mapping", tmp_path / "m.json"), "there is no mapping to apply to new data")
-    refused(run(*words, "--set", "layout=anatomy"), "leave out --set layout")
+    refused(run(*words, "--set", "layout=long"), "leave out --set layout")
     assert list(tmp_path.iterdir()) == []
     code, out, _ = run(*words)
     assert code == 0 and f"{len(read_rows(to)):,} synthetic records" in out and "certificate-public.html" in out

@@ -21,7 +21,7 @@ from sfumato.measures.all_measures import ESTIMATORS
 from sfumato.measures.items import queries as of_queries
 from sfumato.measures.items.expectation import weighted_median
 from sfumato.measures.items.queries import ItemQueries
-from sfumato.measures.items.scales import BasketScales, measure_baskets
+from sfumato.measures.scales import BasketScales, measure_baskets
 from sfumato.report.answer_summary import choice_lines, choice_values, reply_lines, reply_values
 from sfumato.report.point_summary import not_told_apart
 from sfumato.requirements.items import basket_requirement

@@ -16,7 +16,7 @@ from sfumato import BadInputError, Map, Scales, SfumatoError, Table, tree
 from sfumato.data.assignment import Assignment
 from sfumato.data.cells import Quasi, sorted_cells
 from sfumato.measures.all_measures import RECONSTRUCTED
-from sfumato.papers.li_li_2009.frontier import PANELS, LiLiFrontier, frontier_claims, frontier_figures
+from sfumato.papers.li_li_2009 import PANELS, LiLiFrontier, frontier_claims, frontier_figures
 from sfumato.release.release import bucketization
 from sfumato.requirements._jensen_shannon import cheapest_rows
 from sfumato.tradeoff._bucket_limit import BucketLimit, Program, atoms, solve, tighter_limit

@@ -26,7 +26,7 @@ from sfumato.engines._text_files import text_encoding
 from sfumato.publish.certificate import read_certificate
 from sfumato.publish.mapping import basket_mapping, read_mapping
 from sfumato.runtime import memory
-from sfumato.tradeoff.exploration.cache import Cache
+from sfumato.tradeoff.exploration.folder import Cache
 from sfumato.tradeoff.search.checkpoint import ONLY_STAGE, Evolved, Snapshot, read_checkpoint, write_checkpoint
 from sfumato.tradeoff.study.candidate import Candidate
 

@@ -16,9 +16,9 @@ from sfumato.anonymizers.cut_vector.cut_vector import cut_space
 from sfumato.tradeoff.exploration.run import explored
 from sfumato.tradeoff.question.question import Bound
 from sfumato.tradeoff.search._enumeration import exact
-from sfumato.tradeoff.search.aims import Aim
 from sfumato.tradeoff.search.pareto import NSGA2, pareto
 from sfumato.tradeoff.search.problems import Problem2, Problem4
+from sfumato.tradeoff.search.tuner import Aim
 from sfumato.tradeoff.study.grids import ends
 from sfumato.tradeoff.study.search_plan import SearchPlan
 from strategies import cells_of_tables, table_of, tries
@@ -115,8 +115,8 @@ def test_cuts_are_those_of_the_section(rows):
 
 
 def test_a_solver_and_exact_decide_how_cuts_are_searched(rows):
-    from sfumato.tradeoff.search._cut_families import CountedCuts, SteppedCuts, cuts_of
     from sfumato.tradeoff.search._enumeration import Enumeration
+    from sfumato.tradeoff.search.families import CountedCuts, SteppedCuts, cuts_of
 
     def way(axes=AXES, **plan):
         return cuts_of(study_of(rows, axes, **plan), rows.open(), axes, 1)

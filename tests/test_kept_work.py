@@ -19,7 +19,7 @@ from command_line import run
 from points import point_of
 from sfumato import Search, read, requirement
 from sfumato.anonymizers.cut_vector.cut_vector import CutVector, cut_space
-from sfumato.tradeoff.exploration.cache import Cache, mend_cache
+from sfumato.tradeoff.exploration.folder import Cache, mend_cache
 from sfumato.tradeoff.limit import Limit
 from sfumato.tradeoff.search import checkpoint as checkpoints
 from sfumato.tradeoff.search.pareto import NSGA2

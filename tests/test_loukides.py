@@ -19,22 +19,25 @@ from sfumato import BadInputError, read_baskets
 from sfumato.anonymizers.items import anonymize_baskets
 from sfumato.commands.app import main
 from sfumato.data.items import baskets_of
+from sfumato.papers import loukides_2012 as paper
 from sfumato.papers import reproduce
-from sfumato.papers.loukides_2012 import claims as paper
-from sfumato.papers.loukides_2012 import study as second_opinion
-from sfumato.papers.loukides_2012.example import KS, is_feasible, optima, partitions, utility_loss
-from sfumato.papers.loukides_2012.study import (
+from sfumato.papers.loukides_2012 import (
+    KS,
     VARIANTS,
     RUMap,
     angles,
     checked,
     checked_file,
     has_diagnoses,
+    is_feasible,
     knees_by_angle,
     knees_by_kneedle,
     least_support,
     opened,
+    optima,
+    partitions,
     tree_beside,
+    utility_loss,
 )
 from sfumato.release.items import global_release, set_recoding
 from sfumato.tradeoff.question.curve import Curve
@@ -167,7 +170,7 @@ def test_the_map_has_every_release_under_both_estimators(results, tmp_path):
     written = json.loads((tmp_path / "results.json").read_text())
     points = written["maps"]["small"]["points"]
     assert [(own["anonymizer"], own["k"]) for own in points] == [
-        (label, k) for label in ("AA", "COAT", "PCTA", *VARIANTS) for k in paper.KS
+        (label, k) for label in ("AA", "COAT", "PCTA", *VARIANTS) for k in paper.LOUKIDES_2012
     ]
     for own in points:
         measures = own["measures"]
@@ -195,8 +198,8 @@ def test_variants_are_held_against_coat_at_every_k(results):
     claims = {claim.id: claim for claim in results.claims}
     for label, name in (("PCTA", "pcta"), *((label, text.replace(" visit=", "-")) for label, text in VARIANTS.items())):
         claim = claims[f"{name}-beats-coat-at-every-k"]
-        ahead = [k for k in paper.KS if points[label, k]["are_half"] < points["COAT", k]["are_half"]]
-        assert claim.ours["ahead at k"] == ahead and claim.holds == (len(ahead) == len(paper.KS))
+        ahead = [k for k in paper.LOUKIDES_2012 if points[label, k]["are_half"] < points["COAT", k]["are_half"]]
+        assert claim.ours["ahead at k"] == ahead and claim.holds == (len(ahead) == len(paper.LOUKIDES_2012))
 
 
 def test_a_file_with_a_legend_is_checked_by_the_items_behind_its_names(small_file, monkeypatch):
@@ -205,7 +208,7 @@ def test_a_file_with_a_legend_is_checked_by_the_items_behind_its_names(small_fil
     monkeypatch.setattr("sfumato.release.writing_items.SMALL", 0)
     monkeypatch.setattr("sfumato.release.writing_items.WORTH_A_NAME", 0)
     assert checked_file(made) == checked(made)
-    written = second_opinion.write_items
+    written = paper.write_items
 
     def lying(release, path):
         _, beside = written(release, path)
@@ -216,7 +219,7 @@ def test_a_file_with_a_legend_is_checked_by_the_items_behind_its_names(small_fil
         beside.write_text(json.dumps(content))
         return [path, beside]
 
-    monkeypatch.setattr(second_opinion, "write_items", lying)
+    monkeypatch.setattr(paper, "write_items", lying)
     assert not checked_file(made).honest
 
 
@@ -299,7 +302,7 @@ def test_figure_5_is_drawn_of_diagnoses(tmp_path, monkeypatch):
     )
     other = tmp_path / "shop.dat"
     other.write_text("".join(" ".join(f"i{item}" for item in row) + "\n" for row in rows))
-    monkeypatch.setattr(paper, "KS", (2, 5, 10))
+    monkeypatch.setattr(paper, "LOUKIDES_2012", (2, 5, 10))
     monkeypatch.setattr(paper, "KS_5", (2, 5, 10, 20))
     found = reproduce("loukides-2012", data=[file, other])
     names = {figure.name: figure for figure in found.figures}

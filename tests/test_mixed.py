@@ -22,7 +22,7 @@ from sfumato.anonymizers.items.items_of_groups import MixedRecipe, merging
 from sfumato.measures.items.estimates import MixedReader, Questions
 from sfumato.measures.items.linking import Linking, Persons, listed_items
 from sfumato.measures.items.queries import ItemQueries
-from sfumato.measures.items.scales import MixedScales
+from sfumato.measures.scales import MixedScales
 from sfumato.release.writing_items import write_items
 from sfumato.requirements.items import KKMAnonymity, SuppressionLimit, mixed_requirement
 

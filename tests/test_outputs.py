@@ -142,20 +142,6 @@ def test_no_output_replaces_what_is_read(maps, here, run, kind):
     assert files(maps) == before and files(here) == {}
 
 
-def test_the_lattice_of_full_domain_is_written_with_the_release_or_neither_is(maps, here, run):
-    words = ["anonymize", maps / "t.csv", "--quasi", "age", "--require", "k-anonymity k=4", "--with", "full-domain"]
-    words.append("--no-certificate")
-    code, said = run(*words, "--to", "r.csv", "--set", f"lattice={TOO_LONG}")
-    assert code == 2 and "mmm" in said and files(here) == {}
-    code, said = run(*words, "--to", "r.csv", "--set", "lattice=r.csv")
-    assert code == 2 and "two outputs" in said and files(here) == {}
-    code, said = run(*words, "--to", "r.csv", "--set", f"lattice={maps}/t.csv", "--force")
-    assert code == 2 and "reads" in said and files(here) == {}
-    code, said = run(*words, "--to", "r.csv", "--set", "lattice=l.csv")
-    assert code == 0 and set(files(here)) == {"r.csv", "l.csv"}
-    assert (here / "l.csv").read_text().startswith("age,value,suppressed,groups,feasible\n")
-
-
 def test_a_release_never_replaces_a_hierarchy_that_it_reads(maps, here, run):
     (here / "h").mkdir()
     levels = here / "h" / "t_hierarchy_age.csv"

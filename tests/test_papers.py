@@ -18,23 +18,22 @@ from sfumato import BadInputError, Queries, Scales, papers
 from sfumato.commands.app import main
 from sfumato.data.assignment import Assignment
 from sfumato.measures.classification.classification import Classification, Learned
+from sfumato.papers import brickell_shmatikov_2008 as paper
+from sfumato.papers import li_li_2009 as li_li_paper
 from sfumato.papers import reproduce
-from sfumato.papers.brickell_shmatikov_2008 import claims as paper
 from sfumato.papers.claims import Claim, Results, all_of
-from sfumato.papers.li_li_2009 import claims as li_li_tie
-from sfumato.papers.li_li_2009 import frontier as li_li_frontier
-from sfumato.papers.li_li_2009.frontier import (
+from sfumato.papers.li_li_2009 import (
     DENSE,
     GRIDS,
     JS,
     PANELS,
+    LiLi2009,
     LiLiFrontier,
     Panel,
     frontier_claims,
     frontier_figures,
     ratio,
 )
-from sfumato.papers.li_li_2009.study import LiLi2009
 from sfumato.release.release import generalization
 from sfumato.requirements._predicates import js_distance
 
@@ -306,12 +305,12 @@ def test_a_tie_on_seen_records_and_less_on_unseen_ones():
     """Groups {p, p, q} and {q, q, q}: 5 of 6 are guessed from their group, 4 by the commonest value."""
     table = sfumato.read(pa.table({"a": list("xxxyyy"), "s": list("ppqqqq")}), quasi=["a"], sensitive=["s"])
     release = sfumato.anonymize(table, "k-anonymity k=3", "mondrian")
-    assert li_li_tie._gain_on_seen(release) == pytest.approx(1 / 6)
+    assert li_li_paper._gain_on_seen(release) == pytest.approx(1 / 6)
     assert sfumato.measure(release)["a_acc"] == pytest.approx(1 / 6)
     left_out = table.cells.records  # every record is left out once: of p p q the rest is p q (a tie, so q) or p p
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(li_li_tie, "FOLDS", left_out)
-        assert li_li_tie._gain_on_unseen(release) == pytest.approx(3 / 6 - 4 / 6)
+        patch.setattr(li_li_paper, "FOLDS", left_out)
+        assert li_li_paper._gain_on_unseen(release) == pytest.approx(3 / 6 - 4 / 6)
 
 
 def test_claims_of_section_3_and_of_delta_below_1_are_in_the_table(li_li):
@@ -463,8 +462,8 @@ def study():
         "anatomy": ("anatomy", "l-diversity l={} variant=frequency", (3,)),
     }
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(li_li_frontier, "GRIDS", short)
-        patched.setattr(li_li_frontier, "LI_LI_2009", {JS: (0.1,)})
+        patched.setattr(li_li_paper, "GRIDS", short)
+        patched.setattr(li_li_paper, "LI_LI_2009", {JS: (0.1,)})
         small = ("age", "marital-status", "sex")
         panels = [Panel("small", "occupation", small, "bucketization", PANELS[0].reader)]
         made = LiLiFrontier(panels=[*panels, Panel("small, generalized", "occupation", small, "generalization")])
@@ -536,7 +535,7 @@ def test_where_mondrian_is_the_best_or_absent_nobody_is_held_against_it():
         fake = SimpleNamespace(
             panels=(SimpleNamespace(sets=dict.fromkeys(losses)),), points=lambda panel, name: [points[name]]
         )
-        return li_li_frontier._attacked(fake).holds
+        return li_li_paper._attacked(fake).holds
 
     assert accuracies(mondrian_dense=0.03, exchange=0.02) is True
     assert accuracies(mondrian_dense=0.01, exchange=0.02) is None

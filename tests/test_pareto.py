@@ -23,7 +23,7 @@ from sfumato.data.reading import read
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures.groups import measure
 from sfumato.requirements.requirement import requirement
-from sfumato.tradeoff.dominance import non_dominated
+from sfumato.tradeoff.comparison import non_dominated
 from sfumato.tradeoff.exploration.explore import explore
 from sfumato.tradeoff.search._enumeration import exact
 from sfumato.tradeoff.search._variation import cross, drawn, flip, levelled, mutate, neighbours, tree_of

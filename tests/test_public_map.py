@@ -25,8 +25,8 @@ from sfumato import MEASURES, Candidate, Grid, Map, Scales, Study, TableDeclarat
 from sfumato.anonymizers.items import candidate_maker
 from sfumato.data.declaration import BasketsDeclaration
 from sfumato.measures.all_measures import published_risks
-from sfumato.measures.items.scales import BasketScales
 from sfumato.measures.reconstruction import UniformReader
+from sfumato.measures.scales import BasketScales
 from sfumato.report.folder import PUBLIC_FILES, save_map
 from sfumato.report.page import page
 from sfumato.requirements.items import basket_requirement

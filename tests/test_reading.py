@@ -656,15 +656,6 @@ def test_an_existing_file_is_kept_without_force(tmp_path, out):
     assert sorted(path.name for path in out.iterdir()) == ["o.csv", "o.parquet"]
 
 
-def test_an_existing_second_table_is_kept_without_force(tmp_path, out):
-    release = release_of(tmp_path, require="k-anonymity k=2", form="bucketization")
-    save(out / "o.sensitive.csv", "precious")
-    with pytest.raises(sfumato.BadInputError, match=r"o\.sensitive\.csv.*exists.*--force"):
-        release.to_csv(out / "o.csv", layout="anatomy")
-    assert [path.name for path in out.iterdir()] == ["o.sensitive.csv"]
-    assert (out / "o.sensitive.csv").read_text() == "precious"
-
-
 def test_a_name_that_is_a_folder_or_in_a_file_is_refused(tmp_path, out):
     release = release_of(tmp_path, require="k-anonymity k=2")
     (out / "file").touch()
@@ -700,7 +691,7 @@ def test_a_failure_while_writing_leaves_the_old_file_and_nothing_else(tmp_path, 
     assert {path.name: path.read_text() for path in out.iterdir()} == {name: "precious"}
 
 
-def test_a_failure_in_one_of_two_tables_leaves_neither(tmp_path, out, monkeypatch):
+def test_a_failure_of_the_engine_leaves_nothing(tmp_path, out, monkeypatch):
     release = release_of(tmp_path, require="k-anonymity k=2", form="bucketization")
 
     def fail(*_):
@@ -708,7 +699,7 @@ def test_a_failure_in_one_of_two_tables_leaves_neither(tmp_path, out, monkeypatc
 
     monkeypatch.setattr(DuckDBEngine, "write", fail)
     with pytest.raises(sfumato.BadInputError, match="No space left"):
-        release.to_csv(out / "o.csv", layout="anatomy")
+        release.to_csv(out / "o.csv")
     assert list(out.iterdir()) == []
 
 

@@ -25,7 +25,7 @@ from sfumato.anonymizers.items import anonymize_baskets, candidate_maker
 from sfumato.auditing import ledger
 from sfumato.config.documents import json_text
 from sfumato.data.items import baskets_of
-from sfumato.measures.items.scales import MixedScales
+from sfumato.measures.scales import MixedScales
 from sfumato.publish.apply import apply
 from sfumato.publish.certificate import contexts_of, public_certificate
 from sfumato.publish.mapping import SCHEMA, basket_mapping, mapping_of, mixed_mapping, read_mapping

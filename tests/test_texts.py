@@ -22,12 +22,11 @@ from sfumato.report.page import page
 from sfumato.report.point_summary import anonymize_command, settings, studied
 from sfumato.texts.catalogue import FORMATS, t, texts
 from sfumato.texts.format import counted, listed, number, percent, wrapped
-from sfumato.tradeoff.disagreements import Disagreements
+from sfumato.tradeoff.comparison import Disagreements, Verdicts
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.question import Bound
 from sfumato.tradeoff.study.presets import bundled_study as bundled_table
 from sfumato.tradeoff.study.study import read_study as bundled_baskets
-from sfumato.tradeoff.worth import Verdicts
 from sfumato.workbench.opened_data import OPTION, STARTING, all_in_forms, in_forms
 
 SRC = Path(__file__).resolve().parents[1] / "src" / "sfumato"
@@ -178,7 +177,12 @@ def test_every_text_is_used_and_every_use_is_a_text() -> None:
     assert [name for name in rest if name.split(".")[1] not in quoted and not _is_put_together(name, code)] == []
 
 
-SHORTHANDS = (("w", "drawing", ""), ("_lines", "check", ""), ("_entry", "meanings", ".text"))
+SHORTHANDS = (
+    ("w", "drawing", ""),
+    ("refusal", "refusal", ""),
+    ("_lines", "check", ""),
+    ("_entry", "meanings", ".text"),
+)
 """Functions that name a text without its section."""
 
 

@@ -23,7 +23,6 @@ NASTY = [
     *("2020-01-01", "9007199254740993", "9007199254740992.0", "NA", "a,b", 'say "x"', "two\nlines", "a\rb", "\rq"),
     *("é", "=1+1", "'=1+1", "''=1+1", "@x", "-x", "\tx", "-5..-1", "-5", "'", "'x", '=HYPERLINK("http://x","y")'),
 ]
-FORMS = {"generalization": ["rows"], "bucketization": ["rows", "anatomy"]}
 
 
 def table_of(texts):
@@ -43,36 +42,26 @@ def read(path, escape=False):
     return dict(zip(head, map(list, zip(*unmarked, strict=True)), strict=True))
 
 
-def columns_of(files, escape):
-    """Read the columns of rows, or of Anatomy's two tables, values as often as they are counted."""
-    rows = read(files[0], escape)
-    if len(files) == 2:
-        values = read(files[1], escape)
-        numbers = map(int, values["count"])
-        rows["s"] = [value for value, number in zip(values["s"], numbers, strict=True) for _ in range(number)]
-    return rows
-
-
 @pytest.mark.parametrize("escape", [False, True])
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-@pytest.mark.parametrize(("form", "layout"), [(form, layout) for form in FORMS for layout in FORMS[form]])
+@pytest.mark.parametrize("form", ["generalization", "bucketization"])
 @settings(max_examples=6, deadline=None)
 @given(texts=st.lists(st.sampled_from(NASTY), min_size=3, max_size=12, unique=True))
-def test_every_text_is_written_and_audited_as_it_is(tmp_path_factory, texts, form, layout, ending, escape):
+def test_every_text_is_written_and_audited_as_it_is(tmp_path_factory, texts, form, ending, escape):
     if escape and ending == "parquet":
         return
     table, path = table_of(texts), tmp_path_factory.mktemp("o") / f"o.{ending}"
     wanted = sfumato.requirement("k-anonymity k=3")
     release = sfumato.anonymize(table, wanted, form=form)
     if ending == "csv":
-        files = release.to_csv(path, layout, escape_formulas=escape)
+        files = release.to_csv(path, escape_formulas=escape)
     else:
-        files = release.to_parquet(path, layout)
-    columns = columns_of(files, escape)
+        files = release.to_parquet(path)
+    columns = read(path, escape)
     for name in ("s", "n", *(["q"] if form == "bucketization" else [])):
         assert Counter(columns[name]) == Counter(texts * 2), name
     made = Candidate(sfumato.anonymizer("mondrian"), wanted, form)
-    found = Publishable(release, made, path, Origin("", ""), layout=layout, escape_formulas=escape).verify(files)
+    found = Publishable(release, made, path, Origin("", ""), escape_formulas=escape).verify(files)
     assert found.coverage.holds
     if escape:
         assert not any(is_formula(cell) for file in files for own in read(file).values() for cell in own)

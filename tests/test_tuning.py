@@ -22,16 +22,14 @@ from sfumato.data.declaration import TableDeclaration
 from sfumato.errors import BadInputError
 from sfumato.report.page import page, score_over_time, tuning_content
 from sfumato.requirements.requirement import KAnonymity, TCloseness, requirement
-from sfumato.tradeoff.dominance import cost, exclusive, hypervolume
+from sfumato.tradeoff.comparison import cost, exclusive, hypervolume
 from sfumato.tradeoff.exploration.explore import explore
 from sfumato.tradeoff.limit import ScoreBox
 from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.question.question import Bound, Question
-from sfumato.tradeoff.search._cut_families import CountedCuts, SteppedCuts, cuts_of
 from sfumato.tradeoff.search._enumeration import exact
-from sfumato.tradeoff.search.aims import Aim, Judge
-from sfumato.tradeoff.search.families import Family, dial_of, families_of
-from sfumato.tradeoff.search.tuner import Tuner, read_budget, tune
+from sfumato.tradeoff.search.families import CountedCuts, Family, SteppedCuts, cuts_of, dial_of, families_of
+from sfumato.tradeoff.search.tuner import Aim, Judge, Tuner, read_budget, tune
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.grids import Grid, ends
 from sfumato.tradeoff.study.search_plan import SearchPlan

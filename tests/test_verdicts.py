@@ -22,9 +22,9 @@ from sfumato.report.data_summary import meanings
 from sfumato.report.folder import save_map
 from sfumato.report.verdicts import advice, signed
 from sfumato.tradeoff.chart import map_chart, rows, worth_chart
+from sfumato.tradeoff.comparison import VERDICTS
 from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.public import ALLOWED
-from sfumato.tradeoff.worth import VERDICTS
 from test_report import data_of, opened
 
 HOSTILE = "</script><script>window.pwned=1</script>"

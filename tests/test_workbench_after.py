@@ -318,7 +318,7 @@ def test_refusals_of_publishing_are_sentences(client: TestClient, map_: Map) -> 
     for point, more, word in [
         (original, {}, "not a release to publish"),
         (noisy, {"mapping": True}, "there is no mapping"),
-        (groups, {"layout": "anatomy"}, "Anatomy"),
+        (groups, {"layout": "long"}, "a layout is about sets of items"),
         (groups, {"layout": "sideways"}, "layout"),
         (groups, {"recipient": "everybody"}, "recipient"),
         ("nobody", {}, "there is no point"),

@@ -46,7 +46,6 @@ from sfumato.auditing.published_file import (
     TextColumn,
     blank_columns,
     group_sizes_in,
-    joined_tables,
     open_published,
     open_source,
 )
@@ -193,7 +192,6 @@ def audit(
     household: str | None = None,
     person: str | None = None,
     missing: Missing = "value",
-    sensitive_table: str | Path | None = None,
     escaped_formulas: bool = False,
     strongest: bool = False,
     include_neutral: bool = False,
@@ -205,7 +203,7 @@ def audit(
 
     `original` is the table it was made of: a path, a frame, a bundled name, or what brings hierarchies and (where no
     `quasi` is named) roles along: an open `Table`, the path of a study, the folder of a map. `group` names the column
-    that tells the groups of a bucketized file, `sensitive_table` the second of Anatomy's two tables. `suppressed` says
+    that tells the groups of a bucketized file. `suppressed` says
     what rows with `*` in all quasi-identifiers are: suppressed records to "leave-out", or a group to "keep". By default
     they are a group where `require` decides or all rows are such, and otherwise left out. `earlier` is another
     release of the same people, or the ledger of what was published under a mapping: all files before this one.
@@ -230,12 +228,7 @@ def audit(
         requirement(require)
     options = {**reading, "hierarchies": hierarchies, "weight": weights}
     original = questions.opened_original(original, options)
-    if sensitive_table is not None:
-        if group is None:
-            raise BadInputError("--sensitive-table lists the values of groups: name their column (--group)")
-        tables = Path(path), Path(sensitive_table)
-        path = joined_tables(*tables, group, laid_out.encoding, escaped_formulas)
-    file = open_published(path, replace(laid_out, escaped=escaped_formulas and sensitive_table is None))
+    file = open_published(path, replace(laid_out, escaped=escaped_formulas))
     roles = questions.roles_in(file.engine.columns, _names(quasi), _names(sensitive), original)
     if items is not None:
         items.check(file, (*roles[0], *roles[1]))

@@ -3,7 +3,6 @@
 Every column is read as text, whatever its type: that of a JSON file as it is written, a typed value of Parquet as
 a text that no other value of the column has. A missing value is the empty text: a value of its own, never left out.
 Where a published column has both missing values (NULL) and empty texts, its reader tells them apart, and so do we.
-Anatomy's two tables are put together as rows: within a group any pairing of rows and sensitive values says the same.
 """
 
 from __future__ import annotations
@@ -11,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyarrow import compute
 
 from sfumato.auditing.notation import set_members
 from sfumato.data.bundled import open_source as open_table
@@ -37,7 +34,6 @@ EMPTY = "\udc00"
 EMPTY_SHOWN = '""'
 """How it is shown."""
 
-COUNT = "count"
 """The column of the second table that says how often a group has a value."""
 
 MOST_KEYS = 1 << 24
@@ -265,41 +261,3 @@ def number_keys(key: Counts, size: int) -> tuple[Counts, Counts]:
     first = position[used]
     position[used] = np.arange(len(used))
     return first, position[key]
-
-
-def joined_tables(
-    rows: Path, values: Path, group: str, encoding: str | None = None, escaped_formulas: bool = False
-) -> pa.Table:
-    """Give the rows of every group its sensitive values, each as often as it is counted."""
-    people, counted = (_texts_of(path, group, encoding, escaped_formulas) for path in (rows, values))
-    if COUNT not in counted.column_names:
-        raise BadInputError(f"{values}: there is no column {COUNT!r}, which says how often a group has a value")
-    shared = [name for name in counted.column_names if name in people.column_names and name != group]
-    if shared:
-        raise BadInputError(f"column {shared[0]!r} stands both in {rows} and in {values}; rename one")
-    try:
-        times = compute.cast(counted.column(COUNT), pa.int64()).to_numpy()
-    except pa.ArrowException as error:
-        raise BadInputError(f"{values}: column {COUNT!r} must hold whole numbers ({error})") from None
-    dealt = counted.take(pa.array(np.repeat(np.arange(len(counted)), np.maximum(times, 0)))).sort_by(group)
-    people = people.sort_by(group)
-    if not people.column(group).equals(dealt.column(group)):
-        raise BadInputError(f"{values}: its counts are not the numbers of rows that the groups have in {rows}")
-    for name in dealt.column_names:
-        if name not in (group, COUNT):
-            people = people.append_column(name, dealt.column(name))
-    return people
-
-
-def _texts_of(path: Path, group: str, encoding: str | None, escaped: bool) -> pa.Table:
-    """Read a file of ours as text, an empty field of a text file missing."""
-    reading = Reading(delimiter=",", encoding=encoding, header=True, as_it_stands=True, escaped=escaped)
-    rows = open_rows(path, reading)
-    names = list(rows.columns)
-    if group not in names:
-        known = ", ".join(map(repr, names))
-        raise BadInputError(f"{path}: there is no column {group!r}; the columns are {known}")
-    table = pa.Table.from_batches(rows.count_texts(names))
-    times = table.column(len(names)).to_numpy()
-    texts = [compute.cast(column, pa.string()) for column in table.columns[: len(names)]]
-    return pa.table(texts, names).take(pa.array(np.repeat(np.arange(len(times)), times)))

@@ -90,7 +90,7 @@ def explored_into(
     """Explore and search a study as its plan says, and write its map into a folder; resumes what was stopped."""
     from sfumato.report.folder import DRAWN, save_map
     from sfumato.report.map_summary import frontier_lines
-    from sfumato.tradeoff.exploration.cache import mend_cache
+    from sfumato.tradeoff.exploration.folder import mend_cache
     from sfumato.tradeoff.exploration.run import check_searchable, explored
 
     check_searchable(study, seconds)

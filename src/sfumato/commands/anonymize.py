@@ -79,7 +79,6 @@ def anonymize(
     items: OfItems,
     writing: Writing,
     layout: str = "rows",
-    lattice: Path | None = None,
     legend: str = "auto",
     no_certificate: bool = False,
     as_json: AsJson = False,
@@ -91,7 +90,7 @@ def anonymize(
 
     study, clock = _study(table), Clock()
     declares = table if study is not None and not {**roles.given(), **about.given(), **reading.given()} else ""
-    written = (to, layout, writing.escape_formulas, writing.force, lattice, legend, not no_certificate)
+    written = (to, layout, writing.escape_formulas, writing.force, legend, not no_certificate)
     target = Target(*written, study=declares)
     said = f"is said by the study {table}; leave it out"
     if study is not None:
@@ -103,7 +102,7 @@ def anonymize(
         items.refuse_alone()
         refuse(recipe.of_items, OF_ITEMS)
     if alone:
-        given = {**roles.given(), **about.given(), "--set na": reading.na, "--set lattice": lattice}
+        given = {**roles.given(), **about.given(), "--set na": reading.na}
         refuse({**given, "--suppress": recipe.suppress}, ABOUT_TABLES)
         refuse({} if study is None else reading.given(), said)
         declared = DataDeclaration(items=baskets.declaration(table, reading)) if study is None else study.data
@@ -112,7 +111,8 @@ def anonymize(
         if beside:
             candidate = _of_items(recipe, target, baskets.tree is not None)
         else:
-            named = {"utility": recipe.utility, "limit": recipe.limit, "legend": legend != "auto"}
+            given = {"utility": recipe.utility, "limit": recipe.limit, "legend": legend != "auto"}
+            named = {**given, "layout": layout != "rows"}
             baskets.refuse_for_table({spelled(name): value for name, value in named.items()})
             candidate = _of_table(recipe, target)
         declared = about.declared(table, study, roles, reading)
@@ -160,12 +160,8 @@ def _of_table(recipe: RecipeOptions, target: Target) -> Candidate:
         raise BadInputError(t("cli.made_elsewhere", name=maker.name))
     if not isinstance(maker, Anonymizer):
         maker.check_request(wanted, recipe.form, recipe.suppress)  # type: ignore[arg-type]
-        if target.layout != "rows":
-            raise BadInputError(f"{maker.name} publishes records, which are rows; leave out --set layout")
     elif not recipe.require:
         raise BadInputError(f'{maker.name} needs to know what to satisfy: --require "k-anonymity k=10", for example')
-    if target.lattice is not None and not maker.has_lattice:
-        raise BadInputError(f"--set lattice belongs to --with full-domain; {maker.name} searches no lattice")
     return Candidate(maker, wanted, recipe.form, recipe.suppress)  # type: ignore[arg-type]
 
 
@@ -177,7 +173,6 @@ def _of_items(recipe: RecipeOptions, target: Target, has_tree: bool) -> Candidat
     from sfumato.requirements.items import mixed_requirement
     from sfumato.tradeoff.study.candidate import Candidate
 
-    refuse({"--set lattice": target.lattice}, "is about tables without items; leave it out")
     if recipe.form != FORM or target.layout != "rows":
         raise BadInputError(t("cli.items_generalized"))
     if not recipe.require:

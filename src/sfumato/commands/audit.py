@@ -46,7 +46,6 @@ class OriginalOptions(OptionGroup):
 class AboutTable(OptionGroup):
     """How a published table is read and what else is known of it."""
 
-    sensitive_table: Path | None = None
     group: str | None = None
     hierarchies: Path | None = None
     weight: Annotated[list[str], option(WEIGHTS, f"; of the original{LISTED}")] = field(default_factory=list)
@@ -146,8 +145,7 @@ def _of_table(
 
     laid_out = {name: text.declared()[name] for name in LAID_OUT}
     source = open_published(file, Reading(**laid_out, escaped=escaped))
-    names, second = [*source.engine.columns], about.sensitive_table
-    names += [] if second is None else open_published(second, Reading(**laid_out)).engine.columns
+    names = [*source.engine.columns]
     asked = {
         **about.values(),
         **original.values(),
@@ -159,7 +157,7 @@ def _of_table(
     }
     asked["weights"] = read_weights(asked.pop("weight")) or None
     if not of_items:
-        return audit_file(source if second is None else file, **asked)
+        return audit_file(source, **asked)
     if beside := of_items.pop("beside"):
         asked["original"] = _with_items(original, about, beside, names, of_items["items"])
     return audit_mixed(source, **asked, **of_items)

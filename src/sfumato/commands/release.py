@@ -34,7 +34,7 @@ def release(
     escaped = writing.escape_formulas
     how = (layout, writing.force, mapping, escaped, recipient, legend)
     with report_steps():
-        done = publish_point(folder, point, to, *how)  # type: ignore[arg-type]
+        done = publish_point(folder, point, to, *how)
     tell(done.notices)
     say({"point": point, **done.values(), "seconds": round(time.perf_counter() - started, 4)}, done.lines(), as_json)
 

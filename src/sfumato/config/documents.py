@@ -41,9 +41,9 @@ class ShapeError(ValueError):
 
 
 @cache
-def bundled_facts(name: str) -> Mapping[str, Any]:
+def bundled_facts(name: str, folder: str = "data/files") -> Mapping[str, Any]:
     """Return the facts that come with the package in a TOML file: names of columns, countries, schools, diagnoses."""
-    return tomllib.loads((files("sfumato.data") / "files" / f"{name}.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((files("sfumato") / folder / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 # -- reading -----------------------------------------------------------------------------------------------

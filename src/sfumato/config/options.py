@@ -432,7 +432,7 @@ SETTINGS = frozenset(
     re.findall(
         r"\w+",
         "as_written column columns dates decimal_comma decimal_point encoding engine escape_formulas header header_row "
-        "include_neutral items_file lattice layout legend limit lines memory merging missing most_cells na "
+        "include_neutral items_file layout legend limit lines memory merging missing most_cells na "
         "original_encoding original_separator ranges sensitive_items separator sets sheet spill utility weight",
     )
 )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from sfumato.config.documents import bundled_facts
 from sfumato.data.hierarchies.declared import Declared, read_hierarchies
 from sfumato.data.reading import Missing, read
 from sfumato.engines import ENGINES, engine_for, open_rows
@@ -24,8 +25,6 @@ from sfumato.errors import BadInputError
 
 if TYPE_CHECKING:
     from sfumato.data.items import Baskets
-
-ADULT_QUASI = ("age", "workclass", "education", "marital-status", "race", "sex")
 
 
 @dataclass(frozen=True)
@@ -41,39 +40,12 @@ class Dataset:
     complete: bool
     """Whether records with a missing value are left out."""
 
+    def __post_init__(self) -> None:
+        for name in ("quasi", "sensitive", "parts"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
 
-DATASETS = {
-    dataset.name: dataset
-    for dataset in (
-        Dataset(
-            "adult",
-            45_222,
-            "UCI Adult (US census 1994), the complete cases of both parts",
-            ADULT_QUASI,
-            ("occupation",),
-            ("train", "test"),
-            complete=True,
-        ),
-        Dataset(
-            "adult-train",
-            30_162,
-            "UCI Adult, the complete cases of the training part",
-            ADULT_QUASI,
-            ("occupation",),
-            ("train",),
-            complete=True,
-        ),
-        Dataset(
-            "adult-all",
-            48_842,
-            "UCI Adult, all records, with missing values",
-            ADULT_QUASI,
-            ("occupation",),
-            ("train", "test"),
-            complete=False,
-        ),
-    )
-}
+
+DATASETS = {name: Dataset(name, **said) for name, said in bundled_facts("bundled")["tables"].items()}
 
 
 def load(
@@ -160,18 +132,7 @@ class BundledBaskets:
     file: str
 
 
-BASKETS = {
-    bundled.name: bundled
-    for bundled in (
-        BundledBaskets(
-            "online-retail",
-            4_372,
-            3_885,
-            "UCI Online Retail (2010-2011), all that each customer bought",
-            "online_retail.parquet",
-        ),
-    )
-}
+BASKETS = {name: BundledBaskets(name, **said) for name, said in bundled_facts("bundled")["baskets"].items()}
 
 
 @cache

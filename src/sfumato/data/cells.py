@@ -29,6 +29,7 @@ from sfumato.data.persons import GroupPersons, PersonPairs
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Counts, Quiet
 from sfumato.runtime.threads import Once
+from sfumato.texts.catalogue import refusal
 
 Weights = tuple[tuple[str, float], ...]
 """The weight of every quasi-identifier, in the order of their names; nothing where all count alike."""
@@ -113,10 +114,7 @@ class Sensitive(Quiet):
         """Raise where two values look alike: an auditor counts them as one, so they may not count as two."""
         if self._look_alikes:
             first, second = map(ascii_where_unclear, self._look_alikes[0][:2])
-            raise BadInputError(
-                f"sensitive column {self.name!r}: the values {first} and {second} look alike, and a requirement would "
-                "count them as two different values; write them alike in the table, or declare one missing (--na)"
-            )
+            raise refusal("sensitive_look_alikes", sensitive=self, first=first, second=second)
 
     @cached_property
     def _look_alikes(self) -> list[list[str]]:
@@ -317,10 +315,7 @@ def sensitive_attribute(
     totals = weighted_counts(values.ravel(), counts, len(leaves))
     if len(leaves) < 2:
         only = hierarchy.leaves[leaves[0]] if len(leaves) else "none"
-        raise BadInputError(
-            f"the sensitive attribute {name!r} has one value only ({only!r}), so there is nothing to protect "
-            "or to learn; publish it as --neutral or leave it out"
-        )
+        raise refusal("one_sensitive_value", name=name, only=only)
     return Sensitive(name, hierarchy, leaves.astype(np.int32), totals), values.ravel().astype(np.int32)
 
 

@@ -27,6 +27,7 @@ from sfumato.engines.protocol import Coding, DistinctValues, Engine, Rule
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Counts
 from sfumato.runtime.memory import machine_bytes, read_size
+from sfumato.texts.catalogue import t
 
 BYTES_OF_A_CELL = 2000
 """What a search takes for a cell, with boxes and what measures prepare; `benchmarks/engines.py` measures it."""
@@ -52,11 +53,7 @@ class Coarsening:
     def notice(self, name: str, tree: Hierarchy, most_cells: int) -> str:
         """Say what was done to a column."""
         coarse = len(tree.levels[self.levels[name]].starts)
-        return (
-            f"column {name!r} is coarsened to {coarse:,} values instead of {tree.size:,}: {self.before:,} distinct "
-            f"combinations would be more than {most_cells:,} (most_cells), now there are {self.after:,}. Its loss is "
-            "counted; queries and populations are those of the coarser values"
-        )
+        return t("notice.coarsened", name=name, coarse=coarse, tree=tree, coarsening=self, most_cells=most_cells)
 
 
 @dataclass(frozen=True)

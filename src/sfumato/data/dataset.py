@@ -31,6 +31,7 @@ from sfumato.data.items import Baskets
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Counts, Quiet
+from sfumato.texts.catalogue import refusal
 
 NONE = "none"
 """The value of the derived attribute of a record that has no sensitive item."""
@@ -253,7 +254,5 @@ def held_out(cells: Cells, share: float, generator: np.random.Generator) -> Coun
     """Draw a share of the records, without replacement: how many of every cell are held out."""
     wanted = round(share * cells.records)
     if not 0 < wanted < cells.records:
-        raise BadInputError(
-            f"a share of {share:g} of {cells.records:,} records holds out {wanted:,} of them, and both sides need some"
-        )
+        raise refusal("nothing_held_out", share=share, cells=cells, wanted=wanted)
     return generator.multivariate_hypergeometric(cells.counts, wanted, method="marginals")

@@ -17,14 +17,8 @@ from sfumato.config.sections import known_keys, option_words
 from sfumato.data import bundled
 from sfumato.data.coarsening import usual_most_cells
 from sfumato.data.dataset import MixedTable
+from sfumato.data.hierarchies import declared
 from sfumato.data.hierarchies.classifications import CLASSIFICATIONS
-from sfumato.data.hierarchies.declared import (
-    Declared,
-    Filed,
-    level_table_of,
-    level_tables,
-    read_hierarchies,
-)
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.item_reading import is_text_of_items, items_of_column, items_of_file, read_baskets, tied, with_tree
 from sfumato.data.items import Baskets
@@ -36,6 +30,7 @@ from sfumato.engines.notations import DayOrder
 from sfumato.engines.protocol import Engine, Reading
 from sfumato.errors import BadInputError
 from sfumato.runtime.memory import read_size
+from sfumato.texts.catalogue import refusal
 
 IN_STUDY = "[table.hierarchy] of the study"
 """Where hierarchies of single columns stand, for whoever has to correct one."""
@@ -120,7 +115,7 @@ class TableDeclaration(SectionDeclaration):
     one_record_per_person: Annotated[bool, option.ONE_RECORD_PER_PERSON] = False
     household: Annotated[str | None, option.HOUSEHOLD] = None
     hierarchies: Annotated[str | None, option.HIERARCHIES] = None
-    hierarchy: Annotated[Mapping[str, Declared], option.HIERARCHY] = field(default_factory=dict, repr=False)
+    hierarchy: Annotated[Mapping[str, declared.Declared], option.HIERARCHY] = field(default_factory=dict, repr=False)
     """Not printed: what was drafted lists values that records have."""
 
     weights: Annotated[Mapping[str, float], option.WEIGHTS] = field(default_factory=dict)
@@ -165,8 +160,8 @@ class TableDeclaration(SectionDeclaration):
         """The files that opening the table reads."""
         files = [] if self.is_bundled else input_files(self.source)
         if self.hierarchies is not None:
-            files += level_tables(Path(self.hierarchies)) or [Path(self.hierarchies)]
-        named = map(level_table_of, self.hierarchy.values())
+            files += declared.level_tables(Path(self.hierarchies)) or [Path(self.hierarchies)]
+        named = map(declared.level_table_of, self.hierarchy.values())
         return files + [path for path in named if path is not None]
 
     @property
@@ -180,11 +175,11 @@ class TableDeclaration(SectionDeclaration):
 
     def open(self, rows: Engine | None = None) -> Table:
         """Open the table."""
-        given: dict[str, Declared] = bundled.hierarchies(str(self.source)) if self.is_bundled else {}
+        given: dict[str, declared.Declared] = bundled.hierarchies(str(self.source)) if self.is_bundled else {}
         if self.hierarchies is not None:
-            given |= read_hierarchies(Path(self.hierarchies))
+            given |= declared.read_hierarchies(Path(self.hierarchies))
         for column, entry in self.hierarchy.items():
-            given[column] = entry if isinstance(entry, Filed | Hierarchy) else Filed(entry, IN_STUDY)
+            given[column] = entry if isinstance(entry, declared.Filed | Hierarchy) else declared.Filed(entry, IN_STUDY)
         most = usual_most_cells(self.memory) if self.most_cells is None else self.most_cells
         table = with_roles(rows or self.open_rows(), self.roles, given, self.missing, most_cells=most)
         kind = frame_kind(self.source.content) if isinstance(self.source, Frame) else table.kind
@@ -219,10 +214,7 @@ class TableDeclaration(SectionDeclaration):
     def entries(self, folder: Path | None) -> dict[str, Any]:
         """Write the section of a study; files named as seen from a folder, if one is given."""
         if isinstance(self.source, Frame):
-            raise BadInputError(
-                f"this study is about a {self.source.origin} in memory, which no file can name; write the frame to a "
-                "file and give the study that: study.with_table(source='table.parquet')"
-            )
+            raise refusal("study_of_a_frame", table_declaration=self)
         entries = super().entries(folder)
         if self.hierarchy:
             hierarchies = {name: _hierarchy_entry(name, one) for name, one in self.hierarchy.items()}
@@ -244,11 +236,8 @@ def _with_files(hierarchies: Mapping[str, Any], place: Callable[[str], str]) -> 
 
 def _hierarchy_entry(column: str, given: Any) -> Any:
     if isinstance(given, Hierarchy):
-        raise BadInputError(
-            f"the hierarchy of column {column!r} was made in Python and cannot be written to a study; "
-            "declare it as a table of its type, as nested lists or as a file"
-        )
-    if isinstance(given, Filed):
+        raise refusal("hierarchy_made_in_python", column=column)
+    if isinstance(given, declared.Filed):
         return given.content
     return str(given) if isinstance(given, Path) else given
 
@@ -277,18 +266,10 @@ class BasketsDeclaration(SectionDeclaration):
         if self.is_bundled:
             return with_tree(bundled.load_baskets(self.source), self.tree)
         bundled.check_named(self.source, "baskets", bundled.BASKETS)
-        return read_baskets(
-            Path(self.source),
-            who=self.id,
-            item=self.item,
-            column=self.column,
-            separator=self.separator,
-            lines=bool(self.lines),
-            encoding=self.encoding,
-            tree=self.tree,
-            memory=self.memory,
-            spill=self.spill,
-        )
+        said = {
+            each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("source", "id", "lines")
+        }
+        return read_baskets(Path(self.source), who=self.id, lines=bool(self.lines), **said)
 
     def with_columns(self) -> Self:
         """Return the same declaration with the columns by which a text file of one item per row is recognised."""
@@ -323,15 +304,9 @@ class ItemsDeclaration(SectionDeclaration):
     def __post_init__(self) -> None:
         super().__post_init__()
         if (self.column is None) == (self.source is None):
-            raise BadInputError(
-                "the items of a record stand in a column of the table (--items COLUMN) or in a second file "
-                "(--items-file FILE --id COLUMN --item COLUMN); name one of the two"
-            )
+            raise refusal("items_in_two_places")
         if self.source is not None and (self.id is None or self.item is None):
-            raise BadInputError(
-                f"{self.source}: a second file of items needs the column that both files name a person by (--id) and "
-                "the column of items (--item)"
-            )
+            raise refusal("second_file_without_columns", items_declaration=self)
         if self.source is None and (self.id is not None or self.item is not None):
             raise BadInputError("--id and --item are about a second file of items; name it (--items-file)")
         if self.source is not None and self.separator is not None:
@@ -463,10 +438,7 @@ class DataDeclaration:
         rows, items = rows or self.open_rows(), self.items
         assert isinstance(items, ItemsDeclaration)
         if items.named not in rows.columns:
-            raise BadInputError(
-                f"{rows.origin}: there is no column {items.named!r} ({items.option}); the columns are "
-                f"{', '.join(map(repr, rows.columns[:30]))}"
-            )
+            raise refusal("no_column_of_items", rows=rows, items=items, columns=", ".join(map(repr, rows.columns[:30])))
         table = self.table.open(rows)
         if items.column is not None:
             held = items_of_column(table, items.column, items.separator)
@@ -484,10 +456,7 @@ class DataDeclaration:
 def _check_beside_items(roles: TableDeclaration, items: ItemsDeclaration) -> None:
     """Refuse roles that are not known beside a column of items."""
     if roles.neutral:
-        raise BadInputError(
-            f"the column {roles.neutral[0]!r} is to be published as it is (--neutral); beside a column of items "
-            "nothing is: it would tell records of a group apart. Make it quasi or sensitive, or leave it out"
-        )
+        raise refusal("neutral_beside_items", roles=roles)
     if roles.household is not None:
         raise BadInputError("a household column (--household) is not known beside a column of items; leave it out")
     if roles.person is not None:
@@ -495,10 +464,7 @@ def _check_beside_items(roles: TableDeclaration, items: ItemsDeclaration) -> Non
     said = {"quasi": roles.quasi, "sensitive": roles.sensitive, "identifier": roles.identifier}
     for role, columns in said.items():
         if items.name in columns:
-            raise BadInputError(
-                f"the column {items.name!r} holds the items (--items), so it has no role of its own; do not name it as "
-                f"--{role}. Sensitive items are named one by one (--sensitive-items)"
-            )
+            raise refusal("items_with_a_role", items=items, role=role)
         if items.id in columns and role != "identifier":
             raise BadInputError(f"the column {items.id!r} names persons (--id); do not name it as --{role}")
 

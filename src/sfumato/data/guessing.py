@@ -22,31 +22,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from sfumato.config.documents import bundled_facts
 from sfumato.config.options import check_whole
-from sfumato.data._column_names import (
-    NAME,
-    ColumnMeaning,
-    Likeness,
-    Role,
-    is_counted,
-    likeness_of,
-    may_number_persons,
-    meaning_of,
-    vocabulary_of,
-)
-from sfumato.data.hierarchies.automatic import (
-    FEW,
-    FINEST,
-    MOST_CATEGORIES,
-    MOST_CODES,
-    Core,
-    date_levels,
-    looks_like_codes,
-    looks_numeric,
-    reach,
-    rounded_span,
-    structure_of,
-)
+from sfumato.data import _column_names
+from sfumato.data.hierarchies import automatic
 from sfumato.data.hierarchies.hierarchy import read_date, read_number
 from sfumato.data.hierarchies.numeric import LARGEST
 from sfumato.data.persons import looks_like_keys
@@ -89,46 +68,13 @@ FEWEST_OTHERS = 5
 OLDEST = 90
 """Ages from here on are one value in an age column, as the rules for health data in the US have it."""
 
-CERTAINLY_MISSING = frozenset(
-    (
-        "?",
-        "n/a",
-        "#n/a",
-        "<na>",
-        "null",
-        "n.d.",
-        "n. d.",
-        "s.d.",
-        "s. d.",
-        "k.a.",
-        "k. a.",
-        "keine angabe",
-        "unbekannt",
-        "unknown",
-        "inconnu",
-        "onbekend",
-    )
-)
+CERTAINLY_MISSING = frozenset(bundled_facts("column_names")["missing"]["anywhere"])
 """Texts that mean missing wherever they stand, whatever their case."""
 
-NOT_AVAILABLE = CERTAINLY_MISSING | {
-    "na",
-    "n.a.",
-    "nd",
-    "sd",
-    "ka",
-    "nan",
-    "-",
-    "--",
-    ".",
-    "none",
-    "missing",
-    "desconocido",
-    "sconosciuto",
-}
+NOT_AVAILABLE = CERTAINLY_MISSING | set(bundled_facts("column_names")["missing"]["beside_numbers"])
 """Texts that mean missing between numbers or dates."""
 
-MARKS = frozenset(("-", "--", "---", ".", "..", "...", "–", "—", "/"))
+MARKS = frozenset(bundled_facts("column_names")["missing"]["marks"])
 """What people put where they have nothing to say."""
 
 POSITIVE = re.compile(r"\+|pos", re.IGNORECASE)
@@ -150,7 +96,7 @@ class Guess(Quiet):
     spoken: ClassVar[tuple[str, ...]] = ("column", "role", "type")
 
     column: str
-    role: Role | None
+    role: _column_names.Role | None
     """None: undecided."""
 
     type: str
@@ -213,14 +159,14 @@ class SampledColumn(Quiet):
         return self.values[:: -(-len(self.values) // EXAMINED) or 1]
 
     @cached_property
-    def meaning(self) -> ColumnMeaning | None:
+    def meaning(self) -> _column_names.ColumnMeaning | None:
         """What its name says."""
-        return meaning_of(self.name)
+        return _column_names.meaning_of(self.name)
 
     @cached_property
-    def likeness(self) -> Likeness | None:
+    def likeness(self) -> _column_names.Likeness | None:
         """What its values look like."""
-        return None if self.type in ("dates", "numbers") else likeness_of(self.examined)
+        return None if self.type in ("dates", "numbers") else _column_names.likeness_of(self.examined)
 
     @cached_property
     def type(self) -> str:
@@ -231,8 +177,12 @@ class SampledColumn(Quiet):
         if facts.numbers == facts.present and _holds(facts.lowest) and _holds(facts.highest):
             return "numbers" if facts.decimals else "whole numbers"
         if facts.days == facts.present and facts.first and facts.last:
-            return "dates" if (facts.last - facts.first).days < FINEST else "categories"
-        if facts.shortest == facts.longest and facts.distinct > FEW and looks_like_codes(self.examined):
+            return "dates" if (facts.last - facts.first).days < automatic.FINEST else "categories"
+        if (
+            facts.shortest == facts.longest
+            and facts.distinct > automatic.FEW
+            and automatic.looks_like_codes(self.examined)
+        ):
             return "codes"
         return "text" if self.is_prose else "categories"
 
@@ -255,13 +205,13 @@ class SampledColumn(Quiet):
     @property
     def in_order(self) -> bool:
         """Whether its values are numbers or dates with a meaning of more and less."""
-        nominal = self.meaning is not None and self.meaning.nominal and not is_counted(self.name)
+        nominal = self.meaning is not None and self.meaning.nominal and not _column_names.is_counted(self.name)
         return self.type in ("numbers", "dates") or (self.type == "whole numbers" and not nominal)
 
     @property
     def nearly(self) -> str:
         """Say what the column would be but for a few texts or for the way it is written; empty if nothing."""
-        if self.type not in ("categories", "codes") or self.facts.distinct <= FEW:
+        if self.type not in ("categories", "codes") or self.facts.distinct <= automatic.FEW:
             return ""
         for what, look in LOOKS.items():
             if sum(look.fullmatch(value.strip()) is not None for value in self.examined) >= 0.9 * len(self.examined):
@@ -291,7 +241,7 @@ class SampledColumn(Quiet):
 
     def _codes(self) -> tuple[str, ...]:
         """List numbers such as 9999 that are farther from all others than those are from each other."""
-        numbers = {value: float(value) for value in self.values if looks_numeric([value])}
+        numbers = {value: float(value) for value in self.values if automatic.looks_numeric([value])}
         nines = [value for value in numbers if NINES.fullmatch(value)]
         others = sorted(number for value, number in numbers.items() if value not in nines)
         if len(others) < FEWEST_OTHERS:
@@ -317,12 +267,14 @@ class SampledColumn(Quiet):
             return f"dates between {first.year} and {last.year}{missing}"
         if self.is_almost_unique:
             return f"different in {facts.distinct:,} of {facts.present:,} records{missing}"
-        if self.in_order and facts.distinct > FEW:
-            span = rounded_span(_decimal(facts.lowest), _decimal(facts.highest), -facts.decimals, QUASI_LEAVES)
+        if self.in_order and facts.distinct > automatic.FEW:
+            span = automatic.rounded_span(
+                _decimal(facts.lowest), _decimal(facts.highest), -facts.decimals, QUASI_LEAVES
+            )
             return f"{self.type} between {span.lower:,f} and {span.end:,f}{missing}"
         frequent = self.frequent()
         count = f"{facts.distinct:,} {'value' if facts.distinct == 1 else 'values'}"
-        if not frequent or facts.distinct > FEW:
+        if not frequent or facts.distinct > automatic.FEW:
             return f"{count}{missing}"
         others = facts.distinct - len(frequent)
         more = f" and {others} more" if others else ""
@@ -336,7 +288,9 @@ class SampledColumn(Quiet):
         return [shown(value) for value in sorted(often, key=lambda value: (_number(value), value))]
 
 
-def guess(engine: Engine, sample: int = SAMPLE, roles: Mapping[str, Role] = MappingProxyType({})) -> tuple[Guess, ...]:
+def guess(
+    engine: Engine, sample: int = SAMPLE, roles: Mapping[str, _column_names.Role] = MappingProxyType({})
+) -> tuple[Guess, ...]:
     """Guess role and hierarchy of every column of a table, looking at about `sample` of its rows.
 
     `roles` are those that somebody has decided, by column: they are not guessed, the others are.
@@ -372,7 +326,7 @@ def look(engine: Engine, name: str, sample: int) -> SampledColumn:
     return SampledColumn(name, engine.row_count, engine.facts(name), engine.sample(name, sample))
 
 
-def guess_column(column: SampledColumn, role: Role | None = None, origin: str = "the table") -> Guess:
+def guess_column(column: SampledColumn, role: _column_names.Role | None = None, origin: str = "the table") -> Guess:
     """Guess what one column is, unless its role is given: the first rule that says something decides."""
     rules = (answer for rule in RULES if (answer := rule(column)) is not None)
     column_guess = _decided(column, role, origin) if role else next(rules, None)
@@ -386,7 +340,7 @@ def guess_column(column: SampledColumn, role: Role | None = None, origin: str = 
     )
 
 
-def _decided(column: SampledColumn, role: Role, origin: str) -> Guess:
+def _decided(column: SampledColumn, role: _column_names.Role, origin: str) -> Guess:
     """Give a column the role that somebody decided; raise where it cannot have it."""
     if role in ("identifier", "neutral"):
         return Guess(column.name, role, column.type, SAID, strength=3)
@@ -412,7 +366,7 @@ def _named_identifier(column: SampledColumn) -> Guess | None:
     meaning = column.meaning
     if meaning is None or meaning.role != "identifier" or meaning.weak:
         return None
-    if meaning.what == NAME and column.type in ("numbers", "whole numbers", "dates"):
+    if meaning.what == _column_names.NAME and column.type in ("numbers", "whole numbers", "dates"):
         return None
     if column.facts.distinct <= 3 and column.facts.present >= TOO_FEW:
         return _undecided(column, f"named like {meaning.what}, but {column.described()}")
@@ -431,7 +385,7 @@ def _numbers_persons(column: SampledColumn) -> Guess | None:
     """A code or number that several records share, named for persons or written like P0001."""
     repeats = FEWEST_PERSONS <= column.facts.distinct < column.facts.present
     written = column.facts.distinct >= TOO_FEW and len({_key_shape(value) for value in column.examined}) == 1
-    told = may_number_persons(column.name) or (written and _key_shape(column.examined[0]) is not None)
+    told = _column_names.may_number_persons(column.name) or (written and _key_shape(column.examined[0]) is not None)
     otherwise = column.meaning is not None and column.meaning.role != "identifier"
     if not repeats or not told or otherwise or not looks_like_keys(column.examined):
         return None
@@ -467,7 +421,7 @@ def _named(column: SampledColumn) -> Guess | None:
     return _coded(column, meaning.role, reason, 2)
 
 
-STRUCTURED: Mapping[str, tuple[Role, str]] = {
+STRUCTURED: Mapping[str, tuple[_column_names.Role, str]] = {
     "icd": ("sensitive", "diagnoses"),
     "countries": ("quasi", "countries"),
     "education": ("quasi", "levels of education"),
@@ -479,11 +433,11 @@ def _like_something(column: SampledColumn) -> Guess | None:
     """A quasi-identifier or sensitive attribute by its values."""
     if column.likeness is not None and not column.is_almost_unique:
         return _coded(column, column.likeness.role, f"values look like {column.likeness.what}; {_counted(column)}", 1)
-    if column.type == "categories" and column.facts.distinct <= 3 * FEW:
-        vocabulary = vocabulary_of(column.values)
+    if column.type == "categories" and column.facts.distinct <= 3 * automatic.FEW:
+        vocabulary = _column_names.vocabulary_of(column.values)
         if vocabulary is not None:
             return _coded(column, vocabulary[1], f"values look like {vocabulary[0]}; {column.described()}", 1)
-    structure = structure_of(column.name, column.values) if column.type == "categories" else None
+    structure = automatic.structure_of(column.name, column.values) if column.type == "categories" else None
     if structure is not None and structure in STRUCTURED and not column.is_almost_unique:
         role, what = STRUCTURED[structure]
         return _coded(column, role, f"values look like {what}; {column.described()}", 1)
@@ -504,7 +458,7 @@ def _different_everywhere(column: SampledColumn) -> Guess | None:
         return _identifier(column, f"{column.described()}, numbered in one run", 1)
     if weak and column.meaning and column.meaning.what == "a name" and column.share >= 0.3:
         return _identifier(column, f"named like a name; {_counted(column)}", 1)
-    if weak and column.facts.distinct > FEW:
+    if weak and column.facts.distinct > automatic.FEW:
         return _undecided(column, f"{_counted(column)}; identifier if it stands for persons")
     return None
 
@@ -532,11 +486,17 @@ def _undecided(column: SampledColumn, reason: str, advice: str = "") -> Guess:
     return Guess(column.name, None, column.type, reason, advice=advice)
 
 
-def _coded(column: SampledColumn, role: Role, reason: str, strength: int) -> Guess:
+def _coded(column: SampledColumn, role: _column_names.Role, reason: str, strength: int) -> Guess:
     """Give a column a role that needs a hierarchy, or leave it undecided where none can be made."""
     facts = column.facts
     ranges = column.type in ("numbers", "whole numbers", "dates")
-    most = MOST_SENSITIVE_VALUES if role == "sensitive" else MOST_CODES if column.type == "codes" else MOST_CATEGORIES
+    most = (
+        MOST_SENSITIVE_VALUES
+        if role == "sensitive"
+        else automatic.MOST_CODES
+        if column.type == "codes"
+        else automatic.MOST_CATEGORIES
+    )
     if role == "sensitive" and facts.distinct == 1:
         return _undecided(column, reason, "sensitive? with one value only there is nothing to protect or to learn")
     if not ranges and facts.distinct > most:
@@ -573,9 +533,9 @@ def _quasi_entry(column: SampledColumn) -> tuple[Entry, str]:
     facts = column.facts
     if column.type == "dates" and facts.first and facts.last:
         first, last = _rounded_days(facts.first, facts.last)
-        levels = date_levels(*_years(column, first, last))
+        levels = automatic.date_levels(*_years(column, first, last))
         return {"type": "dates", "first": first, "last": last, "levels": levels, "observed": True}, ""
-    structure = structure_of(column.name, column.values)
+    structure = automatic.structure_of(column.name, column.values)
     if structure is not None:
         return {"type": structure}, ""
     if _is_postal(column) and facts.longest > 1 and facts.distinct > 2:
@@ -594,7 +554,7 @@ def _flat_advice(column: SampledColumn) -> str:
         return f"{column.nearly}: name the column in decimal_comma or decimal_point under [table]"
     if column.nearly:
         return f"nearly all are {column.nearly}: correct the others, or declare them missing (na)"
-    if column.facts.distinct > FEW:
+    if column.facts.distinct > automatic.FEW:
         return 'many values without groups: give them some with type = "tree" or a level table (docs/hierarchies.md)'
     return ""
 
@@ -617,14 +577,16 @@ def _numeric_entry(column: SampledColumn, leaves: int, levels: bool) -> Entry:
     return entry
 
 
-def _core(column: SampledColumn) -> Core:
+def _core(column: SampledColumn) -> automatic.Core:
     """Find the tails in the sample, but the ends in the whole column."""
     facts = column.facts
     ends = (_decimal(facts.lowest), _decimal(facts.highest))
     counted = zip(column.values, column.counts, strict=True)
-    numbers = [(Decimal(value.strip()), n) for value, n in counted if looks_numeric([value])]
+    numbers = [(Decimal(value.strip()), n) for value, n in counted if automatic.looks_numeric([value])]
     known = int(not numbers)  # beside a sample the ends are looked at, but decide nothing
-    core = Core.of([*ends, *(number for number, _ in numbers)], [known, known, *(n for _, n in numbers)], FEW + 2)
+    core = automatic.Core.of(
+        [*ends, *(number for number, _ in numbers)], [known, known, *(n for _, n in numbers)], automatic.FEW + 2
+    )
     return replace(core, finer=core.finer or -facts.decimals < core.exponent)
 
 
@@ -632,7 +594,7 @@ def _years(column: SampledColumn, first: datetime.date, last: datetime.date) -> 
     """Find the years in which nearly all days of the sample are."""
     days = [(read_date(value), n) for value, n in zip(column.values, column.counts, strict=True)]
     years = [(datetime.date.fromordinal(int(day)).year, n) for day, n in days if isfinite(day)]
-    return reach(*zip(*years, strict=True)) if years else (first.year, last.year)
+    return automatic.reach(*zip(*years, strict=True)) if years else (first.year, last.year)
 
 
 def _is_postal(column: SampledColumn) -> bool:
@@ -675,7 +637,7 @@ def _number(value: str) -> float:
 
 
 def _is_plain(value: str) -> bool:
-    number = looks_numeric([value]) and value.strip().casefold() not in NOT_AVAILABLE
+    number = automatic.looks_numeric([value]) and value.strip().casefold() not in NOT_AVAILABLE
     return number or isfinite(read_date(value))
 
 

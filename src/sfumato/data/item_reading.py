@@ -34,6 +34,7 @@ from sfumato.engines.item_files import ItemRows, find_rows, separator_of, split_
 from sfumato.engines.protocol import CountedLists, Engine, Reading, SourceLayout, column_pairs
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Counts, Quiet
+from sfumato.texts.catalogue import refusal, t
 from sfumato.texts.format import counted
 
 SHOWN = 8
@@ -101,11 +102,7 @@ def _recognised(baskets: Baskets, rows: ItemRows) -> tuple[str, str]:
     """Say that a file has one item per row, and show a set of it."""
     chosen = int(np.argmax((baskets.lengths > 1) & (baskets.lengths <= SHOWN)))
     example = ", ".join(baskets.basket(chosen)[:SHOWN]) + (", ..." if baskets.lengths[chosen] > SHOWN else "")
-    read = (
-        f"{baskets.origin}: read as a table of one item per row: the items in {rows.item!r} with the same {rows.who!r} "
-        f"are one set ({baskets.size:,} sets of {len(baskets.items):,} items). If that is wrong, name the columns "
-        "(--id, --item), or say that every line is a set of items (--lines)"
-    )
+    read = t("notice.one_item_per_row", baskets=baskets, rows=rows, items=len(baskets.items))
     return read, f"{EXAMPLE}{{{example}}}"
 
 
@@ -135,10 +132,7 @@ def _with_unread(baskets: Baskets, rows: Engine, read: Sequence[str]) -> Baskets
     if not others:
         return baskets
     named = ", ".join(map(repr, others[:SHOWN])) + (", ..." if len(others) > SHOWN else "")
-    notice = (
-        f"{rows.origin}: not read: {named}; baskets are sets of items alone. A table whose records have items, too, is "
-        "read with --quasi and --items"
-    )
+    notice = t("notice.columns_not_read", rows=rows, named=named)
     return replace(baskets, notices=(*baskets.notices, notice))
 
 
@@ -149,10 +143,7 @@ def _list_column(origin: str, listed: Sequence[str], column: str | None) -> str:
         return wanted[0]
     if not wanted:
         which = "no column has" if column is None else f"the column {column!r} has no"
-        raise BadInputError(
-            f"{origin}: {which} lists of items; for one row per item name the column that says whose it is (--id) and "
-            "that of the items (--item)"
-        )
+        raise refusal("no_column_of_lists", origin=origin, which=which)
     raise BadInputError(f"{origin}: several columns have lists ({', '.join(wanted)}); name one (--column)")
 
 
@@ -296,10 +287,7 @@ def items_of_column(table: Table, column: str, separator: str | None = None) -> 
     if kind and not is_list:
         raise BadInputError(f"{engine.origin}: the column {column!r} holds {kind}, no lists of items (--items)")
     if is_list and engine.name != "duckdb":
-        raise BadInputError(
-            f"{engine.origin}: a column of lists ({column!r}) is read from files and frames only; write its items as "
-            "one text with a separator between them, or hand them over as a second file (--items-file)"
-        )
+        raise refusal("lists_of_another_engine", engine=engine, column=column)
     pairs = column_pairs(engine, column, table.link)
     split, words = splitter(pairs.values, separator, is_list)
     lists, empty, notices = [], 0, [f"{engine.origin}: the column {column!r} is read as {words}"]
@@ -389,9 +377,7 @@ def items_of_file(table: Table, source: Any, owner: str, item: str) -> HeldItems
     _check_named(table, owner, names, pairs.value, pairs.counts)
     known = by_owner.keys() & set(names)
     if not known:
-        raise BadInputError(
-            f"{source}: no value of {owner!r} is one of {table.engine.origin}; both files must name a person alike"
-        )
+        raise refusal("no_common_owner", source=source, owner=owner, table=table)
     strangers, lists = len(by_owner) - len(known), [by_owner.get(name or "", []) for name in names]
     empty = int(pairs.counts[np.array([not items for items in lists], bool)[pairs.value]].sum())
     said = [
@@ -406,10 +392,7 @@ def _check_named(table: Table, owner: str, names: Sequence[str | None], value: C
     """Raise unless every record has a name of its own."""
     records = np.bincount(value, counts, len(names))
     if None in names or "" in names:
-        raise BadInputError(
-            f"{table.engine.origin}: {owner!r} is missing in some records, so nobody knows which items are theirs; "
-            "give every record a value, or take these records out"
-        )
+        raise refusal("owner_missing", table=table, owner=owner)
     distinct = len(set(names))
     if distinct < len(names) or (records > 1).any():
         raise BadInputError(

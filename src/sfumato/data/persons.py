@@ -18,9 +18,9 @@ from sfumato.data.assignment import Assignment
 from sfumato.data.hierarchies.hierarchy import read_date
 from sfumato.data.households import Memberships, memberships_of
 from sfumato.engines.protocol import Engine
-from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Counts, Quiet
 from sfumato.runtime.kernels import kernel
+from sfumato.texts.catalogue import refusal
 
 EXAMINED = 2_000
 """Records among which the values of an identifier are looked at."""
@@ -89,10 +89,7 @@ class PersonPairs(Quiet):
         group[assignment.cell] = assignment.group
         whole = np.bincount(assignment.cell, minlength=self.cells).max(initial=0) <= 1
         if not whole or (assignment.count != counts[assignment.cell]).any():
-            raise BadInputError(
-                "persons cannot be counted where equal records are divided among groups: nobody knows whose records "
-                "went where; use mondrian mode=strict or full-domain"
-            )
+            raise refusal("persons_of_divided_cells")
         return group
 
     def of_groups(self, assignment: Assignment, counts: Counts, groups: int) -> GroupPersons:

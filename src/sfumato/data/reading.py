@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypedDict, get_args
+from typing import Any, Literal, TypedDict, Unpack, get_args
 
 import numpy as np
 
 from sfumato.config.documents import named
 from sfumato.config.options import check_choice
+from sfumato.data import coarsening, households
 from sfumato.data.assignment import weighted_counts
 from sfumato.data.cells import (
     Cells,
@@ -25,27 +26,10 @@ from sfumato.data.cells import (
     weights_in_words,
     weights_of,
 )
-from sfumato.data.coarsening import (
-    MANY_RECORDS,
-    BudgetedColumn,
-    coarsened,
-    is_built,
-    prefix_hierarchy,
-    rule_for,
-    usual_most_cells,
-)
 from sfumato.data.hierarchies.automatic import FEW, MOST_CATEGORIES, automatic, looks_like_dates, looks_numeric
 from sfumato.data.hierarchies.categorical import APART, flat
 from sfumato.data.hierarchies.declared import Declared, Filed, declared, place_of, read_hierarchies
 from sfumato.data.hierarchies.hierarchy import Hierarchy, read_number
-from sfumato.data.households import (
-    Memberships,
-    kept_together,
-    lacking_members,
-    memberships_of,
-    nearly_shared,
-    shared_attributes,
-)
 from sfumato.data.look_alikes import ascii_where_unclear, find_look_alikes
 from sfumato.data.persons import is_repeated_key, persons_of
 from sfumato.engines import open_rows
@@ -54,6 +38,7 @@ from sfumato.engines.notations import DayOrder
 from sfumato.engines.protocol import BYTES, Coding, DistinctValues, Engine, Reading, column_pairs
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Counts
+from sfumato.texts.catalogue import refusal, t
 from sfumato.texts.format import counted
 
 DUCKDB = "duckdb"
@@ -105,10 +90,7 @@ class Roles:
 
     def __post_init__(self) -> None:
         if not self.quasi:
-            raise BadInputError(
-                "there is no quasi-identifier; name the columns an outsider may know (--quasi, or quasi under [table] "
-                "in a study)"
-            )
+            raise refusal("no_quasi_identifier")
         seen: dict[str, str] = {}
         for role in ("quasi", "sensitive", "neutral", "identifier"):
             for name in getattr(self, role):
@@ -119,28 +101,17 @@ class Roles:
         object.__setattr__(self, "weights", weights_of(self.quasi, dict(self.weights)))
         other = None if self.household is None else seen.get(self.household)
         if other not in (None, "identifier"):
-            raise BadInputError(
-                f"column {self.household!r} is named both {other} and household; a household's "
-                "column says who belongs together and is never published: give it no other role"
-            )
+            raise refusal("household_with_a_role", roles=self, other=other)
         self._check_person(None if self.person is None else seen.get(self.person))
 
     def _check_person(self, other: str | None) -> None:
         """Raise where the person column cannot be one, beside what else is declared."""
         if other not in (None, "identifier"):
-            raise BadInputError(
-                f"column {self.person!r} is named both {other} and person; a person column says whose record it is and "
-                "is never published: give it no other role"
-            )
+            raise refusal("person_with_a_role", roles=self, other=other)
         if self.person is not None and self.one_record_per_person:
-            raise BadInputError(
-                f"--person {self.person} and --one-record-per-person contradict each other; leave one of them out"
-            )
+            raise refusal("person_and_one_record_per_person", roles=self)
         if self.person is not None and self.household is not None:
-            raise BadInputError(
-                f"--person {self.person} and --household {self.household}: persons cannot be counted where households "
-                "are kept together; leave one of them out"
-            )
+            raise refusal("person_beside_households", roles=self)
 
     @property
     def unit(self) -> Unit:
@@ -271,30 +242,27 @@ class Table:
             return f"{self.engine.origin}: there is no column {column!r}; the columns that are published are {known}"
         if column in self.roles.identifier:
             return f"{self.engine.origin}: the column {column!r} is an identifier; use one that is published: {known}"
-        return (
-            f"{self.engine.origin}: the column {column!r} is not published; give it a role that is "
-            f"(--neutral {column}), or use one of {known}"
-        )
+        return t("notice.column_not_published", table=self, column=column, known=known)
 
     @cached_property
-    def memberships(self) -> Memberships | None:
+    def memberships(self) -> households.Memberships | None:
         """Which household has records of which cell; None where no column says."""
         column = self.roles.household
-        return None if column is None else memberships_of(self.engine, column, self.link)
+        return None if column is None else households.memberships_of(self.engine, column, self.link)
 
     @cached_property
     def shared(self) -> tuple[int, ...]:
         """The quasi-identifiers, by their place in the cells, that all members of every household share."""
         if self.memberships is None:
             return ()
-        return shared_attributes(self.cells.codes, self.memberships, self.cells.missing)
+        return households.shared_attributes(self.cells.codes, self.memberships, self.cells.missing)
 
     @cached_property
     def cells_together(self) -> Cells:
         """The cells with codes by which the members of a household have the same of what they share."""
         if self.memberships is None or not self.shared:
             return self.cells
-        codes = kept_together(self.cells.codes, self.memberships, self.shared, self.cells.missing)
+        codes = households.kept_together(self.cells.codes, self.memberships, self.shared, self.cells.missing)
         return replace(self.cells, codes=codes)
 
     @property
@@ -312,17 +280,15 @@ class Table:
         if self.shared:
             names_shared = ", ".join(self.shared_names)
             notice = f"members of a household ({column}) show the same value of what they share: {names_shared}"
-        lacking = lacking_members(self.cells.codes, memberships, self.cells.missing)
+        lacking = households.lacking_members(self.cells.codes, memberships, self.cells.missing)
         lacks = [
-            f"column {names[place]!r} is missing for {counted(int(lacking[place]), 'member')} of households of which "
-            "others have it: they are taken to share it, and show what the others show, or that it is missing"
+            t("notice.shared_but_missing", name=names[place], members=counted(int(lacking[place]), "member"))
             for place in self.shared
             if lacking[place]
         ]
         return [notice, *lacks] + [
-            f"column {names[place]!r} differs within {few:,} households and is the same within all others: it is not "
-            f"taken for shared; correct these records, or members may show different values of it"
-            for place, few in nearly_shared(self.cells.codes, memberships, self.cells.missing).items()
+            t("notice.nearly_shared", name=names[place], few=few)
+            for place, few in households.nearly_shared(self.cells.codes, memberships, self.cells.missing).items()
         ]
 
     @cached_property
@@ -342,102 +308,13 @@ class Table:
         remedy = f"say whose record it is (--person {key}, or person in a study)"
         if self.has_items or self.engine.name != DUCKDB:  # which count no persons
             remedy = "give a table with one record per person"
-        return (
-            f"{self.engine.origin}: the identifier {key!r} repeats, so one person may have several records, and groups "
-            f"of k records may hold fewer than k persons; {remedy}, or declare that every record is another person "
-            "(--one-record-per-person)"
-        )
+        return t("notice.identifier_repeats", table=self, key=key, remedy=remedy)
 
     @property
     def published(self) -> list[str]:
         """The columns of a release, in the order of the input."""
         kept = {*self.roles.quasi, *self.roles.sensitive, *self.roles.neutral}
         return [name for name in self.engine.columns if name in kept]
-
-
-def read(
-    source: Any,
-    *,
-    quasi: Iterable[str],
-    sensitive: Iterable[str] = (),
-    neutral: Iterable[str] = (),
-    identifier: Iterable[str] = (),
-    person: str | None = None,
-    one_record_per_person: bool = False,
-    household: str | None = None,
-    hierarchies: Mapping[str, Declared] | str | Path | None = None,
-    weights: Mapping[str, float] | None = None,
-    missing: Missing = "value",
-    na: Sequence[str] = (),
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    sheet: str | None = None,
-    header: bool | None = None,
-    header_row: int | None = None,
-    columns: Sequence[str] = (),
-    decimal_comma: Iterable[str] = (),
-    decimal_point: Iterable[str] = (),
-    dates: DayOrder | None = None,
-    as_written: Iterable[str] = (),
-    engine: str | None = None,
-    memory: str | None = None,
-    spill: str | None = None,
-    most_cells: int | None = None,
-    ranges: AllowedRanges | None = None,
-) -> Table:
-    """Read a file or a frame and give its columns their roles.
-
-    `source` is a path, a pattern or folder of many files, `people.duckdb#main.people`, a URL, or anything that speaks
-    the Arrow interface (pandas, polars, pyarrow). `hierarchies` maps
-    columns to hierarchies, or is a TOML file or a folder of level tables; other columns get an automatic one.
-    `missing` says what a missing value is: a value of its own, or a reason to drop the record; `na` lists texts that
-    mean missing, beside the empty one. `person` names the column that says whose record it is: groups are then counted
-    in different persons; `one_record_per_person` declares that every record is another one. `household` names the
-    column that says who belongs together: members of one household then show the same value of what they share.
-    `weights` says how much a loss in a quasi-identifier counts,
-    such as `{"age": 2}`; 1 where nothing is said. The others say how the source is written, where that is found out
-    wrongly: its encoding, sheet, header and the header's row, the names of its columns, which columns have numbers
-    with a decimal comma or point, whether dates have the day or the month first, and which columns are left as they
-    are. `engine` names who reads the rows where the source does not say it; beyond `memory` (`"4GB"`) it works on
-    disk, in a private folder of `spill`. Above `most_cells` distinct combinations (by default what fits into
-    memory) columns are coarsened.
-    `ranges` is the finest that a release may publish: `rounded` or `node`.
-    """
-    if ranges is not None:
-        check_choice("ranges", ranges, get_args(AllowedRanges))
-    if dates is not None:
-        check_choice("dates", dates, ("day-first", "month-first"))
-    reading = Reading(
-        na=tuple(na),
-        delimiter=delimiter,
-        encoding=encoding,
-        sheet=sheet,
-        header=header,
-        header_row=header_row,
-        columns=_names(columns),
-        decimal_comma=_names(decimal_comma),
-        decimal_point=_names(decimal_point),
-        dates=dates,
-        as_written=_names(as_written),
-        engine=engine,
-        memory=memory,
-        spill=spill,
-    )
-    rows = open_rows(source, reading)
-    roles = Roles(
-        _names(quasi),
-        _names(sensitive),
-        _names(neutral),
-        _names(identifier),
-        household,
-        tuple((weights or {}).items()),
-        person,
-        one_record_per_person,
-    )
-    given = read_hierarchies(Path(hierarchies)) if isinstance(hierarchies, str | Path) else dict(hierarchies or {})
-    most = usual_most_cells(memory) if most_cells is None else most_cells
-    table = with_roles(rows, roles, given, missing, most_cells=most)
-    return replace(table, kind=frame_kind(source), ranges=ranges)
 
 
 class Columns(TypedDict, total=False):
@@ -471,13 +348,50 @@ class Columns(TypedDict, total=False):
     ranges: AllowedRanges | None
 
 
+def read(source: Any, **columns: Unpack[Columns]) -> Table:
+    """Read a file or a frame and give its columns their roles.
+
+    `source` is a path, a pattern or folder of many files, `people.duckdb#main.people`, a URL, or anything that speaks
+    the Arrow interface (pandas, polars, pyarrow). `hierarchies` maps
+    columns to hierarchies, or is a TOML file or a folder of level tables; other columns get an automatic one.
+    `missing` says what a missing value is: a value of its own, or a reason to drop the record; `na` lists texts that
+    mean missing, beside the empty one. `person` names the column that says whose record it is: groups are then counted
+    in different persons; `one_record_per_person` declares that every record is another one. `household` names the
+    column that says who belongs together: members of one household then show the same value of what they share.
+    `weights` says how much a loss in a quasi-identifier counts,
+    such as `{"age": 2}`; 1 where nothing is said. The others say how the source is written, where that is found out
+    wrongly: its encoding, sheet, header and the header's row, the names of its columns, which columns have numbers
+    with a decimal comma or point, whether dates have the day or the month first, and which columns are left as they
+    are. `engine` names who reads the rows where the source does not say it; beyond `memory` (`"4GB"`) it works on
+    disk, in a private folder of `spill`. Above `most_cells` distinct combinations (by default what fits into
+    memory) columns are coarsened.
+    `ranges` is the finest that a release may publish: `rounded` or `node`.
+    """
+    said: dict[str, Any] = {"quasi": (), **columns}
+    unknown = [name for name in said if name not in Columns.__annotations__]
+    if unknown:
+        raise TypeError(f"read() got an unexpected keyword argument {unknown[0]!r}")
+    for name, allowed in (("ranges", get_args(AllowedRanges)), ("dates", get_args(DayOrder))):
+        if said.get(name) is not None:
+            check_choice(name, said[name], allowed)
+    several = [each.name for each in (*fields(Reading), *fields(Roles)) if str(each.type).startswith("tuple[str")]
+    said |= {name: _names(said[name]) for name in several if name in said}
+    said["weights"] = tuple((said.get("weights") or {}).items())
+    reading = Reading(**{each.name: said[each.name] for each in fields(Reading) if each.name in said})
+    rows, given = open_rows(source, reading), said.get("hierarchies")
+    roles = Roles(**{each.name: said[each.name] for each in fields(Roles) if each.name in said})
+    hierarchies = read_hierarchies(Path(given)) if isinstance(given, str | Path) else dict(given or {})
+    most = said.get("most_cells")
+    most = coarsening.usual_most_cells(reading.memory) if most is None else most
+    table = with_roles(rows, roles, hierarchies, said.get("missing", "value"), most_cells=most)
+    return replace(table, kind=frame_kind(source), ranges=said.get("ranges"))
+
+
 def as_table(source: Any, columns: Columns) -> Table:
     """Take a table as it is (whatever has cells is one), or read a source with what is said of its columns."""
     if not isinstance(source, Table) and not isinstance(getattr(source, "cells", None), Cells):
         if "quasi" not in columns:
-            raise BadInputError(
-                "nobody says which columns an outsider may know; name them (quasi=[...]), or let sfumato.draft guess"
-            )
+            raise refusal("no_roles")
         return read(source, **columns)
     if columns:
         raise BadInputError(f"{next(iter(columns))} is said of a table that is read already; say it to sfumato.read")
@@ -512,16 +426,13 @@ def with_roles(
     unknown_persons = _records_without_person(engine, roles, missing)
     for name in coded:
         entry = given.get(name)
-        rule, complete = rule_for(engine, name, entry), needed if missing == "drop" else ()
+        rule, complete = coarsening.rule_for(engine, name, entry), needed if missing == "drop" else ()
         distinct = engine.distinct(name, complete) if rule is None else engine.distinct_by(rule, name, complete)
         if not distinct.values:
             raise BadInputError(f"{engine.origin}: every record misses a value, so missing='drop' leaves none")
-        if entry is not None and rule is not None and rule.kind == "prefix" and not is_built(entry):
-            hierarchy = prefix_hierarchy(engine, rule, entry, distinct, name)
-            notices.append(
-                f"column {name!r} has {hierarchy.finest:,} distinct texts: of each the first {rule.number} characters "
-                "are read, and what that loses is counted"
-            )
+        if entry is not None and rule is not None and rule.kind == "prefix" and not coarsening.is_built(entry):
+            hierarchy = coarsening.prefix_hierarchy(engine, rule, entry, distinct, name)
+            notices.append(t("notice.prefixes_are_read", name=name, hierarchy=hierarchy, rule=rule))
         else:
             hierarchy = _hierarchy(engine, name, name in roles.quasi, entry, distinct)
         if unknown == "count" and name in roles.sensitive:
@@ -555,10 +466,7 @@ def _records_without_person(engine: Engine, roles: Roles, missing: Missing) -> i
     if roles.person is None:
         return 0
     if engine.name != DUCKDB:
-        raise BadInputError(
-            f"{engine.origin}: persons (--person {roles.person}) are counted by DuckDB, not by {engine.name}; read the "
-            "rows from a file, or leave the option out and declare --one-record-per-person where that is true"
-        )
+        raise refusal("persons_of_another_engine", engine=engine, roles=roles)
     lacking = engine.row_count - engine.facts(roles.person).present
     if lacking == engine.row_count:
         raise BadInputError(f"{engine.origin}: the person column {roles.person!r} has no value at all; name another")
@@ -575,11 +483,11 @@ def _within(table: Table, counts: Mapping[str, Counts], most_cells: int) -> Tabl
     """Return a table with at most so many cells: the same one, or one with coarser quasi-identifiers that says so."""
     weights, codings = dict(table.roles.weights), {coding.column: coding for coding in table.codings}
     columns = {
-        name: BudgetedColumn(table.hierarchies[name], codings[name], counts[name], weights.get(name, 1.0))
+        name: coarsening.BudgetedColumn(table.hierarchies[name], codings[name], counts[name], weights.get(name, 1.0))
         for name in sorted(table.roles.quasi)
     }
     others = [codings[name] for name in sorted(table.roles.sensitive)]
-    coarse = coarsened(table.engine, columns, others, most_cells)
+    coarse = coarsening.coarsened(table.engine, columns, others, most_cells)
     if coarse is None:
         return table
     trees = {name: table.hierarchies[name].coarsened(level) for name, level in coarse.levels.items()}
@@ -615,10 +523,7 @@ def check_columns(engine: Engine, roles: Roles) -> None:
             kind = engine.nested.get(name)
             if kind is not None and (role != "neutral" or kind == BYTES):
                 what = "bytes" if kind == BYTES else f"lists or records ({kind})"
-                raise BadInputError(
-                    f"{engine.origin}: the {role} column {name!r} holds {what}, and only single values can be "
-                    "published; write them as texts or numbers, in columns of their own, or leave it out"
-                )
+                raise refusal("nested_values", engine=engine, role=role, name=name, what=what)
 
 
 def _hierarchy(engine: Engine, name: str, quasi: bool, given: Declared | None, distinct: DistinctValues) -> Hierarchy:
@@ -651,20 +556,14 @@ def _check_finite(engine: Engine, name: str, present: Sequence[str], distinct: D
         return
     for i, value in enumerate(distinct.values):
         if value is not None and not np.isfinite(read_number(value)):
-            raise BadInputError(
-                f"{engine.origin}, column {name!r}{distinct.place(i)}: {value!r} is not a finite number; "
-                f"correct it or declare it a missing value (--na {value})"
-            )
+            raise refusal("no_finite_number", engine=engine, name=name, place=distinct.place(i), value=value)
 
 
 def _flat_sensitive(name: str, values: Sequence[str]) -> Hierarchy:
     if not values:
         raise BadInputError(f"the sensitive column {name!r} has no value at all; leave it out")
     if len(values) > MOST_CATEGORIES:
-        raise BadInputError(
-            f"the sensitive column {name!r} has {len(values):,} distinct values; give it a hierarchy whose leaves are "
-            "stretches of values (type = 'numeric' with a coarse resolution), or publish it as --neutral"
-        )
+        raise refusal("too_many_sensitive_values", name=name, many_values=len(values))
     return flat(values, observed=True)
 
 
@@ -707,23 +606,17 @@ def _notices(engine: Engine, roles: Roles, given: Mapping[str, Declared]) -> lis
     different = engine.all_different([*roles.neutral, *named])
     for name in roles.neutral:
         if engine.row_count > 100 and name in different:
-            notices.append(
-                f"neutral column {name!r} is different in every record and is published as it is: "
-                "if it names persons or says something of them, use --identifier"
-            )
+            notices.append(t("notice.neutral_everywhere_different", name=name))
     return notices + [_repeated(engine, name) for name in named if name not in different]
 
 
 def _repeated(engine: Engine, name: str) -> str:
     """Say that an identifier does not name single records; of many records not how many values are repeated."""
     what = "some values stand in several records"
-    if engine.row_count <= MANY_RECORDS:
+    if engine.row_count <= coarsening.MANY_RECORDS:
         distinct = engine.distinct(name)
         what = f"{(distinct.counts > 1).sum():,} of {len(distinct.values):,} values stand in several records"
-    return (
-        f"identifier {name!r}: {what}; where such a value is one person, fewer persons may share a group than k says, "
-        "for k counts records"
-    )
+    return t("notice.repeated_identifier", name=name, what=what)
 
 
 def _value_notices(name: str, sensitive: bool, given: Declared | None, distinct: DistinctValues) -> list[str]:
@@ -749,11 +642,7 @@ def _named_like_groups(name: str, hierarchy: Hierarchy) -> list[str]:
     for label in labels:
         value = label.removesuffix(APART)
         if value in hierarchy.leaves:
-            return [
-                f"column {name!r} holds the value {value!r}, which is a group's name too; the group is published as "
-                f"{label!r}, which tells that somebody has this value, also where no such record is published: correct "
-                "it, declare it missing (--na), or give the column another hierarchy"
-            ]
+            return [t("notice.value_called_like_a_group", name=name, value=value, label=label)]
     return []
 
 
@@ -775,8 +664,5 @@ def _nearly(name: str, present: Sequence[str]) -> list[str]:
         return [f"column {name!r} would be numeric but for {examples}; it is taken as categories ({remedy})"]
     for what, look in LOOKS.items():
         if sum(look.fullmatch(value) is not None for value in present) >= len(present) * 0.9:
-            return [
-                f"column {name!r} seems to hold {what} and is taken as {len(present):,} categories; "
-                "say how they are written (--dates, --decimal-comma, --decimal-point), or what means missing (--na)"
-            ]
+            return [t("notice.written_otherwise", name=name, what=what, values=len(present))]
     return []

@@ -11,7 +11,6 @@ import numpy as np
 
 from sfumato.data.assignment import laid_out
 from sfumato.data.cells import Sensitive
-from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES, READ_NOISY
 from sfumato.measures.divergence import adversary_gains
 from sfumato.release.items import BasketRelease, MixedRelease
@@ -20,6 +19,7 @@ from sfumato.requirements.requirement import sensitive_levels
 from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
 from sfumato.runtime.kernels import kernel
 from sfumato.runtime.threads import together, workers
+from sfumato.texts.catalogue import refusal
 
 if TYPE_CHECKING:
     from sfumato.measures.classification.classification import Worth
@@ -91,7 +91,7 @@ def measure(release: Any, scales: Mapping[str, Any] | None = None) -> Measured:
     Where there are several sensitive attributes, a measure about sensitive values is that of the worst attribute.
     """
     if isinstance(release, BasketRelease | MixedRelease):
-        from sfumato.measures.items.scales import measure_items
+        from sfumato.measures.scales import measure_items
 
         return measure_items(release, scales or {})
     need_records(release)
@@ -139,11 +139,7 @@ def need_records(release: Published) -> None:
     """Raise unless a release has groups of people: noisy counts and synthetic records are nobody's."""
     if not counts_people(release):
         counting = ", ".join(name for name in MEASURES if name not in READ_NOISY)
-        raise BadInputError(
-            f"{counting}: these count the records of groups, and a noisy or synthetic release has none, only noisy "
-            f"counts or records of nobody. Scales().prepare(table).measure(release) gives what can be said of it: "
-            f"{', '.join(READ_NOISY)}"
-        )
+        raise refusal("no_groups_to_count", counting=counting, read_noisy=", ".join(READ_NOISY))
 
 
 def _worst_groups(per_group: Numbers) -> dict[str, float]:

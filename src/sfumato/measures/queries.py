@@ -3,7 +3,7 @@
 A query selects values of `dimensions` random quasi-identifiers and of the sensitive attribute. With
 `reading="query"` it selects ceil(|A| sel^(1/(qd+1))) of the |A| values of each attribute, so that a query on
 independent, uniform attributes selects `selectivity` of the records or a little more (Xiao & Tao 2006, "Anatomy";
-public code that quotes the formula rounds up as well, see `papers/li_li_2009/queries`); with
+public code that quotes the formula rounds up as well, see `papers/li_li_2009`); with
 `reading="attribute"` it selects `selectivity` of the values of each (Li & Li's literal text). The selected values are
 drawn at random (`select="values"`) or are a range (`"range"`).
 
@@ -29,6 +29,7 @@ from sfumato.errors import BadInputError
 from sfumato.release._selections import Selections, choose_smallest, one_after_another, unpacked, words_for
 from sfumato.release.regions import Members, Regions
 from sfumato.runtime.arrays import Counts, Numbers
+from sfumato.texts.catalogue import refusal
 
 Words = NDArray[np.uint64]
 HALVES = ("half-range", "closed-half-range")
@@ -90,10 +91,7 @@ class Queries(Configured):
         super().__post_init__()
         for field in fields(self):
             if field.name in self.unread and getattr(self, field.name) != field.default:
-                raise BadInputError(
-                    f"{field.name} has no say where reading={self.reading}: it takes a range of half of every domain; "
-                    f"leave {field.name} out or take another reading"
-                )
+                raise refusal("option_without_a_say", field=field, queries=self)
 
     def workload(self, cells: Cells, points: Points, sensitive: int) -> Workload:
         """Draw the queries and answer them on the original table."""

@@ -8,13 +8,7 @@ from typing import Any
 from sfumato.errors import BadInputError
 from sfumato.papers.claims import Progress, Results
 
-PAPERS = {
-    "li-li-2009": "sfumato.papers.li_li_2009.claims",
-    "brickell-shmatikov-2008": "sfumato.papers.brickell_shmatikov_2008.claims",
-    "cormode-2013": "sfumato.papers.cormode_2013.reproduction",
-    "dewri-2011": "sfumato.papers.dewri_2011.reproduction",
-    "loukides-2012": "sfumato.papers.loukides_2012.claims",
-}
+PAPERS = ("li-li-2009", "brickell-shmatikov-2008", "cormode-2013", "dewri-2011", "loukides-2012")
 OPTIONS = {"frontier": ("li-li-2009",), "data": ("loukides-2012",)}
 """What can be asked of some papers beside their reproduction, and of which."""
 
@@ -29,5 +23,5 @@ def reproduce(paper: str, progress: Progress | None = None, **options: Any) -> R
             raise BadInputError(
                 f"--{name} belongs to {' and '.join(OPTIONS.get(name, ())) or 'no paper'}, not to {paper}"
             )
-    results: Results = import_module(PAPERS[paper]).reproduce(progress, **given)
+    results: Results = import_module(f"sfumato.papers.{paper.replace('-', '_')}").reproduce(progress, **given)
     return results

@@ -55,20 +55,24 @@ class Claim:
         return {**asdict(self), "verdict": self.verdict}
 
 
-def claim_rows(package: str) -> Callable[..., Claim]:
-    """Read the table of a paper's claims; return what makes a claim of a row, our value, and whether it holds.
+class ClaimRows:
+    """The table of a paper's claims: makes a claim of a row, our value, and whether it holds.
 
-    Whether it holds may be a function of the paper's value. A row of `claims.toml` is an id with the fields of a claim
-    that do not depend on what comes out.
+    A row of the TOML file beside a module is an id with the fields of a claim that do not depend on what comes out.
     """
-    text = (files(package) / "claims.toml").read_text(encoding="utf-8")
-    rows: dict[str, dict[str, Any]] = tomllib.loads(text)
 
-    def claim(id: str, ours: Any, holds: bool | Callable[[Any], bool | None] | None, **more: Any) -> Claim:
-        fields = {"paper": None, **rows[id], **more}
+    def __init__(self, module: str) -> None:
+        text = (files("sfumato.papers") / f"{module.rpartition('.')[2]}.toml").read_text(encoding="utf-8")
+        self.rows: dict[str, dict[str, Any]] = tomllib.loads(text)
+
+    def paper(self, id: str) -> Any:
+        """Return what the paper says."""
+        return self.rows[id]["paper"]
+
+    def __call__(self, id: str, ours: Any, holds: bool | Callable[[Any], bool | None] | None, **more: Any) -> Claim:
+        """Make a claim; whether it holds may be a function of the paper's value."""
+        fields = {"paper": None, **self.rows[id], **more}
         return Claim(id=id, ours=ours, holds=holds(fields["paper"]) if callable(holds) else holds, **fields)
-
-    return claim
 
 
 def all_of(comparisons: Iterable[bool | None]) -> bool | None:

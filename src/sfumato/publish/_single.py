@@ -41,9 +41,6 @@ class Target:
     layout: str = "rows"
     escape_formulas: bool = False
     force: bool = False
-    lattice: Path | None = None
-    """Also write all that a full-domain search decides between to this file."""
-
     legend: str = "auto"
     """Of baskets: whether sets of items are named in a legend beside the file."""
 
@@ -59,8 +56,7 @@ class Target:
     def check(self) -> None:
         """Raise where the files cannot be written, before anything is read."""
         check_escaping(self.escape_formulas, self.path, format_of(self.path))
-        beside = [] if self.lattice is None else [self.lattice]
-        check_targets([self.path, *beside, *certificate_files(self.path)], self.force, self.inputs)
+        check_targets([self.path, *certificate_files(self.path)], self.force, self.inputs)
 
     @property
     def how(self) -> dict[str, Any]:
@@ -107,10 +103,9 @@ def written(
     values: Mapping[str, Any],
     lines: Sequence[str],
     notices: Sequence[str] = (),
-    beside: Mapping[Path, str] | None = None,
 ) -> Single:
     """Publish a release, or write its data alone, and say so."""
-    done = publish(own, target.force, beside=beside, certified=target.certificate)
+    done = publish(own, target.force, certified=target.certificate)
     clock.end("write")
     notices = [*notices, *done.notices]
     told = done.lines_of_files() if target.certificate else [t("release.uncertified")]
@@ -124,7 +119,7 @@ def single_table(
     table: Table, candidate: Candidate, declared: TableDeclaration, target: Target, clock: Clock
 ) -> Single:
     """Make a release of a table and write it: in groups, drawn with noise, or records in place of its records."""
-    maker, wanted, path = candidate.anonymizer, candidate.requirement, target.path
+    maker, path = candidate.anonymizer, target.path
     words: tuple[str, ...] = ()
     if target.certificate and not target.study:
         from sfumato.publish._written_file import original_words
@@ -142,13 +137,11 @@ def single_table(
 
         meanings = meanings_alone(table, candidate, declared)
     own = Publishable(release, candidate, path, origin, meanings, **target.how)
-    lattice = {} if target.lattice is None else {target.lattice: maker.lattice(table, wanted, candidate.suppress)}
     clock.end("anonymize")
     values = table_values(own)
-    lines = table_lines(own, [*own.files, *lattice])
+    lines = table_lines(own, own.files)
     notices = [*table.notices, *table.household_notices()]
-    texts = {file: rows.to_text() for file, rows in lattice.items()}
-    return written(own, target, clock, values, lines, notices, texts)
+    return written(own, target, clock, values, lines, notices)
 
 
 def table_values(own: Publishable) -> dict[str, Any]:

@@ -28,7 +28,7 @@ import pyarrow as pa
 from sfumato.anonymizers.anonymizer import sizes_required
 from sfumato.auditing._legend import read_legend
 from sfumato.auditing.audit import Audit, audit, audit_baskets, audit_mixed
-from sfumato.auditing.published_file import Source, joined_tables, open_published
+from sfumato.auditing.published_file import Source, open_published
 from sfumato.data.dataset import MixedTable
 from sfumato.data.declaration import DataDeclaration, TableDeclaration
 from sfumato.data.item_reading import with_items_of_file
@@ -39,7 +39,7 @@ from sfumato.engines.protocol import OWN_FILE, Reading
 from sfumato.errors import BadInputError
 from sfumato.measures.groups import measure
 from sfumato.measures.items.losses import ItemLosses
-from sfumato.measures.items.scales import known_within_groups, protected_risk
+from sfumato.measures.scales import known_within_groups, protected_risk
 from sfumato.publish.context import Drawn, InternalContext, PublicContext, ReleasedColumns
 from sfumato.release._itemsets import Rows, itemset_spread
 from sfumato.release.changes import shown_in_file
@@ -173,13 +173,6 @@ def parts_on_the_file(release: Release, wanted: Requirement) -> tuple[Requiremen
     return sizes_required(wanted)
 
 
-def source_of(drafts: Sequence[Path], escape_formulas: bool = False) -> Path | pa.Table:
-    """Return what an audit reads: the file, or the rows that Anatomy's two tables stand for."""
-    if len(drafts) == 1:
-        return drafts[0]
-    return joined_tables(drafts[0], drafts[1], GROUP, escaped_formulas=escape_formulas)
-
-
 def delimiter_of(path: Path) -> str | None:
     """Return what separates the fields of a released file."""
     return "," if format_of(path) == "csv" else None
@@ -197,7 +190,7 @@ def audit_written(
             write_named_rows(release, path)
             named = open_published(path, Reading(delimiter=delimiter_of(path), header=True))
         return audit(
-            source_of(drafts, escape_formulas),
+            drafts[0],
             roles.quasi,
             roles.sensitive if release.histograms is not None else (),
             original=release.table,
@@ -207,7 +200,7 @@ def audit_written(
             household=roles.household,
             delimiter=delimiter_of(drafts[0]),
             header=True,
-            escaped_formulas=escape_formulas and len(drafts) == 1,
+            escaped_formulas=escape_formulas,
             strongest=strongest,
             person=roles.person,
             named=named,
@@ -258,9 +251,8 @@ def alone_of(own: Publishable, drafts: Sequence[Path]) -> FileAlone | Audit | No
     columns = columns_of(release, own.rows)
     read = (columns, own.candidate.form)
     if own.kind == "table":
-        source, escaped = source_of(drafts, escaped), escaped and len(drafts) == 1
         parts = parts_on_the_file(release, wanted)
-        return read_alone(source, *read, parts, delimiter_of(own.path), escaped, strongest=True)
+        return read_alone(drafts[0], *read, parts, delimiter_of(own.path), escaped, strongest=True)
     if own.kind == "records":
         return read_alone(drafts[0], *read, own.maker.promises, delimiter_of(own.path), escaped)
     if not own.maker.people or not columns.quasi:
@@ -584,10 +576,9 @@ def _baskets(context: PublicContext) -> list[str]:
 
 
 def _file(context: PublicContext) -> list[str]:
-    names = list(context.files)
-    words = ["sfumato", "audit", argument(names[0])]
-    words += [word for name in names[1:] for word in ("--sensitive-table", argument(name))]
-    words += ["--delimiter", ","] if format_of(Path(names[0])) == "csv" else []
+    name = next(iter(context.files))
+    words = ["sfumato", "audit", argument(name)]
+    words += ["--delimiter", ","] if format_of(Path(name)) == "csv" else []
     words += ["--group", GROUP] if context.bucketized else []
     return [*words, "--suppressed", "keep"]
 

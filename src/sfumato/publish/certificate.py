@@ -48,7 +48,7 @@ from sfumato.runtime.staging import parts_of
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import percent
 from sfumato.texts.render import render
-from sfumato.tradeoff.exploration._item_details import item_changes
+from sfumato.tradeoff.exploration.details import item_changes
 
 LIBRARIES = ("sfumato", "numpy", "numba", "duckdb", "pyarrow")
 SIZES = ("k", "smallest_group", "prosecutor", "marketer", "average_group", "weighted_k")
@@ -267,7 +267,7 @@ def _maker(context: PublicContext) -> Iterator[Section]:
     beside = f" with {public_maker(context.candidate.item_anonymizer)}" if shown.items and shown.attributes else ""
     yield Section("anonymizer", maker.described_in_words if content == "external" else public_maker(maker) + beside)
     if content == "external":
-        yield Section("form", maker.form)
+        yield Section("form", context.candidate.form)
     if content == "records":
         yield Section("in_words", maker.in_words())
     if content == "noisy":

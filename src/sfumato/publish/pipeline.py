@@ -29,7 +29,7 @@ from sfumato.errors import BadInputError
 from sfumato.measures.groups import Measured, measure
 from sfumato.measures.items.losses import ItemLosses
 from sfumato.measures.items.queries import fitting_queries
-from sfumato.measures.items.scales import BasketScales, MixedScales, measure_baskets, protected_risk
+from sfumato.measures.scales import BasketScales, MixedScales, measure_baskets, protected_risk
 from sfumato.publish._single import Clock, Single, Target, basket_layout, left_out_lines, written
 from sfumato.publish._written_file import promised_by
 from sfumato.publish.audit_report import neutral_line
@@ -40,7 +40,7 @@ from sfumato.publish.context import Drawn, drawn_from
 from sfumato.publish.publishable import Origin, Publication, Publishable, publish
 from sfumato.release.records import RecordRelease, unchanged_values
 from sfumato.release.release import Release, counts_people
-from sfumato.release.writing import RowLayout, format_of, inputs_of
+from sfumato.release.writing import format_of, inputs_of
 from sfumato.release.writing_items import MODES, laid_out
 from sfumato.report.data_summary import basket_meanings, mixed_meanings
 from sfumato.report.data_summary import meanings as meanings_of
@@ -51,7 +51,7 @@ from sfumato.runtime.cancellation import step
 from sfumato.runtime.staging import check_targets
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted, ended, listed, wrapped
-from sfumato.tradeoff.exploration._item_details import item_changes
+from sfumato.tradeoff.exploration.details import item_changes
 from sfumato.tradeoff.exploration.explore import made
 from sfumato.tradeoff.exploration.folder import map_files, read_map
 from sfumato.tradeoff.map import Map, Point
@@ -71,7 +71,7 @@ def publish_point(
     folder: str | Path,
     id: str,
     to: str | Path,
-    layout: RowLayout = "rows",
+    layout: str = "rows",
     force: bool = False,
     mapping: str | Path | None = None,
     escape_formulas: bool = False,
@@ -119,8 +119,8 @@ def check_request(study: Study, point: Point, layout: str, mapping: object, lege
     places = {"id": point.id, "maker": maker.name, "layout": layout}
     if mapping is not None and kind in ("noisy", "external", "records"):
         raise BadInputError(t(f"release.no_mapping_{kind}", **places))
-    if layout != "rows" and kind:
-        raise BadInputError(t(f"release.no_layout_{kind}", **places))
+    if layout != "rows":
+        raise BadInputError(t("release.no_layout", **places))
 
 
 def check_unchanged(map_: Map, folder: Path, origin: str, digest: str) -> None:
@@ -360,7 +360,7 @@ def single_records(table: Table, candidate: Candidate, origin: Origin, target: T
     return written(own, target, clock, record_values(release, maker), lines, table.notices)  # type: ignore[arg-type]
 
 
-def publish_release(release: Any, path: Path, layout: str, force: bool, escape_formulas: bool) -> Publication:
+def publish_release(release: Any, path: Path, force: bool, escape_formulas: bool) -> Publication:
     """Publish what `anonymize` or `draw` made of a table in Python."""
     if not release.made:
         raise BadInputError(t("release.unknown_maker"))
@@ -369,7 +369,7 @@ def publish_release(release: Any, path: Path, layout: str, force: bool, escape_f
     persons = {"person": roles.person, "one_record_per_person": roles.unit == "one each"}
     declared = TableDeclaration("table", quasi=roles.quasi, **persons)
     meanings = meanings_alone(table, candidate, declared) if isinstance(release, Release) else ()
-    how: dict[str, Any] = {"layout": layout, "escape_formulas": escape_formulas, "inputs": inputs_of(release)}
+    how: dict[str, Any] = {"escape_formulas": escape_formulas, "inputs": inputs_of(release)}
     origin = Origin(table.engine.origin, table.digest(()))
     return publish(Publishable(release, candidate, path, origin, meanings, **how), force)
 

@@ -23,7 +23,7 @@ from sfumato.measures.groups import Measured, measure
 from sfumato.release.changes import ends_of_single_records
 from sfumato.release.items import BasketRelease, MixedRelease
 from sfumato.release.release import Release
-from sfumato.release.writing import format_of, release_files, write_drafts
+from sfumato.release.writing import format_of
 from sfumato.release.writing_items import Names, files_of, release_names, write_item_drafts
 from sfumato.runtime.arrays import Quiet
 from sfumato.runtime.cancellation import look, step
@@ -128,7 +128,7 @@ class Publishable:
         """The files of the data by their final names, mostly one; the certificates are called after the first."""
         if self.kind in ("baskets", "items"):
             return files_of(self.path, self.names)
-        return release_files(self.release, self.path, self.layout) if self.kind == "table" else (self.path,)  # type: ignore[arg-type]
+        return (self.path,)
 
     def write(self, drafts: Sequence[Path]) -> Mapping[str, int]:
         """Write the data, shuffled; return by column how many cells a spreadsheet would run."""
@@ -138,9 +138,7 @@ class Publishable:
             if self.kind == "items":
                 return written_formulas(list(drafts[:1]), escaped)
             return formula_items(rows, escaped) if format == "csv" else {}
-        if self.kind == "table":
-            write_drafts(release, drafts, self.layout, format, escaped)  # type: ignore[arg-type]
-        elif self.rows is None:
+        if self.rows is None:
             release.write_draft(drafts[0], format, escaped)
         else:
             write_table(self.rows, drafts[0], format)
@@ -229,13 +227,12 @@ def publish(
     force: bool = False,
     mapping: str | Path | None = None,
     decision: Decision | None = None,
-    beside: Mapping[Path, str] | None = None,
     certified: bool = True,
 ) -> Publication:
     """Write a release with its certificates and its mapping: these get their names first, the data last.
 
     With the `decision` that it comes from there is a page for the board, too. What is not `certified` is not audited
-    either, unless persons are counted; `beside` are further files.
+    either, unless persons are counted.
     """
     data = list(published.files)
     certificates = certificate_files(data[0]) if certified else []
@@ -245,8 +242,7 @@ def publish(
         from sfumato.publish.mapping import mapping_text
 
         mappings = {Path(mapping): mapping_text(published)}
-    further = mappings | dict(beside or {})
-    targets = [*data, *certificates, *boards, *further]
+    targets = [*data, *certificates, *boards, *mappings]
     left_behind = outdated_files(data[0], targets)
     check_targets([*targets, *left_behind], force, published.inputs)
     with staged(targets, private=[*certificates[:2], *boards, *mappings]) as drafts:
@@ -263,7 +259,7 @@ def publish(
             from sfumato.publish.certificate import certified_texts
 
             texts = certified_texts(published, written, findings, cells, decision)
-        for draft, text in zip(drafts[len(data) :], [*texts, *further.values()], strict=True):
+        for draft, text in zip(drafts[len(data) :], [*texts, *mappings.values()], strict=True):
             draft.write_text(text, encoding="utf-8")
         look()
         for file in left_behind:  # before the data get their name, which it would speak of

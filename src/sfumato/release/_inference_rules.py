@@ -15,12 +15,12 @@ from math import comb
 import numpy as np
 
 from sfumato.data.items import Baskets, rows_once
-from sfumato.errors import BadInputError
 from sfumato.release._itemsets import Walk, begin_walk, forget, go_down, holders, tally_behind, write_prefix
 from sfumato.release.items import SUPPRESSED
 from sfumato.requirements.items import TOLERANCE, Coherence, InferenceRequirement, PSRules, RhoUncertainty, Rule
 from sfumato.runtime.arrays import Codes, Counts
 from sfumato.runtime.kernels import kernel
+from sfumato.texts.catalogue import refusal
 
 NONE = -1
 LISTED = 1 << 20
@@ -116,9 +116,7 @@ def _check_sets(lengths: Counts, size: int, requirement: InferenceRequirement) -
     values, numbers = np.unique(lengths, return_counts=True)
     sets = sum(comb(int(length), size) * int(number) for length, number in zip(values, numbers, strict=True))
     if sets > MOST_SETS:
-        raise BadInputError(
-            f"{requirement}: the records have {sets:.1e} sets of {size} items, too many to look at; fewer must be known"
-        )
+        raise refusal("too_many_known_sets", requirement=requirement, sets=sets, size=size)
 
 
 @kernel

@@ -50,12 +50,11 @@ from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.reading import Table
 from sfumato.engines.duckdb.write import shuffled_table, write_table
 from sfumato.engines.formulas import escape_file
-from sfumato.errors import BadInputError
 from sfumato.release.regions import uniform_leaves
 from sfumato.release.release import Boxes, Published
-from sfumato.release.writing import Format, format_of, inputs_of, typed
+from sfumato.release.writing import Format, typed
 from sfumato.runtime.arrays import Counts, Numbers
-from sfumato.runtime.staging import check_targets, staged
+from sfumato.texts.catalogue import refusal
 
 Unit = Literal["epsilon", "rho"]
 """What a budget is kept in: epsilon, or rho of zero-concentrated differential privacy."""
@@ -172,31 +171,11 @@ class WrittenRecords(Published):
     def record_table(self) -> pa.Table:
         """Return its records as texts, columns in the order of the input; raise where it may not be published."""
 
-    def to_csv(self, path: str | Path, force: bool = False, escape_formulas: bool = False) -> list[Path]:
-        """Write its records as CSV, all or nothing; an existing file is kept unless `force`.
-
-        `escape_formulas` writes cells that a spreadsheet would run as formulas with `'` in front.
-        """
-        return self._write(Path(path), force, "csv", escape_formulas)
-
-    def to_parquet(self, path: str | Path, force: bool = False) -> list[Path]:
-        """Write its records as Parquet, all or nothing; likewise."""
-        return self._write(Path(path), force, "parquet")
-
-    def _write(self, path: Path, force: bool, format: Format, escape_formulas: bool = False) -> list[Path]:
-        if format_of(path) != format:
-            raise BadInputError(f"{path}: this name says {format_of(path)}, not {format}; choose another")
-        check_targets([path], force, inputs_of(self))
-        with staged([path]) as drafts:
-            self.write_draft(drafts[0], format, escape_formulas)
-        return [path]
-
-    def write_draft(self, draft: Path, format: Format, escape_formulas: bool = False) -> int:
-        """Write its records wherever they will be moved to; return how many."""
-        rows = write_table(self.record_table(), draft, format)
+    def write_draft(self, draft: Path, format: Format, escape_formulas: bool = False) -> None:
+        """Write its records wherever they will be moved to."""
+        write_table(self.record_table(), draft, format)
         if escape_formulas:
             escape_file(draft)
-        return rows
 
     def to_arrow(self) -> pa.Table:
         """Return its records as an Arrow table, in an order that tells nothing."""
@@ -268,10 +247,7 @@ class NoisyRelease(WrittenRecords):
         They are drawn from what is published anyway, so they cost no budget. Another call draws others.
         """
         if not self.publishable:
-            raise BadInputError(
-                "this release was drawn with noise from a seed, which whoever knows the seed can take away again; "
-                "draw it afresh to publish it"
-            )
+            raise refusal("noise_from_a_seed")
         return synthetic_table(self)
 
 
@@ -293,10 +269,7 @@ def synthetic_table(release: NoisyRelease) -> pa.Table:
     """Draw records, as texts: quasi-identifiers and the sensitive attribute, columns in the order of the input."""
     rows = release.synthetic_counts
     if rows.sum() > MOST_ROWS:
-        raise BadInputError(
-            f"the noisy counts sum up to {rows.sum():,} records, nearly all of them noise; choose a larger epsilon or "
-            "a lower height"
-        )
+        raise refusal("counts_of_noise", rows=rows.sum())
     generator = np.random.default_rng(secrets.randbits(256))
     box, value = (np.repeat(index, rows.ravel()) for index in np.indices(rows.shape).reshape(2, -1))
     columns = {}

@@ -269,7 +269,8 @@ def published_by(baskets: Baskets, recodings: Sequence[Recoding], piece: Codes) 
     places: dict[str, int] = {}
     leaves: list[int] = []
     members: list[Codes] = []
-    for recoding, at in zip(recodings, occurrences_by_piece(baskets, piece, len(recodings)), strict=True):
+    occurrences = rows_by_piece(np.repeat(piece, baskets.lengths), len(recodings))  # places in `Baskets.codes`
+    for recoding, at in zip(recodings, occurrences, strict=True):
         parts = recoding.parts[baskets.codes[at]]
         labels = np.unique(parts[parts >= 0])
         numbers = np.full(recoding.size + 1, SUPPRESSED, np.int32)
@@ -293,11 +294,6 @@ def rows_by_piece(piece: Codes, pieces: int) -> list[Counts]:
     """List for every piece its rows, ascending."""
     order = np.argsort(piece, kind="stable")
     return np.split(order, np.searchsorted(piece[order], np.arange(1, pieces)))
-
-
-def occurrences_by_piece(baskets: Baskets, piece: Codes, pieces: int) -> list[Counts]:
-    """List for every piece where its items stand in `Baskets.codes`."""
-    return rows_by_piece(np.repeat(piece, baskets.lengths), pieces)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

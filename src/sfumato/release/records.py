@@ -28,6 +28,7 @@ from sfumato.release.content import Guarantee, NoisyRelease, WrittenRecords
 from sfumato.release.regions import uniform_leaves
 from sfumato.release.release import Boxes, Form, Grouped, Published, Release
 from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
+from sfumato.texts.catalogue import refusal
 
 NOT_SHOWN = -1
 """The code of a sensitive value that a release does not show at all."""
@@ -203,10 +204,7 @@ class RecordRelease(WrittenRecords, Grouped):
     def record_table(self) -> pa.Table:
         """Return the records as texts, columns in the order of the input, if the release may be published."""
         if not self.publishable:
-            raise BadInputError(
-                "this release was drawn with noise from a seed, which whoever knows the seed can take away again; "
-                "draw it afresh to publish it"
-            )
+            raise refusal("noise_from_a_seed")
         columns = {}
         for a, quasi in enumerate(self.cells.quasi):
             texts, which = quasi.hierarchy.texts(self.lo[:, a], self.hi[:, a])

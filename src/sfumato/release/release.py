@@ -22,19 +22,12 @@ from sfumato.data.assignment import Assignment, Points, distinct_rows
 from sfumato.data.cells import Cells, Histograms
 from sfumato.data.persons import GroupPersons
 from sfumato.data.reading import Ranges, Table
+from sfumato.engines.formulas import check_escaping
 from sfumato.errors import BadInputError
-from sfumato.release.writing import (
-    Format,
-    RowLayout,
-    format_of,
-    pandas_frame,
-    placed,
-    polars_frame,
-    release_rows,
-    typed,
-    write_release,
-)
+from sfumato.release import writing
 from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
+from sfumato.runtime.staging import check_targets, staged
+from sfumato.texts.catalogue import refusal
 
 if TYPE_CHECKING:
     from sfumato.engines.spark.engine import SparkEngine
@@ -76,12 +69,10 @@ class Published(ABC):
         vars(self)["made"] = settings
         return self
 
-    def publish(
-        self, path: str | Path, layout: str = "rows", force: bool = False, escape_formulas: bool = False
-    ) -> Any:
+    def publish(self, path: str | Path, force: bool = False, escape_formulas: bool = False) -> Any:
         """Write it, audit the written file and certify it: all files, or none. `to_csv` writes data only."""
         pipeline = import_module("sfumato.publish.pipeline")  # a package below: it knows releases
-        return pipeline.publish_release(self, Path(path), layout, force, escape_formulas)
+        return pipeline.publish_release(self, Path(path), force, escape_formulas)
 
     @property
     @abstractmethod
@@ -89,16 +80,40 @@ class Published(ABC):
         """The sensitive counts of every box: boxes x values, all sensitive attributes side by side."""
 
     @abstractmethod
+    def write_draft(self, draft: Path, format: writing.Format, escape_formulas: bool = False) -> None:
+        """Write its rows, wherever they will be moved to."""
+
+    def to_csv(self, path: str | Path, force: bool = False, escape_formulas: bool = False) -> list[Path]:
+        """Write it as CSV, all or nothing; an existing file is kept unless `force`. Return the files written.
+
+        `escape_formulas` writes cells that a spreadsheet would run as formulas with `'` in front.
+        """
+        return self._write(Path(path), force, "csv", escape_formulas)
+
+    def to_parquet(self, path: str | Path, force: bool = False) -> list[Path]:
+        """Write it as Parquet, likewise."""
+        return self._write(Path(path), force, "parquet")
+
+    def _write(self, path: Path, force: bool, format: writing.Format, escape_formulas: bool = False) -> list[Path]:
+        if writing.format_of(path) != format:
+            raise BadInputError(f"{path}: this name says {writing.format_of(path)}, not {format}; choose another")
+        check_escaping(escape_formulas, path, format)
+        check_targets([path], force, writing.inputs_of(self))
+        with staged([path]) as [draft]:
+            self.write_draft(draft, format, escape_formulas)
+        return [path]
+
+    @abstractmethod
     def to_arrow(self) -> pa.Table:
         """Return what a file of it would hold as an Arrow table, in the same order of rows."""
 
     def to_pandas(self) -> Any:
         """Return what a file of it would hold as a pandas frame, in the same order of rows, with a new index."""
-        return pandas_frame(self.to_arrow())
+        return writing.pandas_frame(self.to_arrow())
 
     def to_polars(self) -> Any:
         """Return what a file of it would hold as a polars frame, in the same order of rows."""
-        return polars_frame(self.to_arrow())
+        return writing.polars_frame(self.to_arrow())
 
     def to_spark(self) -> Any:
         """Return what a file of it would hold as a frame of Spark, where the table is one: its rows stay there."""
@@ -106,10 +121,7 @@ class Published(ABC):
 
         engine = self.table.engine
         if not isinstance(engine, SparkEngine):
-            raise BadInputError(
-                f"{engine.origin} is not in Spark, so neither is its release; read the table with engine='spark', or "
-                "hand what to_pandas() returns to spark.createDataFrame"
-            )
+            raise refusal("not_in_spark", engine=engine)
         return self._in_spark(engine)
 
     def _in_spark(self, engine: SparkEngine) -> Any:
@@ -245,30 +257,14 @@ class Release(Grouped):
         value that is published is one; what was generalized is text. A text file knows no kinds, so there the
         published values decide.
         """
-        return typed(release_rows(self), self.table.engine.texts)
+        return writing.typed(writing.release_rows(self), self.table.engine.texts)
 
     def _in_spark(self, engine: SparkEngine) -> Any:
-        return engine.placed_frame(*placed(self))
+        return engine.placed_frame(*writing.placed(self))
 
-    def to_csv(
-        self, path: str | Path, layout: RowLayout = "rows", force: bool = False, escape_formulas: bool = False
-    ) -> list[Path]:
-        """Write the release as CSV, all or nothing; an existing file is kept unless `force`.
-
-        `escape_formulas` writes cells that a spreadsheet would run as formulas with `'` in front.
-        """
-        return self._write(Path(path), layout, force, "csv", escape_formulas)
-
-    def to_parquet(self, path: str | Path, layout: RowLayout = "rows", force: bool = False) -> list[Path]:
-        """Write the release as Parquet, all or nothing; an existing file is kept unless `force`."""
-        return self._write(Path(path), layout, force, "parquet")
-
-    def _write(
-        self, path: Path, layout: RowLayout, force: bool, format: Format, escape_formulas: bool = False
-    ) -> list[Path]:
-        if format_of(path) != format:
-            raise BadInputError(f"{path}: this name says {format_of(path)}, not {format}; choose another")
-        return write_release(self, path, layout, force, format, escape_formulas=escape_formulas)
+    def write_draft(self, draft: Path, format: writing.Format, escape_formulas: bool = False) -> None:
+        """Write its rows, wherever they will be moved to."""
+        writing.write_draft(self, draft, format, escape_formulas)
 
 
 def generalization(

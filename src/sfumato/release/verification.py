@@ -27,15 +27,7 @@ from sfumato.data.items import equal_rows, taken_rows
 from sfumato.release._inference_rules import CodedRows, broken_listed, broken_rules, known_sizes
 from sfumato.release._itemsets import rare_itemsets
 from sfumato.release.items import SUPPRESSED, BasketRelease, Recoded, rows_by_piece
-from sfumato.requirements.items import (
-    BasketRequirement,
-    CompleteKAnonymity,
-    InferenceRequirement,
-    Itemset,
-    KMAnonymity,
-    PrivacyConstraints,
-    PSRules,
-)
+from sfumato.requirements import items as item_rules
 from sfumato.runtime.arrays import Codes, Counts, Quiet
 
 
@@ -47,12 +39,12 @@ class Weak(Quiet):
     parts: tuple[str, ...]
 
 
-def inference_violations(release: BasketRelease, requirement: InferenceRequirement, most: int) -> list[Weak]:
+def inference_violations(release: BasketRelease, requirement: item_rules.InferenceRequirement, most: int) -> list[Weak]:
     """List (at most `most`) sensitive items that are published with others, and rules that tell too much."""
     return list(islice(_violations(release, requirement, max(most, 1)), max(most, 1)))
 
 
-def _violations(release: BasketRelease, requirement: InferenceRequirement, most: int) -> Iterator[Weak]:
+def _violations(release: BasketRelease, requirement: item_rules.InferenceRequirement, most: int) -> Iterator[Weak]:
     sensitive = requirement.sensitive_items(release.baskets)
     for recoding in release.recodings:
         for item in sensitive:
@@ -64,7 +56,11 @@ def _violations(release: BasketRelease, requirement: InferenceRequirement, most:
 
 
 def _broken(
-    release: BasketRelease, requirement: InferenceRequirement, sensitive: Sequence[int], piece: int, most: int
+    release: BasketRelease,
+    requirement: item_rules.InferenceRequirement,
+    sensitive: Sequence[int],
+    piece: int,
+    most: int,
 ) -> Iterator[Weak]:
     recoded, labels = release.recoded, release.labels
     places, parts = np.flatnonzero(release.piece == piece), release.published_in(piece)
@@ -72,7 +68,7 @@ def _broken(
     flags = np.zeros(len(labels), np.int32)
     flags[[parts[item] for item in sensitive if parts[item] != SUPPRESSED]] = 1
     rows = CodedRows(starts, codes, recoded.weights[places], flags)
-    if isinstance(requirement, PSRules):
+    if isinstance(requirement, item_rules.PSRules):
         for (known, concluded), records, _ in broken_listed(
             rows, requirement, requirement.rules(release.baskets), parts
         ):
@@ -91,29 +87,29 @@ def _rule(labels: Sequence[str], known: Sequence[int], concluded: Sequence[int])
 SHOWN = 3
 
 
-def verify(release: BasketRelease, requirement: BasketRequirement) -> None:
+def verify(release: BasketRelease, requirement: item_rules.BasketRequirement) -> None:
     """Raise an AssertionError that names a counterexample unless the release satisfies the requirement."""
     weak_sets = violations(release, requirement)
     examples = "; ".join(f"{{{', '.join(weak.parts)}}} in {weak.support}" for weak in weak_sets)
     assert not weak_sets, f"{release.maker or 'this release'} breaks {requirement}: {examples}"
 
 
-def violations(release: BasketRelease, requirement: BasketRequirement, most: int = SHOWN) -> list[Weak]:
+def violations(release: BasketRelease, requirement: item_rules.BasketRequirement, most: int = SHOWN) -> list[Weak]:
     """List published sets (at most `most`) that fewer than k records have although the requirement protects them."""
-    if isinstance(requirement, KMAnonymity):
+    if isinstance(requirement, item_rules.KMAnonymity):
         return _km_violations(release, requirement, most)
-    if isinstance(requirement, CompleteKAnonymity):
+    if isinstance(requirement, item_rules.CompleteKAnonymity):
         return _complete_violations(release.recoded, requirement.k, most)
-    if isinstance(requirement, InferenceRequirement):
+    if isinstance(requirement, item_rules.InferenceRequirement):
         return inference_violations(release, requirement, most)
-    assert isinstance(requirement, PrivacyConstraints), f"cannot verify {requirement}"
+    assert isinstance(requirement, item_rules.PrivacyConstraints), f"cannot verify {requirement}"
     return _constraint_violations(release, requirement.itemsets(release.baskets), requirement.k, most)
 
 
 # -- k^m-anonymity -------------------------------------------------------------------------------------------
 
 
-def _km_violations(release: BasketRelease, requirement: KMAnonymity, most: int) -> list[Weak]:
+def _km_violations(release: BasketRelease, requirement: item_rules.KMAnonymity, most: int) -> list[Weak]:
     weak_sets: list[Weak] = []
     for rows in _rows_of_pieces(release):
         for size in range(1, requirement.m + 1):
@@ -177,7 +173,7 @@ def _complete_violations(rows: Recoded, k: int, most: int) -> list[Weak]:
 # -- privacy constraints -------------------------------------------------------------------------------------
 
 
-def _constraint_violations(release: BasketRelease, itemsets: list[Itemset], k: int, most: int) -> list[Weak]:
+def _constraint_violations(release: BasketRelease, itemsets: list[item_rules.Itemset], k: int, most: int) -> list[Weak]:
     """Count the records that show the published form of each constraint; what their piece leaves out is dropped."""
     rows = release.recoded
     showing = _records_showing(release)
@@ -188,7 +184,7 @@ def _constraint_violations(release: BasketRelease, itemsets: list[Itemset], k: i
             left_out.setdefault(item, set()).update(places)
     records = len(rows.weights)
 
-    def fitting(itemset: Itemset) -> tuple[set[int], list[int]]:
+    def fitting(itemset: item_rules.Itemset) -> tuple[set[int], list[int]]:
         asked = [item for item in itemset if len(left_out.get(item, ())) < records]
         if not asked:
             return set(), asked

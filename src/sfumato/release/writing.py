@@ -1,4 +1,4 @@
-"""Writing a release: one file of rows, or Anatomy's two tables; all or nothing, rows shuffled.
+"""Writing a release: one file of rows; all or nothing, rows shuffled.
 
 Quasi-identifiers and sensitive values are written as the texts of their hierarchy, neutral columns as they came in.
 In a bucketization the sensitive values are dealt out anew within each group, in a way that depends only on what the
@@ -13,12 +13,11 @@ values, and from whether its source calls it text, so it tells nothing of record
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from importlib import import_module
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,76 +26,33 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.data.assignment import Points
 from sfumato.data.hierarchies.hierarchy import Hierarchy
-from sfumato.engines.duckdb.write import write_table
-from sfumato.engines.formulas import check_escaping, escape_file
+from sfumato.engines.formulas import escape_file
 from sfumato.engines.locations import input_files
 from sfumato.engines.protocol import Layout, Placement, Texts
 from sfumato.errors import BadInputError
-from sfumato.runtime.staging import check_targets, parts_of, staged
+from sfumato.runtime.staging import parts_of
+from sfumato.texts.catalogue import refusal
 
 if TYPE_CHECKING:
     from sfumato.release.release import Published, Release
 
 
 GROUP = "group"
-COUNT = "count"
-RowLayout = Literal["rows", "anatomy"]
 Format = Literal["csv", "parquet"]
 ENDINGS: dict[str, Format] = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 
 
-def write_release(
-    release: Release,
-    path: Path,
-    layout: RowLayout = "rows",
-    force: bool = False,
-    format: Format = "csv",
-    beside: Mapping[Path, str] | None = None,
-    escape_formulas: bool = False,
-    verify: Callable[[list[Path]], object] | None = None,
-) -> list[Path]:
-    """Write a release to a file, and texts to other files beside it, all or nothing; return the files written.
-
-    `layout="anatomy"` writes a bucketization as two tables: the quasi-identifiers with their group, and beside it
-    (`NAME.sensitive.csv`) the sensitive values of every group with their counts. `escape_formulas` writes cells that a
-    spreadsheet would run as formulas with `'` in front. Where `verify` raises about the drafts, nothing is published.
-    """
-    check_escaping(escape_formulas, path, format)
-    data, texts = release_files(release, path, layout), dict(beside or {})
-    targets = [*data, *texts]
-    check_targets(targets, force, inputs_of(release))
-    with staged(targets) as drafts:
-        write_drafts(release, drafts[: len(data)], layout, format, escape_formulas)
-        if verify is not None:
-            verify(drafts[: len(data)])
-        for draft, text in zip(drafts[len(data) :], texts.values(), strict=True):
-            draft.write_text(text, encoding="utf-8", newline="")
-    return targets
-
-
-def release_files(release: Release, path: Path, layout: RowLayout) -> list[Path]:
-    """Name the files of a release in a layout that it can have."""
-    _check_layout(release, layout)
-    return [path] if layout == "rows" else [path, path.with_name(f"{path.stem}.sensitive{path.suffix}")]
-
-
-def write_drafts(
-    release: Release, drafts: Sequence[Path], layout: RowLayout, format: Format, escape_formulas: bool = False
-) -> None:
-    """Write the files of a release, the rows first in the list, wherever they will be moved to."""
-    engine = release.table.engine
-    if layout == "anatomy":
-        write_table(sensitive_table(release), drafts[1], format)
-    rows = engine.write(_placement(release), row_layout(release, with_sensitive=layout == "rows"), drafts[0], format)
-    _check_all_written(release, rows)
-    for part in chain.from_iterable(map(parts_of, drafts if escape_formulas else ())):
+def write_draft(release: Release, draft: Path, format: Format, escape_formulas: bool = False) -> None:
+    """Write the rows of a release, wherever they will be moved to."""
+    check_group_column(release)
+    _check_all_written(release, release.table.engine.write(*placed(release), draft, format))
+    for part in parts_of(draft) if escape_formulas else ():
         escape_file(part)
 
 
 def release_rows(release: Release) -> pa.Table:
-    """Return in memory what `write_release` writes, in the same order of rows."""
+    """Return in memory what a file of a release holds, in the same order of rows."""
     rows = release.table.engine.placed_rows(*placed(release))
     _check_all_written(release, rows.num_rows)
     return rows
@@ -113,7 +69,7 @@ def write_named_rows(release: Release, path: Path) -> None:
 
 def placed(release: Release) -> tuple[Placement, Layout]:
     """Say where the rows of a release go, and what they show."""
-    _check_layout(release, "rows")
+    check_group_column(release)
     return _placement(release), row_layout(release)
 
 
@@ -130,23 +86,15 @@ def _check_all_written(release: Release, rows: int) -> None:
 def format_of(path: Path) -> Format:
     """Find the format by the ending of a file's name."""
     if path.suffix.lower() not in ENDINGS:
-        raise BadInputError(
-            f"{path}: a release is written as CSV or Parquet; let the name end in {' or '.join(ENDINGS)}"
-        )
+        raise refusal("unknown_ending", path=path, endings=" or ".join(ENDINGS))
     return ENDINGS[path.suffix.lower()]
 
 
-def _check_layout(release: Release, layout: RowLayout) -> None:
-    if layout not in ("rows", "anatomy"):
-        raise BadInputError(f"layout must be 'rows' or 'anatomy', not {layout!r}")
-    if layout == "anatomy" and release.form != "bucketization":
-        raise BadInputError("Anatomy's two tables are a way to write a bucketization (--form bucketization)")
-    taken = {GROUP, COUNT} if layout == "anatomy" else {GROUP}
-    clash = [name for name in release.table.published if name.casefold() in taken]
+def check_group_column(release: Release) -> None:
+    """Raise where a column of the table has the name of the column of groups."""
+    clash = [name for name in release.table.published if name.casefold() == GROUP]
     if release.form == "bucketization" and clash:
-        raise BadInputError(
-            f"a bucketized file has a column {clash[0]!r} of its own, and the table has one too; rename the table's"
-        )
+        raise refusal("column_called_like_ours", clash=clash)
 
 
 def inputs_of(release: Published) -> list[Path]:
@@ -154,7 +102,7 @@ def inputs_of(release: Published) -> list[Path]:
     return input_files(release.table.engine.origin)
 
 
-def row_layout(release: Release, with_sensitive: bool = True) -> Layout:
+def row_layout(release: Release) -> Layout:
     """Say what stands in every column of the file of rows."""
     cells, bucketized = release.cells, release.form == "bucketization"
     by_group, by_cell = [], []
@@ -165,7 +113,7 @@ def row_layout(release: Release, with_sensitive: bool = True) -> Layout:
             texts, codes = release.quasi_texts(i)
             by_group.append(Texts(quasi.name, [text or None for text in texts], codes))
     permuted = frozenset[str]()
-    if with_sensitive and release.histograms is not None:
+    if release.histograms is not None:
         for j, sensitive in enumerate(cells.sensitive):
             by_cell.append(_leaves(sensitive.name, sensitive.hierarchy, sensitive.leaves[cells.values[:, j]]))
         permuted = frozenset(sensitive.name for sensitive in cells.sensitive) if bucketized else permuted
@@ -180,19 +128,6 @@ def row_layout(release: Release, with_sensitive: bool = True) -> Layout:
         group_column=GROUP if bucketized else None,
         group_labels=np.arange(1, release.groups + 1) if bucketized else None,
     )
-
-
-def sensitive_table(release: Release) -> pa.Table:
-    """Return Anatomy's second table: for every group its sensitive values (as tuples) with their counts."""
-    cells, assignment = release.cells, release.assignment
-    rows = np.concatenate([assignment.group[:, None].astype(np.int32), cells.values[assignment.cell]], axis=1)
-    distinct = Points.of(rows, assignment.count)
-    columns = {GROUP: pa.array(distinct.codes[:, 0].astype(np.int64) + 1)}
-    for j, sensitive in enumerate(cells.sensitive):
-        labels = pa.array([label or None for label in sensitive.labels], pa.string())
-        columns[sensitive.name] = labels.take(pa.array(distinct.codes[:, j + 1]))
-    columns[COUNT] = pa.array(distinct.counts)
-    return pa.table(columns)
 
 
 def _leaves(name: str, hierarchy: Hierarchy, codes: NDArray[np.int32]) -> Texts:

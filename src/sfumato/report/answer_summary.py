@@ -10,18 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.measures.all_measures import MEASURES
+from sfumato.report import point_summary as summary
 from sfumato.report.data_summary import weights_sentences
-from sfumato.report.disagreements import sentence
-from sfumato.report.point_summary import (
-    alike_sentences,
-    done_sentence,
-    headline_lines,
-    headlines,
-    not_told_apart,
-    release_command,
-    settings,
-)
-from sfumato.report.verdicts import advice
+from sfumato.report.verdicts import advice, disagreement_sentence
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import listed, number, section, wrapped
 from sfumato.tradeoff.map import Map, Point
@@ -39,8 +30,8 @@ def reply_values(reply: Reply, map_: Map, folder: Path) -> dict[str, Any]:
     return {
         "question": str(reply.question),
         "answer": None if answer is None else _values(answer, answer_words(reply)),
-        "headlines": [] if answer is None else [headline.values() for headline in headlines(map_, answer)],
-        "done": None if answer is None else done_sentence(map_, answer),
+        "headlines": [] if answer is None else [headline.values() for headline in summary.headlines(map_, answer)],
+        "done": None if answer is None else summary.done_sentence(map_, answer),
         "others": [_values(point, place_words(point, reply)) for point in reply.best[1:]],
         "not_told_apart": [] if answer is None else [rival.id for rival in _rivals(reply, map_)],
         "neighbours": [
@@ -56,7 +47,7 @@ def reply_values(reply: Reply, map_: Map, folder: Path) -> dict[str, Any]:
         "why": [] if answer is not None else list(nothing_fits(reply)),
         "weights": map_.about.get("weights", {}),
         "notes": list(note_words(reply)),
-        "command": None if answer is None else release_command(folder, map_, answer),
+        "command": None if answer is None else summary.release_command(folder, map_, answer),
     }
 
 
@@ -66,11 +57,11 @@ def reply_lines(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
     assert answer is not None
     yield wrapped(answer_words(reply)).lstrip()
     yield ""
-    yield from headline_lines(map_, answer)
-    if done := done_sentence(map_, answer):
+    yield from summary.headline_lines(map_, answer)
+    if done := summary.done_sentence(map_, answer):
         yield wrapped(t("reply.what_done", done=done))
     yield from section(t("reply.also_among"), (place_words(point, reply) for point in reply.best[1:]))
-    alike = alike_sentences(within(map_.points, reply.question.bounds), answer, reply.question.asked)
+    alike = summary.alike_sentences(within(map_.points, reply.question.bounds), answer, reply.question.asked)
     yield from section(t("reply.what_cannot"), alike)
     around = {"cheaper": reply.cheaper, t("reply.next_step"): reply.dearer}
     yield from section(
@@ -91,13 +82,13 @@ def reply_lines(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
     yield from section(t("reply.what_loss"), weights_sentences(map_))
     yield from section(t("reply.what_does"), note_words(reply))
     which = "it" if len(reply.best) == 1 else t("reply.first_them")
-    yield t("reply.publish", which=which, release_command=release_command(folder, map_, answer))
+    yield t("reply.publish", which=which, release_command=summary.release_command(folder, map_, answer))
 
 
 def _rivals(reply: Reply, map_: Map) -> list[Point]:
     """List the releases within the bounds that the answer is ahead of by no more than the draw."""
     assert reply.answer is not None
-    return not_told_apart(within(map_.points, reply.question.bounds), reply.answer, reply.question.asked)
+    return summary.not_told_apart(within(map_.points, reply.question.bounds), reply.answer, reply.question.asked)
 
 
 def answer_words(reply: Reply) -> str:
@@ -119,7 +110,7 @@ def answer_words(reply: Reply) -> str:
 
 def place_words(point: Point, reply: Reply) -> str:
     """Say where a release lies and how it is made."""
-    return f"{point.id}: {in_numbers(point, reply.question)} ({settings(point)})."
+    return f"{point.id}: {in_numbers(point, reply.question)} ({summary.settings(point)})."
 
 
 def bound_words(reply: Reply, map_: Map) -> str:
@@ -197,9 +188,9 @@ def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
     trivial = choice.kept is not None and choice.kept.is_trivial
     if is_unchanged(point) or trivial:
         yield wrapped(choice.warnings[0]).lstrip()
-    yield t("choice.point", point=point, settings=settings(point))
-    yield from headline_lines(map_, point)
-    if done := done_sentence(map_, point):
+    yield t("choice.point", point=point, settings=summary.settings(point))
+    yield from summary.headline_lines(map_, point)
+    if done := summary.done_sentence(map_, point):
         yield wrapped(t("choice.what_done", done=done))
     yield ""
     for name in [name for name in choice.compared if point.has([name])]:
@@ -210,9 +201,9 @@ def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
     steps = [_next_step(step, choice.axes) for step in choice.slope if step.start == point.id]
     ways = choice.landmarks.items() if choice.by == "best" else ()  # else the reasons say where they disagree
     others = [f"{by}: {id}" for by, id in ways if id not in (None, point.id)]
-    neighbours = [f"{each.side}: {each.said} [{settings(map_[each.point])}]" for each in choice.neighbours]
+    neighbours = [f"{each.side}: {each.said} [{summary.settings(map_[each.point])}]" for each in choice.neighbours]
     yield from section(t("choice.why_one"), choice.why)
-    yield from section(t("choice.what_cannot"), alike_sentences(map_.points, choice.point, choice.axes))
+    yield from section(t("choice.what_cannot"), summary.alike_sentences(map_.points, choice.point, choice.axes))
     yield from section(t("choice.worth"), [worth] if worth else [])
     yield from section(t("choice.do_axes"), _disagreements(choice, map_))
     yield from section(t("choice.before_you"), choice.warnings)
@@ -227,9 +218,9 @@ def choice_values(choice: Choice, map_: Map) -> dict[str, Any]:
     """Return a choice as plain values, with what else is said of its point."""
     values, worth = choice.to_dict(), advice(map_, choice.point)
     values["weights"] = map_.about.get("weights", {})
-    values["headlines"] = [headline.values() for headline in headlines(map_, choice.point)]
-    values["done"] = done_sentence(map_, choice.point)
-    values["not_told_apart"] = [rival.id for rival in not_told_apart(map_.points, choice.point, choice.axes)]
+    values["headlines"] = [headline.values() for headline in summary.headlines(map_, choice.point)]
+    values["done"] = summary.done_sentence(map_, choice.point)
+    values["not_told_apart"] = [rival.id for rival in summary.not_told_apart(map_.points, choice.point, choice.axes)]
     return values | {"worth": worth, "disagreements": _disagreements(choice, map_), "relax": []}
 
 
@@ -237,7 +228,7 @@ def _disagreements(choice: Choice, map_: Map) -> list[str]:
     """Say where the point looks good by one measure and bad by another of the same kind."""
     if map_.disagreements is None:
         return []
-    return [sentence(each) for each in map_.disagreements.of_point(choice.point, choice.axes)]
+    return [disagreement_sentence(each) for each in map_.disagreements.of_point(choice.point, choice.axes)]
 
 
 def _next_step(step: Step, axes: tuple[str, str]) -> str:

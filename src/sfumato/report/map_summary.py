@@ -10,19 +10,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from sfumato.report import disagreements as agreement
+from sfumato.report import point_summary as summary
 from sfumato.report import verdicts as worth
 from sfumato.report.measure_sentences import Subject
-from sfumato.report.point_summary import (
-    PLAIN,
-    BestGuess,
-    best_guess,
-    foreign_lines,
-    plain_label,
-    plain_meaning,
-    plain_values,
-    whole_percent,
-)
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted, wrapped
 from sfumato.tradeoff.map import Map, Point
@@ -47,19 +37,19 @@ def map_lines(map_: Map, page: str | None) -> Iterator[str]:
     yield from _reasons(map_)
     yield from _budget(map_)
     yield from _frontier(map_)
-    if foreign := list(foreign_lines(map_)):
+    if foreign := list(summary.foreign_lines(map_)):
         yield from _section(t("map_line.made_elsewhere"), foreign)
     disagreements, verdicts = map_.disagreements, map_.verdicts
     if disagreements is not None and disagreements.compared:
         some, left = disagreements.on_frontier[:MOST_TOLD], len(disagreements.on_frontier) - MOST_TOLD
-        cases = [f"{each.point.id}: {agreement.sentence(each)}" for each in some]
+        cases = [f"{each.point.id}: {worth.disagreement_sentence(each)}" for each in some]
         more = t("map_line.report_tells_2", left=left) if left > 0 else ""
         sentences = [
-            agreement.readers(disagreements),
-            agreement.tally(disagreements),
+            worth.readers(disagreements),
+            worth.disagreement_tally(disagreements),
             *cases,
             more,
-            agreement.rule(disagreements),
+            worth.disagreement_rule(disagreements),
         ]
         yield from _section(t("map_line.do_axes"), sentences)
     if verdicts is not None:
@@ -81,7 +71,7 @@ def map_values(map_: Map) -> dict[str, Any]:
                 "axis": each.axis.measure,
                 "looks": each.axis.side,
                 "others": [other.measure for other in each.others],
-                "said": agreement.sentence(each),
+                "said": worth.disagreement_sentence(each),
             }
             for each in disagreements
         ],
@@ -129,19 +119,19 @@ def _frontier(map_: Map) -> Iterator[str]:
     among = t("map_line.best", axes=axes[1]) if len(axes) == 2 else t("map_line.on_that", axes=axes)
     yield t("map_line.frontier_from", axes=axes[0], among=among)
     heads = _heads(map_, frontier)
-    titles = "".join(f"{plain_label(name):>{WIDE}} " for name in heads)
+    titles = "".join(f"{summary.plain_label(name):>{WIDE}} " for name in heads)
     formulas = f"[{' '.join(f'{name:>10}' for name in axes)}]" if heads else " ".join(f"{name:>10}" for name in axes)
     yield t("map_line.release", point=t("map_line.point"), titles=titles, formulas=formulas)
     for alike in _alike(frontier, axes):
         point = _told(alike)
-        places = plain_values(map_, point)
-        plain = "".join(f"{whole_percent(places[name]) if name in places else '-':>{WIDE}} " for name in heads)
+        places = summary.plain_values(map_, point)
+        plain = "".join(f"{summary.whole_percent(places[name]) if name in places else '-':>{WIDE}} " for name in heads)
         values = " ".join(f"{point.measures[name]:>{max(10, len(name))}.4f}" for name in axes)
         more = t("map_line.more_same", alike=len(alike) - 1) if len(alike) > 1 else ""
         yield f"  {point.id:10} {plain}{f'[{values}]' if heads else values}  {_typed(point)}{more}"
     if heads:
         column = Subject.of(map_).column
-        words = "; ".join(f"{plain_label(name)}: {plain_meaning(map_, name, column)}" for name in heads)
+        words = "; ".join(f"{summary.plain_label(name)}: {summary.plain_meaning(map_, name, column)}" for name in heads)
         yield f"\n{wrapped(t('map_line.brackets_formulas', words=words))}"
     yield from _of_columns(map_, [_told(alike) for alike in _alike(frontier, axes)])
 
@@ -153,7 +143,7 @@ def _of_columns(map_: Map, frontier: Sequence[Point]) -> Iterator[str]:
         point.id: {
             about.column: guess
             for about, own in subject.of_columns(point.measures, point.by_sensitive)
-            if (guess := best_guess(about, own)) is not None
+            if (guess := summary.best_guess(about, own)) is not None
         }
         for point in frontier
         if point.by_sensitive
@@ -164,16 +154,18 @@ def _of_columns(map_: Map, frontier: Sequence[Point]) -> Iterator[str]:
     yield t("map_line.how_often")
     yield f"  {t('map_line.point'):18} {'  '.join(f'{name:>{width}}' for name, width in wide.items())}"
     without = {name: guess.without for row in rows.values() for name, guess in row.items() if guess.without is not None}
-    cells = [f"{whole_percent(without[name]) if name in without else '-':>{width}}" for name, width in wide.items()]
+    cells = [
+        f"{summary.whole_percent(without[name]) if name in without else '-':>{width}}" for name, width in wide.items()
+    ]
     yield f"  {t('map_line.without_data'):18} {'  '.join(cells)}"
     for id, row in rows.items():
         cells = [f"{_both(row[name]) if name in row else '-':>{width}}" for name, width in wide.items()]
         yield f"  {id:18} {'  '.join(cells)}"
 
 
-def _both(guess: BestGuess) -> str:
-    worst = whole_percent(guess.in_worst_group) if guess.in_worst_group else "-"
-    return t("map_line.worst", whole_percent=whole_percent(guess.share), worst=worst)
+def _both(guess: summary.BestGuess) -> str:
+    worst = summary.whole_percent(guess.in_worst_group) if guess.in_worst_group else "-"
+    return t("map_line.worst", whole_percent=summary.whole_percent(guess.share), worst=worst)
 
 
 def _told(alike: Sequence[Point]) -> Point:
@@ -189,7 +181,7 @@ def _alike(frontier: Sequence[Point], axes: Sequence[str]) -> Iterator[list[Poin
 
 def _heads(map_: Map, frontier: Sequence[Point]) -> list[str]:
     """Name the headlines that some point of the frontier has."""
-    return [name for name in PLAIN if any(name in plain_values(map_, point) for point in frontier)]
+    return [name for name in summary.PLAIN if any(name in summary.plain_values(map_, point) for point in frontier)]
 
 
 def _typed(point: Point) -> str:

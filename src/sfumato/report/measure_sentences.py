@@ -376,9 +376,7 @@ EXACT_VALUES = (
 
 
 def measure_lines(
-    measures: Mapping[str, float],
-    sentences: Mapping[str, str] | None = None,
-    columns: Mapping[str, str] | None = None,
+    measures: Mapping[str, float], sentences: Mapping[str, str] | None = None, columns: Mapping[str, str] | None = None
 ) -> list[str]:
     """Write measures in their usual order: name, value, which way is better, what it says, or else what it means.
 

@@ -22,49 +22,21 @@ import altair as alt
 
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
-from sfumato.report import disagreements as of_disagreements
+from sfumato.report import point_summary as summary
 from sfumato.report import verdicts as of_verdicts
 from sfumato.report.data_summary import DECLARED, declares_hierarchies, meanings
 from sfumato.report.measure_sentences import Subject, sentences
-from sfumato.report.point_summary import (
-    PLAIN,
-    anonymize_command,
-    done_sentence,
-    headlines,
-    plain_axes,
-    plain_intervals,
-    plain_label,
-    plain_meaning,
-    plain_names,
-    plain_values,
-    settings,
-    studied,
-)
 from sfumato.runtime.kernels import cache_folder
 from sfumato.runtime.staging import staged
 from sfumato.texts.catalogue import drawing_texts
 from sfumato.texts.format import counted, listed
 from sfumato.texts.render import as_svg, drawing, file, in_script, libraries, render, source
-from sfumato.tradeoff.chart import (
-    LOOK,
-    QUIET,
-    axis_title,
-    baseline_label,
-    drawn_axes,
-    family,
-    limit_rows,
-    map_chart,
-    requires_nothing,
-    specification,
-    step,
-    ticks_of,
-    worth_chart,
-)
+from sfumato.tradeoff import chart
+from sfumato.tradeoff.comparison import VERDICTS, Verdicts
 from sfumato.tradeoff.limit import AXES, MEANING, Scores
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.public import PublicStudy
-from sfumato.tradeoff.question.places import place
-from sfumato.tradeoff.worth import VERDICTS, Verdicts
+from sfumato.tradeoff.question.curve import place
 
 Step = tuple[float, float]
 """Seconds since the start, and the score from then on."""
@@ -107,13 +79,13 @@ def _chart(steps: list[Step]) -> str:
     rows = [{"seconds": seconds, "score": score} for seconds, score in steps]
     drawn = (
         alt.Chart(alt.InlineData(values=rows))
-        .mark_line(interpolate="step-after", color=QUIET, strokeWidth=1.8)
+        .mark_line(interpolate="step-after", color=chart.QUIET, strokeWidth=1.8)
         .encode(
             x=alt.X("seconds:Q", title="seconds since the start"),
             y=alt.Y("score:Q", title="score, lower is better", scale=alt.Scale(zero=False)),
         )
         .properties(width=620, height=170)
-        .configure(**(LOOK | {"background": "transparent"}))
+        .configure(**(chart.LOOK | {"background": "transparent"}))
     )
     return as_svg(drawn.to_json())
 
@@ -148,9 +120,9 @@ def page(map_: Map, public: bool, day: date) -> str:
         verdicts=None if map_.verdicts is None else _verdicts(map_.verdicts),
         unmade=[point for point in map_.points if not (point.measures if public else point.status == "measured")],
         meanings=meanings(map_),
-        risk=drawn_axes(map_)[0],
+        risk=chart.drawn_axes(map_)[0],
         declared=DECLARED if declares_hierarchies(map_.study) else None,
-        settings=settings,
+        settings=summary.settings,
         has_noisy=any(point.is_noisy for point in map_.points),
     )
 
@@ -162,11 +134,15 @@ def script_of(*names: str) -> str:
 
 def content(map_: Map, public: bool) -> dict[str, Any]:
     """Collect what the page's script reads."""
-    plain = None if public else plain_axes(map_)
+    plain = None if public else summary.plain_axes(map_)
     return chart_content(map_, public, plain) | {
         "points": [
             point_content(map_, point, plain is not None)
-            | ({} if public else {"details": dict(point.details), "command": anonymize_command(map_.study, point)})
+            | (
+                {}
+                if public
+                else {"details": dict(point.details), "command": summary.anonymize_command(map_.study, point)}
+            )
             for point in map_.points
             if point.status == "measured"
         ]
@@ -179,14 +155,14 @@ def chart_content(map_: Map, public: bool, plain: tuple[str, str] | None) -> dic
     verdicts, subject = map_.verdicts, Subject.of(map_)
     return {
         "public": public,
-        "axes": list(plain or drawn_axes(map_)),
-        "formulas": list(drawn_axes(map_)),
+        "axes": list(plain or chart.drawn_axes(map_)),
+        "formulas": list(chart.drawn_axes(map_)),
         "forms": list(map_.study.forms),
         "spec": _empty_chart(map_),
         "limit": limit_content(map_),
         "worth": None if verdicts is None else {"spec": _worth_chart(verdicts), "marks": verdicts.marks},
         "measures": [
-            *(_plain_measure(map_, name, subject) for name in (plain_names(map_) if plain else ())),
+            *(_plain_measure(map_, name, subject) for name in (summary.plain_names(map_) if plain else ())),
             *(
                 {
                     "name": measure.name,
@@ -194,9 +170,9 @@ def chart_content(map_: Map, public: bool, plain: tuple[str, str] | None) -> dic
                     "kind": measure.kind,
                     "better": measure.better,
                     "meaning": measure.meaning,
-                    "title": axis_title(measure.name),
-                    "ticks": ticks_of(map_, measure.name),
-                    "step": step(measure.better),
+                    "title": chart.axis_title(measure.name),
+                    "ticks": chart.ticks_of(map_, measure.name),
+                    "step": chart.step(measure.better),
                 }
                 for measure in MEASURES.values()
                 if any(measure.name in point.measures for point in measured)
@@ -215,12 +191,12 @@ def point_settings(point: Point) -> dict[str, Any]:
     """Say how a release is made, and what was measured of it."""
     return {
         "id": point.id,
-        "words": settings(point),
+        "words": summary.settings(point),
         "anonymizer": point.anonymizer,
-        "requirement": "" if requires_nothing(point) else point.requirement,
+        "requirement": "" if chart.requires_nothing(point) else point.requirement,
         "form": point.form,
-        "family": family(point),
-        "baseline": baseline_label(point),
+        "family": chart.family(point),
+        "baseline": chart.baseline_label(point),
         "measures": dict(point.measures),
         "intervals": {name: list(ends) for name, ends in point.intervals.items()},
     }
@@ -228,25 +204,25 @@ def point_settings(point: Point) -> dict[str, Any]:
 
 def _plain_measure(map_: Map, name: str, subject: Subject) -> dict[str, Any]:
     """Describe a headline as an axis, in the way of a measure."""
-    kind, better = PLAIN[name]
-    words = plain_meaning(map_, name, subject.column)
+    kind, better = summary.PLAIN[name]
+    words = summary.plain_meaning(map_, name, subject.column)
     title = [*wrap(words, TITLE), f"{better} is better"]
     described = {
         "name": name,
-        "label": plain_label(name),
+        "label": summary.plain_label(name),
         "kind": kind,
         "better": better,
         "meaning": words,
         "title": title,
     }
-    return described | {"plain": True, "ticks": None, "step": step(better)}
+    return described | {"plain": True, "ticks": None, "step": chart.step(better)}
 
 
 def plain_place(map_: Map, point: Point) -> dict[str, Any]:
     """Say where a release lies on the headlines, and between which values."""
-    intervals = {**point.intervals, **plain_intervals(map_, point)}
+    intervals = {**point.intervals, **summary.plain_intervals(map_, point)}
     return {
-        "plain": plain_values(map_, point),
+        "plain": summary.plain_values(map_, point),
         "intervals": {name: list(ends) for name, ends in intervals.items()},
     }
 
@@ -256,8 +232,8 @@ def _said(map_: Map, point: Point) -> dict[str, Any]:
     public = isinstance(map_.study, PublicStudy)
     places = {} if public else {name: place(map_, name, point) for name in point.measures}
     return {
-        "headlines": [headline.values() for headline in headlines(map_, point)],
-        "done": "" if public else done_sentence(map_, point),
+        "headlines": [headline.values() for headline in summary.headlines(map_, point)],
+        "done": "" if public else summary.done_sentence(map_, point),
         "sentences": sentences(point.measures, Subject.of(map_), point.by_sensitive),
         "places": {name: [where.share, where.reason] for name, where in places.items()},
     }
@@ -269,7 +245,7 @@ def judged(map_: Map, point: Point) -> dict[str, Any]:
     if map_.verdicts is not None and point.worth is not None:
         verdict = "" if point.is_baseline else VERDICTS[point.worth["verdict"]]
         worth = {**point.worth, "told": verdict, "said": of_verdicts.sentence(map_.verdicts, point)}
-    return {"worth": worth, "disagreements": list(map(of_disagreements.sentence, torn))}
+    return {"worth": worth, "disagreements": list(map(of_verdicts.disagreement_sentence, torn))}
 
 
 def _disagreements(map_: Map) -> dict[str, Any] | None:
@@ -279,10 +255,10 @@ def _disagreements(map_: Map) -> dict[str, Any] | None:
         return None
     torn = [(point, disagreements.of_point(point)) for point in disagreements.frontier]
     return {
-        "readers": of_disagreements.readers(disagreements),
-        "tally": of_disagreements.tally(disagreements),
-        "on_frontier": [(point, list(map(of_disagreements.sentence, apart))) for point, apart in torn if apart],
-        "rule": of_disagreements.rule(disagreements),
+        "readers": of_verdicts.readers(disagreements),
+        "tally": of_verdicts.disagreement_tally(disagreements),
+        "on_frontier": [(point, list(map(of_verdicts.disagreement_sentence, apart))) for point, apart in torn if apart],
+        "rule": of_verdicts.disagreement_rule(disagreements),
     }
 
 
@@ -311,7 +287,7 @@ def _empty_chart(map_: Map) -> dict[str, Any]:
 
     The page's script sets the axes, and takes the limit's layers out where it is not drawn.
     """
-    spec = specification(map_chart(map_, *(drawn_axes(map_) if map_.limit is None else AXES)))
+    spec = chart.specification(chart.map_chart(map_, *(chart.drawn_axes(map_) if map_.limit is None else AXES)))
     spec["datasets"] = {name: [] for name in spec["datasets"]}
     spec |= {"width": "container", "height": 460, "autosize": {"type": "fit-x", "contains": "padding"}}
     spec["config"] |= {"background": None, "padding": 4}
@@ -323,7 +299,7 @@ def _worth_chart(verdicts: Verdicts) -> dict[str, Any] | None:
     """Return the specification of the researcher's gain against the adversary's, where there is an adversary."""
     if not verdicts.has_adversary:
         return None
-    spec = specification(worth_chart(verdicts))
+    spec = chart.specification(chart.worth_chart(verdicts))
     spec |= {"width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
     spec["config"] |= {"background": None, "padding": 4}
     return spec
@@ -347,7 +323,7 @@ def vega_script() -> str:
 def _tried(map_: Map, day: date) -> str:
     """Say what was tried, of which data, and what became of it."""
     states = [point.status for point in map_.points]
-    text = f"On {day.day} {day:%B %Y}, {counted(len(states), 'candidate release')} of {studied(map_)}"
+    text = f"On {day.day} {day:%B %Y}, {counted(len(states), 'candidate release')} of {summary.studied(map_)}"
     measured, infeasible, failed = (states.count(state) for state in ("measured", "infeasible", "failed"))
     if measured == len(states):
         text += "All of them could be made and were measured on the same scales."
@@ -371,5 +347,5 @@ def limit_content(map_: Map) -> dict[str, Any] | None:
     """Return what the page's script draws of the limit; None where there is none."""
     if map_.limit is None:
         return None
-    named = [bool(row["label"]) for row in limit_rows(map_, *AXES)]
+    named = [bool(row["label"]) for row in chart.limit_rows(map_, *AXES)]
     return {"axes": list(AXES), "points": [list(vertex) for vertex in map_.limit.points], "named": named.index(True)}

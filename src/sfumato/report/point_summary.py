@@ -26,19 +26,12 @@ from typing import Any
 from sfumato.config.sections import changed, source_word
 from sfumato.measures.all_measures import MEASURES
 from sfumato.report.data_summary import data_words
-from sfumato.report.measure_sentences import (
-    GUESSES,
-    Subject,
-    changes_sentence,
-    guess_share,
-    guess_without,
-    sentence,
-)
+from sfumato.report.measure_sentences import GUESSES, Subject, changes_sentence, guess_share, guess_without, sentence
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted, listed, number, percent, wrapped
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.public import PublicStudy
-from sfumato.tradeoff.question.places import COUNT_ERRORS, Place, place
+from sfumato.tradeoff.question.curve import COUNT_ERRORS, Place, place
 from sfumato.tradeoff.question.recipients import RECIPIENTS
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.study import Study
@@ -114,10 +107,7 @@ def found(point: Point, subject: Subject) -> Headline:
     if not point.candidate.anonymizer.people and not point.is_noisy:
         return Headline(about, t("headline.records_synthetic"))
     if point.is_noisy:
-        return Headline(
-            about,
-            t("headline.no_record", point=point),
-        )
+        return Headline(about, t("headline.no_record", point=point))
     return Headline(about, t("headline.not_measured_2"))
 
 

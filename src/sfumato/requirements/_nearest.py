@@ -28,6 +28,7 @@ from sfumato.requirements._jensen_shannon import nearest_js
 from sfumato.requirements._predicates import TOLERANCE, Rules, groups_admitted
 from sfumato.requirements.requirement import BetaLikeness, DeltaDisclosure, KAnonymity, Requirement, TCloseness
 from sfumato.runtime.arrays import Numbers
+from sfumato.texts.catalogue import refusal
 
 WORKING = (
     "t-closeness with distance=js or distance=equal, delta-disclosure and beta-likeness, alone or joined, with or "
@@ -88,14 +89,9 @@ def ball_of(requirement: Requirement, sensitive: tuple[Sensitive, ...]) -> Ball:
     parts = [part for part in requirement.parts if not isinstance(part, KAnonymity)]
     for part in parts:
         if not (isinstance(part, DeltaDisclosure | BetaLikeness) or _is_close(part)):
-            raise BadInputError(
-                f"{part} is no bound on how far a group may be from the whole table that records can be exchanged for; "
-                f"what works: {WORKING}"
-            )
+            raise refusal("no_bound_to_exchange_for", part=part, working=WORKING)
     if not parts:
-        raise BadInputError(
-            f"{requirement} says nothing of sensitive values, so nothing is to be exchanged; what works: {WORKING}"
-        )
+        raise refusal("nothing_to_exchange", requirement=requirement, working=WORKING)
     places = {find_sensitive(sensitive, part.on) for part in parts}
     if len(places) > 1:
         names = ", ".join(sensitive[place].name for place in sorted(places))

@@ -81,17 +81,18 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from sfumato.config.options import Configured, Option, parse, split_outside_quotes
+from sfumato.config.options import Configured, Option, described, parse, split_outside_quotes
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.items import Baskets, items_in_words
 from sfumato.engines.item_files import numbered_lines, separator_of, split_line
 from sfumato.errors import BadInputError
 from sfumato.requirements.requirement import REQUIREMENTS, All, KAnonymity, Requirement
 from sfumato.runtime.arrays import Codes, Numbers
+from sfumato.texts.catalogue import refusal, t
 from sfumato.texts.format import counted, percent
 
 Itemset = tuple[int, ...]
@@ -160,9 +161,7 @@ def named_items(baskets: Baskets, names: Iterable[str], what: str) -> Itemset:
             codes.update(under)
         else:
             tree = "" if baskets.tree is None else ", and no node of the tree has such an item"
-            raise BadInputError(
-                f"{what}: the item {name!r} is in no basket of {baskets.origin}{tree}; name one that is"
-            )
+            raise refusal("unknown_item", what=what, name=name, baskets=baskets, tree=tree)
     return tuple(sorted(codes))
 
 
@@ -190,6 +189,15 @@ MOST_SUBSETS = 1 << 20
 FILE = "a file"
 """What a file is called where its name may not be told."""
 
+Kind = TypeVar("Kind", bound=Configured)
+
+
+def without_file_names(value: Kind) -> Kind:
+    """Return a configuration as everybody may know it: files are not called by their names."""
+    named = [each.name for each in described(type(value)).values() if each.option.takes == "file"]
+    given = [name for name in named if getattr(value, name) is not None]
+    return replace(value, **dict.fromkeys(given, FILE)) if given else value  # type: ignore[type-var]
+
 
 class BasketRequirement(Configured, ABC):
     """A condition on what is published of baskets."""
@@ -210,7 +218,7 @@ class BasketRequirement(Configured, ABC):
     @property
     def public(self) -> BasketRequirement:
         """The requirement as everybody may know it: files are not called by their names."""
-        return self
+        return without_file_names(self)
 
     def strengthen(self, measures: Mapping[str, float]) -> BasketRequirement:
         """Return the strongest requirement of this kind that a file with these measures keeps; by default itself."""
@@ -298,11 +306,6 @@ class PrivacyConstraints(BasketRequirement):
     name: ClassVar[str] = "privacy-constraints"
     example: ClassVar[str | None] = "privacy-constraints k=5 file=known.txt"
     names_items: ClassVar[bool] = True
-
-    @property
-    def public(self) -> PrivacyConstraints:
-        """The requirement as everybody may know it."""
-        return replace(self, file=FILE)
 
     def rule_in_words(self) -> str:
         """Say what it promises."""
@@ -448,10 +451,7 @@ def mixed_requirement(text: str) -> MixedRequirement:
     linking = [part for part in parts if isinstance(part, KKMAnonymity)]
     if len(linking) != 1:
         said = "says nothing of who knows items" if not linking else f"has {len(linking)} parts {KKMAnonymity.name}"
-        raise BadInputError(
-            f"the requirement {text.strip()!r} {said}; a table with items needs one part such as "
-            f'"{KKMAnonymity.example}" (m=0: no item of a person is known), others joined by &'
-        )
+        raise refusal("requirement_without_items", text=text.strip(), said=said, part=KKMAnonymity)
     return MixedRequirement(linking[0], tuple(part for part in parts if isinstance(part, Requirement)))
 
 
@@ -470,19 +470,47 @@ class InferenceRequirement(BasketRequirement):
     """A bound on how sure a reader gets that a person has a sensitive item."""
 
     names_items: ClassVar[bool] = True
+    bound: ClassVar[str]
+    """The field that bounds the share of the records that fit that may show a sensitive item."""
 
     @property
-    @abstractmethod
     def share(self) -> float:
         """The largest share of the records that fit that may show a sensitive item."""
+        return float(getattr(self, self.bound))
 
     @abstractmethod
     def sensitive_items(self, baskets: Baskets) -> Itemset:
         """Return the codes of the items that are published as themselves or not at all."""
 
 
+class ProtectedItems(InferenceRequirement):
+    """A bound about items that are named one by one, by a node of the tree, or in a file."""
+
+    protected: ClassVar[str]
+    """The field that names them."""
+
+    file: str | None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not getattr(self, self.protected) and self.file is None:
+            raise BadInputError(f"{self.name} needs the items it protects; write {self.example}, or file=...")
+
+    def sensitive_items(self, baskets: Baskets) -> Itemset:
+        """Return the codes of the items that are named in the text and in the file."""
+        codes = set(named_items(baskets, getattr(self, self.protected), self.name))
+        for line, labels in labels_of(baskets, self.file) if self.file is not None else ():
+            codes.update(named_items(baskets, labels, f"{self.file}, line {line}"))
+        return tuple(sorted(codes))
+
+    @property
+    def public(self) -> ProtectedItems:
+        """The requirement without the names of items and files."""
+        return replace(self, file=None, **{self.protected: SOME})  # type: ignore[type-var]
+
+
 @dataclass(frozen=True)
-class RhoUncertainty(InferenceRequirement):
+class RhoUncertainty(ProtectedItems):
     """Who knows up to m items of a person, sensitive or not, is at most rho sure of any further sensitive item.
 
     >>> print(RhoUncertainty(0.5, 2, ("042", "295")))
@@ -510,37 +538,18 @@ class RhoUncertainty(InferenceRequirement):
     k: ClassVar[int] = 1  # type: ignore[misc]
     name: ClassVar[str] = "rho-uncertainty"
     title: ClassVar[str] = "rho-uncertainty"
+    bound: ClassVar[str] = "rho"
+    protected: ClassVar[str] = "sensitive"
     example: ClassVar[str | None] = "rho-uncertainty rho=0.5 m=2 sensitive=a,b"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_named(self, self.sensitive, self.file)
-
-    @property
-    def share(self) -> float:
-        """The largest share."""
-        return self.rho
-
-    def sensitive_items(self, baskets: Baskets) -> Itemset:
-        """Return the codes of the sensitive items."""
-        return listed_items(baskets, self.sensitive, self.file, self.name)
-
-    @property
-    def public(self) -> RhoUncertainty:
-        """The requirement without the names of items and files."""
-        return replace(self, sensitive=SOME, file=None)
 
     def rule_in_words(self) -> str:
         """Say what it promises."""
         known = f"{known_in_words(self.m)} of a person (or fewer)" if self.m else "nothing of a person"
-        return (
-            f"of the records that fit someone who knows {known}, at most {percent(self.rho, 3)} show any one of the "
-            "sensitive items that are not among these"
-        )
+        return t("notice.rule_of_rho", known=known, share=percent(self.rho, 3))
 
 
 @dataclass(frozen=True)
-class Coherence(InferenceRequirement):
+class Coherence(ProtectedItems):
     """Who knows up to p public items of a person finds k records that fit, and few of them share a private item.
 
     >>> print(Coherence(0.5, 5, 2, ("042",)))
@@ -561,33 +570,16 @@ class Coherence(InferenceRequirement):
     ] = None
     name: ClassVar[str] = "hkp-coherence"
     title: ClassVar[str] = "(h,k,p)-coherence"
+    bound: ClassVar[str] = "h"
+    protected: ClassVar[str] = "private"
     example: ClassVar[str | None] = "hkp-coherence h=0.5 k=5 p=2 private=a,b"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_named(self, self.private, self.file)
-
-    @property
-    def share(self) -> float:
-        """The largest share."""
-        return self.h
-
-    def sensitive_items(self, baskets: Baskets) -> Itemset:
-        """Return the codes of the private items."""
-        return listed_items(baskets, self.private, self.file, self.name)
-
-    @property
-    def public(self) -> Coherence:
-        """The requirement without the names of items and files."""
-        return replace(self, private=SOME, file=None)
 
     def rule_in_words(self) -> str:
         """Say what it promises."""
         fewer = " (or fewer)" if self.p > 1 else ""
         known = known_in_words(self.p).replace("item", "public item")
-        return (
-            f"someone who knows {known} of a person{fewer} {self._finding()}, and at most {percent(self.h, 3)} of "
-            "the records that fit show any one private item"
+        return t(
+            "notice.rule_of_coherence", known=known, fewer=fewer, finding=self._finding(), share=percent(self.h, 3)
         )
 
 
@@ -606,12 +598,8 @@ class PSRules(InferenceRequirement):
     ] = "yes"
     name: ClassVar[str] = "ps-rules"
     title: ClassVar[str] = "PS-rules"
+    bound: ClassVar[str] = "c"
     example: ClassVar[str | None] = "ps-rules k=5 c=0.5 file=rules.txt"
-
-    @property
-    def share(self) -> float:
-        """The largest share."""
-        return self.c
 
     def rules(self, baskets: Baskets) -> list[Rule]:
         """Read the rules as codes, those with fewer known items first; what is known may be empty."""
@@ -630,52 +618,24 @@ class PSRules(InferenceRequirement):
         for number, text in texts:
             sides = [names_in(baskets, side, mark) for side in text.split(ARROW)]
             if len(sides) != 2 or not sides[1]:
-                raise BadInputError(
-                    f"{self.file}, line {number}: a rule has items, `->` and items that may not be inferred from them; "
-                    "write for example a b -> s"
-                )
+                raise refusal("line_of_rules", rules=self, number=number)
             known, concluded = (codes_of(baskets, side, self.file, number) for side in sides)
             lines.append((number, known, concluded))
         sensitive = {code for _, _, concluded in lines for code in concluded}
         for number, known, _ in lines:
             both = sorted(sensitive.intersection(known))
             if both:
-                raise BadInputError(
-                    f"{self.file}, line {number}: the item {baskets.items[both[0]]!r} is known here, and another rule "
-                    "says that it may not be inferred; an item is public or sensitive"
-                )
+                raise refusal("item_public_and_sensitive", rules=self, number=number, item=baskets.items[both[0]])
         return lines
 
     def sensitive_items(self, baskets: Baskets) -> Itemset:
         """Return the codes of all items behind an arrow."""
         return tuple(sorted({code for _, _, concluded in self._lines(baskets) for code in concluded}))
 
-    @property
-    def public(self) -> PSRules:
-        """The requirement without the name of its file."""
-        return replace(self, file=FILE)
-
     def rule_in_words(self) -> str:
         """Say what it promises."""
         some = " (or some of them, or none)" if self.protect_subsets == "yes" else ""
-        return (
-            f"someone who knows the items before the arrow of a line of {self.file}{some} {self._finding()}, and at "
-            f"most {percent(self.c, 3)} of the records that fit show all items behind it"
-        )
-
-
-def check_named(requirement: InferenceRequirement, names: tuple[str, ...], file: str | None) -> None:
-    """Raise where no item is named."""
-    if not names and file is None:
-        raise BadInputError(f"{requirement.name} needs the items it protects; write {requirement.example}, or file=...")
-
-
-def listed_items(baskets: Baskets, names: tuple[str, ...], file: str | None, what: str) -> Itemset:
-    """Return the codes of items named in a text and in a file."""
-    codes = set(named_items(baskets, names, what))
-    for line, labels in labels_of(baskets, file) if file is not None else ():
-        codes.update(named_items(baskets, labels, f"{file}, line {line}"))
-    return tuple(sorted(codes))
+        return t("notice.rule_of_rules", rules=self, some=some, finding=self._finding(), share=percent(self.c, 3))
 
 
 def exceeds(number: float, share: float, records: float) -> bool:
@@ -714,10 +674,7 @@ class UtilityConstraints(Configured):
         if (self.file is None) == (self.level is None):
             raise BadInputError(f"utility-constraints need either a file or a level of the tree; write {self.example}")
         if self.rest == "together" and self.file is None:
-            raise BadInputError(
-                "rest=together is about items that no line of a file names, and a level of the tree has a node for "
-                "every item; leave it out, or give a file"
-            )
+            raise refusal("rest_without_a_file")
 
     def blocks(self, baskets: Baskets) -> Codes:
         """Say for every item which block it belongs to; items may be generalized within their block only."""
@@ -750,7 +707,7 @@ class UtilityConstraints(Configured):
     @property
     def public(self) -> UtilityConstraints:
         """The same without the name of a file."""
-        return self if self.file is None else replace(self, file=FILE)
+        return without_file_names(self)
 
     def in_words(self) -> str:
         """Say which items are published together only."""
@@ -790,15 +747,11 @@ def read_weights(baskets: Baskets, file: str) -> ItemWeights:
         names, colon, rest = text.rpartition(":")
         values = [_positive(part) for part in rest.split()]
         if not colon or not names.strip() or len(values) not in (1, 2) or None in values:
-            raise BadInputError(
-                f"{file}, line {number}: a line has items, a colon, a weight above 0 and perhaps a penalty above 0; "
-                "write for example 250.01 250.02: 3 10"
-            )
+            raise refusal("line_of_weights", file=file, number=number)
         for code in named_items(baskets, names_in(baskets, names, mark), f"{file}, line {number}"):
             if code in seen:
-                raise BadInputError(
-                    f"{file}, line {number}: the item {baskets.items[code]!r} is in line {seen[code]} already; an "
-                    "item has one weight"
+                raise refusal(
+                    "item_with_two_weights", file=file, number=number, item=baskets.items[code], before=seen[code]
                 )
             seen[code] = number
             worth.weights[code], worth.penalties[code] = values[0], values[-1] if len(values) == 2 else 1.0

@@ -22,6 +22,7 @@ from sfumato.errors import BadInputError
 from sfumato.requirements.items import COMMENT, MOST_SUBSETS, Itemset, is_comment, under_node
 from sfumato.runtime.arrays import Quiet
 from sfumato.runtime.staging import check_targets, staged
+from sfumato.texts.catalogue import refusal
 from sfumato.texts.format import counted
 
 VISIT_COLUMNS = ("id", "visit", "item")
@@ -121,10 +122,7 @@ def utility_policy(baskets: Baskets, level: int) -> Policy:
     if baskets.tree is None:
         raise BadInputError(f"--groups {level}: {_no_node(baskets)}")
     if not 1 <= level <= baskets.tree.height:
-        raise BadInputError(
-            f"--groups {level}: the tree of items has levels 1 (just above the items) to {baskets.tree.height} "
-            "(everything)"
-        )
+        raise refusal("no_such_level", level=level, baskets=baskets)
     above = baskets.tree.ancestors[level][baskets.leaf]
     groups: dict[int, list[str]] = {}
     for item, node in zip(baskets.items, above.tolist(), strict=True):
@@ -152,9 +150,8 @@ def visit_sets(baskets: Baskets, file: Path, columns: Sequence[str]) -> list[Ite
         for row in rows:
             label = (row[item] or "").strip()
             if label and label not in baskets.places:
-                raise BadInputError(
-                    f"{file}, line {rows.line_num}: {items_in_words([label])} in no basket of {baskets.origin}; take "
-                    "it out, or give the baskets that have it"
+                raise refusal(
+                    "visit_of_an_unknown_item", file=file, rows=rows, item=items_in_words([label]), baskets=baskets
                 )
             if label:
                 visits.setdefault((row[who] or "", row[visit] or ""), set()).add(baskets.places[label])

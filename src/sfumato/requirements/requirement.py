@@ -19,9 +19,9 @@ from sfumato.config.options import Configured, Option, parse, split_outside_quot
 from sfumato.data.cells import Histograms, Sensitive, find_sensitive, spans_of
 from sfumato.data.hierarchies.hierarchy import write_number
 from sfumato.errors import BadInputError
-from sfumato.requirements import _predicates as distances
 from sfumato.requirements import _predicates as predicates
 from sfumato.requirements._predicates import Rules, groups_admitted
+from sfumato.texts.catalogue import refusal
 from sfumato.texts.format import percent
 
 Rule = tuple[int, float, float]
@@ -42,7 +42,7 @@ class PersonRule(NamedTuple):
 
     def admits(self, persons: NDArray[np.int64], largest: NDArray[np.int64], sizes: NDArray[np.int64]) -> Admitted:
         """Say which groups have enough persons, none of whom has too many of the records."""
-        admitted: Admitted = (persons >= self.k) & (largest <= (self.share + distances.TOLERANCE) * sizes)
+        admitted: Admitted = (persons >= self.k) & (largest <= (self.share + predicates.TOLERANCE) * sizes)
         return admitted
 
 
@@ -151,15 +151,9 @@ class Requirement(Configured, ABC):
         """Raise where it cannot be counted: shares of one person without a person column, alpha-k with one."""
         for part in self.parts:
             if person is None and isinstance(part, KAnonymity) and part.share is not None:
-                raise BadInputError(
-                    f"{part}: share bounds the records of one person in a group; name the column that says whose "
-                    "record it is (--person COLUMN), or leave share out"
-                )
+                raise refusal("share_without_a_person", part=part)
             if person is not None and isinstance(part, AlphaK):
-                raise BadInputError(
-                    f"{part} is not defined where persons are counted (--person {person}); require k-anonymity "
-                    f"k={part.k} and l-diversity variant=frequency instead"
-                )
+                raise refusal("undefined_for_persons", part=part, person=person)
 
     def admits(self, histograms: Histograms) -> NDArray[np.bool_]:
         """Say for every group whether it satisfies the requirement.
@@ -350,12 +344,12 @@ class LDiversity(Requirement):
         if self.variant == "distinct":
             return f"feasible up to l={np.count_nonzero(counts)}"
         if self.variant == "entropy":
-            return f"feasible up to l={_down(math.exp(distances.entropy(counts, size)))}"
+            return f"feasible up to l={_down(math.exp(predicates.entropy(counts, size)))}"
         falling = np.sort(counts)[::-1]
         tail = int(falling[int(self.l) - 1 :].sum())
         if tail == 0:
             return f"feasible up to l={np.count_nonzero(counts)}, with c large enough"
-        least = (falling[0] + distances.TOLERANCE * size) / tail  # strictly less, by the tolerance of all comparisons
+        least = (falling[0] + predicates.TOLERANCE * size) / tail  # strictly less, by the tolerance of all comparisons
         return f"feasible above c={_up(float(least))}" + (", or with a smaller l" if self.l > 1 else "")
 
 
@@ -429,7 +423,7 @@ class DeltaDisclosure(Requirement):
     def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:
         """Name the bound of delta."""
         assert attribute is not None
-        value = distances.largest_log_ratio(counts, size, attribute.shares, self.absent == "infinite")
+        value = predicates.largest_log_ratio(counts, size, attribute.shares, self.absent == "infinite")
         return "a value of the table is absent" if math.isinf(value) else f"feasible above delta={_up(value)}"
 
 
@@ -467,7 +461,7 @@ class BetaLikeness(Requirement):
     def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:
         """Name the smallest beta."""
         assert attribute is not None
-        value = distances.largest_gain(counts, size, attribute.shares)
+        value = predicates.largest_gain(counts, size, attribute.shares)
         return f"feasible from beta={_up(value)}" + ("" if self.variant == "basic" else " with variant=basic")
 
 
@@ -518,10 +512,7 @@ def requirement(text: str) -> Requirement:
     'k-anonymity k=10 & t-closeness t=0.2 distance=js'
     """
     if not text.replace("&", "").strip():
-        raise BadInputError(
-            f"the requirement {text!r} says nothing, so everything would satisfy it; write for example "
-            '"k-anonymity k=10", parts joined by &'
-        )
+        raise refusal("empty_requirement", text=text)
     parts = [parse(part, REQUIREMENTS, "requirement") for part in split_outside_quotes(text, "&")]
     return parts[0] if len(parts) == 1 else All(tuple(parts))
 

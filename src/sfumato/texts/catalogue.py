@@ -15,6 +15,7 @@ from importlib.resources import files
 from string import Formatter
 from typing import Any
 
+from sfumato.errors import BadInputError
 from sfumato.texts.format import either, listed, number, percent
 
 LANGUAGE = "en"
@@ -70,3 +71,8 @@ def t(id: str, /, **places: Any) -> str:
     (' of 45,222 (12.5 %)', 'is')
     """
     return PLACES.vformat(texts()[id], (), places)
+
+
+def refusal(id: str, /, **places: Any) -> BadInputError:
+    """Return the error that refuses what somebody asked for: its text says what, why, and the remedy."""
+    return BadInputError(t(f"refusal.{id}", **places))

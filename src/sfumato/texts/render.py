@@ -106,7 +106,7 @@ def _environment() -> Environment:
         loader=ChoiceLoader(
             [PackageLoader("sfumato.texts"), PrefixLoader({"workbench": PackageLoader("sfumato.workbench")})]
         ),
-        autoescape=True,
+        autoescape=lambda name: not str(name).endswith(".toml"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

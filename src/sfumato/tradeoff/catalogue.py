@@ -34,10 +34,9 @@ from sfumato.measures.fidelity.fidelity import Fidelity
 from sfumato.measures.items.linking import Linking
 from sfumato.measures.items.losses import ItemLosses
 from sfumato.measures.items.queries import ItemQueries, JointQueries
-from sfumato.measures.items.scales import BasketScales, MixedScales
 from sfumato.measures.queries import Queries
 from sfumato.measures.reconstruction import READERS
-from sfumato.measures.scales import Scales
+from sfumato.measures.scales import BasketScales, MixedScales, Scales
 from sfumato.requirements.items import (
     BASKET_REQUIREMENTS,
     KKMAnonymity,

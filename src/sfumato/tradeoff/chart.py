@@ -21,59 +21,20 @@ from typing import Any, ParamSpec, TypeVar
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
+from sfumato.config.documents import bundled_facts
 from sfumato.measures.all_measures import MEASURES
 from sfumato.runtime.arrays import Quiet
 from sfumato.texts.render import as_png, as_svg
+from sfumato.tradeoff.comparison import VERDICTS, Verdicts, mark_of, worth_of
 from sfumato.tradeoff.limit import AXES
 from sfumato.tradeoff.map import Map, Point
-from sfumato.tradeoff.worth import VERDICTS, Verdicts, mark_of, worth_of
 
 Given = ParamSpec("Given")
 Built = TypeVar("Built")
 
 COLORS = ["#4477aa", "#dd7744", "#3a9a6c", "#aa4488", "#999933", "#55a9bd", "#c2404f", "#7a6a58", "#7d6bb5"]
-INK, QUIET, MIDDLE, RULE = "#26282b", "#62666b", "#85888c", "#e6e4df"
-FONT = '-apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, "Liberation Sans", sans-serif'
-LOOK: dict[str, Any] = {
-    "font": FONT,
-    "padding": 16,
-    "background": "white",
-    "view": {"stroke": None},
-    "title": {
-        "fontSize": 17,
-        "fontWeight": 600,
-        "color": INK,
-        "subtitleFontSize": 12,
-        "subtitleColor": QUIET,
-        "subtitlePadding": 7,
-    },
-    "axis": {
-        "titleFontSize": 12,
-        "titleFontWeight": "normal",
-        "titleColor": QUIET,
-        "titlePadding": 12,
-        "titleLineHeight": 16,
-        "labelFontSize": 11,
-        "labelColor": QUIET,
-        "gridColor": RULE,
-        "domain": False,
-        "ticks": False,
-        "labelPadding": 8,
-        "tickCount": 6,
-    },
-    "legend": {
-        "orient": "bottom",
-        "labelFontSize": 12,
-        "labelColor": INK,
-        "symbolSize": 80,
-        "columnPadding": 14,
-        "titleOrient": "left",
-        "titleFontSize": 12,
-        "titleFontWeight": "normal",
-        "titleColor": QUIET,
-        "titlePadding": 14,
-    },
-}
+INK, QUIET, MIDDLE = "#26282b", "#62666b", "#85888c"
+LOOK: dict[str, Any] = {**bundled_facts("chart", "tradeoff"), "view": {"stroke": None}}
 FAMILIES = {"alpha-k": "(alpha, k)-anonymity"}
 READING = "The line joins the releases that no other release beats on both measures; the faded ones are beaten."
 LIMIT_READING = "No truthful release of this table can lie below the dashed line, the limit."

@@ -5,7 +5,7 @@ Whether a study would run: what would fail or be infeasible at `explore`, said b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal
 
@@ -35,6 +35,7 @@ from sfumato.measures.subsets import (
 )
 from sfumato.measures.superpopulation import PopulationUniques, individual_risks, population_uniques
 from sfumato.runtime.arrays import Counts, Numbers, Quiet
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff.exploration.effort import Effort, effort_of
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.draft import as_study
@@ -141,6 +142,9 @@ Missing = Literal["value", "drop", "any"]
 SHOWN = 5
 """How many of the worst groups are shown."""
 
+BESIDE = ("household_column", "shared")
+"""What is written as a part of something else."""
+
 OF_PUBLISHING = ("columns without a role", "identifier ")
 """How notices begin that speak of what a release would hold, or that are said in full here."""
 
@@ -214,13 +218,14 @@ class IndividualRisk(Quiet):
     """The share of records with a risk above each threshold."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Check(Quiet):
-    """How risky a table is as it stands."""
+    """How risky a table is as it stands; its fields in the order in which a program reads them."""
 
     table: str
-    missing: Missing
+    study: str | None = None
     dropped: int
+    missing: Missing
     quasi: tuple[str, ...]
     sensitive: tuple[str, ...]
     risk: GroupRisk
@@ -234,24 +239,24 @@ class Check(Quiet):
     unique_by: dict[int, int]
     """How many unique records need how many quasi-identifiers to be so; 0: more than were looked at."""
 
-    worst: tuple[RareCombination, ...]
     smallest_groups: int
     """How many combinations have the smallest frequency."""
 
-    person: str | None = None
-    """The column that is declared to say whose record it is."""
     neutral: tuple[str, ...] = ()
     with_neutral: tuple[int, int] | None = None
     """By quasi-identifiers and neutral columns: the smallest group, and the records alone in theirs."""
+
+    worst: tuple[RareCombination, ...]
+    person: str | None = None
+    """The column that is declared to say whose record it is."""
 
     persons: tuple[RepeatedPersons, ...] = ()
     individual: IndividualRisk | None = None
     population: PopulationUniques | None = None
     why_no_population: str = ""
-    household_column: str | None = None
     household: HouseholdRisk | None = None
+    household_column: str | None = None
     shared: tuple[str, ...] = ()
-    study: str | None = None
     candidates: int = 0
     problems: tuple[StudyProblem, ...] = ()
     effort: Effort | None = None
@@ -272,63 +277,37 @@ class Check(Quiet):
     def to_dict(self) -> dict[str, Any]:
         """Write everything as plain values."""
         individual, household, population = self.individual, self.household, self.population
-        return {
-            "table": self.table,
-            "study": self.study,
-            "records": self.records,
-            "dropped": self.dropped,
-            "missing": self.missing,
-            "quasi": self.quasi,
-            "sensitive": self.sensitive,
+        written: dict[str, Any] = {
             "risk": _plain_risk(self.risk),
             "attributes": [
-                {
-                    "name": a.name,
-                    "values": a.values,
-                    "alone": _plain_risk(a.alone),
-                    "without": None if a.without is None else _plain_risk(a.without),
-                }
-                for a in self.attributes
+                vars(each) | {"alone": _plain_risk(each.alone), "without": each.without and _plain_risk(each.without)}
+                for each in self.attributes
             ],
             "subsets": [{"quasi": names, **_plain_risk(risk)} for names, risk in self.subsets.items()],
-            "all_subsets": self.all_subsets,
             "unique_by": {"more" if n == 0 else str(n): count for n, count in self.unique_by.items()},
-            "smallest_groups": self.smallest_groups,
-            "neutral": self.neutral,
-            "with_neutral": None
-            if self.with_neutral is None
-            else dict(zip(("k", "alone"), self.with_neutral, strict=True)),
-            "worst": [vars(group) for group in self.worst],
-            "person": self.person,
-            "persons": [vars(each) for each in self.persons],
-            "individual": None
-            if individual is None
-            else {**vars(individual), "above": {str(t): share for t, share in individual.above.items()}},
-            "population": None
-            if population is None
-            else {
-                **vars(population),
-                "model": population.model,
-                "uniques": population.uniques,
-                "share": population.share,
-                "zayatz_share": population.zayatz / population.population,
-                "pitman_share": None if population.pitman is None else population.pitman / population.population,
-            },
-            "why_no_population": self.why_no_population,
-            "household": None
-            if household is None
-            else {
-                **vars(household),
-                "column": self.household_column,
-                "sizes": {str(size): count for size, count in household.sizes.items()},
-                "shared": self.shared,
-            },
-            "candidates": self.candidates,
-            "problems": [vars(problem) for problem in self.problems],
-            "effort": None if self.effort is None else self.effort.told,
-            "valid": self.valid,
-            "notices": self.notices,
+            "with_neutral": self.with_neutral and dict(zip(("k", "alone"), self.with_neutral, strict=True)),
+            "worst": list(map(vars, self.worst)),
+            "persons": list(map(vars, self.persons)),
+            "individual": individual and vars(individual) | {"above": _by_text(individual.above)},
+            "population": population
+            and vars(population)
+            | {name: getattr(population, name) for name in ("model", "uniques", "share")}
+            | {"zayatz_share": population.zayatz / population.population}
+            | {"pitman_share": population.pitman and population.pitman / population.population},
+            "household": household
+            and vars(household)
+            | {"column": self.household_column, "sizes": _by_text(household.sizes), "shared": self.shared},
+            "problems": list(map(vars, self.problems)),
+            "effort": self.effort and self.effort.told,
         }
+        first = {name: getattr(self, name) for name in ("table", "study", "records")}
+        last = {"valid": self.valid, "notices": self.notices}
+        content = {name: value for name, value in (first | vars(self)).items() if name not in (*last, *BESIDE)}
+        return content | written | last
+
+
+def _by_text(numbers: Mapping[Any, float]) -> dict[str, float]:
+    return {str(key): value for key, value in numbers.items()}
 
 
 def check(
@@ -426,9 +405,7 @@ def _opened(source: Table | TableDeclaration, missing: Missing | None) -> tuple[
         table = (source if read_as is None else replace(source, missing=read_as)).open()
         return table, missing or table.missing
     if read_as is not None and read_as != source.missing:
-        raise BadInputError(
-            f"the table was read with missing={source.missing!r}; read it with missing={read_as!r} for this"
-        )
+        raise BadInputError(t("refusal.read_with", source=source, read_as=read_as))
     return source, missing or source.missing
 
 
@@ -461,10 +438,7 @@ def _population(records: int, population: int | None, fraction: float | None) ->
     if population is not None:
         check_whole("population", population, least=1)
         if population < records:
-            raise BadInputError(
-                f"the population ({population:,}) is smaller than the table ({records:,} records), "
-                "and a table cannot hold more persons than there are; give the size of the whole population"
-            )
+            raise BadInputError(t("refusal.population", population=population, records=records))
     return population
 
 
@@ -484,10 +458,7 @@ def _weights(
         raise BadInputError(f"{table.engine.origin}, column {column!r}: every weight is 0; give sampling weights")
     notices = []
     if total < records:
-        notices.append(
-            f"the weights in {column!r} add up to {total:,.6g}, less than the {records:,} records: they are no "
-            "sampling weights (how many persons a record stands for), so risks are too high"
-        )
+        notices.append(t("refusal.weights_small", column=column, total=total, records=records))
     elif (small := int(pairs.counts[numbers[pairs.value] < 1].sum())) > 0:
         notices.append(f"{small:,} records have a weight below 1 in {column!r}: each stands for less than itself")
     if size is not None and not 0.9 < total / size < 1.1:
@@ -601,10 +572,7 @@ def _notices(table: Table, study: Study | None) -> list[str]:
     for coding in table.codings:
         leaves = len(set(coding.codes.values()))
         if coding.column in table.roles.quasi and leaves < len(coding.codes):
-            notices.append(
-                f"column {coding.column!r}: {len(coding.codes):,} different texts count as {leaves:,} values (the "
-                "leaves of its hierarchy); published as they stand, they would tell records further apart"
-            )
+            notices.append(t("refusal.coded", coding=coding, texts=len(coding.codes), leaves=leaves))
     return notices
 
 

@@ -23,7 +23,7 @@ from sfumato.errors import BadInputError
 from sfumato.measures.group_risk import GroupRisk, group_risk
 from sfumato.runtime.arrays import Codes, Counts, Quiet
 from sfumato.runtime.staging import check_targets, staged
-from sfumato.texts.format import percent
+from sfumato.texts.catalogue import t
 
 SMALL = 5
 """Groups of fewer records than this are counted as small ones."""
@@ -208,8 +208,7 @@ def _similar(table: Table, column: str) -> dict[str, object]:
     groups = similar_groups(table.cells, column) if scale == "category" else []
     if not groups:
         raise BadInputError(
-            f"column {column!r} cannot be grouped by similarity: that takes categories, {FEWEST} of them in at least "
-            f"{LEAST_RECORDS} records and {percent(LEAST_SHARE, 3)} of all each, and other quasi-identifiers (--quasi)"
+            t("refusal.similarity", column=column, fewest=FEWEST, least_records=LEAST_RECORDS, share=LEAST_SHARE)
         )
     return {"type": "groups", "groups": groups}
 

@@ -45,7 +45,8 @@ from sfumato.measures.scales import Prepared
 from sfumato.requirements._jensen_shannon import distributions, js, nearest_js
 from sfumato.runtime.arrays import Numbers, Quiet
 from sfumato.runtime.threads import together
-from sfumato.tradeoff.dominance import cost
+from sfumato.texts.catalogue import t
+from sfumato.tradeoff.comparison import cost
 from sfumato.tradeoff.question.question import check_measure
 
 if TYPE_CHECKING:
@@ -102,13 +103,7 @@ class Limit(Quiet):
         return float(np.trapezoid(y, x))
 
 
-MEANING = (
-    "No release of this table can lie below the line called limit, whoever makes it, as long as it is truthful: its "
-    "groups show the sensitive values that their records have. This is proved for these two measures: the privacy loss "
-    "of the worst record and the utility loss over large populations, both taken against the distribution of the whole "
-    "table, and read as if records were spread evenly within what is published. A cleverer reader may get below the "
-    "line, and so may a cleverer attacker. The line is a floor, not a goal: whether it can be reached is not known."
-)
+MEANING = t("meaning.limit")
 """What the line means and when, for a person without theory."""
 
 
@@ -262,27 +257,17 @@ def frame_of(map_: Map, axes: Sequence[str]) -> ScoreBox:
     x, y = axes
     if (x, y) == AXES:
         if map_.limit is None:
-            raise BadInputError(
-                "a score on p_loss and u_loss needs the map's limit, which this map does not have: explore the study "
-                "again (a table without large populations has none)"
-            )
+            raise BadInputError(t("refusal.score_limit"))
         if map_.limit.revealed <= NOTHING:
-            raise BadInputError(
-                "there is no score on p_loss and u_loss: the sensitive column has one value, so nobody can lose privacy"
-            )
+            raise BadInputError(t("refusal.score_privacy"))
         if map_.limit.trivial <= NOTHING:
-            raise BadInputError(
-                "there is no score on p_loss and u_loss: every large population has the sensitive values of the whole "
-                "table, so the release without quasi-identifiers loses nothing either"
-            )
+            raise BadInputError(t("refusal.score_utility"))
         return ScoreBox((0.0, map_.limit.revealed), (0.0, map_.limit.trivial))
     places = [place(point, axes) for point in map_.points if drawable(point, axes)]
     ends = [(min(values), max(values)) for values in zip(*places, strict=True)] or [(0.0, 0.0)] * 2
     for name, (least, most) in zip(axes, ends, strict=True):
         if most - least <= NOTHING:
-            raise BadInputError(
-                f"there is no score on {x} and {y}: all points of the map have the same {name}, or none"
-            )
+            raise BadInputError(t("refusal.score_alike", x=x, y=y, name=name))
     return ScoreBox(ends[0], ends[1])
 
 

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.errors import BadInputError
-from sfumato.tradeoff.disagreements import Disagreements
-from sfumato.tradeoff.dominance import cost, non_dominated
+from sfumato.tradeoff.comparison import Disagreements, Verdicts, cost, non_dominated
 from sfumato.tradeoff.limit import Limit, Scores, score, scores
 from sfumato.tradeoff.question.answer import Choice, Reply, ask, choose
 from sfumato.tradeoff.question.best_possible import Decided
 from sfumato.tradeoff.question.question import Question, check_measure
-from sfumato.tradeoff.worth import Verdicts
 
 if TYPE_CHECKING:
     from sfumato.release.content import NoisyRelease
@@ -207,45 +205,18 @@ class Map:
 
         return remade(self, self[point] if isinstance(point, str) else point)
 
-    def add(
-        self,
-        given: Any,
-        name: str | None = None,
-        *,
-        claim: str | None = None,
-        epsilon: float | None = None,
-        delta: float | None = None,
-        records: str | None = None,
-        aligned: bool = False,
-        id: str | None = None,
-        missing: str = "value",
-        na: Sequence[str] = (),
-        suppressed: str = "keep",
-        seed: int | None = None,
-    ) -> Map:
+    def add(self, given: Any, name: str | None = None, **declared: Any) -> Map:
         """Return the map with a release that was made elsewhere: `docs/foreign.md`.
 
         `given` is the path of a file, a frame, a function that makes a frame of the table's frame, or the text of a
         maker (`brought file=...`). What is claimed for it is judged: a requirement (`claim`), `epsilon` and `delta`,
         or nothing. `records` says whether its rows stand for people or are synthetic; `aligned` that they stand in
-        the table's order; `id` names a column that says for whom they stand.
+        the table's order; `id` names a column that says for whom they stand. `missing`, `na`, `suppressed` and `seed`
+        are options of its maker too.
         """
         from sfumato.tradeoff.exploration.run import added  # it makes maps, so it cannot be imported before them
 
-        declared = {
-            "label": name,
-            "claim": claim,
-            "epsilon": epsilon,
-            "delta": delta,
-            "records": records,
-            "aligned": "yes" if aligned else "no",
-            "id": id,
-            "missing": missing,
-            "na": ",".join(na),
-            "suppressed": suppressed,
-            "seed": seed,
-        }
-        return added(self, given, declared)
+        return added(self, given, {"label": name, **declared})
 
     @cached_property
     def baselines(self) -> tuple[Point, ...]:

@@ -30,6 +30,7 @@ from sfumato.data.reading import Unit
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
 from sfumato.measures.classification.classification import Classification
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study.study import Study
 
@@ -52,13 +53,8 @@ TOLERANCE = 1e-9
 """How far, as a part of a step, a value may be beyond a round one and still be that one."""
 
 MAGNITUDES = ("hundreds", "thousands", "tens of thousands", "hundreds of thousands", "millions", "tens of millions")
-ROUNDED = (
-    "Numbers are what settings promise, or rounded to the worse side, the coarser the more releases are compared, so "
-    "that single records cannot be told from them."
-)
-WORDS_ONLY = (
-    "No numbers are shown: coarse enough to tell nothing of single records, they would not tell these releases apart."
-)
+ROUNDED = t("meaning.rounded")
+WORDS_ONLY = t("meaning.words_only")
 
 
 @dataclass(frozen=True)

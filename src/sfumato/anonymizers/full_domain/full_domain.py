@@ -7,13 +7,10 @@ unless a time limit is given, and then it says how much better the optimum could
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -37,7 +34,6 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release.release import Form, Release, bucketization, generalization, shown_ends
 from sfumato.requirements.requirement import Requirement
 from sfumato.runtime.arrays import Codes
-from sfumato.runtime.staging import check_target, staged
 
 USUAL_SECONDS = 10.0
 LARGE = 200_000_000
@@ -210,25 +206,6 @@ class DecidedLattice:
         if not self.feasible.any():
             return None
         return int(np.argmin(np.where(self.feasible, self.values, math.inf)))
-
-    def to_csv(self, path: str | Path, force: bool = False) -> Path:
-        """Write the lattice, one transformation a row, the best feasible one first; all or nothing."""
-        target = Path(path)
-        check_target(target, force)
-        with staged([target]) as [draft]:
-            draft.write_text(self.to_text(), encoding="utf-8", newline="")
-        return target
-
-    def to_text(self) -> str:
-        """Return the lattice as CSV, one transformation a row, the best feasible one first."""
-        stream = io.StringIO(newline="")
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow([*self.names, "value", "suppressed", "groups", "feasible"])
-        for row in np.lexsort((self.values, ~self.feasible)):
-            value = "inf" if math.isinf(self.values[row]) else repr(float(self.values[row]))
-            about = [value, self.suppressed[row], self.groups[row], "yes" if self.feasible[row] else "no"]
-            writer.writerow([*self.levels[row], *about])
-        return stream.getvalue()
 
     def anonymizer(self, row: int) -> FullDomain:
         """Return the anonymizer that publishes just this transformation: a candidate for a map."""

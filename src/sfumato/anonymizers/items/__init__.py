@@ -6,15 +6,7 @@ from sfumato.anonymizers.items.item_anonymizer import BasketAnonymizer
 from sfumato.config.options import Registry, parse
 from sfumato.data.items import Baskets
 from sfumato.release.items import BasketRelease
-from sfumato.requirements.items import (
-    BasketRequirement,
-    InferenceRequirement,
-    SuppressionLimit,
-    UtilityConstraints,
-    basket_requirement,
-    suppression_limit,
-    utility_constraints,
-)
+from sfumato.requirements import items as item_rules
 
 _HOMES = (
     "aa aa.AA",
@@ -47,9 +39,9 @@ INFERENCE_MAKER = "td-control"
 """Who makes what nothing sensitive may be inferred from."""
 
 
-def usual_maker(requirement: BasketRequirement, has_tree: bool) -> str:
+def usual_maker(requirement: item_rules.BasketRequirement, has_tree: bool) -> str:
     """Name the maker that is taken where nobody says which."""
-    if isinstance(requirement, InferenceRequirement):
+    if isinstance(requirement, item_rules.InferenceRequirement):
         return INFERENCE_MAKER
     return TREE_MAKER if has_tree else DEFAULT_MAKER
 
@@ -61,29 +53,18 @@ def basket_anonymizer(text: str) -> BasketAnonymizer:
 
 def anonymize_baskets(
     baskets: Baskets,
-    require: BasketRequirement | str,
+    require: item_rules.BasketRequirement | str,
     maker: BasketAnonymizer | str | None = None,
-    utility: UtilityConstraints | str | None = None,
-    limit: SuppressionLimit | str | None = None,
+    utility: item_rules.UtilityConstraints | str | None = None,
+    limit: item_rules.SuppressionLimit | str | None = None,
 ) -> BasketRelease:
     """Make one release of baskets that satisfies a requirement, verified; everything may be given as text."""
-    wanted, utility, limit = _policy(require, utility, limit)
+    wanted = item_rules.basket_requirement(require) if isinstance(require, str) else require
     chosen = usual_maker(wanted, baskets.tree is not None) if maker is None else maker
-    return _maker(chosen).anonymize(baskets, wanted, utility, limit)
-
-
-def _maker(maker: BasketAnonymizer | str) -> BasketAnonymizer:
-    return basket_anonymizer(maker) if isinstance(maker, str) else maker
-
-
-def _policy(
-    require: BasketRequirement | str, utility: UtilityConstraints | str | None, limit: SuppressionLimit | str | None
-) -> tuple[BasketRequirement, UtilityConstraints | None, SuppressionLimit | None]:
-    return (
-        basket_requirement(require) if isinstance(require, str) else require,
-        utility_constraints(utility) if isinstance(utility, str) else utility,
-        suppression_limit(limit) if isinstance(limit, str) else limit,
-    )
+    made = basket_anonymizer(chosen) if isinstance(chosen, str) else chosen
+    utility = item_rules.utility_constraints(utility) if isinstance(utility, str) else utility
+    limit = item_rules.suppression_limit(limit) if isinstance(limit, str) else limit
+    return made.anonymize(baskets, wanted, utility, limit)
 
 
 def candidate_maker(text: str) -> BasketAnonymizer:

@@ -43,14 +43,9 @@ from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.items import Baskets, leaf_codes, taken_rows
 from sfumato.errors import InfeasibleError
 from sfumato.release.items import SUPPRESSED, BasketRelease, PartsInUse
-from sfumato.requirements.items import (
-    CompleteKAnonymity,
-    KMAnonymity,
-    SuppressionLimit,
-    UtilityConstraints,
-    read_weights,
-)
+from sfumato.requirements import items as item_rules
 from sfumato.runtime.arrays import Codes, Counts
+from sfumato.texts.catalogue import t
 
 FANOUT = 4
 """How many neighbours are under a node of a tree that means nothing."""
@@ -114,12 +109,12 @@ Sets = Literal["group", "common"]
 SETS: tuple[Sets, ...] = ("group", "common")
 """Whether a set of several items lists items of its group, or is one that all groups may publish."""
 
-ALL = SuppressionLimit(1.0)
+ALL = item_rules.SuppressionLimit(1.0)
 """What may be left out of a group: the limit is that of the whole release."""
 
 
 @dataclass(frozen=True)
-class FixedBlocks(UtilityConstraints):
+class FixedBlocks(item_rules.UtilityConstraints):
     """Utility constraints that were read once for all items: a group has some of these."""
 
     file: str | None = None
@@ -140,10 +135,10 @@ class GroupedItems:
 
     data: MixedTable
     maker: BasketAnonymizer
-    requirement: KMAnonymity | CompleteKAnonymity | None
+    requirement: item_rules.KMAnonymity | item_rules.CompleteKAnonymity | None
     """None where nobody is taken to know an item: items then stay as they are."""
 
-    utility: UtilityConstraints | None = None
+    utility: item_rules.UtilityConstraints | None = None
     sets: Sets = "group"
     parts: PartsInUse = field(init=False)
     common: CommonSets | None = field(init=False, default=None)
@@ -151,8 +146,13 @@ class GroupedItems:
     def __post_init__(self) -> None:
         baskets = self.data.baskets
         object.__setattr__(self, "parts", PartsInUse(baskets, baskets.tree))
-        if isinstance(self.requirement, KMAnonymity) and KMAnonymity not in self.maker.requirements:
-            object.__setattr__(self, "requirement", CompleteKAnonymity(self.requirement.k))  # which promises more
+        if (
+            isinstance(self.requirement, item_rules.KMAnonymity)
+            and item_rules.KMAnonymity not in self.maker.requirements
+        ):
+            object.__setattr__(
+                self, "requirement", item_rules.CompleteKAnonymity(self.requirement.k)
+            )  # which promises more
         if self.requirement is not None:
             task = Task(baskets, self.requirement, self.utility, ALL)
             BasketAnonymizer.check_task(self.maker, task)  # what a maker says of all records, groups need not have
@@ -167,7 +167,7 @@ class GroupedItems:
         if self.sets == "common":
             object.__setattr__(self, "common", CommonSets.of(baskets, tree))
         weights = getattr(self.maker, "weights", None)
-        object.__setattr__(self, "_worth", None if weights is None else read_weights(baskets, weights))
+        object.__setattr__(self, "_worth", None if weights is None else item_rules.read_weights(baskets, weights))
 
     def published(self, basket: Counts, count: Counts) -> Codes:
         """Say what every item of the baskets of one group is published as, one basket after the other."""
@@ -193,7 +193,7 @@ class GroupedItems:
     def _made(self, local: Baskets, used: Codes) -> Iterator[BasketRelease]:
         """Make what can be published of a group: once, or with items kept within every level of the common sets."""
         assert self.requirement is not None
-        kept: list[UtilityConstraints | None] = [self.utility]
+        kept: list[item_rules.UtilityConstraints | None] = [self.utility]
         if self.common is not None and self.utility is None and self.maker.keeps_utility_constraints:
             kept = [FixedBlocks(by_label=blocks) for blocks in self.common.blocks]
         worth = None if self._worth is None else self._worth.of_some(used)  # type: ignore[attr-defined]
@@ -227,7 +227,9 @@ class GroupedItems:
         return table
 
 
-def check_limit(limit: SuppressionLimit, data: MixedTable, items: Counts, occurrences: int, asked: object) -> None:
+def check_limit(
+    limit: item_rules.SuppressionLimit, data: MixedTable, items: Counts, occurrences: int, asked: object
+) -> None:
     """Raise where more items are left out than may be; say what would have to be allowed."""
     baskets = data.baskets
     share = (
@@ -237,8 +239,12 @@ def check_limit(limit: SuppressionLimit, data: MixedTable, items: Counts, occurr
         return
     least = int(np.ceil(occurrences / max(baskets.occurrences, 1) * 1e4)) / 1e4
     raise InfeasibleError(
-        f"{asked}: {occurrences:,} items of records must be left out, {share:.2%} of the {limit.of} where at most "
-        f"{limit.share:.2%} may be (in some groups fewer than k records have an item, or nothing else may be published "
-        f'with one); allow it (--limit "suppression share={least:g} of=occurrences"), merge groups (--merging '
-        '"rt-merge bound=0.3"), or lower k'
+        t(
+            "refusal.too_many_items_left_out",
+            asked=asked,
+            occurrences=occurrences,
+            share=share,
+            limit=limit,
+            least=least,
+        )
     )

@@ -12,9 +12,9 @@ import numpy as np
 
 from sfumato.data.hierarchies.hierarchy import ROOT, Hierarchy, Level
 from sfumato.data.items import Baskets, leaf_codes, rows_once
-from sfumato.errors import BadInputError
 from sfumato.release.items import Recoding, numbered
 from sfumato.runtime.arrays import Codes, Counts
+from sfumato.texts.catalogue import refusal
 
 NONE = -1
 
@@ -26,10 +26,7 @@ def balanced_tree(items: tuple[str, ...], fanout: int) -> Hierarchy:
     ('a..b', 'c..d', 'e')
     """
     if ROOT in items:
-        raise BadInputError(
-            f"an item is called {ROOT!r}, as a published file calls all items together, so a tree over the items "
-            "cannot be published: rename the item, or take coat or pcta"
-        )
+        raise refusal("item_called_like_everything", root=ROOT)
     size = len(items)
     levels = [Level(tuple(range(size)), items)]
     taken = set(items) | {ROOT}

@@ -51,11 +51,11 @@ from sfumato.anonymizers.items._constraint_kernels import present_supports, serv
 from sfumato.anonymizers.items.item_anonymizer import BasketAnonymizer, Task, check_enough_records
 from sfumato.config.options import Option
 from sfumato.data.items import rows_once
-from sfumato.errors import BadInputError
 from sfumato.release._itemsets import rare_itemsets
 from sfumato.release.items import BasketRelease, global_release, set_recoding
-from sfumato.requirements.items import FILE, BasketRequirement, KMAnonymity, PrivacyConstraints, read_weights
+from sfumato.requirements import items as item_rules
 from sfumato.runtime.arrays import Codes, Counts
+from sfumato.texts.catalogue import refusal
 
 Order = Annotated[
     Literal["descending", "ascending"],
@@ -107,12 +107,15 @@ class SetBased(BasketAnonymizer):
     visit: Visit
     loss: Price
     weights: Weights = None
-    requirements: ClassVar[tuple[type[BasketRequirement], ...]] = (KMAnonymity, PrivacyConstraints)
+    requirements: ClassVar[tuple[type[item_rules.BasketRequirement], ...]] = (
+        item_rules.KMAnonymity,
+        item_rules.PrivacyConstraints,
+    )
 
     @property
     def public(self) -> Self:
         """The same as everybody may know it: the owner's file is not called by its name."""
-        return self if self.weights is None else replace(self, weights=FILE)
+        return item_rules.without_file_names(self)
 
     def choices(self, items: int) -> Choices:
         """Return the choices as kernels read them."""
@@ -124,19 +127,17 @@ class SetBased(BasketAnonymizer):
         """Refuse also prices by a tree where there is none."""
         super().check_task(task)
         if self.loss == "tree" and task.baskets.tree is None:
-            raise BadInputError(
-                f"{self}: loss=tree needs a tree of items, and there is none; give one, or say loss=size"
-            )
+            raise refusal("loss_without_a_tree", set_based=self)
 
     def release(self, task: Task) -> BasketRelease:
         """Merge clusters until every constraint holds."""
         check_enough_records(task, may_suppress=True)
         tree = task.baskets.tree if self.loss == "tree" else None
         state = clusters_of(task.baskets, task.blocks, owner=self._owner(task), tree=tree)
-        if isinstance(task.requirement, KMAnonymity):
+        if isinstance(task.requirement, item_rules.KMAnonymity):
             serve_all_sets(state, task.requirement, self.choices(len(state.slot)))
         else:
-            assert isinstance(task.requirement, PrivacyConstraints)
+            assert isinstance(task.requirement, item_rules.PrivacyConstraints)
             serve_listed(
                 state, task.requirement.itemsets(task.baskets), task.requirement.k, self.choices(len(state.slot))
             )
@@ -147,12 +148,12 @@ class SetBased(BasketAnonymizer):
         """Read what items are worth, and say how much of them may be left out."""
         if self.weights is None:
             return None
-        worth = task.worth or read_weights(task.baskets, self.weights)
+        worth = task.worth or item_rules.read_weights(task.baskets, self.weights)
         room = task.limit.share if worth.may_choose else 0.0
         return Owner(worth.weights, worth.penalties, task.limit.shares(task.baskets), room)
 
 
-def serve_all_sets(state: Clusters, requirement: KMAnonymity, choices: Choices) -> None:
+def serve_all_sets(state: Clusters, requirement: item_rules.KMAnonymity, choices: Choices) -> None:
     """Serve all sets of up to m items that occur: items and pairs from one queue, then larger sets, size by size."""
     serve_pairs(state, requirement.k, min(requirement.m, 2), *choices)
     for size in range(3, requirement.m + 1):

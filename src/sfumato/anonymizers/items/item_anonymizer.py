@@ -16,17 +16,11 @@ from sfumato.data.items import Baskets
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release.items import BasketRelease, Recoding, global_release, set_recoding
 from sfumato.release.verification import verify, violations
-from sfumato.requirements.items import (
-    BASKET_REQUIREMENTS,
-    BasketRequirement,
-    InferenceRequirement,
-    ItemWeights,
-    SuppressionLimit,
-    UtilityConstraints,
-)
+from sfumato.requirements import items as item_rules
 from sfumato.runtime.arrays import Codes
+from sfumato.texts.catalogue import t
 
-NOTHING = SuppressionLimit()
+NOTHING = item_rules.SuppressionLimit()
 """The limit where nothing may be suppressed."""
 
 
@@ -35,10 +29,10 @@ class Task:
     """What is asked: of which baskets, what must hold, what may be generalized together, what may be left out."""
 
     baskets: Baskets
-    requirement: BasketRequirement
-    utility: UtilityConstraints | None = None
-    limit: SuppressionLimit = NOTHING
-    worth: ItemWeights | None = None
+    requirement: item_rules.BasketRequirement
+    utility: item_rules.UtilityConstraints | None = None
+    limit: item_rules.SuppressionLimit = NOTHING
+    worth: item_rules.ItemWeights | None = None
     """What items are worth, where whoever asks has read it already."""
 
     @property
@@ -52,7 +46,7 @@ class Task:
 class BasketAnonymizer(ReleaseMaker, ABC):
     """Makes releases of baskets. Same configuration, same baskets, same release, whatever the order of records."""
 
-    requirements: ClassVar[tuple[type[BasketRequirement], ...]]
+    requirements: ClassVar[tuple[type[item_rules.BasketRequirement], ...]]
     """The kinds of requirements it can satisfy."""
 
     keeps_utility_constraints: ClassVar[bool] = False
@@ -61,9 +55,9 @@ class BasketAnonymizer(ReleaseMaker, ABC):
     def anonymize(
         self,
         baskets: Baskets,
-        requirement: BasketRequirement,
-        utility: UtilityConstraints | None = None,
-        limit: SuppressionLimit | None = None,
+        requirement: item_rules.BasketRequirement,
+        utility: item_rules.UtilityConstraints | None = None,
+        limit: item_rules.SuppressionLimit | None = None,
     ) -> BasketRelease:
         """Make a release that satisfies the requirement, and verify from the published rows that it does.
 
@@ -79,7 +73,7 @@ class BasketAnonymizer(ReleaseMaker, ABC):
         """Refuse what this anonymizer cannot promise."""
         if not isinstance(task.requirement, self.requirements):
             known, other = " or ".join(kind.name for kind in self.requirements), task.requirement.name
-            inferred = isinstance(task.requirement, InferenceRequirement)
+            inferred = isinstance(task.requirement, item_rules.InferenceRequirement)
             instead = "td-control or suppress-control" if inferred else "another anonymizer"
             raise BadInputError(f"{self.name} satisfies {known}, not {other}; choose {instead}")
         if task.utility is not None and not self.keeps_utility_constraints:
@@ -108,10 +102,7 @@ def check_policy(release: BasketRelease, task: Task) -> None:
     used = task.limit.used(baskets, release.unpublished)
     if not task.limit.allows(used):
         nearest = replace(task.limit, share=float(np.ceil(used * 1e4) / 1e4))
-        raise InfeasibleError(
-            f"{task.requirement} needs {used:.2%} of the {task.limit.of} suppressed where at most "
-            f"{task.limit.share:.2%} may be; allow it ({nearest}), widen the utility constraints, or lower k"
-        )
+        raise InfeasibleError(t("refusal.too_much_suppressed", task=task, used=used, nearest=nearest))
     if task.utility is None:
         return
     blocks = task.blocks
@@ -124,10 +115,7 @@ def check_enough_records(task: Task, may_suppress: bool = False) -> None:
     """Raise where even one part for all items is in fewer than k records, unless all items can be suppressed."""
     most, k = task.baskets.filled, task.requirement.k
     if 0 < most < k and not (may_suppress and task.limit.share > 0):
-        raise InfeasibleError(
-            f"{task.requirement}: only {most:,} records have any item, so no published part can be in {k:,}; "
-            f"k={most} is the most"
-        )
+        raise InfeasibleError(t("refusal.too_few_records_with_items", task=task, most=most, k=k))
 
 
 ANYTHING = "*"
@@ -145,8 +133,8 @@ class OneItem(BasketAnonymizer):
     caution: ClassVar[str] = (
         "It is a trivial release: all items are published as one, which says who has any item at all."
     )
-    requirements: ClassVar[tuple[type[BasketRequirement], ...]] = tuple(
-        kind for kind in BASKET_REQUIREMENTS if not issubclass(kind, InferenceRequirement)
+    requirements: ClassVar[tuple[type[item_rules.BasketRequirement], ...]] = tuple(
+        kind for kind in item_rules.BASKET_REQUIREMENTS if not issubclass(kind, item_rules.InferenceRequirement)
     )
 
     def release(self, task: Task) -> BasketRelease:
@@ -168,7 +156,7 @@ class OriginalBaskets(BasketAnonymizer):
     baseline: ClassVar[str] = "The original baskets as they are: no loss, full risk"
     called: ClassVar[str] = "the original baskets, which are not a release"
     is_release: ClassVar[bool] = False
-    requirements: ClassVar[tuple[type[BasketRequirement], ...]] = BASKET_REQUIREMENTS
+    requirements: ClassVar[tuple[type[item_rules.BasketRequirement], ...]] = item_rules.BASKET_REQUIREMENTS
 
     def release(self, task: Task) -> BasketRelease:
         """Publish every item as itself."""

@@ -40,7 +40,7 @@ time is that of all sets of up to m parts in rows: as much as the promise speaks
 from __future__ import annotations
 
 import heapq
-from abc import ABC, abstractmethod
+from abc import ABC
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -61,16 +61,10 @@ from sfumato.errors import BadInputError
 from sfumato.release._itemsets import rare_itemsets
 from sfumato.release.items import MixedRelease, Placed, placed, rows_of
 from sfumato.release.release import Form, Release, generalization, widened
-from sfumato.requirements.items import (
-    MixedRequirement,
-    SuppressionLimit,
-    UtilityConstraints,
-    mixed_requirement,
-    suppression_limit,
-    utility_constraints,
-)
+from sfumato.requirements import items as item_rules
 from sfumato.requirements.requirement import Requirement
 from sfumato.runtime.arrays import Codes, Counts, Numbers
+from sfumato.texts.catalogue import refusal
 
 if TYPE_CHECKING:
     from sfumato.anonymizers import Maker
@@ -108,13 +102,23 @@ class Bounded(Merging):
     bound: Bound
     tries: Tries = 3
 
-    @abstractmethod
+    by_table: ClassVar[bool] = False
+    """Whether groups whose boxes lose little come first, then those with which the box grows least."""
+
+    by_items: ClassVar[bool] = False
+    """Whether groups whose items lose much come first, then those that share most items."""
+
     def urgency(self, relational: Numbers, items: Numbers) -> Numbers:
         """Say in which order groups are seeds, the smallest first, by what the box and the items of each lose."""
+        return self._ranked(relational, -items).astype(np.float64)
 
-    @abstractmethod
     def order(self, growth: Numbers, likeness: Numbers) -> Counts:
         """Order partners by how much the box would grow and how alike the items are."""
+        return np.argsort(self._ranked(growth, -likeness), kind="stable")
+
+    def _ranked(self, table: Numbers, items: Numbers) -> Counts:
+        """Add the ranks by the table and by the items, as far as they guide the merging."""
+        return self.by_table * _ranks(table) + self.by_items * _ranks(items)
 
 
 @dataclass(frozen=True)
@@ -123,14 +127,7 @@ class RMerge(Bounded):
 
     name: ClassVar[str] = "r-merge"
     title: ClassVar[str] = "Rmerge"
-
-    def urgency(self, relational: Numbers, items: Numbers) -> Numbers:
-        """Take the group whose box loses least."""
-        return relational
-
-    def order(self, growth: Numbers, likeness: Numbers) -> Counts:
-        """Take the group with which the box grows least."""
-        return np.argsort(growth, kind="stable")
+    by_table: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -139,14 +136,7 @@ class TMerge(Bounded):
 
     name: ClassVar[str] = "t-merge"
     title: ClassVar[str] = "Tmerge"
-
-    def urgency(self, relational: Numbers, items: Numbers) -> Numbers:
-        """Take the group whose items lose most."""
-        return -items
-
-    def order(self, growth: Numbers, likeness: Numbers) -> Counts:
-        """Take the group that shares most items."""
-        return np.argsort(-likeness, kind="stable")
+    by_items: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -155,14 +145,8 @@ class RTMerge(Bounded):
 
     name: ClassVar[str] = "rt-merge"
     title: ClassVar[str] = "RTmerge"
-
-    def urgency(self, relational: Numbers, items: Numbers) -> Numbers:
-        """Take groups by the sum of their ranks."""
-        return (_ranks(relational) + _ranks(-items)).astype(np.float64)
-
-    def order(self, growth: Numbers, likeness: Numbers) -> Counts:
-        """Take partners by the sum of their ranks."""
-        return np.argsort(_ranks(growth) + _ranks(-likeness), kind="stable")
+    by_table: ClassVar[bool] = True
+    by_items: ClassVar[bool] = True
 
 
 MERGING: tuple[type[Merging], ...] = (NoMerging, RMerge, TMerge, RTMerge)
@@ -307,29 +291,23 @@ class MixedRecipe:
     """How a release is made: who makes the groups, who the items, and what may be lost."""
 
     anonymizer: Maker
-    requirement: MixedRequirement
+    requirement: item_rules.MixedRequirement
     item_anonymizer: BasketAnonymizer
     merging: Merging = field(default_factory=NoMerging)
     suppress: float = 0.0
-    utility: UtilityConstraints | None = None
-    limit: SuppressionLimit = field(default_factory=SuppressionLimit)
+    utility: item_rules.UtilityConstraints | None = None
+    limit: item_rules.SuppressionLimit = field(default_factory=item_rules.SuppressionLimit)
     sets: Sets = "group"
 
     def __post_init__(self) -> None:
         check_choice("sets", self.sets, SETS)
         if self.sets == "common" and self.utility is not None and self.utility.file is not None:
-            raise BadInputError(
-                f"{self.utility}: common sets are nodes of a tree, which the lines of a file know nothing of; take a "
-                'level of the tree (--utility "utility-constraints level=1"), or leave out --sets common'
-            )
+            raise refusal("common_sets_of_a_file", mixed_recipe=self)
 
     def check(self, data: MixedTable | None = None) -> None:
         """Refuse what cannot be promised, before anything is made."""
         if not isinstance(self.anonymizer, Anonymizer):
-            raise BadInputError(
-                f"{self.anonymizer.name} satisfies no requirement, so nothing could be promised of a person's items; "
-                "use mondrian, full-domain or another that does (--with)"
-            )
+            raise refusal("no_promise_beside_items", mixed_recipe=self)
         if data is not None:
             GroupedItems(data, self.item_anonymizer, self.requirement.of_items, self.utility, self.sets)
             self.requirement.of_groups.compile(data.cells.sensitive)
@@ -394,13 +372,13 @@ def _with_items(
 
 def anonymize_mixed(
     data: MixedTable,
-    require: MixedRequirement | str,
+    require: item_rules.MixedRequirement | str,
     maker: Maker | str = "mondrian",
     item_maker: BasketAnonymizer | str = DEFAULT_MAKER,
     merge: Merging | str = "none",
     suppress: float = 0.0,
-    utility: UtilityConstraints | str | None = None,
-    limit: SuppressionLimit | str | None = None,
+    utility: item_rules.UtilityConstraints | str | None = None,
+    limit: item_rules.SuppressionLimit | str | None = None,
     sets: Sets = "group",
 ) -> MixedRelease:
     """Make one release of a table with items that satisfies a requirement, verified; everything may be given as text.
@@ -414,12 +392,12 @@ def anonymize_mixed(
     """
     recipe = MixedRecipe(
         anonymizer(maker) if isinstance(maker, str) else maker,
-        mixed_requirement(require) if isinstance(require, str) else require,
+        item_rules.mixed_requirement(require) if isinstance(require, str) else require,
         candidate_maker(item_maker) if isinstance(item_maker, str) else item_maker,
         merging(merge) if isinstance(merge, str) else merge,
         suppress,
-        utility_constraints(utility) if isinstance(utility, str) else utility,
-        suppression_limit(limit) if isinstance(limit, str) else limit or SuppressionLimit(),
+        item_rules.utility_constraints(utility) if isinstance(utility, str) else utility,
+        item_rules.suppression_limit(limit) if isinstance(limit, str) else limit or item_rules.SuppressionLimit(),
         sets,
     )
     recipe.check(data)
@@ -431,10 +409,7 @@ def anonymize_items(data: Baskets | MixedTable, require: Any, maker: Any, suppre
     if isinstance(data, MixedTable):
         return anonymize_mixed(data, require, maker or "mondrian", suppress=suppress, **more)
     if suppress:
-        raise BadInputError(
-            f"of sets of items every record is published; say what items may be left out (limit) in place of "
-            f"suppress={suppress}"
-        )
+        raise refusal("suppressed_records_of_items", suppress=suppress)
     return anonymize_baskets(data, require, maker, **more)
 
 
@@ -453,7 +428,7 @@ def group_texts(release: MixedRelease) -> tuple[list[tuple[str, ...]], Counts]:
     return list(number), np.array([number[row] for row in rows], np.int64)
 
 
-def verify(release: MixedRelease, requirement: MixedRequirement) -> None:
+def verify(release: MixedRelease, requirement: item_rules.MixedRequirement) -> None:
     """Raise an AssertionError that names a counterexample unless the release satisfies the requirement."""
     weak = violations(release, requirement.k, requirement.m)
     assert not weak, f"{release.maker or 'this release'} breaks {requirement}: {'; '.join(weak)}"

@@ -19,6 +19,7 @@ from sfumato.data.hierarchies.declared import from_entry
 from sfumato.data.hierarchies.hierarchy import Hierarchy, read_date, round_widths
 from sfumato.data.hierarchies.numeric import MOST_LEAVES, dates
 from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import refusal
 
 Value = TypeVar("Value", int, Decimal)
 
@@ -99,10 +100,7 @@ def automatic(column: str, values: Sequence[str], counts: Sequence[int] = ()) ->
     if looks_like_codes(values) and len(values) <= MOST_CODES:
         return prefixes(values, observed=True)
     if len(values) > MOST_CATEGORIES:
-        raise BadInputError(
-            f"column {column!r} has {len(values):,} distinct texts and no hierarchy; give it one (--hierarchies), "
-            "or give it another role: --identifier drops it, --neutral publishes it as it is"
-        )
+        raise refusal("too_many_texts", column=column, many_values=len(values))
     return flat(values, observed=True)
 
 

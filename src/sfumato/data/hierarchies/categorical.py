@@ -27,6 +27,7 @@ from sfumato.data.cells import Cells
 from sfumato.data.hierarchies.hierarchy import MISSING, ROOT, Hierarchy, Level, read_number, write_number
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Counts, Numbers
+from sfumato.texts.catalogue import refusal
 
 
 def flat(values: Iterable[object], observed: bool = False) -> Hierarchy:
@@ -107,9 +108,7 @@ def _check_level_table(rows: list[list[str]]) -> None:
         if len(row) != len(rows[0]):
             raise BadInputError(f"row {number} has {len(row)} levels where row 1 has {len(rows[0])}")
         if row[0] == MISSING:
-            raise BadInputError(
-                f"row {number} has an empty value; missing values get a leaf of their own without a row"
-            )
+            raise refusal("empty_value_in_level_table", number=number)
         if row[0] in seen:
             raise BadInputError(f"the value {row[0]!r} is listed twice, in rows {seen[row[0]]} and {number}")
         seen[row[0]] = number
@@ -118,9 +117,8 @@ def _check_level_table(rows: list[list[str]]) -> None:
         for depth, (label, parent) in enumerate(pairwise(row)):
             known, first = parents.setdefault((depth, label), (parent, number))
             if known != parent:
-                raise BadInputError(
-                    f"not a tree: {label!r} (level {depth}) is under {known!r} in row {first} "
-                    f"but under {parent!r} in row {number}"
+                raise refusal(
+                    "two_parents", label=label, depth=depth, known=known, first=first, parent=parent, number=number
                 )
 
 

@@ -26,6 +26,7 @@ from sfumato.data.hierarchies.hierarchy import Hierarchy, read_number
 from sfumato.data.hierarchies.numeric import dates, numeric
 from sfumato.engines._text_files import existing_file
 from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import refusal
 
 
 @dataclass(frozen=True)
@@ -188,9 +189,7 @@ def _hierarchies_of_study(table: Mapping[str, Any], path: Path) -> dict[str, Dec
     given = read_hierarchies(path.parent / str(table["hierarchies"])) if "hierarchies" in table else {}
     entries = {column: Filed(entry, str(path)) for column, entry in dict(table.get("hierarchy", {})).items()}
     if not given and not entries:
-        raise BadInputError(
-            f"{path}: this study declares no hierarchy ([table.hierarchy.COLUMN]); leave the option out"
-        )
+        raise refusal("study_without_hierarchies", path=path)
     return given | entries
 
 

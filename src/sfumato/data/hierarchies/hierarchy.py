@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Quiet
+from sfumato.texts.catalogue import refusal
 
 DAY = re.compile(r"(\d{4}-\d{2}-\d{2})([ T]\d{2}:\d{2}.*)?")
 DOTTED_DAY = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})", re.ASCII)
@@ -608,10 +609,7 @@ def _check_repeated_labels(hierarchy: Hierarchy) -> None:
     for label, (start, end) in hierarchy._labelled():
         first, last = seen.setdefault(label, (start, end))
         if (first, last) != (start, end):
-            raise BadInputError(
-                f"the label {label!r} names two different nodes of a hierarchy (one of {last - first + 1}, one of "
-                f"{end - start + 1} values), so a reader of the file could not tell them apart: rename one of them"
-            )
+            raise refusal("label_of_two_nodes", label=label, first=last - first + 1, start=end - start + 1)
 
 
 def _check_domain(hierarchy: Hierarchy) -> None:

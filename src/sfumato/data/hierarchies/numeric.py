@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sfumato.config.options import check_whole
 from sfumato.data.hierarchies.hierarchy import ROOT, Hierarchy, Level, stretch_notations, write_date, write_number
 from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import refusal
 
 Number = int | float | Decimal
 MOST_LEAVES = 2_000_000
@@ -68,9 +69,7 @@ def numeric(
     if continuous and low == high:
         raise BadInputError(f"a continuous attribute needs lower < upper, not {low} twice")
     if max(abs(low), abs(high)) > LARGEST:
-        raise BadInputError(
-            f"numbers beyond {LARGEST:,} are too large to be told apart; give the column as text codes, or as --neutral"
-        )
+        raise refusal("numbers_too_large", largest=LARGEST)
     if sum(given is not None and len(given) > 0 for given in (intervals, quantiles, cuts)) + (fan_out is not None) > 1:
         raise BadInputError("give one of intervals, fan_out, quantiles and cuts, not several")
     unit = _unit(low, high, step)
@@ -296,10 +295,7 @@ def _leaf_labels(firsts: list[float], lasts: list[float], whole: bool, continuou
 def _equal_intervals(edges: Edges, widths: list[Decimal], step: Decimal) -> list[NDArray[Any]]:
     for finer, coarser in pairwise([step, *widths]):
         if coarser <= finer or coarser % finer != 0:
-            raise BadInputError(
-                f"not a tree: intervals of {coarser} do not consist of whole intervals of {finer}; "
-                "each width must be a multiple of the one before"
-            )
+            raise refusal("widths_that_do_not_nest", coarser=coarser, finer=finer)
     return [edges.places[:-1] // edges.whole(width) for width in widths]
 
 
@@ -349,15 +345,10 @@ def _own_cuts(
             raise BadInputError("cuts must rise within a level, and every level needs at least one")
         strange = next((cut for cut in cuts if places.get(cut, 0) == 0), None)
         if strange is not None:
-            raise BadInputError(
-                f"cuts: no leaf begins at {write(strange)} that could be cut off from one before; leaves are stretches "
-                "of the resolution between the bounds"
-            )
+            raise refusal("cut_inside_a_leaf", strange=write(strange))
         lacking = next((cut for cut in cuts if cut not in finer), None)
         if lacking is not None:
-            raise BadInputError(
-                f"not a tree: the cut at {write(lacking)} goes through a stretch of the level below; cut that as well"
-            )
+            raise refusal("cut_through_a_level", lacking=write(lacking))
         finer = set(cuts)
         groupings.append(np.searchsorted([places[cut] for cut in cuts], np.arange(len(firsts)), side="right"))
     return groupings

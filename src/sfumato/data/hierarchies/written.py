@@ -16,6 +16,7 @@ from sfumato.data.hierarchies.declared import from_entry
 from sfumato.data.hierarchies.hierarchy import Hierarchy, write_date
 from sfumato.data.hierarchies.numeric import DATE_LEVELS
 from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import refusal
 
 Entry = dict[str, object]
 
@@ -27,10 +28,7 @@ def entry_of(hierarchy: Hierarchy) -> Entry:
         whole |= {"missing": True} if hierarchy.missing else {}
         if _builds(whole, hierarchy):
             return whole
-    raise BadInputError(
-        "this hierarchy has groups that no entry of a TOML file describes (made in Python); declare it where it "
-        "was made, or as a level table"
-    )
+    raise refusal("hierarchy_without_an_entry")
 
 
 def _builds(entry: Entry, hierarchy: Hierarchy) -> bool:

@@ -15,25 +15,9 @@ import numpy as np
 from sfumato.data.assignment import distinct_rows
 from sfumato.data.cells import Sensitive
 from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.measures.attacks import anonymeter, record_linkage
 from sfumato.measures.attacks.advantage import LEAST_TRIES, Advantage, AttackFindings, rate_entry
-from sfumato.measures.attacks.anonymeter import (
-    guessed_at_random,
-    inference,
-    linkability,
-    multivariate,
-    singling_out,
-    two_sources,
-    univariate,
-)
 from sfumato.measures.attacks.membership import Suspects, area, bounded, membership
-from sfumato.measures.attacks.record_linkage import (
-    alone,
-    exact_rows,
-    nearest_records,
-    placed,
-    repeated,
-    replicated_uniques,
-)
 from sfumato.release.content import NoisyRelease
 from sfumato.release.records import RecordRelease, read_as_records
 from sfumato.release.release import Published
@@ -70,7 +54,7 @@ class View(Quiet):
 
     def placed(self, codes: Codes) -> Numbers:
         """Put records on the lines of the columns."""
-        return placed(self.lines, codes)
+        return record_linkage.placed(self.lines, codes)
 
     @cached_property
     def distinct(self) -> tuple[Codes, Codes]:
@@ -89,7 +73,7 @@ class View(Quiet):
     @cached_property
     def sources(self) -> tuple[list[int], list[int]]:
         """The columns that two sources know."""
-        return two_sources(self.training)
+        return anonymeter.two_sources(self.training)
 
     @cached_property
     def suspects(self) -> Suspects:
@@ -100,14 +84,16 @@ class View(Quiet):
     def to_reference(self) -> Numbers:
         """How far each of them is from the attacker's reference."""
         reference = self.placed(self.suspects.reference)
-        return nearest_records(self.placed(self.suspects.both), reference, 1, self.random(REFERENCE))[1][:, 0]
+        return record_linkage.nearest_records(self.placed(self.suspects.both), reference, 1, self.random(REFERENCE))[1][
+            :, 0
+        ]
 
     @cached_property
     def uniques(self) -> tuple[Codes, Codes]:
         """Records that one person of the table alone has; and of the control, where nobody of the table has them."""
         ones = np.ones(len(self.training), np.int64), np.ones(len(self.control), np.int64)
-        others = alone(self.control, ones[1])
-        return alone(self.training, ones[0]), others[~repeated(others, self.training)]
+        others = record_linkage.alone(self.control, ones[1])
+        return record_linkage.alone(self.training, ones[0]), others[~record_linkage.repeated(others, self.training)]
 
     def ready(self) -> View:
         """Work out now what all releases share."""
@@ -128,15 +114,15 @@ class View(Quiet):
         look()
         members = len(self.suspects.members)
         suspects = self.placed(self.suspects.both)
-        to_release = nearest_records(suspects, points, 1, generator)[1][:, 0]
+        to_release = record_linkage.nearest_records(suspects, points, 1, generator)[1][:, 0]
         guarantee = release.guarantee if isinstance(release, NoisyRelease | RecordRelease) else None
         advantages.append(bounded(membership(to_release, self.to_reference, members), guarantee))
-        exact = exact_rows(release, len(self.hierarchies), generator)
+        exact = record_linkage.exact_rows(release, len(self.hierarchies), generator)
         beside = {
             "closest_of_members": _median(to_release[:members]),
             "closest_of_others": _median(to_release[members:]),
-            "replicated_of_table": rate_entry(replicated_uniques(self.uniques[0], exact)),
-            "replicated_of_control": rate_entry(replicated_uniques(self.uniques[1], exact)),
+            "replicated_of_table": rate_entry(record_linkage.replicated_uniques(self.uniques[0], exact)),
+            "replicated_of_control": rate_entry(record_linkage.replicated_uniques(self.uniques[1], exact)),
         }
         asked = min(members, len(suspects) - members)  # of nobody, .5 would look like a finding
         described = {"membership_auc": area(to_release, self.to_reference, members)} if asked >= LEAST_TRIES else {}
@@ -146,13 +132,15 @@ class View(Quiet):
         """Single out by predicates on one column, and on several."""
         wanted, columns = self.options.number, min(self.options.columns, len(self.hierarchies))
         training, control = self.distinct
-        several = multivariate(released, self.hierarchies, wanted, columns, generator)
-        one = univariate(released, self.hierarchies, wanted, generator)
+        several = anonymeter.multivariate(released, self.hierarchies, wanted, columns, generator)
+        one = anonymeter.univariate(released, self.hierarchies, wanted, generator)
         return [
-            singling_out(
+            anonymeter.singling_out(
                 name,
                 predicates,
-                guessed_at_random(released, self.hierarchies, wanted, predicates.columns.shape[1], generator),
+                anonymeter.guessed_at_random(
+                    released, self.hierarchies, wanted, predicates.columns.shape[1], generator
+                ),
                 training,
                 control,
             )
@@ -167,16 +155,16 @@ class View(Quiet):
         if all(self.sources):
             neighbours = min(self.options.neighbours, len(points))
             advantages.append(
-                linkability(places[:members], places[members:], points, self.sources, neighbours, generator)
+                anonymeter.linkability(places[:members], places[members:], points, self.sources, neighbours, generator)
             )
         known = len(self.hierarchies) - len(self.sensitive)
         if not self.sensitive:
             return advantages
-        closest = nearest_records(places[:, :known], points[:, :known], 1, generator)[0][:, 0]
+        closest = record_linkage.nearest_records(places[:, :known], points[:, :known], 1, generator)[0][:, 0]
         naive = generator.integers(len(released), size=members)
         for s, attribute in enumerate(self.sensitive):
             guesses, secrets = released[closest, known + s], targets[:, known + s]
-            advantages.append(inference(attribute, guesses, secrets, members, released[naive, known + s]))
+            advantages.append(anonymeter.inference(attribute, guesses, secrets, members, released[naive, known + s]))
         return advantages
 
 

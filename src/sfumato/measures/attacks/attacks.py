@@ -39,6 +39,7 @@ from sfumato.release.records import cell_codes
 from sfumato.release.release import Grouped, Published
 from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
 from sfumato.runtime.cancellation import look
+from sfumato.texts.catalogue import refusal, t
 from sfumato.texts.format import counted, percent
 
 LEAST_NEW, LEAST_SHARE = 20, 0.5
@@ -54,10 +55,7 @@ def control_records(table: Table, file: str) -> Codes:
     rows = open_rows(file, Reading())
     lacking = [name for name in roles.named if name not in rows.columns]
     if lacking:
-        raise BadInputError(
-            f"{file}: the control has no column {lacking[0]!r}; it must have the table's columns: "
-            f"{', '.join(roles.named)}"
-        )
+        raise refusal("control_lacks_a_column", file=file, lacking=lacking, columns=", ".join(roles.named))
     other = with_roles(rows, roles, dict(table.hierarchies), table.missing, unknown="count")
     codes = cell_codes(other.cells)
     for place, name in enumerate([*sorted(roles.quasi), *sorted(roles.sensitive)]):
@@ -77,10 +75,7 @@ def check_other_records(table: Table, codes: Codes, counts: Counts, file: str) -
     new = int(counts[first[number[len(known) :]] >= len(known)].sum())
     expected = int(counts.sum()) * int((cells.counts == 1).sum()) / cells.records
     if expected >= LEAST_NEW and new < LEAST_SHARE * expected:
-        raise BadInputError(
-            f"{file}: only {new:,} of {int(counts.sum()):,} records are not in the table as they are, and of others "
-            f"about {expected:,.0f} would be: a control must hold records that the table does not have"
-        )
+        raise refusal("control_taken_from_the_table", file=file, new=new, counts=int(counts.sum()), expected=expected)
 
 
 def as_in_table(codes: Codes, theirs: Hierarchy, ours: Hierarchy) -> Codes:
@@ -142,10 +137,7 @@ class Attacks(Configured):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.file is not None and self.control != type(self).control:
-            raise BadInputError(
-                f"control={self.control:g} holds records out, and file={self.file} is a control already; "
-                "give one of them"
-            )
+            raise refusal("two_controls", attacks=self)
 
     def prepare(self, table: Table) -> AttackedTable:
         """Make the attacks ready for a table."""
@@ -176,10 +168,7 @@ class AttackedTable(Quiet):
     @cached_property
     def _held(self) -> Counts:
         if self.table.roles.household is not None:
-            raise BadInputError(
-                f"attacks hold single records out, and members of a household ({self.table.roles.household}) belong "
-                'together; give the control as a file of its own: attacks = "attacks file=control.csv"'
-            )
+            raise refusal("attacks_beside_households", attacked_table=self)
         return held_out(self.table.cells, self.options.control, self.random(SPLIT))
 
     @cached_property
@@ -269,17 +258,11 @@ class AttackedTable(Quiet):
     def _attackable(self, releases: Sequence[Published], again: Remake | None) -> tuple[Sequence[Published], list[str]]:
         """Return the releases to attack against the control; where there are none, why."""
         if len(self.control) < LEAST_TRIES:
-            return [], [
-                f"the control has {counted(len(self.control), 'record')} only, too few to say how often an attack "
-                "succeeds anyway, so only what needs none is said of it"
-            ]
+            return [], [t("notice.control_too_small", records=counted(len(self.control), "record"))]
         if self.options.file is not None:
             return releases, []
         if again is None:
-            return [], [
-                "it cannot be made a second time without the records of a control, so only what needs none is said of "
-                'it; give the control as a file: attacks = "attacks file=control.csv"'
-            ]
+            return [], [t("notice.not_made_again")]
         try:
             return list(islice(again(self.training, 0), self.options.draws)), []
         except (InfeasibleError, BadInputError) as error:

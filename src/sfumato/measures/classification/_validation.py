@@ -30,18 +30,8 @@ from numpy.typing import NDArray
 
 from sfumato.data.assignment import Assignment, distinct_rows, weighted_counts
 from sfumato.data.reading import Table
-from sfumato.measures.classification._classifiers import (
-    CLASSIFIERS,
-    Block,
-    Numbers,
-    Reading,
-    features,
-    intervals_block,
-    shares_block,
-    texts_block,
-    trained,
-    varying,
-)
+from sfumato.measures.classification import _classifiers
+from sfumato.measures.classification._classifiers import features
 from sfumato.release.records import RecordRelease, cell_codes, read_as_records
 from sfumato.release.release import Published, Release
 from sfumato.runtime.arrays import Codes, Counts
@@ -218,7 +208,7 @@ class LearnedRows:
 class Validation:
     """A release as a classifier's table."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[_classifiers.Block, ...]
     train: LearnedRows
     test: LearnedRows
     classes: int
@@ -252,13 +242,15 @@ class Validation:
 
     def fold(self, classifier: str, fold: int, seed: int) -> Fold:
         """Train on all folds but one and test on that."""
-        blocks = self.readings[CLASSIFIERS[classifier][1]]
+        blocks = self.readings[_classifiers.CLASSIFIERS[classifier][1]]
         weights = self.training_weights(fold)
         row, label = np.nonzero(weights)
         tested = self._per_row(self.test, self.test.counts[:, fold])
         asked = np.flatnonzero(tested.sum(axis=1))
         chances = np.zeros((len(asked), self.classes))
-        model = trained(classifier, seed, features(blocks, self.train.rows[row]), label, weights[row, label])
+        model = _classifiers.trained(
+            classifier, seed, features(blocks, self.train.rows[row]), label, weights[row, label]
+        )
         if len(asked):
             chances[:, model.classes_] = model.predict_proba(features(blocks, self.test.rows[asked]))
         missed = self.unseen[:, fold].astype(np.float64)
@@ -268,11 +260,11 @@ class Validation:
         return Fold(chances, tested[asked])
 
     @cached_property
-    def readings(self) -> dict[Reading, list[Numbers]]:
+    def readings(self) -> dict[_classifiers.Reading, list[_classifiers.Numbers]]:
         """The blocks in either reading, without columns that never differ."""
         return {
-            "shown": [varying(block.shown) for block in self.blocks],
-            "mass": [varying(block.mass) for block in self.blocks],
+            "shown": [_classifiers.varying(block.shown) for block in self.blocks],
+            "mass": [_classifiers.varying(block.mass) for block in self.blocks],
         }
 
     def training_weights(self, fold: int) -> NDArray[np.float64]:
@@ -295,7 +287,7 @@ class Validation:
 class _Source:
     """An attribute that is a feature: its block, and which row of it a published or an original record has."""
 
-    block: Block
+    block: _classifiers.Block
     by_group: Counts | None = None
     by_cell: Counts | None = None
     by_record: Counts | None = None
@@ -324,17 +316,21 @@ def _quasi(release: Release, original: bool) -> list[_Source]:
         leaves = np.arange(hierarchy.size)
         if release.form == "bucketization":
             there, place = np.unique(codes, return_inverse=True)
-            sources.append(_Source(intervals_block(hierarchy, there, there, original), by_cell=place.astype(np.int64)))
+            sources.append(
+                _Source(_classifiers.intervals_block(hierarchy, there, there, original), by_cell=place.astype(np.int64))
+            )
             continue
         keys, place = np.unique(boxes.lo[:, a].astype(np.int64) * hierarchy.size + boxes.hi[:, a], return_inverse=True)
         lo, hi = keys // hierarchy.size, keys % hierarchy.size
         by_group = np.empty(release.groups, np.int64)
         by_group[boxes.group] = place
         if original:
-            block = intervals_block(hierarchy, np.concatenate([lo, leaves]), np.concatenate([hi, leaves]), True)
+            block = _classifiers.intervals_block(
+                hierarchy, np.concatenate([lo, leaves]), np.concatenate([hi, leaves]), True
+            )
             sources.append(_Source(block, by_group=by_group, exact=len(lo) + codes))
         else:
-            sources.append(_Source(intervals_block(hierarchy, lo, hi, False), by_group=by_group))
+            sources.append(_Source(_classifiers.intervals_block(hierarchy, lo, hi, False), by_group=by_group))
     return sources
 
 
@@ -348,11 +344,13 @@ def _sensitive(task: ClassificationTask, release: Release, original: bool) -> li
             continue
         values = release.cells.values[:, j].astype(np.int64)
         if release.form == "bucketization":
-            block = shares_block(release.histograms.of(j), original)
+            block = _classifiers.shares_block(release.histograms.of(j), original)
             sources.append(_Source(block, by_group=np.arange(release.groups), exact=release.groups + values))
         else:
             leaves = attribute.leaves
-            sources.append(_Source(intervals_block(attribute.hierarchy, leaves, leaves, original), by_cell=values))
+            sources.append(
+                _Source(_classifiers.intervals_block(attribute.hierarchy, leaves, leaves, original), by_cell=values)
+            )
     return sources
 
 
@@ -362,7 +360,9 @@ def _neutral(task: ClassificationTask) -> list[_Source]:
     for i, name in enumerate(records.names):
         if name != task.workload.target:
             weights = weighted_counts(records.neutral[:, i], records.counts, len(records.texts[i]))
-            sources.append(_Source(texts_block(records.texts[i], weights), by_record=records.neutral[:, i]))
+            sources.append(
+                _Source(_classifiers.texts_block(records.texts[i], weights), by_record=records.neutral[:, i])
+            )
     return sources
 
 
@@ -406,7 +406,7 @@ def validation_of_records(task: ClassificationTask, release: Published) -> Valid
     blocks = []
     for other in features:
         leaves = np.arange(records.hierarchies[other].size)
-        blocks.append(intervals_block(records.hierarchies[other], leaves, leaves, by_leaf=True))
+        blocks.append(_classifiers.intervals_block(records.hierarchies[other], leaves, leaves, by_leaf=True))
     classes = len(task.classes)
     return Validation(tuple(blocks), train, test, classes, False, np.zeros((classes, folds), np.int64))
 

@@ -25,23 +25,15 @@ from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
 from sfumato.config.options import Configured, Option, check_choice
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
+from sfumato.measures.classification import _validation
 from sfumato.measures.classification._classifiers import CLASSIFIERS
-from sfumato.measures.classification._validation import (
-    SCORES,
-    DealtRecords,
-    Folds,
-    Validation,
-    deal,
-    folds_of,
-    records_of,
-    score,
-    validation_of_records,
-)
+from sfumato.measures.classification._validation import score
 from sfumato.release.release import Published, Release
 from sfumato.requirements.requirement import KAnonymity
 from sfumato.runtime.arrays import Counts
 from sfumato.runtime.cancellation import look
 from sfumato.runtime.threads import together
+from sfumato.texts.catalogue import refusal
 
 MOST_CLASSES = 50
 BASES = ("without-quasi", "without-sensitive")
@@ -122,20 +114,14 @@ class ClassificationTask:
         target, roles = self.workload.target, self.table.roles
         learnable = [*roles.neutral, *roles.sensitive]
         if target in roles.quasi:
-            raise BadInputError(
-                f"target={target!r} is a quasi-identifier, of which a release shows less than there is; learn a "
-                f"neutral or sensitive column ({', '.join(learnable) or 'there is none'})"
-            )
+            raise refusal("target_is_quasi", target=target, learnable=", ".join(learnable) or "there is none")
         if target not in learnable:
-            raise BadInputError(
-                f"target={target!r} is not published, so nobody can learn it from a release; published beside the "
-                f"quasi-identifiers are: {', '.join(learnable) or 'none'} (--neutral {target} would publish it)"
-            )
+            raise refusal("target_not_published", target=target, learnable=", ".join(learnable) or "none")
 
     @cached_property
-    def records(self) -> DealtRecords:
+    def records(self) -> _validation.DealtRecords:
         """The distinct records."""
-        return records_of(self.table)
+        return _validation.records_of(self.table)
 
     @cached_property
     def _coded(self) -> tuple[tuple[str, ...], Counts]:
@@ -177,13 +163,13 @@ class ClassificationTask:
         return self
 
     @cached_property
-    def folds(self) -> Folds:
+    def folds(self) -> _validation.Folds:
         """The folds of all records."""
         labels = np.repeat(self.labels, self.records.counts)
         if len(labels) < self.workload.folds:
             raise BadInputError(f"folds={self.workload.folds} is more than the {len(labels)} records of the table")
-        fold_of_record = folds_of(labels, self.workload.folds, self.workload.sample, self.workload.seed)
-        return Folds.of(fold_of_record, self.workload.folds)
+        fold_of_record = _validation.folds_of(labels, self.workload.folds, self.workload.sample, self.workload.seed)
+        return _validation.Folds.of(fold_of_record, self.workload.folds)
 
     def learn(self, release: Published) -> Learned | None:
         """Learn the target from a release; None where the release does not have it."""
@@ -192,21 +178,25 @@ class ClassificationTask:
         validation = self._validation(release)
         if validation is None:
             return None
-        scores: dict[str, dict[str, list[float]]] = {name: {of: [] for of in SCORES} for name in self.workload.methods}
+        scores: dict[str, dict[str, list[float]]] = {
+            name: {of: [] for of in _validation.SCORES} for name in self.workload.methods
+        }
         with threadpool_limits(1):  # releases are measured side by side: more threads would only wait for each other
             for name, fold in product(self.workload.methods, range(self.workload.folds)):
                 look()
                 answers = validation.fold(name, fold, self.workload.seed * 1000 + fold)
                 for of, value in score(answers).items():
                     scores[name][of].append(value)
-        return Learned({name: {of: tuple(by_score[of]) for of in SCORES} for name, by_score in scores.items()})
+        return Learned(
+            {name: {of: tuple(by_score[of]) for of in _validation.SCORES} for name, by_score in scores.items()}
+        )
 
-    def _validation(self, release: Published) -> Validation | None:
+    def _validation(self, release: Published) -> _validation.Validation | None:
         if not isinstance(release, Release):
-            return validation_of_records(self, release)
+            return _validation.validation_of_records(self, release)
         if release.histograms is None and self.workload.target in self.table.roles.sensitive:
             return None
-        return Validation.of(self, release, deal(self.records, release.assignment))
+        return _validation.Validation.of(self, release, _validation.deal(self.records, release.assignment))
 
     @cached_property
     def baselines(self) -> Mapping[str, Learned]:

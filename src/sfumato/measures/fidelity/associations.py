@@ -44,6 +44,7 @@ from sfumato.errors import BadInputError
 from sfumato.measures.fidelity._intervals import BinnedColumn, ReleaseRows
 from sfumato.measures.fidelity.marginals import bin_shares
 from sfumato.runtime.arrays import Codes, Counts, Flags, Numbers
+from sfumato.texts.catalogue import refusal
 
 TINY = 1e-12
 """A variance below this is none: the column is the same for everybody."""
@@ -269,9 +270,7 @@ def _read_model(text: str, columns: Sequence[BinnedColumn]) -> tuple[int, tuple[
         raise BadInputError(f"regression: cannot read {text.strip()!r}; write for example 'income ~ age + education'")
     for part in parts:
         if part not in names:
-            raise BadInputError(
-                f"regression: there is no quasi-identifier or sensitive column {part!r}; these are: {', '.join(names)}"
-            )
+            raise refusal("no_column_to_regress", part=part, names=", ".join(names))
     if len(set(parts)) < len(parts):
         raise BadInputError(f"regression: a column stands twice in {text.strip()!r}; name each once")
     return names.index(parts[0]), tuple(names.index(part) for part in parts[1:])

@@ -257,7 +257,7 @@ def listed_items(release: MixedRelease, few: int) -> ListedItems:
     keys = np.unique(keys[missing[entry] == 0])
     listed = np.bincount(keys // items, minlength=release.relational.groups)
     most = int(listed.argmax()) if len(listed) else 0
-    supports = _records_with_items(release)
+    supports = release.baskets.supports
     return ListedItems(
         int((listed > 0).sum()),
         release.relational.groups,
@@ -266,10 +266,3 @@ def listed_items(release: MixedRelease, few: int) -> ListedItems:
         items,
         int((supports[np.unique(keys % items)] < few).sum()),
     )
-
-
-def _records_with_items(release: MixedRelease) -> Counts:
-    """Return how many records of the table have every item."""
-    baskets = release.data.baskets
-    records = np.repeat(baskets.weights, baskets.lengths)
-    return np.bincount(baskets.codes, records, len(baskets.items)).astype(np.int64)

@@ -32,6 +32,7 @@ from sfumato.errors import BadInputError
 from sfumato.release.items import SUPPRESSED, BasketRelease, ItemParts, ShowsItems
 from sfumato.requirements.items import ItemWeights, lines_of, named_items, names_in, read_weights, spans_of
 from sfumato.runtime.arrays import Codes, Numbers
+from sfumato.texts.catalogue import refusal
 from sfumato.texts.format import SMALLEST
 
 
@@ -221,9 +222,7 @@ def read_studies(baskets: Baskets, file: str) -> tuple[ItemStudy, ...]:
     for number, text in lines:
         name, colon, rest = (part.strip() for part in text.partition(COLON))
         if not colon or not name or not rest:
-            raise BadInputError(
-                f"{file}, line {number}: a study has a name, a colon and its items; write for example asthma: 493 494"
-            )
+            raise refusal("line_of_studies", file=file, number=number)
         if name in studies:
             raise BadInputError(f"{file}, line {number}: the study {name!r} stands in another line already")
         named = names_in(baskets, rest, mark)

@@ -37,6 +37,7 @@ from sfumato.measures.items.expectation import Expectation, expectation
 from sfumato.release._itemsets import Rows, frequent_pairs
 from sfumato.requirements.items import Itemset
 from sfumato.runtime.arrays import Numbers
+from sfumato.texts.catalogue import refusal
 
 LARGEST = 5
 EXACT_SIZE = 2
@@ -102,9 +103,8 @@ class ItemQueries(Configured):
         if self.workload != "exact":
             return
         if self.size > EXACT_SIZE or self.kind == "file":
-            raise BadInputError(
-                f"item-queries workload=exact is about queries of one or two items that are drawn, not "
-                f"{'of a file' if self.kind == 'file' else f'size={self.size}'}; say workload=sampled"
+            raise refusal(
+                "queries_too_large_to_be_exact", what="of a file" if self.kind == "file" else f"size={self.size}"
             )
         if self.is_drawn:
             raise BadInputError("number, workloads and seed have no say in item-queries workload=exact; leave them out")
@@ -219,10 +219,7 @@ def read_queries(path: Path, baskets: Baskets) -> list[Itemset]:
         raise BadInputError(f"{path}: there is no line with items; write one query per line")
     for line, count in zip(lines, BasketReader.of_baskets(baskets).matches(queries), strict=True):
         if count == 0:
-            raise BadInputError(
-                f"{path}, line {line}: no record has all of these items, and an error relative to 0 is none; take the "
-                "line out"
-            )
+            raise refusal("query_without_an_answer", path=path, line=line)
     return queries
 
 
@@ -251,9 +248,7 @@ class JointQueries(Configured):
         random, cells, baskets = np.random.default_rng(self.seed), data.cells, data.baskets
         usable = np.flatnonzero(baskets.lengths[data.pairs.basket] >= self.items)
         if not len(usable):
-            raise BadInputError(
-                f"{data.origin}: no record has {self.items} items to ask for; ask for fewer ({self.name} items=1)"
-            )
+            raise refusal("too_few_items_to_ask_for", data=data, joint_queries=self)
         odds = data.pairs.count[usable] / data.pairs.count[usable].sum()
         first, last = cells.whole
         lo, hi = np.tile(first, (self.number, 1)), np.tile(last, (self.number, 1))

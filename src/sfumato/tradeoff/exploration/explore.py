@@ -29,8 +29,7 @@ from sfumato.errors import BadInputError, InfeasibleError, SfumatoError, Stopped
 from sfumato.measures.all_measures import published_risks
 from sfumato.measures.attacks.attacks import Remake
 from sfumato.measures.items.linking import MOST_INFERRED_FROM
-from sfumato.measures.items.scales import PreparedBaskets, PreparedMixed, protected_risk
-from sfumato.measures.scales import Prepared
+from sfumato.measures.scales import Prepared, PreparedBaskets, PreparedMixed, protected_risk
 from sfumato.release.changes import column_changes
 from sfumato.release.content import NoisyRelease
 from sfumato.release.records import RecordRelease
@@ -39,9 +38,9 @@ from sfumato.requirements.items import CompleteKAnonymity, KMAnonymity, PrivacyC
 from sfumato.runtime.cancellation import Cancel, look, pressed
 from sfumato.runtime.kernels import source_digest
 from sfumato.runtime.threads import Crew
-from sfumato.tradeoff.exploration._item_details import item_changes, item_details
-from sfumato.tradeoff.exploration.cache import Cache
-from sfumato.tradeoff.exploration.details import attack_tables, details, noisy_details, pictured, record_details
+from sfumato.texts.catalogue import t
+from sfumato.tradeoff.exploration import details
+from sfumato.tradeoff.exploration.folder import Cache
 from sfumato.tradeoff.limit import AXES, Limit, limit
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.best_possible import Decided
@@ -51,8 +50,8 @@ from sfumato.tradeoff.study.draft import as_study
 from sfumato.tradeoff.study.study import Study, of_table
 
 if TYPE_CHECKING:
-    from sfumato.tradeoff.search.aims import Aim
     from sfumato.tradeoff.search.families import Proposals
+    from sfumato.tradeoff.search.tuner import Aim
 
 Progress = Callable[[int, int, str], None]
 """Told after every candidate: how many are done, of how many, and which was the last."""
@@ -281,11 +280,7 @@ def table_facts(table: Table) -> dict[str, Any]:
 
 def items_facts(baskets: Baskets) -> dict[str, Any]:
     """Say of items what stands beside a map."""
-    return {
-        "items": len(baskets.items),
-        "occurrences": baskets.occurrences,
-        "tree": baskets.tree is not None,
-    }
+    return {"items": len(baskets.items), "occurrences": baskets.occurrences, "tree": baskets.tree is not None}
 
 
 def measured_point(candidate: Candidate, prepared: Any) -> Point:
@@ -320,13 +315,13 @@ def _measured_table(candidate: Candidate, prepared: Prepared) -> dict[str, Any]:
         values["brought"] = release.details["brought"]
     if isinstance(release, RecordRelease):
         values["refused"] = hardly_changed(release)
-        return attacks({**values, "details": record_details(release) | pictured(measured)})
+        return attacks({**values, "details": details.record_details(release) | details.pictured(measured)})
     values["least"] = release.details.get("least")
     ranges = maker.ranges_of(prepared.table) if isinstance(maker, Anonymizer) else "tight"
     bounds = {} if maker.foreign else published_risks(release, candidate.requirement, candidate.suppress)
     values |= {
         "published": bounds,
-        "details": details(release, measured.losses, ranges) | pictured(measured),
+        "details": details.details(release, measured.losses, ranges) | details.pictured(measured),
         "changes": column_changes(release),
     }
     return attacks(values)
@@ -341,8 +336,8 @@ def _measured_items(candidate: Candidate, prepared: PreparedBaskets | PreparedMi
         "by_sensitive": measured.of_columns,
         "published": promised_risk(candidate, prepared.scales),
         "intervals": dict(measured.intervals),
-        "details": item_details(release, measured, candidate.anonymizer, prepared.studies),
-        "changes": item_changes(release),
+        "details": details.item_details(release, measured, candidate.anonymizer, prepared.studies),
+        "changes": details.item_changes(release),
     }
 
 
@@ -406,7 +401,7 @@ def over_draws(mechanism: Mechanism, candidate: Candidate, prepared: Prepared) -
             for column, own in measured[0].of_columns.items()
         },
         "intervals": {name: (min(draws), max(draws)) for name, draws in values.items()},
-        "details": noisy_details(releases[0]) | pictured(measured[0]),
+        "details": details.noisy_details(releases[0]) | details.pictured(measured[0]),
     }
 
     def again(table: Table, turn: int) -> Iterator[Published]:
@@ -423,7 +418,7 @@ def with_attacks(
     if prepared.attacks is None:
         return values
     outcome = prepared.attacks.attacked(releases, again)
-    tables = attack_tables(outcome.details, prepared.attacks.options.made_of)
+    tables = details.attack_tables(outcome.details, prepared.attacks.options.made_of)
     tables = [*values["details"].get("tables", []), *tables]
     return values | {
         "measures": {**values["measures"], **outcome.measures},
@@ -443,10 +438,7 @@ def opened_again(map_: Map) -> Table:
     study = of_table(map_.study)
     table = study.table.open()
     if study.digest_of(table) != map_.about.get("digest"):
-        raise BadInputError(
-            f"{table.engine.origin} has changed since the map was made, so its points say nothing of it any more; "
-            "explore it again"
-        )
+        raise BadInputError(t("refusal.data_changed", table=table))
     return table
 
 

@@ -6,39 +6,30 @@ Two maps in memory are merged where they are of the same data and scales (`merge
 study (`with_added`, `add_cache`): its candidates become the study's, and points that it keeps are taken as they are
 where data, scales and version are the same, since a kept point is found by the digest of all of these; otherwise they
 are measured anew. So a point never says anything that this study's own scales would not.
+
+What a map keeps of its work: a line for every point that was measured, each with a check sum of itself.
+
+A line that does not fit its sum (changed, damaged, cut short by a crash) is taken out, and what it held is worked out
+anew. The file shows records, rare ones too, so its owner alone can read it.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from sfumato.config.documents import (
-    anything,
-    fields,
-    flag,
-    from_plain,
-    in_shape,
-    listed,
-    mapped,
-    named,
-    number,
-    number_or_infinity,
-    one_of,
-    optional,
-    plain,
-    read_json,
-    text,
-    together,
-    whole,
-)
+from sfumato.config import documents as doc
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
 from sfumato.measures.classification.classification import Worth
-from sfumato.runtime.staging import staged
+from sfumato.runtime.cancellation import finishing
+from sfumato.runtime.staging import PRIVATE, staged, writable
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff.limit import Limit
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.best_possible import Decided, all_decided
@@ -54,80 +45,80 @@ READ = ("points.json", "study.toml")
 TRIVIAL, REVEALED = "trivial_u_loss", "revealed_p_loss"
 """The U_loss of the release without quasi-identifiers, the P_loss of a revealed rarest value."""
 
-WORTH = {name.name: text if name.type == "str" else number for name in dataclasses.fields(Worth)}
-BROUGHT = fields(
+WORTH = {name.name: doc.text if name.type == "str" else doc.number for name in dataclasses.fields(Worth)}
+BROUGHT = doc.fields(
     {
-        "rows": whole(),
-        "truthful": flag,
-        "certain": flag,
-        "linked": flag,
-        "alone": whole(),
-        "cautions": listed(text),
-        "notices": listed(text),
+        "rows": doc.whole(),
+        "truthful": doc.flag,
+        "certain": doc.flag,
+        "linked": doc.flag,
+        "alone": doc.whole(),
+        "cautions": doc.listed(doc.text),
+        "notices": doc.listed(doc.text),
     },
-    {"claim": text, "verdict": one_of("holds", "fails", "unchecked"), "why": text},
+    {"claim": doc.text, "verdict": doc.one_of("holds", "fails", "unchecked"), "why": doc.text},
 )
 """What was found of a release that was made elsewhere."""
 
-POINT = fields(
+POINT = doc.fields(
     {
-        "id": text,
-        "anonymizer": text,
-        "form": text,
-        "requirement": text,
-        "parameters": together(mapped(plain), fields({}, {"suppress": number})),
-        "status": one_of("measured", "infeasible", "failed"),
-        "measures": mapped(number_or_infinity),
+        "id": doc.text,
+        "anonymizer": doc.text,
+        "form": doc.text,
+        "requirement": doc.text,
+        "parameters": doc.together(doc.mapped(doc.plain), doc.fields({}, {"suppress": doc.number})),
+        "status": doc.one_of("measured", "infeasible", "failed"),
+        "measures": doc.mapped(doc.number_or_infinity),
     },
     {
-        "reason": optional(text),
-        "by_sensitive": mapped(mapped(number_or_infinity)),
-        "details": mapped(anything),
-        "seconds": number,
-        "worth": optional(fields(WORTH | {"verdict": one_of("better", "no better", "not shown")})),
-        "intervals": mapped(listed(number_or_infinity, 2)),
-        "changes": mapped(text),
-        "brought": optional(BROUGHT),
-        "refused": text,
-        "least": optional(number),
-        "words": text,
-        "family": text,
+        "reason": doc.optional(doc.text),
+        "by_sensitive": doc.mapped(doc.mapped(doc.number_or_infinity)),
+        "details": doc.mapped(doc.anything),
+        "seconds": doc.number,
+        "worth": doc.optional(doc.fields(WORTH | {"verdict": doc.one_of("better", "no better", "not shown")})),
+        "intervals": doc.mapped(doc.listed(doc.number_or_infinity, 2)),
+        "changes": doc.mapped(doc.text),
+        "brought": doc.optional(BROUGHT),
+        "refused": doc.text,
+        "least": doc.optional(doc.number),
+        "words": doc.text,
+        "family": doc.text,
     },
 )
 """The plain values of a point."""
 
-DECIDED = listed(
-    fields(
+DECIDED = doc.listed(
+    doc.fields(
         {
-            "names": listed(text, least=1),
-            "rows": listed(listed(number)),
-            "share": number,
-            "vectors": whole(),
-            "space": text,
-            "require": text,
+            "names": doc.listed(doc.text, least=1),
+            "rows": doc.listed(doc.listed(doc.number)),
+            "share": doc.number,
+            "vectors": doc.whole(),
+            "space": doc.text,
+            "require": doc.text,
         }
     )
 )
 """The plain values of what was decided of all cuts of a space."""
 
 FACTS = {
-    "digest": text,
-    "quasi": listed(text),
-    "sensitive": listed(text),
-    "tree": flag,
-    "column": text,
-    "weights": mapped(number),
-    "coarsened": mapped(fields({"values": whole(), "instead_of": whole()})),
-    **dict.fromkeys(("records", "cells", "dropped", "distinct", "items", "occurrences"), whole()),
+    "digest": doc.text,
+    "quasi": doc.listed(doc.text),
+    "sensitive": doc.listed(doc.text),
+    "tree": doc.flag,
+    "column": doc.text,
+    "weights": doc.mapped(doc.number),
+    "coarsened": doc.mapped(doc.fields({"values": doc.whole(), "instead_of": doc.whole()})),
+    **dict.fromkeys(("records", "cells", "dropped", "distinct", "items", "occurrences"), doc.whole()),
 }
 """What is said of the data themselves; which of these, the kind of study says."""
 
 
 def limited(value: Any, place: str) -> None:
     """Want the plain values of a limit, or of none."""
-    fields({}, {"limit": optional(listed(listed(number, 2), least=1))})(value, place)
+    doc.fields({}, {"limit": doc.optional(doc.listed(doc.listed(doc.number, 2), least=1))})(value, place)
     if value.get("limit") is not None:
-        fields({"table": fields({TRIVIAL: number, REVEALED: number})})(value, place)
+        doc.fields({"table": doc.fields({TRIVIAL: doc.number, REVEALED: doc.number})})(value, place)
 
 
 def read_map(folder: str | Path) -> Map:
@@ -136,14 +127,14 @@ def read_map(folder: str | Path) -> Map:
     path = folder / "points.json"
     if not path.is_file():
         raise BadInputError(f"{folder}: there is no points.json here; give the folder that `sfumato explore` wrote")
-    content = read_json(path, WHAT, fields({"schema": plain}))
+    content = doc.read_json(path, WHAT, doc.fields({"schema": doc.plain}))
     if content["schema"] != SCHEMA:
         raise BadInputError(f"{path}: schema {content['schema']!r} is not known to this version; explore again")
     study = read_study(str(folder / "study.toml"))
-    facts = fields({}, {name: FACTS[name] for name in study.facts})
-    shape = together(fields({study.section: facts, "points": listed(POINT)}, {"decided": DECIDED}), limited)
-    in_shape(content, str(path), WHAT, shape)
-    with named(str(path)):
+    facts = doc.fields({}, {name: FACTS[name] for name in study.facts})
+    shape = doc.together(doc.fields({study.section: facts, "points": doc.listed(POINT)}, {"decided": DECIDED}), limited)
+    doc.in_shape(content, str(path), WHAT, shape)
+    with doc.named(str(path)):
         points = tuple(read_point(entry, study.candidate_of(entry)) for entry in content["points"])
     return Map(study, points, dict(content[study.section]), read_limit(content), read_decided(content))
 
@@ -189,9 +180,9 @@ def decided_values(decided: Sequence[Decided]) -> dict[str, Any]:
 def read_point(entry: Mapping[str, Any], candidate: Candidate) -> Point:
     """Read the point of a candidate from its plain values; what is not part of a point is passed over."""
     values = {field.name: entry[field.name] for field in dataclasses.fields(Point) if field.name in entry}
-    intervals = {name: tuple(ends) for name, ends in from_plain(values.get("intervals", {})).items()}
-    numbers = {name: from_plain(values.get(name, {})) for name in ("measures", "published")}
-    columns = {name: from_plain(own) for name, own in values.get("by_sensitive", {}).items()}
+    intervals = {name: tuple(ends) for name, ends in doc.from_plain(values.get("intervals", {})).items()}
+    numbers = {name: doc.from_plain(values.get(name, {})) for name in ("measures", "published")}
+    columns = {name: doc.from_plain(own) for name, own in values.get("by_sensitive", {}).items()}
     return Point(**{**values, **numbers, "by_sensitive": columns, "candidate": candidate, "intervals": intervals})
 
 
@@ -209,10 +200,7 @@ def point_values(point: Point) -> dict[str, Any]:
 def with_added(study: Study, other: Study) -> Study:
     """Return a study with the candidates of another one of the same kind beside its own."""
     if study.section != other.section:
-        raise BadInputError(
-            f"the study {other.name!r} is about {other.section} and {study.name!r} about {study.section}: their maps "
-            "cannot be put together"
-        )
+        raise BadInputError(t("refusal.other_section", other=other, study=study))
     return replace(study, grids=tuple(dict.fromkeys([*study.grids, *other.grids])))
 
 
@@ -262,12 +250,124 @@ def check_alike(one: Map, other: Map) -> None:
     if digests[0].get("digest") != digests[1].get("digest"):
         raise BadInputError("the two maps are of different data (their digests differ), so they cannot be put together")
     if digests[0].get("weights") != digests[1].get("weights"):
-        raise BadInputError(
-            "the two maps weigh the losses of the quasi-identifiers differently, so their numbers do not compare; "
-            "explore one study with --add and the folder of the other"
-        )
+        raise BadInputError(t("refusal.other_weights"))
     if one.study.section == other.study.section and studies[0].scales != studies[1].scales:
-        raise BadInputError(
-            "the two maps were measured on different scales, so their numbers do not compare; explore one study with "
-            "--add and the folder of the other"
-        )
+        raise BadInputError(t("refusal.other_scales"))
+
+
+CHECK = "check"
+KEPT_POINT = doc.fields({"key": doc.text, "point": POINT})
+KEPT_DECIDED = doc.fields({"decided of": doc.text, "decided": DECIDED})
+
+
+class Cache:
+    """Points, limits and what was decided, by their keys, in memory and, where there is a path, in a file that grows.
+
+    Whoever asks for a point has its candidate at hand, so no text of a kept one is read. `mended` says what had to be
+    taken out of the file, if anything.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._points: dict[str, Mapping[str, Any]] = {}
+        self.limits: dict[str, Limit | None] = {}
+        self.decided: dict[str, tuple[Decided, ...]] = {}
+        entries, self.mended = _mended(path)
+        for entry in entries:
+            if "point" in entry:
+                self._points[entry["key"]] = entry["point"]
+            elif "decided of" in entry:
+                self.decided[entry["decided of"]] = read_decided(entry)
+            else:
+                self.limits[entry["limit of"]] = read_limit(entry)
+
+    def point(self, key: str, candidate: Candidate) -> Point | None:
+        """Return the point of a candidate, if it is kept under this key."""
+        return read_point(self._points[key], candidate) if key in self._points else None
+
+    def add_point(self, key: str, point: Point) -> None:
+        """Keep a point."""
+        self._points[key] = doc.to_plain(point_values(point))
+        self._add({"key": key, "point": self._points[key]})
+
+    def add_limit(self, key: str, limit: Limit | None) -> None:
+        """Keep the limit of the data; that there is none is worth keeping too."""
+        self.limits[key] = limit
+        self._add({"limit of": key, **limit_values(limit)})
+
+    def add_decided(self, key: str, decided: Iterable[Decided]) -> None:
+        """Keep what was decided of all cuts of a space, beside what was decided before."""
+        before = self.decided.get(key, ())
+        self.decided[key] = all_decided(before, decided)
+        if self.decided[key] != before:
+            self._add({"decided of": key, **decided_values(self.decided[key])})
+
+    def _add(self, entry: Mapping[str, Any]) -> None:
+        if self.path is None:
+            return
+        line = _line(entry)
+        with writable(self.path), finishing():  # who is stopped leaves whole lines
+            self.path.touch(PRIVATE)
+            with self.path.open("a", encoding="ascii") as stream:
+                stream.write(line)
+
+
+def kept_points(path: Path) -> list[Mapping[str, Any]]:
+    """Return the plain values of all points that a cache keeps; of one that was measured twice, the later last."""
+    return [entry["point"] for entry in _entries(path)[0] if "point" in entry]
+
+
+def mend_cache(path: Path | None) -> str:
+    """Take lines that do not fit their check sum out of a cache; say in a sentence how many, nothing where all fit."""
+    return _mended(path)[1]
+
+
+def _mended(path: Path | None) -> tuple[list[dict[str, Any]], str]:
+    """Read a cache, take out what does not fit, and say so."""
+    kept, unfit = _entries(path)
+    if path is not None and path.is_file() and path.stat().st_mode & 0o077:
+        path.chmod(PRIVATE)
+    if path is None or not unfit:
+        return kept, ""
+    with staged([path], private=[path]) as [draft]:
+        draft.write_text("".join(map(_line, kept)), encoding="ascii")
+    entries = "entry does not fit its" if unfit == 1 else "entries do not fit their"
+    return kept, f"{path}: {unfit:,} {entries} check sum (changed, damaged, or of another version); measured anew"
+
+
+def _entries(path: Path | None) -> tuple[list[dict[str, Any]], int]:
+    """Read the entries of a cache that fit their check sum, and count the lines that hold none."""
+    if path is None or not path.is_file():
+        return [], 0
+    lines = [line for line in path.read_text(encoding="ascii", errors="replace").split("\n") if line]
+    entries = [entry for entry in map(_entry, lines) if entry is not None]
+    return entries, len(lines) - len(entries)
+
+
+def _entry(line: str) -> dict[str, Any] | None:
+    """Read a line; None where it is not what was written."""
+    try:
+        entry: dict[str, Any] = doc.parse_json(line, "a cache", "a kept entry", doc.fields({CHECK: doc.text}))
+        check = entry.pop(CHECK)
+        if check != _sum(entry):
+            return None
+        doc.in_shape(entry, "a cache", "a kept entry", _shape(entry))
+    except BadInputError:  # also what another version of this program wrote
+        return None
+    return entry
+
+
+def _shape(entry: Mapping[str, Any]) -> doc.Shape:
+    if "point" in entry:
+        return KEPT_POINT
+    return KEPT_DECIDED if "decided of" in entry else limited
+
+
+def _line(entry: Mapping[str, Any]) -> str:
+    written = json.dumps(entry)
+    check = _sum(json.loads(written))  # of what will be read, so that the sum is the same then
+    return f'{written[:-1]}, "{CHECK}": "{check}"}}\n'
+
+
+def _sum(entry: Mapping[str, Any]) -> str:
+    return sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()

@@ -23,12 +23,13 @@ from sfumato.engines.frames import Frame
 from sfumato.errors import BadInputError, StoppedError
 from sfumato.runtime.cancellation import ends_itself
 from sfumato.runtime.threads import Crew
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff.exploration.explore import Exploration, Progress, explore, measured_point, opened_again
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.answer import ask
 from sfumato.tradeoff.question.question import Question
-from sfumato.tradeoff.search._cut_families import required
 from sfumato.tradeoff.search._enumeration import Frontier
+from sfumato.tradeoff.search.families import required
 from sfumato.tradeoff.search.pareto import search_of
 from sfumato.tradeoff.search.tuner import tune
 from sfumato.tradeoff.study.candidate import Candidate
@@ -162,10 +163,7 @@ def check_searchable(study: Study, seconds: float | None) -> None:
     if plan is None or seconds is not None or plan.seconds is not None or plan.only_cuts:
         return
     if all(one.anonymizer.baseline for one in of_table(study).candidates):
-        raise BadInputError(
-            f"the study {study.name!r} has no [[candidates]], so it needs to know how long to search: give budget in "
-            "[search], or --budget 60s"
-        )
+        raise BadInputError(t("refusal.how_long", study=study))
 
 
 def added(map_: Map, given: Any, declared: Mapping[str, Any]) -> Map:
@@ -191,6 +189,10 @@ def with_candidate(study: Study, maker: Any) -> Study:
 def brought(given: Any, declared: Mapping[str, Any]) -> Brought:
     """Make a maker of what is given, with what is said of it; what is not said is as usual."""
     words = {key: value for key, value in declared.items() if value is not None}
+    if isinstance(words.get("aligned"), bool):
+        words["aligned"] = "yes" if words["aligned"] else "no"
+    if not isinstance(words.get("na", ""), str):
+        words["na"] = ",".join(words["na"])
     if words.get("records") is not None:
         check_choice("records", words["records"], ("people", "synthetic"))
     if isinstance(given, Brought):

@@ -26,11 +26,10 @@ from sfumato.requirements.requirement import KAnonymity, LDiversity, Requirement
 from sfumato.runtime.arrays import Quiet
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import listed, number
-from sfumato.tradeoff.dominance import cost
+from sfumato.tradeoff.comparison import cost
 from sfumato.tradeoff.question import reasons
 from sfumato.tradeoff.question.best_possible import Optimum, impossible, optimum
-from sfumato.tradeoff.question.curve import Curve, CurveStretch, Step, rank
-from sfumato.tradeoff.question.knee import KeptShares, Scale
+from sfumato.tradeoff.question.curve import Curve, CurveStretch, KeptShares, Scale, Step
 from sfumato.tradeoff.question.question import (
     SHARE,
     Bound,
@@ -39,6 +38,7 @@ from sfumato.tradeoff.question.question import (
     check_measure,
     given_bounds,
     nearest_point,
+    rank,
     read_question,
     relaxation,
 )
@@ -185,12 +185,7 @@ class _Question(Quiet):
 
 
 def _question(
-    map_: Map,
-    given: list[Bound],
-    prefer: str | None,
-    by: str | None,
-    recipient: str | None,
-    axes: Sequence[str] | None,
+    map_: Map, given: list[Bound], prefer: str | None, by: str | None, recipient: str | None, axes: Sequence[str] | None
 ) -> _Question:
     known = [name for name in MEASURES if any(point.has([name]) for point in map_.points)]
     first, second = _axes(axes or map_.study.axes[:2])

@@ -30,7 +30,7 @@ from sfumato.data.hierarchies.declared import Filed
 from sfumato.measures.all_measures import MEASURES
 from sfumato.requirements.requirement import KAnonymity
 from sfumato.texts.catalogue import t
-from sfumato.tradeoff.dominance import cost
+from sfumato.tradeoff.comparison import cost
 from sfumato.tradeoff.question.question import SHARE, Bound, Question
 from sfumato.tradeoff.question.recipients import shows_exact
 

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
 from sfumato.config.options import check_choice
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
+from sfumato.texts.catalogue import t
 from sfumato.texts.format import number
-from sfumato.tradeoff.question.curve import rank
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Point
@@ -139,10 +139,7 @@ def read_bounds(texts: Iterable[str], option: str) -> dict[str, float]:
         if name:
             check_measure(name)
         if not name or not equals or isnan(limit):
-            raise BadInputError(
-                f"{option} {text!r} cannot be read: write measure=number, such as {option} p_loss=0.1; "
-                f"known measures are {', '.join(MEASURES)}"
-            )
+            raise BadInputError(t("refusal.bound_unread", option=option, text=text, known=", ".join(MEASURES)))
         if name in bounds:
             raise BadInputError(f"{option} {name} is given twice, as {number(bounds[name])} and {number(limit)}")
         bounds[name] = limit
@@ -330,12 +327,14 @@ def _check_bounds(bounds: Sequence[Bound]) -> None:
         measure = MEASURES[bound.measure]
         if isfinite(measure.most) and not measure.least <= bound.value <= measure.most:
             hint = "; write 0.25 or 25% for a quarter" if measure.most == 1 else ""
-            raise BadInputError(
-                f"{bound.measure} must be bounded between {number(measure.least)} and {number(measure.most)}, not by "
-                f"{number(bound.value)}{hint}"
-            )
+            raise BadInputError(t("refusal.bound_range", bound=bound, measure=measure, hint=hint))
 
 
 def _typed(bound: Bound) -> str:
     sign = "" if bound.is_natural else f"{'<=' if bound.side == 'max' else '>='} "
     return f"{bound.measure} {sign}{repr(float(bound.value)).removesuffix('.0')}"
+
+
+def rank(point: Point) -> tuple[bool, bool, bool, str]:
+    """Order points that are equal otherwise: what hides more first, and then by id, so that ties are decided."""
+    return not point.candidate.anonymizer.is_release, point.form == "bucketization", point.is_baseline, point.id

@@ -44,10 +44,7 @@ ABOUT_HIDING = frozenset(
 """Measures of how well quasi-identifiers are hidden, and at what loss: they say nothing of who does not hide them."""
 
 
-IN_BUCKETS = (
-    "It does not hide who is in the table: the exact quasi-identifiers are published, and only the link to the "
-    "sensitive values is loosened."
-)
+IN_BUCKETS = t("meaning.in_buckets")
 
 
 def shows_exact(point: Point) -> bool:
@@ -109,10 +106,7 @@ def check_shown(release: Release, id: str) -> None:
     sizes, unit = (release.sizes, "record") if persons is None else (persons.persons, "person")
     if release.form == "generalization" and not without_sensitive and (alone := int((sizes == 1).sum())):
         what = t("exposure.shows_table_as") if release.is_exact else t("exposure.shows_alone", unit=unit)
-        raise BadInputError(
-            f"point {id} {what}: {counted(alone, 'group')} of {release.groups:,} would hold one {unit} (k is 1), so it "
-            "is not a release to publish; choose another, such as with `sfumato ask`"
-        )
+        raise BadInputError(t("refusal.alone", id=id, what=what, alone=alone, release=release, unit=unit))
 
 
 def hardly_changed(release: RecordRelease) -> str:

@@ -1,4 +1,11 @@
-"""Families of candidates that differ in one number: the dial that a tuner turns.
+"""Cut vectors (Dewri et al. 2011) as candidates of a tuner, beside all other makers.
+
+Where the axes are k and a loss, both can be counted without making a release: the evolutionary search runs a few
+generations at a time, and what its archive has that the map does not is put on the map. On any other axes a release has
+to be made and measured to be known, so the tuner's own points are the archive: seeds first (what full-domain recoding
+and Mondrian make of the table), then one step from vectors that stand on the frontier.
+
+Families of candidates that differ in one number: the dial that a tuner turns.
 
 A family is a maker, a requirement, a form and a suppression limit; its dial is the number that says how strict it is
 (k, l, t, ... of the requirement; or the number that a maker names itself: epsilon of a mechanism, k of
@@ -10,11 +17,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from sfumato.anonymizers import anonymizer
 from sfumato.anonymizers.anonymizer import Dial, ReleaseMaker, size_dial
+from sfumato.anonymizers.cut_vector.cut_vector import Bits, CutSpace, CutVector
 from sfumato.anonymizers.hilbert import Hilbert
 from sfumato.anonymizers.items import DEFAULT_MAKER, TREE_MAKER, candidate_maker
 from sfumato.anonymizers.items.items_of_groups import NoMerging, merging
@@ -24,33 +34,198 @@ from sfumato.data.declaration import ATTRIBUTES, ITEMS
 from sfumato.data.items import Baskets
 from sfumato.data.reading import Table
 from sfumato.release.release import FORMS
-from sfumato.requirements.items import (
-    BasketRequirement,
-    CompleteKAnonymity,
-    KKMAnonymity,
-    KMAnonymity,
-    MixedRequirement,
-    SuppressionLimit,
-)
-from sfumato.requirements.requirement import (
-    AlphaK,
-    BetaLikeness,
-    DeltaDisclosure,
-    KAnonymity,
-    LDiversity,
-    Requirement,
-    TCloseness,
-    requirement,
-)
+from sfumato.requirements import items as item_requirements
+from sfumato.requirements import requirement as requirements
+from sfumato.tradeoff.question.best_possible import Decided
 from sfumato.tradeoff.question.question import Bound
 from sfumato.tradeoff.question.recipients import ABOUT_HIDING
-from sfumato.tradeoff.search._cut_families import SUPPRESSED, Cuts, cuts_of
-from sfumato.tradeoff.search.aims import Aim
+from sfumato.tradeoff.search._enumeration import Enumeration, Frontier
+from sfumato.tradeoff.search._variation import mutate, tree_of
+from sfumato.tradeoff.search.pareto import NSGA2, Search, search_of, seeds
+from sfumato.tradeoff.search.problems import MeasuredProblem, Problem2
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.grids import ends
-from sfumato.tradeoff.study.presets import of_each
+from sfumato.tradeoff.study.presets import bundled_presets, of_each
 from sfumato.tradeoff.study.search_plan import SearchPlan
 from sfumato.tradeoff.study.study import Study
+
+if TYPE_CHECKING:
+    from sfumato.tradeoff.search.tuner import Aim
+
+MOST_BITS = 4_000
+"""In larger spaces neither a step nor a generation is cheap, and few cuts are worth anything."""
+
+FEW_VECTORS = 20_000
+"""A space of no more cut vectors is looked at as a whole."""
+
+GENERATIONS = 10
+"""How far the evolutionary search goes before its archive is looked at again."""
+
+POPULATION = 60
+PATIENCE = 60
+"""Steps without any gain after which no further one is tried until something else has moved the frontier."""
+
+SUPPRESSED = (0.0, 0.05)
+"""How many records may be left out where a study has no candidates that say so."""
+
+Gain = Callable[[dict[str, float]], float]
+"""What a release of some measures would take from under the staircase."""
+
+
+@dataclass
+class CountedCuts:
+    """The search over cuts, for axes that are counted: a few generations at a time, or all of a small space at once."""
+
+    search: Search | Enumeration
+    plan: SearchPlan
+    axes: Sequence[str]
+    idle: int = 0
+    proposed: int = 0
+    whole: Frontier | None = None
+
+    def next(self, gain: Gain, known: Iterable[Candidate], frontier: Sequence[Candidate], most: int) -> list[Candidate]:
+        """Search on, and return the candidates whose exact gain is the largest.
+
+        Where the problem does not tell of the axes, what a release gains there is not known before it is made: then
+        those are returned that lie evenly along the frontier of the problem.
+        """
+        if self.idle >= PATIENCE:
+            return []
+        counted = self.counted()
+        tried = set(known)
+        new = {
+            i: one
+            for i, point in enumerate(counted.points)
+            if point.publishable is not None and point.values.get("k", 2) >= 2
+            if (one := required(point.publishable, self.plan)) not in tried
+        }
+        if all(set(self.axes) <= set(point.values) for point in counted.points):
+            sizes = {i: gain(dict(counted.points[i].values)) for i in new}
+            order = sorted((i for i in new if sizes[i] > 0), key=lambda i: (-sizes[i], new[i].id))
+        else:
+            order = [i for i in counted.spread(self.proposed + most) if i in new]
+        self.idle = 0 if order else self.idle + 1
+        self.proposed += len(order[:most])
+        return [new[i] for i in order[:most]]
+
+    def counted(self) -> Frontier:
+        """Search on, and return the frontier so far."""
+        if isinstance(self.search, Search):
+            return self.search.run(generations=GENERATIONS)
+        if self.whole is None:
+            self.whole = self.search.run()
+        return self.whole
+
+    @property
+    def decided(self) -> tuple[Decided, ...]:
+        """What is known of all cuts of the space, once all were looked at."""
+        return self.search.decided
+
+    def moved(self) -> None:
+        """Take note that the frontier has moved, which makes no difference to what was counted."""
+
+
+@dataclass
+class SteppedCuts:
+    """Steps from cut vectors that stand on the frontier, for axes that have to be measured."""
+
+    space: CutSpace
+    wanted: requirements.Requirement
+    suppress: float
+    first: list[Bits]
+    vectors: dict[Candidate, Bits] = field(default_factory=dict)
+    steps: int = 0
+    idle: int = 0
+
+    def __post_init__(self) -> None:
+        self._tree = tree_of(self.space)
+
+    def candidate(self, vector: Bits) -> Candidate:
+        """Return the candidate that publishes a vector."""
+        one = Candidate(CutVector(self.space.text(vector)), self.wanted, suppress=self.suppress)
+        self.vectors.setdefault(one, vector)
+        return one
+
+    def next(self, gain: Gain, known: Iterable[Candidate], frontier: Sequence[Candidate], most: int) -> list[Candidate]:
+        """Return seeds while there are some, then steps from the frontier, each drawn by its own number."""
+        tried, chosen = set(known), list[Candidate]()
+        while self.first and len(chosen) < most:
+            one = self.candidate(self.first.pop(0))
+            if one not in tried:
+                chosen.append(one)
+        origins = [one for one in frontier if one in self.vectors] or [one for one in self.vectors if one in tried]
+        while len(chosen) < most and origins and self.idle < PATIENCE:
+            self.steps += 1
+            self.idle += 1
+            step = self._step(self.vectors[origins[self.steps % len(origins)]])
+            if step is not None and step not in tried and step not in chosen:
+                chosen.append(step)
+        return chosen
+
+    def _step(self, vector: Bits) -> Candidate | None:
+        """Change a vector in about one attribute; nothing where that leaves it as it was."""
+        changed = vector[None].copy()
+        attributes = len(self.space.attributes)
+        rolls = np.random.default_rng(self.steps).random((1, attributes, 3))
+        rolls[0, int(rolls[0, 0, 1] * attributes) % attributes, 0] = 0.0
+        mutate(changed, self._tree, rolls, 1 / (2 * attributes))
+        return None if (changed[0] == vector).all() else self.candidate(changed[0])
+
+    @property
+    def decided(self) -> tuple[Decided, ...]:
+        """What is known of all cuts: nothing, since they are not all tried."""
+        return ()
+
+    def moved(self) -> None:
+        """Take note that the frontier has moved: steps may be worth a try again."""
+        self.idle = 0
+
+
+Cuts = CountedCuts | SteppedCuts
+
+
+def cuts_of(study: Study, table: Table, axes: Sequence[str], workers: int | None) -> Cuts | None:
+    """Return who proposes cut vectors for a study on its axes; nobody where releases may not be generalized."""
+    plan = study.search or SearchPlan()
+    makers = ((one, one.anonymizer) for one in study.candidates_of(table))
+    own = [one for one, maker in makers if not maker.baseline and maker.takes_requirements]
+    if not plan.proposes(CutVector.name) or (own and all(one.form == "bucketization" for one in own)):
+        return None
+    space = plan.space(table.cells)
+    if not 0 < space.bits <= MOST_BITS or table.shared:
+        return None
+    suppress = max((one.suppress for one in own), default=max(SUPPRESSED))
+    least = min(
+        (part.k for one in own for part in one.requirement.parts if isinstance(part, requirements.KAnonymity)),
+        default=2,
+    )
+    wanted = plan.joined(requirements.KAnonymity(max(least, 2)))
+    wanted = wanted if table.roles.person is None else wanted.by_persons
+    given = plan.wanted(study.scales)
+    if given is None and (plan.solver is not None or plan.exact is not None) and not is_counted(axes):
+        given = MeasuredProblem(", ".join(axes), str(wanted), suppress, study.scales)
+    if given is not None:
+        return CountedCuts(search_of(table, given, space, plan.nsga2, workers, plan.exact), plan, axes)
+    if is_counted(axes) and plan.required is None and table.roles.person is None:
+        loss = next(name for name in axes if name != "k")
+        problem = Problem2(suppress, minimize=loss)  # type: ignore[arg-type]
+        if plan.exact or (plan.exact is None and plan.solver is None and space.count <= FEW_VECTORS):
+            return CountedCuts(Enumeration(table, problem, space, workers), plan, axes)
+        solver = plan.nsga2 or NSGA2(population=POPULATION, generations=1_000_000)
+        return CountedCuts(Search(table, problem, space, solver, workers, stages=plan.solver is not None), plan, axes)
+    made = seeds(table, space, suppress)
+    return SteppedCuts(space, wanted, suppress, list(made))
+
+
+def is_counted(axes: Sequence[str]) -> bool:
+    """Say whether measures can be counted without making a release: k and a loss."""
+    return "k" in axes and set(axes) <= {"k", "loss", "generalization_loss"}
+
+
+def required(candidate: Candidate, plan: SearchPlan) -> Candidate:
+    """Return a candidate with what a plan requires in addition."""
+    return replace(candidate, requirement=plan.joined(candidate.requirement))
+
 
 LOOSEST_T = {"js": math.log(2)}
 FIRST = (0.5, 0.25, 0.75, 0.125, 0.875, 1.0, 0.0)
@@ -94,9 +269,7 @@ class Family:
         wanted = plan.joined(self.example.requirement)
         more = len(wanted.parts) - len(self.example.requirement.parts)
         return replace(
-            self,
-            example=replace(self.example, requirement=wanted),
-            places=tuple(place + more for place in self.places),
+            self, example=replace(self.example, requirement=wanted), places=tuple(place + more for place in self.places)
         )
 
     @property
@@ -169,14 +342,14 @@ class Family:
 
 def promises(part: Any) -> tuple[str, ...]:
     """Name the measures whose worst value a requirement promises: its own number."""
-    if isinstance(part, KAnonymity | AlphaK):
+    if isinstance(part, requirements.KAnonymity | requirements.AlphaK):
         return ("k", "smallest_group")
-    if isinstance(part, LDiversity):
+    if isinstance(part, requirements.LDiversity):
         return (f"l_{part.variant}",)
-    if isinstance(part, TCloseness):
+    if isinstance(part, requirements.TCloseness):
         return ("t_js", "p_loss") if part.distance == "js" else (f"t_{part.distance}",)
-    if isinstance(part, DeltaDisclosure | BetaLikeness):
-        return ("delta" if isinstance(part, DeltaDisclosure) else "beta",)
+    if isinstance(part, requirements.DeltaDisclosure | requirements.BetaLikeness):
+        return ("delta" if isinstance(part, requirements.DeltaDisclosure) else "beta",)
     return ()
 
 
@@ -247,28 +420,7 @@ def straight(aim: Aim, table: Table, plan: SearchPlan) -> list[Candidate]:
     if "k" not in aim.axes or not losses or table.shared or persons or table.cells.records < 2:
         return []
     maker = Hilbert(within=float(f"{min(max(min(losses), 0.0), 1.0):.6g}"))
-    return [Candidate(maker, plan.joined(KAnonymity(2)))] if plan.proposes(maker.name) else []
-
-
-OFFERED: tuple[tuple[str, str], ...] = (
-    ("exchange", "t-closeness t=0.1 distance=js"),
-    ("hilbert", "t-closeness t=0.1 distance=js"),
-    ("mondrian", "t-closeness t=0.1 distance=js"),
-    ("mondrian cut=loss", "t-closeness t=0.1 distance=js"),
-    ("hilbert", "k-anonymity k=10"),
-    ("mondrian", "k-anonymity k=10"),
-    ("mondrian cut=loss", "k-anonymity k=10"),
-    ("exchange", "beta-likeness beta=1 variant=enhanced"),
-    ("mondrian", "beta-likeness beta=1 variant=enhanced"),
-    ("mondrian", "l-diversity l=2 variant=frequency"),
-    ("hilbert", "l-diversity l=2 variant=frequency"),
-    ("full-domain", "k-anonymity k=10"),
-    ("local-recoding", "k-anonymity k=10"),
-    ("sabre", "t-closeness t=0.1 distance=equal"),
-    ("burel", "beta-likeness beta=1 variant=enhanced"),
-    ("anatomy", "l-diversity l=2 variant=frequency"),
-)
-"""What a tuner tries beside the families of the study: makers with the requirement they serve best."""
+    return [Candidate(maker, plan.joined(requirements.KAnonymity(2)))] if plan.proposes(maker.name) else []
 
 
 PRIVATE = "mst epsilon=1"
@@ -288,14 +440,16 @@ def families_of(study: Study, table: Table, private: bool = False) -> list[Famil
     sensitive = [attribute.name for attribute in table.cells.sensitive]
     offered = (
         Candidate(maker, wanted, form, share)
-        for maker, wanted in ((anonymizer(a), of_each(requirement(b), sensitive)) for a, b in OFFERED)
+        for maker, wanted in (
+            (anonymizer(a), of_each(requirements.requirement(b), sensitive)) for a, b in bundled_presets()["offered"]
+        )
         for form in forms
         for share in suppress
     )
     if table.roles.person is not None:
         offered = (replace(one, requirement=one.requirement.by_persons) for one in offered)
     found: dict[str, Family] = {}
-    mechanism = [Candidate(anonymizer(PRIVATE), KAnonymity(1))] if private else []
+    mechanism = [Candidate(anonymizer(PRIVATE), requirements.KAnonymity(1))] if private else []
     for family in _families([*own, *mechanism, *offered], table):
         maker = family.example.anonymizer
         if plan.proposes(maker.name) and (maker.takes_requirements or plan.required is None):
@@ -327,7 +481,7 @@ def _families(candidates: Iterable[Candidate], table: Table) -> Iterator[Family]
             yield Family(candidate, _common([dials[place] for place in places]), places)
 
 
-def _same_but_on(one: Requirement, other: Requirement) -> bool:
+def _same_but_on(one: requirements.Requirement, other: requirements.Requirement) -> bool:
     """Whether two parts ask the same, though perhaps of different attributes."""
     own: Any = one
     return type(one) is type(other) and (one == other or replace(own, on=other.on) == other)
@@ -339,22 +493,22 @@ def _common(dials: Sequence[Dial]) -> Dial:
     return replace(dials[0], most=most)
 
 
-def dial_of(part: Requirement, table: Table) -> Dial | None:
+def dial_of(part: requirements.Requirement, table: Table) -> Dial | None:
     """Return the dial of a requirement on a table; none where there is nothing to turn."""
     records = table.cells.records
-    if isinstance(part, KAnonymity | AlphaK):
+    if isinstance(part, requirements.KAnonymity | requirements.AlphaK):
         return size_dial("k", records)
     attribute: Sensitive = table.cells.sensitive[find_sensitive(table.cells.sensitive, part.on)]
     rarest, commonest = float(attribute.shares.min()), float(attribute.shares.max())
-    if isinstance(part, LDiversity):
+    if isinstance(part, requirements.LDiversity):
         whole = part.variant in ("distinct", "recursive")
         most = float(attribute.size) if part.variant != "frequency" else 1 / commonest
         return Dial("l", 2 if whole else 1.01, most, whole) if most > 2 else None
-    if isinstance(part, TCloseness):
+    if isinstance(part, requirements.TCloseness):
         return Dial("t", 0.001, LOOSEST_T.get(part.distance, 1.0))
-    if isinstance(part, DeltaDisclosure):
+    if isinstance(part, requirements.DeltaDisclosure):
         return Dial("delta", 0.05, max(-math.log(rarest), 0.1))
-    if isinstance(part, BetaLikeness):
+    if isinstance(part, requirements.BetaLikeness):
         return Dial("beta", 0.02, max(1 / rarest - 1, 0.1))
     return None
 
@@ -365,25 +519,6 @@ def ends_of(study: Study) -> tuple[Candidate, ...]:
 
 
 # -- items ------------------------------------------------------------------------------------------------
-
-OFFERED_FOR_ITEMS = (
-    DEFAULT_MAKER,
-    "coat",
-    "pcta",
-    "upcta",
-    "lra",
-    "vpa",
-    "aa",
-    "partition",
-    "td-control",
-    "suppress-control",
-    "coat loss=size",
-    "coat seed=any visit=round loss=size",
-    "pcta order=ascending loss=size",
-    "pcta visit=round",
-    "upcta order=ascending loss=size",
-)
-"""Who is tried: the makers, then other strategies of those that have some."""
 
 SHARES = ("rho", "h", "c")
 """What bounds a share of records, in the requirements that have one."""
@@ -402,7 +537,7 @@ def basket_proposals(study: Study, baskets: Baskets) -> Proposals:
     return Proposals(ends_of(study), tuple({family.key: family for family in families}.values()))
 
 
-def _dials(requirement: BasketRequirement, baskets: Baskets) -> list[Dial]:
+def _dials(requirement: item_requirements.BasketRequirement, baskets: Baskets) -> list[Dial]:
     """List the numbers of a requirement that can be turned: how many records fit, and shares of them."""
     names = {field.name for field in fields(requirement)}  # type: ignore[arg-type]
     sizes = size_dial("k", baskets.filled) if "k" in names else None
@@ -412,16 +547,18 @@ def _dials(requirement: BasketRequirement, baskets: Baskets) -> list[Dial]:
 
 def _offered_for_sets(study: Study, candidates: list[Candidate], baskets: Baskets) -> Iterator[Candidate]:
     """List an example of every maker with what it serves, in the utility constraints and limits of the study."""
-    policies: Any = dict.fromkeys((one.utility, one.limit) for one in candidates) or [(None, SuppressionLimit())]
-    asked = {one.requirement.m for one in candidates if isinstance(one.requirement, KMAnonymity)}
-    promises = [KMAnonymity(2, m) for m in sorted({1, study.scales.known, *asked}, reverse=True)]
+    policies: Any = dict.fromkeys((one.utility, one.limit) for one in candidates) or [
+        (None, item_requirements.SuppressionLimit())
+    ]
+    asked = {one.requirement.m for one in candidates if isinstance(one.requirement, item_requirements.KMAnonymity)}
+    promises = [item_requirements.KMAnonymity(2, m) for m in sorted({1, study.scales.known, *asked}, reverse=True)]
     named = dict.fromkeys(one.requirement for one in candidates if one.requirement.names_items)
     by_tree = [] if baskets.tree is None else [TREE_MAKER]
-    for maker in map(candidate_maker, [*OFFERED_FOR_ITEMS, *by_tree]):
+    for maker in map(candidate_maker, [DEFAULT_MAKER, *bundled_presets()["offered_for_items"], *by_tree]):
         for utility, limit in policies:
             if maker.name == "upcta" if utility is None else not maker.keeps_utility_constraints:
                 continue  # without utility constraints upcta is pcta
-            for promise in (*promises, CompleteKAnonymity(2), *named):
+            for promise in (*promises, item_requirements.CompleteKAnonymity(2), *named):
                 if isinstance(promise, maker.requirements):
                     yield Candidate(maker, promise, utility=utility, limit=limit)
 
@@ -441,7 +578,7 @@ def mixed_proposals(study: Study, data: MixedTable) -> Proposals:
 
 def _offered_for_groups(study: Study, own: list[Candidate]) -> Iterator[Candidate]:
     """List an example of every maker of items, with the requirements and limits of the study."""
-    usual = MixedRequirement(KKMAnonymity(2, study.scales.known))
+    usual = item_requirements.MixedRequirement(item_requirements.KKMAnonymity(2, study.scales.known))
     for one in own[:1] or ends_of(study)[:1]:
         wanted = one.requirement if own else usual
         for maker in map(candidate_maker, OFFERED_FOR_GROUPS):

@@ -42,19 +42,11 @@ from sfumato.data.reading import Table
 from sfumato.errors import BadInputError, StoppedError
 from sfumato.requirements.requirement import KAnonymity
 from sfumato.runtime.cancellation import look
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff.question.best_possible import Decided
+from sfumato.tradeoff.search import checkpoint as checkpoints
 from sfumato.tradeoff.search._enumeration import Archive, Enumeration, Frontier
 from sfumato.tradeoff.search._variation import drawn, levelled, neighbours
-from sfumato.tradeoff.search.checkpoint import (
-    BETWEEN,
-    NOT_EVOLVED,
-    ONLY_STAGE,
-    Snapshot,
-    Stage,
-    kept_snapshot,
-    key_of,
-    write_checkpoint,
-)
 from sfumato.tradeoff.search.problems import Evaluator, KernelProblem, Problem, allowed, problem
 
 SIZES = (2, 5, 10, 25, 100, 500, 2500)
@@ -172,11 +164,7 @@ def check_searchable(space: CutSpace) -> None:
     """Raise where a space has so many places to cut that a search would not fit into memory."""
     if space.bits > MOST_PLACES:
         most = max(space.attributes, key=lambda attribute: attribute.bits)
-        raise BadInputError(
-            f"column {most.name!r} can be cut at {most.bits:,} places, too many to search (at most {MOST_PLACES:,} of "
-            f"all columns together); give the finest level that it may show (--level), a hierarchy, or declare it as "
-            "categories or digits"
-        )
+        raise BadInputError(t("refusal.many_cuts", most=most, most_places=MOST_PLACES))
 
 
 class Search:
@@ -208,7 +196,7 @@ class Search:
             raise BadInputError("start: these cut vectors do not belong to the space (cut along the hierarchy)")
         self.generation = 0
         self._begin(0, 0, np.zeros((0, self.space.bits), np.uint8) if start is None else start)
-        self._last: Snapshot | None = None
+        self._last: checkpoints.Snapshot | None = None
 
     def _begin(self, stage: int, before: int, start: Bits) -> None:
         """Begin a stage: what was worked out before says nothing of what it allows."""
@@ -303,7 +291,7 @@ class Search:
 
     def resume(self, checkpoint: Path) -> str:
         """Take a search up from its checkpoint, if there is one; say in a sentence what became of it."""
-        kept, sentence = kept_snapshot(checkpoint, key_of(self))
+        kept, sentence = checkpoints.kept_snapshot(checkpoint, checkpoints.key_of(self))
         if kept is None:
             return sentence
         assert isinstance(kept.known, tuple) and isinstance(kept.done, tuple)
@@ -425,29 +413,29 @@ class Search:
 
     # -- between two generations
 
-    def _snapshot(self) -> Snapshot:
+    def _snapshot(self) -> checkpoints.Snapshot:
         from sfumato.tradeoff.search._nsga2 import evolved
 
         one = self.front is self.archive
-        return Snapshot(
+        return checkpoints.Snapshot(
             self.generation,
-            NOT_EVOLVED if self._algorithm is None else evolved(self._algorithm),
+            checkpoints.NOT_EVOLVED if self._algorithm is None else evolved(self._algorithm),
             len(self.evaluator.known),
             self.archive.vectors,
             self.archive.rows,
             self._limit,
             len(self._done),
             self.polished,
-            Stage(
+            checkpoints.Stage(
                 self.stage,
                 self._before,
                 self._start,
-                ONLY_STAGE.vectors if one else self.front.vectors,
-                ONLY_STAGE.facts if one else self.front.rows,
+                checkpoints.ONLY_STAGE.vectors if one else self.front.vectors,
+                checkpoints.ONLY_STAGE.facts if one else self.front.rows,
             ),
         )
 
-    def _restore(self, own: Snapshot | None) -> None:
+    def _restore(self, own: checkpoints.Snapshot | None) -> None:
         """Go back to a snapshot; whatever was begun after it is forgotten. None: back to the beginning."""
         known, done = (0, 0) if own is None else (own.known, own.done)
         for met, number in ((self.evaluator.known, known), (self._done, done)):
@@ -474,16 +462,16 @@ class _Keeper:
     """Writes checkpoints of a search, not more often than every few seconds."""
 
     def __init__(self, search: Search, path: Path) -> None:
-        self.search, self.path, self.key = search, path, key_of(search)
+        self.search, self.path, self.key = search, path, checkpoints.key_of(search)
         self.written = time.monotonic()
 
     def keep(self, at_once: bool = False) -> None:
         """Write the last snapshot, if it is time."""
         own = self.search._last
-        if own is not None and (at_once or time.monotonic() - self.written >= BETWEEN):
+        if own is not None and (at_once or time.monotonic() - self.written >= checkpoints.BETWEEN):
             assert isinstance(own.known, int) and isinstance(own.done, int)
             known, done = islice(self.search.evaluator.known, own.known), islice(self.search._done, own.done)
-            write_checkpoint(self.path, self.key, own, known, done)
+            checkpoints.write_checkpoint(self.path, self.key, own, known, done)
             self.written = time.monotonic()
 
 

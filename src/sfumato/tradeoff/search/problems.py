@@ -28,15 +28,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.cut_vector import _evaluation as counting
-from sfumato.anonymizers.cut_vector._evaluation import (
-    GENERALIZED,
-    LEAST,
-    PRIVACY,
-    SMALLEST,
-    SUPPRESSED,
-    WEIGHTED,
-    CutTable,
-)
 from sfumato.anonymizers.cut_vector.cut_vector import Bits, CutSpace, CutVector
 from sfumato.config.options import Configured, Option, parse
 from sfumato.data.cells import find_sensitive
@@ -48,7 +39,8 @@ from sfumato.measures.scales import Prepared, Scales
 from sfumato.release.release import Release
 from sfumato.requirements.requirement import KAnonymity, LDiversity, Requirement, requirement
 from sfumato.runtime.threads import Crew
-from sfumato.tradeoff.dominance import cost
+from sfumato.texts.catalogue import t
+from sfumato.tradeoff.comparison import cost
 from sfumato.tradeoff.study.candidate import Candidate
 
 Numbers = NDArray[np.float64]
@@ -69,6 +61,13 @@ Minimized = Annotated[
 ]
 LADDER = (0.0, 0.1, 1.0)
 """The shares of suppressed records that searches with every threshold climb, whatever the share that is allowed."""
+
+LOSSES = {
+    "generalization_loss": [counting.GENERALIZED],
+    "suppression_loss": [counting.SUPPRESSED],
+    "loss": [counting.GENERALIZED, counting.SUPPRESSED],
+}
+"""By loss, the facts that it is the sum of."""
 
 DIGITS = 12
 """Costs that agree to so many digits are equal: losses are sums whose order depends on the cuts."""
@@ -145,9 +144,25 @@ class KernelProblem(Problem):
         """Which groups are suppressed: a number of `cut_counting`."""
 
     @property
+    def share(self) -> float:
+        """The share of the records that may be suppressed: eta, where the problem has one."""
+        eta: float = getattr(self, "eta", 0.0)
+        return eta
+
+    @property
     def every(self) -> bool:
         """Whether every threshold of suppression is tried: less suppression is less loss only where it counts."""
-        return False
+        return getattr(self, "minimize", "") == "loss" and self.publishable
+
+    def costs(self, facts: Numbers) -> Numbers:
+        """Turn the objectives so that lower is better."""
+        return rounded(np.stack([self._cost(name, facts) for name in self.objectives], axis=-1))
+
+    def _cost(self, name: str, facts: Numbers) -> Numbers:
+        """A loss as it is, privacy with a minus."""
+        if name in LOSSES:
+            return np.sum(facts[..., LOSSES[name]], axis=-1)  # type: ignore[no-any-return]
+        return -facts[..., counting.WEIGHTED if name.startswith("weighted") else counting.PRIVACY]
 
     def stages(self, records: int) -> tuple[Problem, ...]:
         """Climb the ladder of shares up to the first that allows as much as is allowed.
@@ -163,7 +178,7 @@ class KernelProblem(Problem):
 
     def within(self, facts: Numbers, records: int) -> NDArray[np.bool_]:
         """Mark the rows of facts that suppress no more than is allowed."""
-        return np.rint(facts[:, SUPPRESSED] * records) <= allowed(self.share, records)
+        return np.rint(facts[:, counting.SUPPRESSED] * records) <= allowed(self.share, records)
 
     @property
     def axes(self) -> tuple[str, str]:
@@ -177,18 +192,20 @@ class KernelProblem(Problem):
         if self.on is not None:
             find_sensitive(cells.sensitive, self.on)
         budget = allowed(self.share, cells.records)
-        counted = CutTable.of(cells, space, self.on, diverse=privacy != counting.SIZE)
+        counted = counting.CutTable.of(cells, space, self.on, diverse=privacy != counting.SIZE)
         return lambda vectors: counted.facts(vectors, self.kind, privacy, budget, self.every)
 
     def values(self, facts: Numbers) -> dict[str, float]:
         """Name the facts of one row."""
+        means = {name: float(facts[counting.WEIGHTED]) for name in self.objectives if name.startswith("weighted")}
         found = {
-            "generalization_loss": float(facts[GENERALIZED]),
-            "suppression_loss": float(facts[SUPPRESSED]),
-            "loss": float(facts[GENERALIZED] + facts[SUPPRESSED]),
-            "k": float(facts[SMALLEST]),
+            **means,
+            "generalization_loss": float(facts[counting.GENERALIZED]),
+            "suppression_loss": float(facts[counting.SUPPRESSED]),
+            "loss": float(facts[counting.GENERALIZED] + facts[counting.SUPPRESSED]),
+            "k": float(facts[counting.SMALLEST]),
         }
-        return found | ({} if self.privacy == "k" else {self.letter: float(facts[LEAST])})
+        return found | ({} if self.privacy == "k" else {self.letter: float(facts[counting.LEAST])})
 
     @property
     def letter(self) -> str:
@@ -205,7 +222,7 @@ class KernelProblem(Problem):
 
     def candidate(self, maker: CutVector, facts: Numbers) -> Candidate:
         """Require the privacy that is left, with as much suppression as was allowed."""
-        least = facts[SMALLEST] if self.privacy == "k" else facts[LEAST]
+        least = facts[counting.SMALLEST] if self.privacy == "k" else facts[counting.LEAST]
         return Candidate(maker, self._required(float(least)), suppress=self.share)
 
 
@@ -223,14 +240,6 @@ class Problem1(KernelProblem):
         """Mean privacy, generalization loss."""
         return (f"weighted_{self.letter}", "generalization_loss")
 
-    def costs(self, facts: Numbers) -> Numbers:
-        """Mean privacy with a minus, generalization loss."""
-        return _stacked([-facts[..., WEIGHTED], facts[..., GENERALIZED]])
-
-    def values(self, facts: Numbers) -> dict[str, float]:
-        """Name the facts of one row, the mean first."""
-        return {f"weighted_{self.letter}": float(facts[WEIGHTED])} | super().values(facts)
-
 
 @dataclass(frozen=True)
 class Problem2(KernelProblem):
@@ -245,16 +254,6 @@ class Problem2(KernelProblem):
     kind = counting.LIMITED
 
     @property
-    def share(self) -> float:
-        """The share of the records that may be suppressed: eta."""
-        return self.eta
-
-    @property
-    def every(self) -> bool:
-        """Whether suppressed records count in the loss, so that fewer of them may be better."""
-        return self.minimize == "loss"
-
-    @property
     def several(self) -> bool:
         """Whether one vector may stand for several releases, by threshold."""
         return self.every and self.eta > 0
@@ -263,10 +262,6 @@ class Problem2(KernelProblem):
     def objectives(self) -> tuple[str, ...]:
         """Privacy, loss."""
         return (self.letter, self.minimize)
-
-    def costs(self, facts: Numbers) -> Numbers:
-        """Privacy with a minus, loss."""
-        return _stacked([-facts[..., PRIVACY], _lost(facts, self.minimize)])
 
 
 @dataclass(frozen=True)
@@ -291,17 +286,11 @@ class Problem3(KernelProblem):
         """The privacy that is left, and both losses together."""
         return (self.letter, "loss")
 
-    def costs(self, facts: Numbers) -> Numbers:
-        """Mean privacy with a minus, both losses."""
-        return _stacked([-facts[..., WEIGHTED], facts[..., GENERALIZED], facts[..., SUPPRESSED]])
-
-    def values(self, facts: Numbers) -> dict[str, float]:
-        """Name the facts of one row, the mean first."""
-        return {f"weighted_{self.letter}_before": float(facts[WEIGHTED])} | super().values(facts)
-
     def candidate(self, maker: CutVector, facts: Numbers) -> Candidate:
         """Require the mean, with the suppression it takes."""
-        return Candidate(maker, self._required(float(facts[WEIGHTED])), suppress=float(facts[SUPPRESSED]))
+        return Candidate(
+            maker, self._required(float(facts[counting.WEIGHTED])), suppress=float(facts[counting.SUPPRESSED])
+        )
 
 
 @dataclass(frozen=True)
@@ -344,16 +333,6 @@ class Problem4(KernelProblem):
         return counting.PAPER_L if self.preferred == "l" else counting.PAPER_K
 
     @property
-    def share(self) -> float:
-        """The share of the records that may be suppressed: eta."""
-        return self.eta
-
-    @property
-    def every(self) -> bool:
-        """Whether suppressed records count in the loss, so that fewer of them may be better."""
-        return self.minimize == "loss" and self.order == "sound"
-
-    @property
     def several(self) -> bool:
         """Whether one vector may stand for several releases, by l and by threshold."""
         return self.order == "sound"
@@ -363,9 +342,9 @@ class Problem4(KernelProblem):
         """Size of groups, diversity, loss."""
         return ("k", self.letter, self.minimize)
 
-    def costs(self, facts: Numbers) -> Numbers:
-        """Size and diversity with a minus, loss; l is a whole number here, as in the paper."""
-        return _stacked([-facts[..., PRIVACY], -self._whole_l(facts), _lost(facts, self.minimize)])
+    def _cost(self, name: str, facts: Numbers) -> Numbers:
+        """The same, but l is a whole number here, as in the paper."""
+        return -self._whole_l(facts) if name == self.letter else super()._cost(name, facts)
 
     def values(self, facts: Numbers) -> dict[str, float]:
         """Name the facts of one row, with the whole l."""
@@ -374,15 +353,12 @@ class Problem4(KernelProblem):
     def candidate(self, maker: CutVector, facts: Numbers) -> Candidate:
         """Require both."""
         if self.order == "paper":
-            raise BadInputError(
-                "problem 4 in the paper's order is unsound: its groups may be less diverse than it says, so what it "
-                "finds cannot be published; use order=sound"
-            )
+            raise BadInputError(t("refusal.unsound"))
         diverse = LDiversity(int(self._whole_l(facts)), self.variant, on=self.on)
-        return Candidate(maker, KAnonymity(int(facts[PRIVACY])) & diverse, suppress=self.eta)
+        return Candidate(maker, KAnonymity(int(facts[counting.PRIVACY])) & diverse, suppress=self.eta)
 
     def _whole_l(self, facts: Numbers) -> Numbers:
-        return np.floor(facts[..., LEAST] + counting.CLOSE)
+        return np.floor(facts[..., counting.LEAST] + counting.CLOSE)
 
 
 def allowed(share: float, records: int) -> int:
@@ -390,17 +366,9 @@ def allowed(share: float, records: int) -> int:
     return int(share * records + 1e-9)
 
 
-def _stacked(columns: Sequence[Numbers]) -> Numbers:
-    return rounded(np.stack(columns, axis=-1))
-
-
 def rounded(costs: Numbers) -> Numbers:
     """Round costs, so that equal ones are."""
     return costs.astype(np.float64).round(DIGITS)
-
-
-def _lost(facts: Numbers, minimize: str) -> Numbers:
-    return facts[..., GENERALIZED] + (facts[..., SUPPRESSED] if minimize == "loss" else 0.0)
 
 
 @dataclass(frozen=True)

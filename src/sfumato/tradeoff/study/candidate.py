@@ -33,6 +33,7 @@ from sfumato.engines.locations import beside, seen_from
 from sfumato.errors import BadInputError
 from sfumato.release.release import Form
 from sfumato.requirements.items import SuppressionLimit, UtilityConstraints, policy_texts
+from sfumato.texts.catalogue import t
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Point
@@ -273,10 +274,7 @@ def found_again(maker: AnyMaker, known: Iterable[ReleaseMaker]) -> AnyMaker:
 def brought_block(maker: Brought, folder: Path | None) -> dict[str, Any]:
     """Write what was made elsewhere as a block of candidates."""
     if not isinstance(maker, BroughtFile):
-        raise BadInputError(
-            f"{maker.label or maker.made_of} is in memory, which no file can name; write it to a file and bring that, "
-            "so that the study and the map can be saved"
-        )
+        raise BadInputError(t("refusal.in_memory", maker=maker.label or maker.made_of))
     if folder is not None:
         maker = maker.renamed(lambda file: seen_from(folder, file))
     written: dict[str, Any] = {}

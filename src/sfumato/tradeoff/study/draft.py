@@ -6,14 +6,14 @@ runs on it as it is, in about a minute: bounds cover the whole table, and `first
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import tomlkit
-from tomlkit.items import Array, Table
+from tomlkit.items import Item
 
 from sfumato.config.options import check_whole
 from sfumato.config.sections import SCHEMA
@@ -33,48 +33,15 @@ from sfumato.errors import BadInputError
 from sfumato.measures.reconstruction import UniformReader
 from sfumato.runtime.arrays import Quiet
 from sfumato.runtime.staging import check_targets, staged
-from sfumato.texts.format import counted, listed
-from sfumato.tradeoff.study.presets import (
-    ALLOWED,
-    LOUKIDES_2012,
-    USUAL_KS,
-    FirstMap,
-    first_baskets,
-    first_map,
-    first_with_items,
-)
+from sfumato.texts.catalogue import t
+from sfumato.texts.render import render
+from sfumato.tradeoff.study import presets
 from sfumato.tradeoff.study.study import Study, read_study
 
 ENOUGH_FOR_POPULATIONS = 200
 """With fewer records the loss of large populations (u_loss) says little."""
 
-HEAD = (
-    "A first draft by `sfumato init`: guesses, for somebody who knows the table to correct.",
-    "It describes the table inside the house. It is not made to be published.",
-)
-MEANS: dict[Role, str] = {
-    "identifier": "Names a person by itself, or is text that could: never published.",
-    "quasi": "What an outsider may know of a person: generalized until nobody stands out.",
-    "sensitive": "What nobody should learn about a person: published, and protected by the requirements below.",
-    "neutral": "Published exactly as it is. Nothing is put here by guessing: every name here is your decision.",
-}
-WHOSE = (
-    "Says whose record it is, for its values repeat: never published. k-anonymity then counts different persons.",
-    "If every record is another person, write one_record_per_person = true in place of it.",
-)
-TOGETHER = (
-    "Says who lives together: never published. All members of a household then show the same value of the",
-    "quasi-identifiers they share. Take this line out if it is something else.",
-)
-UNDECIDED = (
-    "UNDECIDED: write each of these names into one of the lists above.",
-    "As long as a column stands in no list it is not published.",
-)
-SIMILAR = "grouped by similarity, which the records suggest and nobody has looked at: give the groups a meaning"
-NO_QUASI = (
-    "No column looks like something an outsider may know. Write at least one name here,",
-    "or `sfumato explore` will refuse this study: without quasi-identifiers there is nothing to generalize.",
-)
+ROLES: tuple[Role, ...] = ("identifier", "quasi", "sensitive", "neutral")
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,27 +86,36 @@ class Draft(Quiet):
         return [guess_.column for guess_ in self.of_role("sensitive")]
 
     @cached_property
-    def first(self) -> FirstMap:
+    def first(self) -> presets.FirstMap:
         """The candidates and scales that the table can bear."""
         persons = self.declaration.person is not None
-        return first_map(self.records, self.of_role("quasi"), self.of_role("sensitive"), self.cells, persons)
+        return presets.first_map(self.records, self.of_role("quasi"), self.of_role("sensitive"), self.cells, persons)
 
     def to_toml(self, folder: Path | None = None) -> str:
         """Write the study; the table's file is named as seen from a folder, if one is given."""
-        document = tomlkit.document()
-        _comment(document, HEAD)
-        document.add(tomlkit.nl())
-        document.add("schema", tomlkit.item(SCHEMA))
-        document.add("name", tomlkit.item(_study_name(self._source(None))))
-        document.add("axes", tomlkit.item(list(self._axes())))
-        document.add(tomlkit.nl())
-        document.add("table", self._table(folder))
-        document.add("scales", self._scales())
-        blocks = tomlkit.aot()
-        for block in self._candidates():
-            blocks.append(block)
-        document.add("candidates", blocks)
-        text = tomlkit.dumps(document)
+        declared, first = self.declaration, self.first
+        read = {name: getattr(declared, name) for name in READING}
+        text = render(
+            "study.toml",
+            draft=self,
+            declared=declared,
+            first=first,
+            schema=SCHEMA,
+            name=_study_name(self._source(None)),
+            axes=self._axes(),
+            source=self._source(folder),
+            in_memory=isinstance(declared.source, Frame),
+            reading={name: value for name, value in read.items() if value not in (None, ())},
+            added_na=", ".join(map(shown, self.added_na)),
+            bundled=bundled.hierarchies(str(declared.source)) if declared.is_bundled else {},
+            about=_about_entry,
+            uniform=isinstance(first.scales.reader, UniformReader),
+            toml=_toml,
+            toml_key=lambda name: tomlkit.key(name).as_string(),
+            one_line=_one_line,
+            with_reasons=_with_reasons,
+            lines=lambda texts: tomlkit.item(list(texts)).multiline(True).as_string(),
+        )
         Study.from_toml(text)
         return text
 
@@ -157,59 +133,10 @@ class Draft(Quiet):
             drafts[0].write_text(text, encoding="utf-8", newline="\n")
         return path
 
-    # -- the parts of the file ---------------------------------------------------------------------------------
-
     def _axes(self) -> tuple[str, str]:
         if not self.sensitive or self.declaration.person is not None:
             return "k", "loss"
         return "p_loss", "u_loss" if self.records >= ENOUGH_FOR_POPULATIONS else "loss"
-
-    def _table(self, folder: Path | None) -> Table:
-        declared = self.declaration
-        table = tomlkit.table()
-        looked = ", looked at in a sample" if self.sampled else ""
-        _comment(table, [f"{self.records:,} records, {len(self.guesses):,} columns{looked}."])
-        table.add("source", self._source(folder))
-        if isinstance(declared.source, Frame):
-            _comment(table, ["A frame in memory: write it to a file, and name that here, before this study is read."])
-        if self.notices:
-            _comment(
-                table, ["How it was read, where that is not plain:", *(f"    {notice}" for notice in self.notices)]
-            )
-        for name in READING:
-            value = getattr(declared, name)
-            if value not in (None, ()):
-                table.add(name, list(value) if isinstance(value, tuple) else value)
-        if declared.na:
-            if self.added_na:
-                texts = ", ".join(map(shown, self.added_na))
-                _comment(
-                    table, [f"Texts that mean missing; take out what is a value. Proposed, for they seem to: {texts}"]
-                )
-            table.add("na", list(declared.na))
-        for role, means in MEANS.items():
-            table.add(tomlkit.nl())
-            _comment(table, [means])
-            if role == "quasi" and not self.of_role("quasi"):
-                _comment(table, NO_QUASI)
-            table.add(role, _names(self.of_role(role)))
-            if role == "identifier" and declared.person is not None:
-                table.add(tomlkit.nl())
-                _comment(table, WHOSE)
-                table.add("person", declared.person)
-            if role == "identifier" and declared.one_record_per_person:
-                table.add("one_record_per_person", True)
-            if role == "identifier" and self.household is not None:
-                table.add(tomlkit.nl())
-                _comment(table, TOGETHER)
-                table.add("household", self.household)
-        table.add(tomlkit.nl())
-        undecided = self.of_role(None)
-        if undecided:
-            _comment(table, [*UNDECIDED, *(f"    {_quoted(guess_.column)}  # {_why(guess_)}" for guess_ in undecided)])
-            table.add(tomlkit.nl())
-        self._add_hierarchies(table)
-        return table
 
     def _source(self, folder: Path | None) -> str:
         """Name the table as seen from a folder, if one is given."""
@@ -218,71 +145,12 @@ class Draft(Quiet):
             return source.origin
         return source if folder is None or self.declaration.is_bundled else seen_from(folder, source)
 
-    def _add_hierarchies(self, table: Table) -> None:
-        given = bundled.hierarchies(str(self.declaration.source)) if self.declaration.is_bundled else {}
-        entries = tomlkit.table(is_super_table=True)
-        for guess_ in self.guesses:
-            if guess_.hierarchy is None or guess_.column in given:
-                continue
-            entry = tomlkit.table()
-            _comment(entry, _about_entry(guess_))
-            for key, value in guess_.hierarchy.items():
-                entry.add(key, value)
-            entry.add(tomlkit.nl())
-            entries.add(guess_.column, entry)
-        if given:
-            _comment(table, ["The hierarchies of this bundled table come with it."])
-            table.add(tomlkit.nl())
-        if len(entries):
-            table.add("hierarchy", entries)
-
-    def _scales(self) -> Table:
-        scales = tomlkit.table()
-        _comment(scales, ["How utility is measured. u_loss looks at all populations with at least this share of"])
-        _comment(
-            scales, ["the records; a smaller share takes longer, the more so the more quasi-identifiers there are."]
-        )
-        first = self.first.scales
-        scales.add("min_support", first.min_support)
-        _comment(
-            scales, ["query_error: random questions of how many records have these values, answered from a release."]
-        )
-        scales.add("queries", str(first.queries))
-        if isinstance(first.reader, UniformReader):
-            scales.add("reader", str(first.reader))
-        scales.add(tomlkit.nl())
-        return scales
-
-    def _candidates(self) -> Iterable[Table]:
-        wanted = tomlkit.table()
-        _comment(wanted, ["Every combination is one candidate release."])
-        _comment(
-            wanted,
-            ['forms: "bucketization" keeps the quasi-identifiers exact, so it does not hide who is in the table.'],
-        )
-        _comment(wanted, ["suppress: the largest share of records that may be left out."])
-        _comment(wanted, self.timing())
-        wanted.add("anonymizers", _lines(self.first.anonymizers))
-        wanted.add("requirements", _lines(self.first.requirements))
-        wanted.add("forms", ["generalization"])
-        wanted.add("suppress", list(self.first.suppress))
-        wanted.add(tomlkit.nl())
-        yield wanted
-        ends, first = tomlkit.table(), self.first
-        _comment(
-            ends, [f"The ends of the map: nothing about persons{', and the table as it is' * (len(first.ends) > 1)}."]
-        )
-        ends.add("anonymizers", list(first.ends))
-        yield ends
-
     def timing(self) -> list[str]:
         """Say what the first map takes, and what was left out of it."""
-        effort, left_out = self.first.effort, self.first.left_out
-        lines = []
+        effort, lines = self.first.effort, []
         if effort is not None:
-            many = counted(len(self.first.candidates), "release")
-            lines = [f"Exploring this makes {many} and takes {effort.in_words}."]
-        return [*lines, *(f"Left out: {what}." for what in left_out)]
+            lines = [t("draft.timing", releases=len(self.first.candidates), effort=effort.in_words)]
+        return [*lines, *(t("draft.left_out", what=what) for what in self.first.left_out)]
 
 
 def draft(declaration: TableDeclaration | Any, sample: int = SAMPLE) -> Draft:
@@ -323,7 +191,7 @@ def as_study(given: Any) -> Study:
 
 def _decided(declared: TableDeclaration, rows: Engine) -> dict[str, Role]:
     """Return the roles that the declaration gives already, by column; raise where it cannot give them."""
-    given: dict[Role, tuple[str, ...]] = {role: getattr(declared, role) for role in MEANS}
+    given: dict[Role, tuple[str, ...]] = {role: getattr(declared, role) for role in ROLES}
     named = {name for names in given.values() for name in names} | {declared.household, declared.person}
     others = [name for name in rows.columns if name not in named and name not in rows.nested]
     quasi = given["quasi"] or tuple(others[:1])  # one of those that are guessed may become one
@@ -362,7 +230,7 @@ def _with_similar(cells: Cells, guesses: tuple[Guess, ...]) -> tuple[Guess, ...]
     names = [quasi.name for quasi in cells.quasi if quasi.name in flat and quasi.hierarchy.scale == "category"]
     groups = {name: similar_groups(cells, name) for name in names}
     return tuple(
-        replace(each, hierarchy={"type": "groups", "groups": groups[each.column]}, advice=SIMILAR)
+        replace(each, hierarchy={"type": "groups", "groups": groups[each.column]}, advice=t("draft.similar"))
         if groups.get(each.column)
         else each
         for each in guesses
@@ -372,60 +240,32 @@ def _with_similar(cells: Cells, guesses: tuple[Guess, ...]) -> tuple[Guess, ...]
 # -- words ----------------------------------------------------------------------------------------------------------
 
 
-def _comment(place: Any, lines: Iterable[str]) -> None:
-    for line in lines:
-        place.add(tomlkit.comment(_one_line(line)))
+def _toml(value: Any) -> str:
+    """Write a value as it stands in a file."""
+    item: Item = tomlkit.item(list(value) if isinstance(value, tuple) else value)
+    return item.as_string()
 
 
 def _one_line(text: str) -> str:
     return shown(text, most=10_000)
 
 
-def _quoted(name: str) -> str:
-    """Write a name as it would stand in a list of the file."""
-    return tomlkit.item(name).as_string()
-
-
-def _why(guess_: Guess) -> str:
-    return f"{guess_.reason}. {guess_.advice}" if guess_.advice else guess_.reason
-
-
-def _names(guesses: Sequence[Guess]) -> Array:
+def _with_reasons(guesses: Sequence[Guess]) -> str:
+    """Write the names of columns as a list, each with the reason of its guess."""
     array = tomlkit.array()
     for guess_ in guesses:
         array.add_line(guess_.column, comment=_one_line(guess_.reason))
     if guesses:
         array.add_line(indent="")
-    return array
-
-
-def _lines(texts: Sequence[str]) -> Array:
-    array = tomlkit.array()
-    array.extend(texts)
-    return array.multiline(True)
+    return array.as_string()
 
 
 def _about_entry(guess_: Guess) -> list[str]:
-    known = {
-        "numeric": "bounds are rounded; intervals are the widths of its levels",
-        "dates": "days, with these levels above them",
-        "prefixes": "levels that keep so many leading characters",
-        "flat": "every value by itself, and `*`",
-        "icd": "codes by category, block and chapter of the ICD",
-        "countries": "countries by the regions of the United Nations",
-        "education": "by level of education, told by keywords",
-        "groups": "frequent values whose records are alike in the other quasi-identifiers; all others by themselves",
-    }
+    """Say what a declared hierarchy is, and what is to be looked at."""
     assert guess_.hierarchy is not None
-    says = known[str(guess_.hierarchy["type"])]
-    if "open_above" in guess_.hierarchy:
-        says += "; from open_above on everything is one value"
-    if "resolution" in guess_.hierarchy:
-        says += "; the resolution is the finest that is published"
-    if "observed" in guess_.hierarchy:
-        says += ".\nBounds come from the records: for differential privacy set those that are possible, and take "
-        says += "`observed` out"
-    return [*f"{says}.".splitlines(), *([f"LOOK: {guess_.advice}."] if guess_.advice else [])]
+    more = (key for key in ("open_above", "resolution", "observed") if key in guess_.hierarchy)
+    says = t(f"draft.about_{guess_.hierarchy['type']}") + "".join(t(f"draft.{key}") for key in more)
+    return [*f"{says}.".splitlines(), *([t("draft.look", advice=guess_.advice)] if guess_.advice else [])]
 
 
 def _study_name(source: str) -> str:
@@ -435,26 +275,6 @@ def _study_name(source: str) -> str:
 
 
 # -- items -----------------------------------------------------------------------------------------------------------
-
-HINTS_OF_BASKETS = """\
-# A first study of baskets, written by `sfumato init`; correct it, then: sfumato check {to}, sfumato explore {to}
-# What to look at:
-# - [baskets] tree = "items.csv": a level table of the items lets AA generalize to groups that mean something, and
-#   utility = "utility-constraints level=1" under [[candidates]] keeps items together that belong together;
-# - [scales] known: how many items of a person an attacker may know; sensitive = ["..."]: items nobody should learn;
-# - [[candidates]] requirements: k is how many records must fit, m how many known items are protected against.
-"""
-HINTS_BESIDE_ITEMS = """\
-# A first study of a table with items, written by `sfumato init`; correct it, then:
-#   sfumato check {to}, sfumato explore {to}
-# What to look at:
-# - [table] quasi: what others may know of a person; sensitive: what nobody should learn, published as it is;
-# - [items] tree = "codes.csv": a level table of the items lets AA generalize to groups that mean something;
-#   sensitive = ["..."]: items, or nodes of the tree, that a requirement on this column is about;
-# - [[candidates]] sets: with "group" a published set tells which items somebody in its group has, with "common" not;
-# - [scales] known: how many items of a person an attacker may know beside the quasi-identifiers;
-# - [[candidates]] merging: groups are merged as long as the table loses at most `bound`, so that items lose less.
-"""
 
 
 @dataclass(frozen=True, repr=False)
@@ -485,9 +305,9 @@ class ItemsDraft(Quiet):
     def write(self, to: Path, force: bool = False) -> None:
         """Write the study with comments."""
         check_targets([to], force, self.study.data.files)
-        hints = HINTS_OF_BASKETS if self._alone else HINTS_BESIDE_ITEMS
+        hints = t("draft.hints_baskets" if self._alone else "draft.hints_items", to=to)
         with staged([to]) as [file]:
-            file.write_text(hints.format(to=to) + self.study.to_toml(to.parent), encoding="utf-8")
+            file.write_text(hints + self.study.to_toml(to.parent), encoding="utf-8")
 
     def values(self, to: Path) -> dict[str, Any]:
         """Return what a program reads of it."""
@@ -497,29 +317,21 @@ class ItemsDraft(Quiet):
 
     def lines(self, to: Path) -> list[str]:
         """Say what was seen, and what comes next."""
-        seen = self._seen_alone() if self._alone else self._seen_beside()
-        return [*seen, "", f"Next: correct {to}, then\n  sfumato check {to}\n  sfumato explore {to}"]
-
-    def _seen_alone(self) -> list[str]:
-        rows, items = counted(self._baskets.size, "record"), counted(self._items, "item")
-        within = next((each for grid in self.study.grids for each in grid.utility if each is not None), None)
-        once_more = "" if within is None else f", and generalizes once more with {within.in_words()}"
-        return [
-            f"{self.data.origin}: {rows}, each a set of some of {items}. One record is taken for one person.",
-            f"The study tries COAT (as its paper has it, and rarest first), AA and PCTA for k from {self.ks[0]} to "
-            f"{self.ks[-1]} against an attacker who knows any two items. It may suppress up to "
-            f"{100 * ALLOWED.share:g} % of the {ALLOWED.of}{once_more}.",
-        ]
-
-    def _seen_beside(self) -> list[str]:
-        rows, items = counted(self._baskets.size, "record"), counted(self._items, "item")
-        return [
-            f"{self.data.origin}: {rows}, each with {listed([quasi.name for quasi in self.data.cells.quasi])} and a "
-            f"set of some of {items} ({self.data.column}). One record is taken for one person.",
-            f"The study makes groups by Mondrian and items by COAT and AA, with and without merging, and items without "
-            f"quasi-identifiers by COAT, for k from {self.ks[0]} to {self.ks[-1]} against an attacker who knows the "
-            "quasi-identifiers and any two items.",
-        ]
+        kind = "baskets" if self._alone else "items"
+        places: dict[str, Any] = {"origin": self.data.origin, "records": self._baskets.size, "items": self._items}
+        places |= {
+            "least": self.ks[0],
+            "most": self.ks[-1],
+            "share": 100 * presets.ALLOWED.share,
+            "of": presets.ALLOWED.of,
+        }
+        if self._alone:
+            within = next((each for grid in self.study.grids for each in grid.utility if each is not None), None)
+            once_more = "" if within is None else t("draft.once_more", within=within.in_words())
+            places |= {"once_more": once_more}
+        else:
+            places |= {"quasi": [quasi.name for quasi in self.data.cells.quasi], "column": self.data.column}
+        return [t(f"draft.seen_{kind}", **places), t(f"draft.tries_{kind}", **places), "", t("draft.next", to=to)]
 
 
 def draft_items(declared: DataDeclaration, data: Any) -> ItemsDraft:
@@ -527,7 +339,7 @@ def draft_items(declared: DataDeclaration, data: Any) -> ItemsDraft:
     bundled = isinstance(declared.items, BasketsDeclaration) and declared.items.is_bundled
     name = declared.source if bundled else Path(declared.source).name.partition(".")[0]
     if isinstance(declared.items, BasketsDeclaration):
-        ks = [k for k in LOUKIDES_2012 if k <= data.filled] or [1]
-        return ItemsDraft(first_baskets(name, declared.items.with_columns(), data, ks), data, ks)
-    ks = [k for k in USUAL_KS if k <= data.records] or [1]
-    return ItemsDraft(first_with_items(name, declared, ks), data, ks)
+        ks = [k for k in presets.LOUKIDES_2012 if k <= data.filled] or [1]
+        return ItemsDraft(presets.first_baskets(name, declared.items.with_columns(), data, ks), data, ks)
+    ks = [k for k in presets.USUAL_KS if k <= data.records] or [1]
+    return ItemsDraft(presets.first_with_items(name, declared, ks), data, ks)

@@ -22,36 +22,13 @@ from sfumato.anonymizers.items import DEFAULT_MAKER, candidate_maker
 from sfumato.anonymizers.items._grouped_items import Sets
 from sfumato.anonymizers.items.item_anonymizer import BasketAnonymizer
 from sfumato.anonymizers.items.items_of_groups import Merging, NoMerging, merging
-from sfumato.config.options import (
-    ANONYMIZERS,
-    IN_FORMS,
-    ITEM_ANONYMIZERS,
-    LATTICE,
-    LIMIT,
-    MERGING,
-    REQUIREMENTS,
-    SETS,
-    SUPPRESS,
-    UTILITY,
-    Described,
-    check_choice,
-    check_options,
-    described,
-    shortened,
-)
+from sfumato.config import options
 from sfumato.config.sections import known_keys, list_of, texts_of, written_texts
 from sfumato.data.declaration import ATTRIBUTES, BOTH, ITEMS, Part
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
 from sfumato.release.release import Form
-from sfumato.requirements.items import (
-    SuppressionLimit,
-    UtilityConstraints,
-    basket_requirement,
-    mixed_requirement,
-    suppression_limit,
-    utility_constraints,
-)
+from sfumato.requirements import items as item_rules
 from sfumato.requirements.requirement import requirement
 from sfumato.tradeoff.study.candidate import Candidate, beside_study, brought_block, brought_of
 
@@ -59,7 +36,7 @@ NONE = "none"
 """How nothing is written where a list has it beside others."""
 
 NOTHING = requirement("k-anonymity k=1")
-POLICY = {"utility": utility_constraints, "limits": suppression_limit}
+POLICY = {"utility": item_rules.utility_constraints, "limits": item_rules.suppression_limit}
 
 LISTS: Mapping[frozenset[Part], Mapping[str, Callable[[str], Any] | None]] = {
     ATTRIBUTES: {
@@ -69,12 +46,12 @@ LISTS: Mapping[frozenset[Part], Mapping[str, Callable[[str], Any] | None]] = {
         "suppress": None,
         "lattice": None,
     },
-    ITEMS: {"anonymizers": candidate_maker, "requirements": basket_requirement, **POLICY},
+    ITEMS: {"anonymizers": candidate_maker, "requirements": item_rules.basket_requirement, **POLICY},
     BOTH: {
         "anonymizers": anonymizer,
         "item_anonymizers": candidate_maker,
         "merging": merging,
-        "requirements": mixed_requirement,
+        "requirements": item_rules.mixed_requirement,
         "suppress": None,
         **POLICY,
         "sets": str,
@@ -86,10 +63,10 @@ USUAL: Mapping[frozenset[Part], Mapping[str, Any]] = {
     ATTRIBUTES: {},
     ITEMS: {
         "anonymizers": (candidate_maker("coat"),),
-        "requirements": (basket_requirement("km-anonymity k=1 m=1"),),
+        "requirements": (item_rules.basket_requirement("km-anonymity k=1 m=1"),),
     },
     BOTH: {
-        "requirements": (mixed_requirement("k-km-anonymity k=1 m=1"),),
+        "requirements": (item_rules.mixed_requirement("k-km-anonymity k=1 m=1"),),
         "item_anonymizers": (candidate_maker(DEFAULT_MAKER),),
     },
 }
@@ -100,19 +77,19 @@ USUAL: Mapping[frozenset[Part], Mapping[str, Any]] = {
 class Grid:
     """Candidates as all combinations of what the lists offer: anonymizers, requirements, and what may be lost."""
 
-    anonymizers: Annotated[tuple[ReleaseMaker, ...], ANONYMIZERS] = (anonymizer("mondrian"),)
-    requirements: Annotated[tuple[Any, ...], REQUIREMENTS] = (NOTHING,)
-    forms: Annotated[tuple[Form, ...], IN_FORMS] = ("generalization",)
-    suppress: Annotated[tuple[float, ...], SUPPRESS] = (0.0,)
-    lattice: Annotated[bool, LATTICE] = False
-    item_anonymizers: Annotated[tuple[BasketAnonymizer | None, ...], ITEM_ANONYMIZERS] = (None,)
-    merging: Annotated[tuple[Merging, ...], MERGING] = (NoMerging(),)
-    utility: Annotated[tuple[UtilityConstraints | None, ...], UTILITY] = (None,)
-    limits: Annotated[tuple[SuppressionLimit, ...], LIMIT] = (SuppressionLimit(),)
-    sets: Annotated[tuple[Sets, ...], SETS] = ("group",)
+    anonymizers: Annotated[tuple[ReleaseMaker, ...], options.ANONYMIZERS] = (anonymizer("mondrian"),)
+    requirements: Annotated[tuple[Any, ...], options.REQUIREMENTS] = (NOTHING,)
+    forms: Annotated[tuple[Form, ...], options.IN_FORMS] = ("generalization",)
+    suppress: Annotated[tuple[float, ...], options.SUPPRESS] = (0.0,)
+    lattice: Annotated[bool, options.LATTICE] = False
+    item_anonymizers: Annotated[tuple[BasketAnonymizer | None, ...], options.ITEM_ANONYMIZERS] = (None,)
+    merging: Annotated[tuple[Merging, ...], options.MERGING] = (NoMerging(),)
+    utility: Annotated[tuple[item_rules.UtilityConstraints | None, ...], options.UTILITY] = (None,)
+    limits: Annotated[tuple[item_rules.SuppressionLimit, ...], options.LIMIT] = (item_rules.SuppressionLimit(),)
+    sets: Annotated[tuple[Sets, ...], options.SETS] = ("group",)
 
     def __post_init__(self) -> None:
-        check_options(self)
+        options.check_options(self)
         other = [maker for maker in self.anonymizers if not maker.has_lattice]
         if self.lattice and other:
             raise BadInputError(f"lattice = true shows the lattice of full-domain; {other[0].name} has none")
@@ -162,9 +139,9 @@ class Grid:
         brought = brought_of(block, folder) if has == ATTRIBUTES else None
         if brought is not None:
             return cls((brought,))
-        options = block_options(has)
-        known_keys("[[candidates]]", block, (*options, *(("file",) if has == ATTRIBUTES else ())))
-        given = {key: _values(each, block[key]) for key, each in options.items() if key in block}
+        known = block_options(has)
+        known_keys("[[candidates]]", block, (*known, *(("file",) if has == ATTRIBUTES else ())))
+        given = {key: _values(each, block[key]) for key, each in known.items() if key in block}
         grid = cls(**{**USUAL[has], **given})
         return replace(grid, anonymizers=tuple(beside_study(maker, folder) for maker in grid.anonymizers))
 
@@ -178,14 +155,14 @@ class Grid:
         return [*here, *(brought_block(maker, folder) for maker in brought)]
 
     @property
-    def _options(self) -> dict[str, Described]:
+    def _options(self) -> dict[str, options.Described]:
         return block_options(self.has)
 
 
 @cache
-def block_options(has: frozenset[Part]) -> dict[str, Described]:
+def block_options(has: frozenset[Part]) -> dict[str, options.Described]:
     """Return what a block of candidates may say of such data, by key."""
-    known, usual = described(Grid), USUAL[has]
+    known, usual = options.described(Grid), USUAL[has]
     return {
         key: replace(known[key], of_text=read, default=usual.get(key, known[key].default))
         for key, read in LISTS[has].items()
@@ -193,7 +170,7 @@ def block_options(has: frozenset[Part]) -> dict[str, Described]:
 
 
 @cache
-def lists_of(has: frozenset[Part]) -> dict[str, Described]:
+def lists_of(has: frozenset[Part]) -> dict[str, options.Described]:
     """Return the lists by the field of a candidate that takes one of their values, in the order of these."""
     several = {each.name: each for each in block_options(has).values() if each.several}
     lists = {each.name: several.get(each.name, several.get(f"{each.name}s")) for each in fields(Candidate)}
@@ -221,7 +198,7 @@ def _transformations(candidate: Candidate, table: Table) -> list[Candidate]:
     return [replace(candidate, anonymizer=transformation) for transformation in makers] or [candidate]
 
 
-def _values(each: Described, given: Any) -> Any:
+def _values(each: options.Described, given: Any) -> Any:
     """Take what a block says of an option: one value or a list of them."""
     if not each.several:
         return given
@@ -230,14 +207,14 @@ def _values(each: Described, given: Any) -> Any:
     return tuple(_value_of(each, text) for text in texts_of(each.key, given))
 
 
-def _value_of(each: Described, text: str) -> Any:
+def _value_of(each: options.Described, text: str) -> Any:
     """Read one value of a list from its text."""
     if text == NONE and None in each.default:
         return None
     return text if each.of_text is None else each.of_text(text)
 
 
-def _written(each: Described, value: Any) -> Any:
+def _written(each: options.Described, value: Any) -> Any:
     """Write an option: texts of values on lines of their own, numbers and choices as they are."""
     if each.of_text is None:
         return list(value) if each.several else value
@@ -264,12 +241,12 @@ def candidate_of(entry: Mapping[str, Any], has: frozenset[Part]) -> Candidate:
     return Candidate(**values)
 
 
-def _kept(key: str, each: Described, value: Any) -> Any:
+def _kept(key: str, each: options.Described, value: Any) -> Any:
     """Read what a point keeps of its candidate."""
     if each.type is float:
         return float(value)
     if each.choices:
-        check_choice(key, value, each.choices)
+        options.check_choice(key, value, each.choices)
     elif not isinstance(value, str):
-        raise BadInputError(f"{key} must be a text, not {shortened(value)}")
+        raise BadInputError(f"{key} must be a text, not {options.shortened(value)}")
     return _value_of(each, value)

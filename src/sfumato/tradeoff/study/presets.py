@@ -16,15 +16,17 @@ is, in the order in which a first look misses it least. Every omission is told i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from math import prod
+from pathlib import Path
 from typing import Any
 
 from sfumato.anonymizers import anonymizer
 from sfumato.anonymizers.items import DEFAULT_MAKER, PAPER, TREE_MAKER, candidate_maker
 from sfumato.anonymizers.items.items_of_groups import NoMerging, merging
+from sfumato.config.documents import bundled_facts
 from sfumato.config.options import check_choice
 from sfumato.data.cells import Cells
 from sfumato.data.declaration import BOTH, ITEMS, BasketsDeclaration, DataDeclaration, TableDeclaration
@@ -32,26 +34,18 @@ from sfumato.data.guessing import Guess
 from sfumato.data.hierarchies.automatic import STRUCTURES
 from sfumato.data.items import Baskets
 from sfumato.measures.items.queries import ItemQueries, fitting_queries
-from sfumato.measures.items.scales import BasketScales, MixedScales
 from sfumato.measures.queries import Queries
 from sfumato.measures.reconstruction import UniformReader
-from sfumato.measures.scales import Scales
-from sfumato.release.release import FORMS, Form
+from sfumato.measures.scales import BasketScales, MixedScales, Scales
+from sfumato.release.release import FORMS
 from sfumato.requirements.items import SuppressionLimit, UtilityConstraints, basket_requirement, mixed_requirement
 from sfumato.requirements.requirement import All, Requirement, requirement
-from sfumato.texts.format import listed
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff.exploration.effort import Effort, Load, populations_about
 from sfumato.tradeoff.study.candidate import Candidate
-from sfumato.tradeoff.study.grids import NOTHING, Grid, ends
+from sfumato.tradeoff.study.grids import Grid, ends
 from sfumato.tradeoff.study.search_plan import CUTS, SearchPlan
 from sfumato.tradeoff.study.study import Study
-
-Row = tuple[Sequence[str], Sequence[str], Sequence[Form], Sequence[float]]
-"""Makers, requirements, forms and shares that may be left out."""
-
-RANGES: Sequence[Form] = ("generalization",)
-BUCKETS: Sequence[Form] = ("bucketization",)
-
 
 SERVE_ONE = frozenset(("exchange", "anatomy", "sabre", "burel"))
 """Makers whose requirement is about one sensitive attribute."""
@@ -60,41 +54,9 @@ COUNT_ONE = frozenset(("dp-privtree", "dp-grid", "dp-kd-tree"))
 """Makers of tables with one sensitive attribute."""
 
 
-@dataclass(frozen=True)
-class Preset:
-    """A set of candidates, and the measures that they are compared on."""
+EVERYTHING = "everything"
+"""The preset that is a table of candidates, on the worst attack and the error of all pairs of columns."""
 
-    meaning: str
-    axes: tuple[str, str]
-    rows: Sequence[Row]
-
-
-EVERYTHING = Preset(
-    "every family of makers, from k-anonymity over perturbation and synthesis to differential privacy, on the worst "
-    "attack and the error of all pairs of columns",
-    ("attack_worst", "marginal_error_2"),
-    (
-        (("without-quasi", "without-sensitive", "original"), ("",), RANGES, (0.0,)),
-        (("mondrian", "hilbert", "local-recoding"), ("k-anonymity k=5", "k-anonymity k=50"), RANGES, (0.0,)),
-        (("full-domain",), ("k-anonymity k=5", "k-anonymity k=50"), RANGES, (0.05,)),
-        (("mondrian",), ("t-closeness t=0.2 distance=js", "l-diversity l=3 variant=frequency"), RANGES, (0.0,)),
-        (("exchange",), ("t-closeness t=0.1 distance=js",), BUCKETS, (0.0,)),
-        (("anatomy",), ("l-diversity l=3 variant=frequency",), BUCKETS, (0.0,)),
-        (("sabre",), ("t-closeness t=0.2 distance=equal",), RANGES, (0.0,)),
-        (("burel",), ("beta-likeness beta=1 variant=enhanced",), RANGES, (0.0,)),
-        (("local-suppression",), ("k-anonymity k=5",), RANGES, (0.0,)),
-        (("top-coding share=0.01",), ("",), RANGES, (0.0,)),
-        (("microaggregation k=5", "microaggregation k=20"), ("",), RANGES, (0.0,)),
-        (("pram keep=0.9", "pram keep=0.6"), ("",), RANGES, (0.0,)),
-        (("rank-swapping distance=0.05", "record-swapping share=0.2"), ("",), RANGES, (0.0,)),
-        (("noise scale=0.2", "rounding base=5"), ("",), RANGES, (0.0,)),
-        (("cart",), ("",), RANGES, (0.0,)),
-        (tuple(f"mst epsilon={epsilon}" for epsilon in (0.1, 1, 10)), ("",), RANGES, (0.0,)),
-        (("aim epsilon=1 delta=1e-6",), ("",), RANGES, (0.0,)),
-        (("dp-privtree epsilon=1", "dp-grid epsilon=1", "dp-kd-tree epsilon=1 height=8"), ("",), RANGES, (0.0,)),
-    ),
-)
-PRESETS = {"everything": EVERYTHING}
 DEWRI, PROBLEM = "dewri", "problem-2 eta=0.1 minimize=loss"
 """The preset that is a search, and what it looks for where neither it nor the study says it."""
 
@@ -107,21 +69,26 @@ def with_preset(study: Study, name: str) -> Study:
     first, _, problem = name.partition(" ")
     if first == DEWRI:
         return searching_cuts(study, problem.strip())
-    check_choice("preset", name, [*PRESETS, DEWRI])
-    preset, sensitive = PRESETS[name], study.table.roles.sensitive
-    grids = []
-    for texts, required, forms, suppress in preset.rows:
-        makers = tuple(maker for maker in map(anonymizer, texts) if not _left_out(maker.name, sensitive))
-        wanted = [NOTHING if text == "" else requirement(text) for text in required]
-        wanted = [
-            each
-            for one in wanted
-            if sensitive or not one.about_sensitive
-            for each in _asked(one, sensitive, serve_one=any(maker.name in SERVE_ONE for maker in makers))
-        ]
-        if makers and wanted and (sensitive or forms == RANGES):
-            grids.append(Grid(makers, tuple(wanted), tuple(forms), tuple(suppress)))
-    return replace(study, name=f"{study.name}-{name}", grids=tuple(grids), axes=preset.axes, search=None)
+    check_choice("preset", name, [EVERYTHING, DEWRI])
+    sensitive, grids = study.table.roles.sensitive, []
+    for grid in _everything():
+        makers = tuple(maker for maker in grid.anonymizers if not _left_out(maker.name, sensitive))
+        serve_one = any(maker.name in SERVE_ONE for maker in makers)
+        asked = [one for one in grid.requirements if sensitive or not one.about_sensitive]
+        wanted = tuple(each for one in asked for each in _asked(one, sensitive, serve_one))
+        if makers and wanted and (sensitive or grid.forms == ("generalization",)):
+            grids.append(replace(grid, anonymizers=makers, requirements=wanted))
+    axes = tuple(bundled_presets()[name]["axes"])
+    return replace(study, name=f"{study.name}-{name}", grids=tuple(grids), axes=axes, search=None)
+
+
+def bundled_presets() -> Mapping[str, Any]:
+    """Return the candidates that come with the package."""
+    return bundled_facts("presets", "tradeoff/study")
+
+
+def _everything() -> list[Grid]:
+    return [Grid.read(block, Path()) for block in bundled_presets()[EVERYTHING]["candidates"]]
 
 
 def searching_cuts(study: Study, problem: str = "") -> Study:
@@ -142,14 +109,11 @@ def searching_cuts(study: Study, problem: str = "") -> Study:
 
 def left_out(study: Study, name: str) -> str:
     """Say which makers of a preset are not for the table of a study, and why; nothing where all are."""
-    sensitive, rows = study.table.roles.sensitive, PRESETS[name].rows if name in PRESETS else ()
-    makers = [maker for texts, *_ in rows for maker in (anonymizer(text).name for text in texts)]
+    sensitive, grids = study.table.roles.sensitive, _everything() if name == EVERYTHING else ()
+    makers = [maker.name for grid in grids for maker in grid.anonymizers]
     if not (lacking := [maker for maker in dict.fromkeys(makers) if _left_out(maker, sensitive)]):
         return ""
-    return (
-        f"left out of the preset: {listed(lacking)}, which count the values of one sensitive column, and there are "
-        f"{len(sensitive)} ({listed(sensitive)}); mst and aim take any number"
-    )
+    return t("refusal.preset", lacking=lacking, number=len(sensitive), sensitive=sensitive)
 
 
 def _left_out(maker: str, sensitive: Sequence[str]) -> bool:
@@ -382,10 +346,7 @@ class Requirements:
         lacking = [str(number) for number in DIVERSE if self.sensitive and number > self.most_diverse]
         if lacking:
             most = max(self.sensitive, key=lambda each: each.commonest)
-            yield (
-                f"l-diversity with l = {', '.join(lacking)}: {most.commonest:.0%} of the records have one value of "
-                f"{most.column!r}, so fewer than {FEWEST_GROUPS} groups could have so many values"
-            )
+            yield (t("refusal.too_diverse", lacking=", ".join(lacking), most=most, fewest_groups=FEWEST_GROUPS))
 
     def _joined(self, size: int, parts: Sequence[str]) -> str:
         """Join what is required of every sensitive column, naming the columns where there are several."""

@@ -30,10 +30,10 @@ from sfumato.engines.locations import beside, seen_from
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES, READ_NOISY
 from sfumato.measures.classification.classification import Classification
-from sfumato.measures.items.scales import BasketScales, MixedScales
 from sfumato.measures.reconstruction import READERS, Reader
-from sfumato.measures.scales import Scales
+from sfumato.measures.scales import BasketScales, MixedScales, Scales
 from sfumato.release.release import FORMS
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff.study.candidate import Candidate, found_again
 from sfumato.tradeoff.study.grids import Grid, candidate_of, ends, lists_of
 from sfumato.tradeoff.study.search_plan import SearchPlan
@@ -110,12 +110,7 @@ class Study:
         nobody = [str(candidate.anonymizer) for candidate in self.candidates if not candidate.anonymizer.people]
         lacking = [axis for axis in self.axes if axis not in READ_NOISY]
         if nobody and lacking:
-            raise BadInputError(
-                f"axes: {lacking[0]} is counted on the records of groups, and {nobody[0]} publishes noisy counts or "
-                f"records of nobody instead, so its releases would not be on the map; write into the study "
-                'axes = ["attack_accuracy", "query_error"], or others of what can be said of all: '
-                f"{', '.join(READ_NOISY)}"
-            )
+            raise BadInputError(t("refusal.noisy_axes", lacking=lacking, nobody=nobody, known=", ".join(READ_NOISY)))
 
     def _check_persons(self, measures: Sequence[str]) -> None:
         """Raise where something is asked for that counts records, while persons are counted."""
@@ -123,14 +118,9 @@ class Study:
         lacking = [name for name in measures if not MEASURES[name].holds_of_persons]
         if lacking:
             known = ", ".join(name for name, measure in MEASURES.items() if measure.by_persons)
-            raise BadInputError(
-                f"{lacking[0]} is not defined where {what}; of the risks take {known}, such as "
-                'axes = ["k", "loss"] in the study'
-            )
+            raise BadInputError(t("refusal.persons_axes", lacking=lacking, what=what, known=known))
         if self.search is not None and self.search.problem is not None:
-            raise BadInputError(
-                f"the problems of a frontier count records, and {what}; explore or ask the study instead"
-            )
+            raise BadInputError(t("refusal.persons_problem", what=what))
 
     @property
     def parts(self) -> frozenset[Part]:
@@ -243,15 +233,9 @@ class Study:
 
         `declared` is what `map.add` takes: claim, epsilon, records, aligned, ...
         """
-        from sfumato.tradeoff.exploration.run import (
-            brought,
-            with_candidate,  # it is about studies: not before them
-        )
+        from sfumato.tradeoff.exploration.run import brought, with_candidate  # they are about studies: not before
 
-        words = {"label": name, **declared}
-        if isinstance(words.get("aligned"), bool):
-            words["aligned"] = "yes" if words["aligned"] else "no"
-        return with_candidate(self, brought(given, words))
+        return with_candidate(self, brought(given, {"label": name, **declared}))
 
     def with_target(self, classification: Classification) -> Study:
         """Return the same study with a column to learn, which is then published as a neutral one if it has no role."""

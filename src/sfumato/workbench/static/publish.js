@@ -12,9 +12,7 @@ const kept = (kind) => element("span", { class: `mark ${kind === "data" || kind 
 
 function files() {
   const file = byName("file").value;
-  const [stem, ending] = [file.replace(/\.[^.]*$/, ""), file.match(/\.[^.]*$/)?.[0] ?? ""];
   const all = [[file, "data"]];
-  if (byName("layout").value === "anatomy") all.push([`${stem}.sensitive${ending}`, "data"]);
   for (const [name, kind] of [["certificate", "own"], ["certificate-public", "public"]]) {
     for (const format of ["html", "json"]) all.push([`${file}.${name}.${format}`, kind]);
   }

@@ -33,12 +33,11 @@ from sfumato.report.point_summary import (
     useful_measure,
 )
 from sfumato.texts.catalogue import t
-from sfumato.tradeoff.exploration._item_details import SAMPLE
-from sfumato.tradeoff.exploration.cache import kept_points
-from sfumato.tradeoff.exploration.folder import map_files, read_map, read_point
+from sfumato.tradeoff.exploration.details import SAMPLE
+from sfumato.tradeoff.exploration.folder import kept_points, map_files, read_map, read_point
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.answer import NothingFitsError
-from sfumato.tradeoff.question.curve import rank
+from sfumato.tradeoff.question.question import rank
 from sfumato.tradeoff.question.recipients import ABOUT_HIDING, RECIPIENTS, refusal, shows_exact, warnings
 from sfumato.workbench.endpoints import Call, endpoint
 from sfumato.workbench.errors import FieldError, MissingError

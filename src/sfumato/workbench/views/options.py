@@ -16,8 +16,7 @@ from sfumato.config.documents import to_plain
 from sfumato.config.options import Configured, Option, described, parse
 from sfumato.errors import SfumatoError
 from sfumato.measures.all_measures import MEASURES
-from sfumato.measures.items.scales import BasketScales, MixedScales
-from sfumato.measures.scales import Scales
+from sfumato.measures.scales import BasketScales, MixedScales, Scales
 from sfumato.requirements.items import mixed_requirement
 from sfumato.requirements.requirement import requirement
 from sfumato.texts.catalogue import t

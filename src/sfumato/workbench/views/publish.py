@@ -62,8 +62,8 @@ class Publishing:
         Option("For whom: a release beyond the bounds of these is refused."),
     ] = None
     layout: Annotated[
-        Literal["rows", "anatomy", "lines", "long"],
-        Option("rows, or anatomy: a bucketization as two tables; of baskets lines, or long: an item a row."),
+        Literal["rows", "lines", "long"],
+        Option("Of baskets: lines, or long: an item a row."),
     ] = "rows"
     mapping: Annotated[bool, Option("Whether to write the mapping of values too, to recode new data.")] = False
     escape_formulas: Annotated[
@@ -113,7 +113,6 @@ def _template(name: str) -> str:
 def offer(read: Explored, point: Point) -> dict[str, Any]:
     """Say what can be chosen for a release: for whom it is fit, how it can be laid out, what can be written besides."""
     of_baskets = read.map_.study.section == "baskets"
-    layouts = ["rows", "anatomy"] if point.form == "bucketization" and not of_baskets else ["rows"]
     maker = point.candidate.anonymizer
     return {
         "id": point.id,
@@ -128,7 +127,7 @@ def offer(read: Explored, point: Point) -> dict[str, Any]:
             }
             for each in RECIPIENTS.values()
         ],
-        "layouts": ["lines", "long"] if of_baskets else layouts,
+        "layouts": ["lines", "long"] if of_baskets else ["rows"],
         "mapping": point.is_grouped and not maker.foreign and not maker.baseline,
         "drawn": point.is_noisy,
         "file": f"release-{point.id}.csv",

@@ -1,1 +1,0 @@
-"""Dewri et al. 2011: the frontiers, their figures, the claims."""
