@@ -17,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato
+from command_line import told
 from strategies import tries
-from test_audit import records, run, write
+from test_audit import records, write
 
 pytestmark = pytest.mark.quick
 
@@ -32,7 +33,7 @@ def flat(tmp_path):
 
 @pytest.mark.parametrize("text", ENDS)
 def test_an_empty_requirement_is_refused(flat, text):
-    code, said = run(flat, "--quasi", "age", "--sensitive", "ill", "--require", text)
+    code, said = told("audit", flat, "--quasi", "age", "--sensitive", "ill", "--require", text)
     assert code == 2 and "says nothing" in said
     with pytest.raises(sfumato.BadInputError, match="says nothing"):
         sfumato.audit(flat, "age", "ill", require=text)
@@ -43,7 +44,7 @@ def test_an_empty_requirement_is_refused(flat, text):
 @pytest.mark.parametrize("text", ENDS)
 def test_an_empty_requirement_of_baskets_is_refused(tmp_path, text):
     (tmp_path / "b.txt").write_text("a b\na b\n")
-    code, said = run(tmp_path / "b.txt", "--baskets", "--require", text)
+    code, said = told("audit", tmp_path / "b.txt", "--baskets", "--require", text)
     assert code == 2 and said
 
 
@@ -173,7 +174,7 @@ def test_what_misses_and_what_is_empty_are_told_apart_and_shown(tmp_path):
     assert {group.shows["q"] for group in found.worst} == {"", '""', "x"}
     assert any("told apart" in notice for notice in found.notices)
     json.loads(found.to_json())
-    code, said = run(tmp_path / "x.parquet", "--quasi", "q", "--sensitive", "s", "--set", "missing=any")
+    code, said = told("audit", tmp_path / "x.parquet", "--quasi", "q", "--sensitive", "s", "--set", "missing=any")
     assert code == 0 and '""' in said
     covered = sfumato.audit(tmp_path / "x.parquet", "q", "s", original=tmp_path / "x.parquet")
     assert covered.coverage.holds
@@ -190,12 +191,12 @@ def test_quoted_and_bare_empty_fields_of_csv_are_one_value(tmp_path):
 def test_lists_and_records_cannot_be_grouped_by(tmp_path):
     pq.write_table(pa.table({"q": [["a"], ["b"]], "s": list("ab"), "r": [{"a": 1}] * 2}), tmp_path / "x.parquet")
     for name in "qr":
-        code, said = run(tmp_path / "x.parquet", "--quasi", name)
+        code, said = told("audit", tmp_path / "x.parquet", "--quasi", name)
         assert code == 2 and "lists or records" in said and repr(name) in said
     assert sfumato.audit(tmp_path / "x.parquet", "s")["k"] == 1
     wide = pa.array([Decimal(1)], pa.decimal256(60, 2))
     pq.write_table(pa.table({"q": wide}), tmp_path / "y.parquet")
-    code, said = run(tmp_path / "y.parquet", "--quasi", "q")
+    code, said = told("audit", tmp_path / "y.parquet", "--quasi", "q")
     assert code == 2 and "60 digits" in said
 
 
@@ -215,7 +216,7 @@ def test_lists_and_records_cannot_be_grouped_by(tmp_path):
     ],
 )
 def test_json_that_is_no_table_is_one_sentence(tmp_path, text, why):
-    code, said = run(raw(tmp_path / "x.json", text), "--quasi", "a")
+    code, said = told("audit", raw(tmp_path / "x.json", text), "--quasi", "a")
     assert code == 2 and why in said and "x.json" in said
 
 
@@ -234,13 +235,13 @@ def test_rows_of_stars_count_where_a_requirement_decides(tmp_path):
     lines = [*records("age zip ill", "3 8 flu", "3 8 none", "3 8 flu"), *records("age zip ill", "* * HIV")]
     path = write(tmp_path / "x.csv", lines)
     about = ("--quasi", "age,zip", "--sensitive", "ill")
-    code, said = run(path, *about, "--require", "k-anonymity k=2")
+    code, said = told("audit", path, *about, "--require", "k-anonymity k=2")
     assert code == 1 and "FAILS" in said and "counted as a group" in said
-    code, said = run(path, *about, "--require", "k-anonymity k=2", "--suppressed", "leave-out")
+    code, said = told("audit", path, *about, "--require", "k-anonymity k=2", "--suppressed", "leave-out")
     assert code == 0 and "left out" in said
-    code, said = run(path, *about)
+    code, said = told("audit", path, *about)
     assert code == 0 and "left out" in said
-    code, said = run(path, *about, "--require", "k-anonymity k=2", "--suppressed", "keep")
+    code, said = told("audit", path, *about, "--require", "k-anonymity k=2", "--suppressed", "keep")
     assert code == 1 and "as asked" in said
 
 

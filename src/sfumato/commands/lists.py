@@ -72,27 +72,15 @@ def _print_one(section: str, entry: Entry | Measure) -> None:
         typer.echo(f"  {'':16} {meaning}")
 
 
-def datasets(
-    as_json: AsJson = False,
-) -> None:
+def datasets(as_json: AsJson = False) -> None:
     """List the bundled tables."""
     from sfumato.data.bundled import BASKETS, DATASETS
 
     if as_json:
-        listed = [
-            {
-                "name": d.name,
-                "records": d.records,
-                "description": d.description,
-                "quasi": d.quasi,
-                "sensitive": d.sensitive,
-            }
-            for d in DATASETS.values()
-        ]
-        sets = [
-            {"name": b.name, "records": b.records, "items": b.items, "description": b.description}
-            for b in BASKETS.values()
-        ]
+        of_table = ("name", "records", "description", "quasi", "sensitive")
+        of_sets = ("name", "records", "items", "description")
+        listed = [{name: getattr(each, name) for name in of_table} for each in DATASETS.values()]
+        sets = [{name: getattr(each, name) for name in of_sets} for each in BASKETS.values()]
         print_json({"datasets": listed, "baskets": sets})
         return
     for dataset in DATASETS.values():

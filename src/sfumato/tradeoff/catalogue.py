@@ -16,15 +16,7 @@ from sfumato.anonymizers.external.external import BroughtFile
 from sfumato.anonymizers.items import CANDIDATES
 from sfumato.anonymizers.items.items_of_groups import MERGING
 from sfumato.config.options import Configured, Described, described
-from sfumato.data.declaration import (
-    ATTRIBUTES,
-    BOTH,
-    ITEMS,
-    BasketsDeclaration,
-    ItemsDeclaration,
-    Part,
-    TableDeclaration,
-)
+from sfumato.data import declaration as declared
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES, Measure
 from sfumato.measures.attacks.attacks import Attacks
@@ -37,13 +29,7 @@ from sfumato.measures.items.queries import ItemQueries, JointQueries
 from sfumato.measures.queries import Queries
 from sfumato.measures.reconstruction import READERS
 from sfumato.measures.scales import BasketScales, MixedScales, Scales
-from sfumato.requirements.items import (
-    BASKET_REQUIREMENTS,
-    KKMAnonymity,
-    MixedRequirement,
-    SuppressionLimit,
-    UtilityConstraints,
-)
+from sfumato.requirements import items as item_rules
 from sfumato.requirements.requirement import REQUIREMENTS
 from sfumato.tradeoff.search.pareto import NSGA2
 from sfumato.tradeoff.search.problems import PROBLEMS
@@ -62,7 +48,7 @@ class Entry:
 
     name: str
     kind: type
-    has: frozenset[Part] | None = None
+    has: frozenset[declared.Part] | None = None
     """Of a block of candidates: what the data have."""
 
     @property
@@ -126,28 +112,32 @@ def sections() -> Mapping[str, tuple[Entry, ...]]:
         "scales": (Queries, Attack, Classification, *READERS, Fidelity, Attacks),
         "searches": (NSGA2, *PROBLEMS),
         "anonymizers of baskets": tuple(CANDIDATES),
-        "requirements of baskets": (*BASKET_REQUIREMENTS, UtilityConstraints, SuppressionLimit),
+        "requirements of baskets": (
+            *item_rules.BASKET_REQUIREMENTS,
+            item_rules.UtilityConstraints,
+            item_rules.SuppressionLimit,
+        ),
         "scales of baskets": (ItemQueries, Linking, ItemLosses),
-        REQUIREMENTS_WITH_ITEMS: (KKMAnonymity,),
+        REQUIREMENTS_WITH_ITEMS: (item_rules.KKMAnonymity,),
         "merging of groups": MERGING,
         "scales of tables with items": (JointQueries,),
     }
     studies: dict[str, tuple[Entry, ...]] = {
         "sections of a study": (
-            Entry("[table]", TableDeclaration),
+            Entry("[table]", declared.TableDeclaration),
             Entry("[scales]", Scales),
             Entry("[search]", SearchPlan),
-            Entry("[[candidates]]", Grid, ATTRIBUTES),
+            Entry("[[candidates]]", Grid, declared.ATTRIBUTES),
         ),
         "sections of a study of baskets": (
-            Entry("[baskets]", BasketsDeclaration),
+            Entry("[baskets]", declared.BasketsDeclaration),
             Entry("[scales]", BasketScales),
-            Entry("[[candidates]]", Grid, ITEMS),
+            Entry("[[candidates]]", Grid, declared.ITEMS),
         ),
         "sections of a study of a table with items": (
-            Entry("[items]", ItemsDeclaration),
+            Entry("[items]", declared.ItemsDeclaration),
             Entry("[scales]", MixedScales),
-            Entry("[[candidates]]", Grid, BOTH),
+            Entry("[[candidates]]", Grid, declared.BOTH),
         ),
     }
     entries = {section: tuple(Entry(kind.name, kind) for kind in members) for section, members in kinds.items()}
@@ -194,7 +184,7 @@ def _plain(default: Any) -> Any:
     """Write a default as it stands in a file."""
     if isinstance(default, tuple):
         return [_plain(each) for each in default if each is not None]
-    return str(default) if isinstance(default, Configured | MixedRequirement) else default
+    return str(default) if isinstance(default, Configured | item_rules.MixedRequirement) else default
 
 
 def measure_values(measure: Measure) -> dict[str, Any]:

@@ -127,11 +127,8 @@ def _plain(value: Any) -> Any:
 
 def stamps(files: Iterable[Path]) -> tuple[tuple[str, int, int], ...]:
     """Say of which time and size files are; one that is not there is of none."""
-    found_stamps = []
-    for path in files:
-        found = path.stat() if path.is_file() else None
-        found_stamps.append((str(path), 0, 0) if found is None else (str(path), found.st_mtime_ns, found.st_size))
-    return tuple(found_stamps)
+    found = [(path, path.stat() if path.is_file() else None) for path in files]
+    return tuple((str(path), at.st_mtime_ns if at else 0, at.st_size if at else 0) for path, at in found)
 
 
 LIMITS = ("most-upload", "most-expanded", "most-memory", "most-seconds", "most-columns")
@@ -216,9 +213,7 @@ def shown(text: str | None, plainly: bool) -> str:
 def _shape(character: str) -> str:
     if character.isdigit():
         return "9"
-    if character.isalpha():
-        return "X" if character.isupper() else "x"
-    return character
+    return character if not character.isalpha() else "X" if character.isupper() else "x"
 
 
 def notices_without_examples(baskets: Baskets) -> list[str]:
