@@ -11,8 +11,6 @@ publish it and prove what it promises.
     release.to_csv("published.csv")
 """
 
-from __future__ import annotations
-
 TYPE_CHECKING = False
 """As in `typing`, which is not imported: the command line starts here, and Ctrl-C is caught only once this is done."""
 

@@ -4,8 +4,6 @@ Most of a short command is spent importing, so Ctrl-C usually falls there. The s
 begin here, with nothing but Python's own modules loaded: an interruption ends in a word and exit code 130.
 """
 
-from __future__ import annotations
-
 import sys
 
 SELDOM = (100_000, 20, 50)

@@ -3,8 +3,6 @@
 `docs/architecture.md` shows this list, and a test checks every import against it.
 """
 
-from __future__ import annotations
-
 PACKAGES = {
     "_packages": "this list",
     "errors": "bad input and infeasible requests, each with its exit code",

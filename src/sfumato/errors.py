@@ -1,7 +1,5 @@
 """The two ways a request can end without a release, each with one sentence for the person who asked."""
 
-from __future__ import annotations
-
 import errno
 from typing import Any
 

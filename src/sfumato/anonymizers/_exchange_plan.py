@@ -20,8 +20,6 @@ first, as long as both sides keep enough records. What a researcher asks of a re
 populations (conjunctions of hierarchy nodes); a `Composition` says of each which share of it lies in which region.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

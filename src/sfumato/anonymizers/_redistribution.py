@@ -11,8 +11,6 @@ hierarchical earth mover's distance the triangle inequality gives a bound: the d
 these shares from Q, and of each bucket's records from its own distribution.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -13,8 +13,6 @@ records, sorted by value, are dealt in turn to as many buckets as keep every sha
 may have more than n/l of the records: what is left over of it is spread evenly.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Annotated, ClassVar

@@ -4,8 +4,6 @@ What everybody who makes releases says of itself, of tables or of baskets, exact
 their names.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

@@ -12,8 +12,6 @@ smaller beta are tried as well, for they leave room for rounding, and those that
 group of the release is checked.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Annotated, ClassVar

@@ -23,8 +23,6 @@ Exchange: the algorithm (`exchange`), its regions, the plan, and how records are
 Dealing records out by a plan: whole records, every bucket admitted, and which record goes where drawn at random.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 

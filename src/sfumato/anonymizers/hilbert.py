@@ -22,8 +22,6 @@ domains are stretched over the whole side of the cube, so an attribute counts by
 number of leaves. The transform is Skilling's (2004), bit by bit from the highest one.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, NamedTuple

@@ -18,8 +18,6 @@ fewer blanks seem to be enough; but whoever knows how blanks were set can tell s
 shown are truthful and exact.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar

@@ -12,22 +12,12 @@ from memory, with two changes: going on beyond the first buckets that are within
 groups (the paper stops there); and worst cases that are exact where they can be. The release is checked group by group.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
 
-from sfumato.anonymizers._redistribution import (
-    Worst,
-    distance_at_worst,
-    most_groups,
-    own_part,
-    own_reach,
-    redistributed,
-    worst_of,
-)
+from sfumato.anonymizers import _redistribution as redistribution
 from sfumato.anonymizers.anonymizer import Anonymizer, OfRanges, check_feasible, check_nothing_suppressed, published
 from sfumato.config.options import seed_option
 from sfumato.data.cells import find_sensitive
@@ -63,7 +53,7 @@ class Sabre(Anonymizer):
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Bucketize, redistribute and publish."""
         check_nothing_suppressed(self, budget)
-        closeness, k = own_part(requirement, TCloseness, self.name, SERVES)
+        closeness, k = redistribution.own_part(requirement, TCloseness, self.name, SERVES)
         assert isinstance(closeness, TCloseness)
         if closeness.distance == "ordered":
             raise BadInputError(f"sabre serves {SERVES}, and not distance=ordered")
@@ -78,20 +68,20 @@ class Sabre(Anonymizer):
             if closeness.distance == "hierarchical"
             else peeled(sensitive.counts)
         )
-        worsts = [worst_of(kind, limit, k, bucket, sensitive.counts, levels) for bucket in steps]
-        worst, taken = most_groups(
+        worsts = [redistribution.worst_of(kind, limit, k, bucket, sensitive.counts, levels) for bucket in steps]
+        worst, taken = redistribution.most_groups(
             evenly([bucketization for bucketization in worsts if within(bucketization)], MOST_TRIES)
         )
-        assignment = redistributed(cells, place, worst, taken, np.random.default_rng(self.seed))
+        assignment = redistribution.redistributed(cells, place, worst, taken, np.random.default_rng(self.seed))
         return published(table, assignment, len(taken), form, self.ranges_of(table))
 
 
-def within(worst: Worst) -> bool:
+def within(worst: redistribution.Worst) -> bool:
     """Say whether groups that take records of all buckets in proportion are within t at worst."""
-    return distance_at_worst(worst, worst.sizes, int(worst.sizes.sum())) <= worst.limit + TOLERANCE / 2
+    return redistribution.distance_at_worst(worst, worst.sizes, int(worst.sizes.sum())) <= worst.limit + TOLERANCE / 2
 
 
-def evenly(worsts: list[Worst], most: int) -> list[Worst]:
+def evenly(worsts: list[redistribution.Worst], most: int) -> list[redistribution.Worst]:
     """Choose at most so many, the first and the last among them."""
     places = np.unique(np.linspace(0, len(worsts) - 1, min(most, len(worsts))).round().astype(int))
     return [worsts[place] for place in places]
@@ -115,7 +105,7 @@ def nodes_divided(q: Numbers, levels: Counts) -> list[Counts]:
         return cost(values) - sum(cost(part) for part in below(values, int(height[b])))
 
     def cost(values: Counts) -> float:
-        return float(q[values].sum()) * own_reach(values, q, levels)
+        return float(q[values].sum()) * redistribution.own_reach(values, q, levels)
 
     def below(values: Counts, level: int) -> list[Counts]:
         return [values[levels[level - 1, values] == node] for node in np.unique(levels[level - 1, values])]

@@ -13,8 +13,6 @@ what is shown stays alone. A requirement given with it is kept by leaving record
 refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf

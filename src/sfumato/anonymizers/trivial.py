@@ -4,8 +4,6 @@ Publish nothing identifying, or nothing sensitive: every other release has to be
 risk. The original marks the other end of the map: no loss, full risk.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

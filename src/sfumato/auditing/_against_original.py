@@ -15,8 +15,6 @@ published as they are, must be the same on both sides however rows are ordered: 
 over rows. Where records were left out that says nothing, and the columns are left aside.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar

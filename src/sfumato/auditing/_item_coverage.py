@@ -10,8 +10,6 @@ exactly; where a group publishes an item in several ways, every text must at lea
 are matched one to one with records: by counting where a record has one place only, else by a flow.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reading what stands behind published items: the legend beside a file, a mapping, or a certificate that names one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

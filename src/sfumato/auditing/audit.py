@@ -6,8 +6,6 @@ definitions, in `evidence`. With the original it also says what the file loses, 
 be those of the original; with an earlier release of the same people, what the two give away together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from math import inf

@@ -6,8 +6,6 @@ numbers where the definition allows it, otherwise with the one tolerance: `a <= 
 is `a < b - 1e-9`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import floor, log
@@ -18,15 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.auditing.profile import Profile
 from sfumato.errors import BadInputError
-from sfumato.requirements.requirement import (
-    AlphaK,
-    BetaLikeness,
-    DeltaDisclosure,
-    KAnonymity,
-    LDiversity,
-    Requirement,
-    TCloseness,
-)
+from sfumato.requirements import requirement as requirements
 from sfumato.runtime.arrays import Counts, Numbers, Quiet
 from sfumato.texts.catalogue import t
 
@@ -61,7 +51,7 @@ class Failure(Quiet):
 
 
 def failures(
-    wanted: Requirement,
+    wanted: requirements.Requirement,
     profiles: Mapping[str, Profile],
     sizes: Counts,
     texts_of: Callable[[str | None, int], dict[str, str]],
@@ -81,7 +71,7 @@ def failures(
     return failed
 
 
-def sensitive_column(part: Requirement, sensitive: Sequence[str]) -> str:
+def sensitive_column(part: requirements.Requirement, sensitive: Sequence[str]) -> str:
     """Return the sensitive column that a part is about."""
     if not sensitive:
         raise BadInputError(f"{part}: this is about a sensitive attribute, and none is named (--sensitive)")
@@ -92,7 +82,7 @@ def sensitive_column(part: Requirement, sensitive: Sequence[str]) -> str:
     return part.on or sensitive[0]
 
 
-def _judge_worst_case(part: Requirement, sizes: Counts, profile: Profile | None) -> Judged:
+def _judge_worst_case(part: requirements.Requirement, sizes: Counts, profile: Profile | None) -> Judged:
     """Judge every group by the worst values that its open entries may hide."""
     if profile is None or not profile.open.any():
         return judge(part, sizes, profile)
@@ -105,23 +95,23 @@ def _judge_worst_case(part: Requirement, sizes: Counts, profile: Profile | None)
     return admitted, goodness, achieved
 
 
-def judge(part: Requirement, sizes: Counts, profile: Profile | None) -> Judged:
+def judge(part: requirements.Requirement, sizes: Counts, profile: Profile | None) -> Judged:
     """Judge one part by its definition: of groups of these sizes, and where it reads values, with these profiles."""
-    if isinstance(part, KAnonymity):
+    if isinstance(part, requirements.KAnonymity):
         return sizes >= part.k, sizes.astype(np.float64), f"k={int(sizes.min())}"
     assert profile is not None
     judges: dict[type, Callable[[Any, Profile], Judged]] = {
-        LDiversity: _diversity,
-        TCloseness: _closeness,
-        DeltaDisclosure: _disclosure,
-        BetaLikeness: _likeness,
-        AlphaK: _alpha_k,
+        requirements.LDiversity: _diversity,
+        requirements.TCloseness: _closeness,
+        requirements.DeltaDisclosure: _disclosure,
+        requirements.BetaLikeness: _likeness,
+        requirements.AlphaK: _alpha_k,
     }
     judge = judges.get(type(part), _by_its_own_definition)
     return judge(part, profile)
 
 
-def _by_its_own_definition(part: Requirement, profile: Profile) -> Judged:
+def _by_its_own_definition(part: requirements.Requirement, profile: Profile) -> Judged:
     """Ask the requirement itself, group by group: for those that were added to this tool."""
     values = profile.baseline.values
     shares = dict(zip(values, profile.baseline.shares.tolist(), strict=True))
@@ -132,7 +122,7 @@ def _by_its_own_definition(part: Requirement, profile: Profile) -> Judged:
     return admitted, admitted.astype(np.float64), f"{int(admitted.sum()):,} of {len(admitted):,} groups"
 
 
-def _diversity(part: LDiversity, profile: Profile) -> Judged:
+def _diversity(part: requirements.LDiversity, profile: Profile) -> Judged:
     if part.variant == "distinct":
         return profile.l_distinct >= part.l, profile.l_distinct.astype(np.float64), f"l={int(profile.l_distinct.min())}"
     if part.variant == "entropy":
@@ -153,21 +143,21 @@ def _diversity(part: LDiversity, profile: Profile) -> Judged:
     return first < part.c * tail - TOLERANCE, part.c * tail - first, achieved
 
 
-def _closeness(part: TCloseness, profile: Profile) -> Judged:
+def _closeness(part: requirements.TCloseness, profile: Profile) -> Judged:
     if part.distance == "hierarchical" and profile.baseline.levels is None:
         raise BadInputError(t("audit_error.no_tree", part=part, name=profile.baseline.name))
     distance = profile.per_group()[f"t_{part.distance}"]
     return distance <= part.t + TOLERANCE, -distance, f"t={_up(distance.max())}"
 
 
-def _disclosure(part: DeltaDisclosure, profile: Profile) -> Judged:
+def _disclosure(part: requirements.DeltaDisclosure, profile: Profile) -> Judged:
     ratios = profile.delta if part.absent == "infinite" else profile.log_ratios
     infinite = "a value is absent from a group, which makes delta infinite"
     achieved = infinite if np.isinf(ratios.max()) else f"any delta above {_up(ratios.max())}"
     return ratios < part.delta - TOLERANCE, -ratios, achieved
 
 
-def _likeness(part: BetaLikeness, profile: Profile) -> Judged:
+def _likeness(part: requirements.BetaLikeness, profile: Profile) -> Judged:
     bound = np.full(len(profile.q), float(part.beta))
     if part.variant == "enhanced":
         with np.errstate(divide="ignore"):
@@ -177,7 +167,7 @@ def _likeness(part: BetaLikeness, profile: Profile) -> Judged:
     return room >= -TOLERANCE, room, f"beta={_up(profile.beta.max())}{basic}"
 
 
-def _alpha_k(part: AlphaK, profile: Profile) -> Judged:
+def _alpha_k(part: requirements.AlphaK, profile: Profile) -> Judged:
     share = profile.largest / profile.sizes
     admitted = (profile.sizes >= part.k) & (share <= part.alpha + TOLERANCE)
     goodness = np.minimum(profile.sizes / part.k, part.alpha / share)

@@ -21,22 +21,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from sfumato.auditing import items as item_rules
 from sfumato.auditing._against_original import observed_hierarchy
 from sfumato.auditing._item_coverage import EXAMPLES, OriginalRecords, RowMatching, size_behind
 from sfumato.auditing._legend import Legend
 from sfumato.auditing.coverage import Coverage, Located
 from sfumato.auditing.decision import failures
-from sfumato.auditing.items import (
-    ItemSets,
-    PublishedRecords,
-    Readings,
-    SetSupports,
-    check_items,
-    faults,
-    is_listed,
-    item_sets,
-    labels_by_item,
-)
 from sfumato.auditing.notation import Notation, set_members
 from sfumato.auditing.profile import Profile, baseline, worst_of
 from sfumato.auditing.published_file import Source
@@ -68,7 +58,7 @@ USUAL_KNOWN = 2
 NONE = "none"
 """The value of a record that shows no sensitive item."""
 
-Supports = Mapping[int, SetSupports]
+Supports = Mapping[int, item_rules.SetSupports]
 """By the size of sets, what is counted of them."""
 
 
@@ -155,7 +145,7 @@ class ItemQuestion:
     def check(self, file: Source, others: Sequence[str]) -> None:
         """Raise unless the column holds items and has no other role."""
         check_whole("known", self.known_items, least=0)
-        check_items(file, self.column, self.separator)
+        item_rules.check_items(file, self.column, self.separator)
         if self.column in others:
             raise BadInputError(t("audit_error.items_twice", column=self.column))
 
@@ -181,8 +171,8 @@ def with_items(table: Audit, asked: AuditQuestion, items: ItemQuestion, hierarch
     file, column, source = asked.file, items.column, asked.original
     others = () if source is None else _others(file, source, (*asked.quasi, column), asked.sensitive)
     counted, _ = asked.count((column, *others))
-    sets = item_sets(file, column, counted.columns[column].texts, items.separator)
-    records = PublishedRecords.beside(counted, asked.quasi, column, sets)
+    sets = item_rules.item_sets(file, column, counted.columns[column].texts, items.separator)
+    records = item_rules.PublishedRecords.beside(counted, asked.quasi, column, sets)
     against = None if source is None else _original(source, asked.quasi, items, others)
     meaning = ItemMeaning.of(sets.labels, against, items.tree, items.legend)
     by_sensitive, failed = dict(table.by_sensitive), list(table.failures)
@@ -200,7 +190,7 @@ def with_items(table: Audit, asked: AuditQuestion, items: ItemQuestion, hierarch
     if against is not None:
         coverage, lost = _against(asked, records, against, meaning, items.local, hierarchies, others, coverage)
     notices = [f"{records.empty:,} of {records.records:,} records show no item"] if records.empty else []
-    if not is_listed(file, column) and items.separator is None and records.labels and longest <= 1:
+    if not item_rules.is_listed(file, column) and items.separator is None and records.labels and longest <= 1:
         notices.append("no record shows more than one item; if something else separates items, say what (--separator)")
     return replace(
         table,
@@ -225,11 +215,11 @@ def with_items(table: Audit, asked: AuditQuestion, items: ItemQuestion, hierarch
 
 def _original(source: Source, quasi: Sequence[str], items: ItemQuestion, others: Sequence[str]) -> OriginalRecords:
     """Count the original, and take its items apart."""
-    check_items(source, items.column, items.original_separator)
+    item_rules.check_items(source, items.column, items.original_separator)
     counted = source.count([*quasi, items.column, *others])
     texts = counted.columns[items.column].texts
-    mark = items.original_separator or (None if is_listed(source, items.column) else separator_of(texts))
-    return OriginalRecords(counted, items.column, item_sets(source, items.column, texts, mark))
+    mark = items.original_separator or (None if item_rules.is_listed(source, items.column) else separator_of(texts))
+    return OriginalRecords(counted, items.column, item_rules.item_sets(source, items.column, texts, mark))
 
 
 def _others(file: Source, source: Source, named: Sequence[str], sensitive: Sequence[str]) -> tuple[str, ...]:
@@ -243,7 +233,7 @@ def _others(file: Source, source: Source, named: Sequence[str], sensitive: Seque
 
 def _against(
     asked: AuditQuestion,
-    records: PublishedRecords,
+    records: item_rules.PublishedRecords,
     against: OriginalRecords,
     meaning: ItemMeaning,
     local: bool,
@@ -292,7 +282,7 @@ def itemset_measures(counted: Supports) -> dict[str, float]:
     }
 
 
-def weakest(read: PublishedRecords, counted: Supports, below: float = inf) -> list[RareSet]:
+def weakest(read: item_rules.PublishedRecords, counted: Supports, below: float = inf) -> list[RareSet]:
     """Show the sets that fewest records of their group show, where these are below a bound."""
     rare: list[RareSet] = []
     for of_size in counted.values():
@@ -309,13 +299,13 @@ def _rarest(rare: Sequence[RareSet]) -> list[RareSet]:
     return sorted(rare, key=lambda one: (one.records, len(one.items), one.items))[:EXAMPLES]
 
 
-def _up_to(read: PublishedRecords, counted: Supports, most: int) -> Supports:
+def _up_to(read: item_rules.PublishedRecords, counted: Supports, most: int) -> Supports:
     """Return what is counted of sets of up to so many items, also of those that were not counted yet."""
     return {size: counted[size] if size in counted else read.itemsets(size) for size in range(1, most + 1)}
 
 
 def _rare(
-    records: PublishedRecords, wanted: MixedRequirement | None, counted: Supports, longest: int
+    records: item_rules.PublishedRecords, wanted: MixedRequirement | None, counted: Supports, longest: int
 ) -> Iterator[SetFailure]:
     """Find the sets of up to m items that fewer than k records of their group show."""
     if wanted is None:
@@ -328,11 +318,11 @@ def _rare(
 
 
 def basket_failures(
-    read: PublishedRecords,
+    read: item_rules.PublishedRecords,
     wanted: BasketRequirement | None,
     counted: Supports,
     original: Baskets | None,
-    readings: Readings | None,
+    readings: item_rules.Readings | None,
     lines: Sequence[RareSet],
 ) -> Iterator[BasketFailure]:
     """Find what does not hold; `lines` are the listed sets of known items that some records fit."""
@@ -348,7 +338,7 @@ def basket_failures(
     elif isinstance(wanted, InferenceRequirement):
         assert original is not None and readings is not None
         sizes = {label: size_behind(label, items, original) for label, items in readings.items()}
-        rare = [RareSet(n, items) for n, items in faults(read, wanted, original, readings, sizes)]
+        rare = [RareSet(n, items) for n, items in item_rules.faults(read, wanted, original, readings, sizes)]
         fault = "followed too surely by a sensitive item, or in too few records"
     else:
         return
@@ -357,10 +347,10 @@ def basket_failures(
 
 
 def known_lines(
-    read: PublishedRecords, wanted: PrivacyConstraints, original: Baskets, readings: Readings
+    read: item_rules.PublishedRecords, wanted: PrivacyConstraints, original: Baskets, readings: item_rules.Readings
 ) -> list[RareSet]:
     """Count the records that fit the listed sets of known items; those that no record fits tell of nobody."""
-    shows = labels_by_item(readings)
+    shows = item_rules.labels_by_item(readings)
     counted: dict[frozenset[tuple[str, ...]], int] = {}
     fitting = []
     for itemset in wanted.itemsets(original):
@@ -436,7 +426,9 @@ class ItemMeaning:
         return ItemMeaning(named, tuple(sizes), len(items) if tree is None else tree.size)
 
 
-def _values(sets: ItemSets, meant: Sequence[frozenset[str]], named: Mapping[str, frozenset[str]]) -> list[str]:
+def _values(
+    sets: item_rules.ItemSets, meant: Sequence[frozenset[str]], named: Mapping[str, frozenset[str]]
+) -> list[str]:
     """Say for every set which sensitive items it shows; raise where a text leaves that open."""
     shown: list[str] = []
     for place in range(len(sets.starts) - 1):
@@ -455,8 +447,8 @@ def _values(sets: ItemSets, meant: Sequence[frozenset[str]], named: Mapping[str,
 
 
 def _profile(
-    records: PublishedRecords,
-    sets: ItemSets,
+    records: item_rules.PublishedRecords,
+    sets: item_rules.ItemSets,
     against: OriginalRecords | None,
     named: Mapping[str, frozenset[str]],
     meaning: ItemMeaning,

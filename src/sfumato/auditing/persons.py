@@ -9,8 +9,6 @@ Whoever wrote the file knows more: the rows as they were written, each with its 
 of the file, and then every group is counted.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

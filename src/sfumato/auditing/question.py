@@ -4,8 +4,6 @@ A study says where its table is and how it is read: roles, hierarchies, texts th
 the study of the original can forget none of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -8,19 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.commands._options import (
-    ABOUT_TABLES,
-    AsJson,
-    OfBaskets,
-    OfItems,
-    OfTable,
-    OptionGroup,
-    RoleOptions,
-    TableReading,
-    Writing,
-    option,
-    refuse,
-)
+from sfumato.commands import _options as options
 from sfumato.commands._output import announce_first_run, say, tell
 from sfumato.config.options import IN_FORMS, ITEM_ANONYMIZERS, LIMIT, MERGING, SETS, SOURCE, SUPPRESS, UTILITY, spelled
 from sfumato.errors import BadInputError
@@ -35,18 +23,18 @@ OF_ITEMS = "is about a table with a column of items; name it (--items COLUMN)"
 
 
 @dataclass(frozen=True)
-class RecipeOptions(OptionGroup):
+class RecipeOptions(options.OptionGroup):
     """Who makes the release, and what it must satisfy."""
 
     require: list[str] = field(default_factory=list)
     maker: Annotated[str | None, typer.Option("--with")] = None
-    form: Annotated[str, option(IN_FORMS)] = "generalization"
-    suppress: Annotated[float, option(SUPPRESS)] = 0.0
-    utility: Annotated[str | None, option(UTILITY, ': "utility-constraints level=1"')] = None
-    limit: Annotated[str | None, option(LIMIT, ': "suppression share=0.05 of=items"')] = None
-    items_with: Annotated[str | None, option(ITEM_ANONYMIZERS, ': "coat", "aa", ...')] = None
-    merging: Annotated[str | None, option(MERGING, ': "rt-merge bound=0.3"')] = None
-    sets: Annotated[str | None, option(SETS)] = None
+    form: Annotated[str, options.option(IN_FORMS)] = "generalization"
+    suppress: Annotated[float, options.option(SUPPRESS)] = 0.0
+    utility: Annotated[str | None, options.option(UTILITY, ': "utility-constraints level=1"')] = None
+    limit: Annotated[str | None, options.option(LIMIT, ': "suppression share=0.05 of=items"')] = None
+    items_with: Annotated[str | None, options.option(ITEM_ANONYMIZERS, ': "coat", "aa", ...')] = None
+    merging: Annotated[str | None, options.option(MERGING, ': "rt-merge bound=0.3"')] = None
+    sets: Annotated[str | None, options.option(SETS)] = None
 
     @property
     def of_items(self) -> dict[str, object]:
@@ -72,16 +60,16 @@ def anonymize(
     table: Annotated[str, typer.Argument(help=f"{SOURCE.meaning} Or a study, whose roles and hierarchies are used.")],
     to: Annotated[Path, typer.Option()],
     recipe: RecipeOptions,
-    roles: RoleOptions,
-    about: OfTable,
-    reading: TableReading,
-    baskets: OfBaskets,
-    items: OfItems,
-    writing: Writing,
+    roles: options.RoleOptions,
+    about: options.OfTable,
+    reading: options.TableReading,
+    baskets: options.OfBaskets,
+    items: options.OfItems,
+    writing: options.Writing,
     layout: str = "rows",
     legend: str = "auto",
     no_certificate: bool = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Make one release of a table or of baskets, in one line, and say what it achieves."""
     from sfumato.data.declaration import DataDeclaration
@@ -94,17 +82,17 @@ def anonymize(
     target = Target(*written, study=declares)
     said = f"is said by the study {table}; leave it out"
     if study is not None:
-        refuse({**baskets.given(), **items.given()}, said)
+        options.refuse({**baskets.given(), **items.given()}, said)
     parts = frozenset() if study is None else study.parts
     beside = items.are_meant or len(parts) > 1
     alone = not beside and (baskets.are_meant(table) or parts == {"items"})
     if not beside:
         items.refuse_alone()
-        refuse(recipe.of_items, OF_ITEMS)
+        options.refuse(recipe.of_items, OF_ITEMS)
     if alone:
         given = {**roles.given(), **about.given(), "--set na": reading.na}
-        refuse({**given, "--suppress": recipe.suppress}, ABOUT_TABLES)
-        refuse({} if study is None else reading.given(), said)
+        options.refuse({**given, "--suppress": recipe.suppress}, options.ABOUT_TABLES)
+        options.refuse({} if study is None else reading.given(), said)
         declared = DataDeclaration(items=baskets.declaration(table, reading)) if study is None else study.data
         candidate = _of_baskets(recipe, target, declared.sets.tree is not None)
     else:

@@ -1,7 +1,5 @@
 """The door: the commands put together, and errors turned into sentences."""
 
-from __future__ import annotations
-
 import os
 import sys
 from typing import Annotated

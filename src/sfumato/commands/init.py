@@ -13,16 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.commands._options import (
-    ABOUT_TABLES,
-    AsJson,
-    OfBaskets,
-    OfItems,
-    RoleOptions,
-    TableReading,
-    TextFile,
-    refuse,
-)
+from sfumato.commands import _options as options
 from sfumato.commands._output import announce_first_run, print_json, say, tell
 from sfumato.config.options import SOURCE
 from sfumato.errors import BadInputError
@@ -44,14 +35,14 @@ ROLES = (
 
 def init(
     table: Annotated[str, typer.Argument(help=SOURCE.meaning)],
-    roles: RoleOptions,
-    reading: TableReading,
-    baskets: OfBaskets,
-    items: OfItems,
+    roles: options.RoleOptions,
+    reading: options.TableReading,
+    baskets: options.OfBaskets,
+    items: options.OfItems,
     to: Path = Path("study.toml"),
     sample: int = 100_000,
     force: bool = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Look at a table, guess roles and hierarchies, and write a study.toml with comments for a person to correct.
 
@@ -108,14 +99,18 @@ def _sets_of_items(path: Path, encoding: str | None) -> list[str]:
 
 
 def _items(
-    table: str, roles: RoleOptions, reading: TableReading, baskets: OfBaskets, items: OfItems
+    table: str,
+    roles: options.RoleOptions,
+    reading: options.TableReading,
+    baskets: options.OfBaskets,
+    items: options.OfItems,
 ) -> tuple[DataDeclaration, Any]:
     """Open records with items; quasi-identifiers beside them are named, not guessed."""
     from sfumato.data.declaration import DataDeclaration, TableDeclaration
 
     if not items.are_meant:
         items.refuse_alone()
-        refuse(roles.given(), ABOUT_TABLES)
+        options.refuse(roles.given(), options.ABOUT_TABLES)
         declared = DataDeclaration(items=baskets.declaration(table, reading))
         return declared, declared.open()
     if not roles.quasi:
@@ -198,8 +193,8 @@ def _remarks(draft: Draft, to: Path) -> Iterator[str]:
 
 def policy(
     source: Annotated[str, typer.Argument(metavar="BASKETS")],
-    baskets: OfBaskets,
-    reading: TextFile,
+    baskets: options.OfBaskets,
+    reading: options.TextFile,
     to: Annotated[Path, typer.Option()],
     rare: Annotated[int | None, typer.Option(min=2)] = None,
     chapter: list[str] | None = None,
@@ -207,7 +202,7 @@ def policy(
     visit_columns: str = "id,visit,item",
     groups: int | None = None,
     force: bool = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Make a file of privacy constraints (--rare, --chapter, --visits) or utility constraints (--groups) of baskets."""
     from sfumato.requirements.policy_files import joined, privacy_policy, utility_policy

@@ -3,8 +3,6 @@
 `sfumato apply`: recode new data as an earlier release was.
 """
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

@@ -1,7 +1,5 @@
 """`sfumato serve`: the workbench in the browser."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated

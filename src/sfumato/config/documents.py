@@ -8,8 +8,6 @@ never types.
 Plain values for JSON: infinities as texts, numpy numbers as numbers; and back.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

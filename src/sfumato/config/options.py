@@ -18,8 +18,6 @@ A field of a declaration carries one of these (`table.TableDeclaration`, `transa
 command line's option of the same name shows the same sentence. Nothing heavy is imported here, since `--help` reads it.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping

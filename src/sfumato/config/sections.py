@@ -1,7 +1,5 @@
 """What reading and writing a `study.toml` need, whatever it is about."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any

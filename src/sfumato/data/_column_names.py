@@ -11,8 +11,6 @@ and the first meaning of which a word or phrase stands in the name is taken. The
 age, a degree of a charge is no education.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Sequence

@@ -13,8 +13,6 @@ the leaves are the longest prefixes that levels keep, and how many texts each st
 is measured too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -6,8 +6,6 @@ it is must be somebody's decision. A column that cannot be placed is undecided, 
 What is said of a column shows no value of an identifier and no rare value of any other.
 """
 
-from __future__ import annotations
-
 import datetime
 import re
 from collections import Counter

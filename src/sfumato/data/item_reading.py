@@ -10,8 +10,6 @@ Sets of items that stand in one field: separated, as a JSON list, or as DuckDB w
 What a record's field holds crosses the border as one text, like every other value; here it becomes its items again.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence

@@ -4,8 +4,6 @@ Counted as different values they would make a group look diverse. So a requireme
 where the table has such texts, and the audit counts them as one value.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence

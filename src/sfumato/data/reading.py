@@ -14,18 +14,9 @@ import numpy as np
 
 from sfumato.config.documents import named
 from sfumato.config.options import check_choice
+from sfumato.data import cells as cell_values
 from sfumato.data import coarsening, households
 from sfumato.data.assignment import weighted_counts
-from sfumato.data.cells import (
-    Cells,
-    CountedValues,
-    Quasi,
-    Weights,
-    counted_leaves,
-    sorted_cells,
-    weights_in_words,
-    weights_of,
-)
 from sfumato.data.hierarchies.automatic import FEW, MOST_CATEGORIES, automatic, looks_like_dates, looks_numeric
 from sfumato.data.hierarchies.categorical import APART, flat
 from sfumato.data.hierarchies.declared import Declared, Filed, declared, place_of, read_hierarchies
@@ -79,7 +70,7 @@ class Roles:
     household: str | None = None
     """The column that says which records belong to one household: never published, though it may name persons."""
 
-    weights: Weights = ()
+    weights: cell_values.Weights = ()
     """How much a loss in every quasi-identifier counts; nothing where all count alike."""
 
     person: str | None = None
@@ -98,7 +89,7 @@ class Roles:
                     twice = f"twice as {role}" if seen[name] == role else f"both {seen[name]} and {role}"
                     raise BadInputError(f"column {name!r} is named {twice}; give it one role, once")
                 seen[name] = role
-        object.__setattr__(self, "weights", weights_of(self.quasi, dict(self.weights)))
+        object.__setattr__(self, "weights", cell_values.weights_of(self.quasi, dict(self.weights)))
         other = None if self.household is None else seen.get(self.household)
         if other not in (None, "identifier"):
             raise refusal("household_with_a_role", roles=self, other=other)
@@ -168,13 +159,15 @@ class Table:
         return {name: {"values": coarse, "instead_of": fine} for name, (coarse, fine) in sizes.items()}
 
     @cached_property
-    def _counted(self) -> tuple[Cells, int, str]:
+    def _counted(self) -> tuple[cell_values.Cells, int, str]:
         counted = self.engine.count_cells(self.codings)
         weights = dict(self.roles.weights)
-        quasi = [Quasi(name, self.hierarchies[name], weights.get(name, 1.0)) for name in sorted(self.roles.quasi)]
+        quasi = [
+            cell_values.Quasi(name, self.hierarchies[name], weights.get(name, 1.0)) for name in sorted(self.roles.quasi)
+        ]
         sensitive = [(name, self.hierarchies[name]) for name in sorted(self.roles.sensitive)]
         try:
-            cells = sorted_cells(quasi, sensitive, counted.codes, counted.counts)
+            cells = cell_values.sorted_cells(quasi, sensitive, counted.codes, counted.counts)
         except BadInputError as error:
             raise BadInputError(f"{self.engine.origin}: {error}") from None
         if self.roles.person is not None:
@@ -182,7 +175,7 @@ class Table:
         return cells, counted.dropped, counted.link
 
     @property
-    def cells(self) -> Cells:
+    def cells(self) -> cell_values.Cells:
         """The table compressed to distinct tuples of codes with their counts."""
         return self._counted[0]
 
@@ -204,21 +197,23 @@ class Table:
         read = {*self.roles.quasi, *self.roles.sensitive, *more, self.roles.household, self.roles.person}
         return self.engine.digest(sorted(name for name in read if name is not None))
 
-    def over(self, quasi: Sequence[Quasi]) -> Table:
+    def over(self, quasi: Sequence[cell_values.Quasi]) -> Table:
         """Return the same table with its quasi-identifiers over other hierarchies of the very same leaves."""
         other = replace(self, hierarchies={**self.hierarchies, **{each.name: each.hierarchy for each in quasi}})
         vars(other)["_counted"] = (replace(self.cells, quasi=tuple(quasi)), self.dropped, self.link)
         return other
 
-    def counts_of(self, column: str) -> CountedValues:
+    def counts_of(self, column: str) -> cell_values.CountedValues:
         """Count the values of a published column in every cell: leaves where it is coded, texts where it is neutral."""
         cells = self.cells
         for a, quasi in enumerate(cells.quasi):
             if quasi.name == column:
-                return counted_leaves(quasi.hierarchy, cells.codes[:, a], cells.counts)
+                return cell_values.counted_leaves(quasi.hierarchy, cells.codes[:, a], cells.counts)
         for s, sensitive in enumerate(cells.sensitive):
             if sensitive.name == column:
-                return counted_leaves(sensitive.hierarchy, sensitive.leaves[cells.values[:, s]], cells.counts)
+                return cell_values.counted_leaves(
+                    sensitive.hierarchy, sensitive.leaves[cells.values[:, s]], cells.counts
+                )
         if column not in self.roles.neutral:
             raise BadInputError(self._why_not_counted(column))
         if column not in self._neutral_counts:
@@ -226,15 +221,15 @@ class Table:
         return self._neutral_counts[column]
 
     @cached_property
-    def _neutral_counts(self) -> dict[str, CountedValues]:
+    def _neutral_counts(self) -> dict[str, cell_values.CountedValues]:
         """What was counted already."""
         return {}
 
-    def _count_neutral(self, column: str) -> CountedValues:
+    def _count_neutral(self, column: str) -> cell_values.CountedValues:
         pairs = column_pairs(self.engine, column, self.link)
         offsets = np.searchsorted(pairs.cell, np.arange(self.cells.size + 1))
         numbers = np.array([np.nan if value is None else read_number(value) for value in pairs.values], np.float64)
-        return CountedValues(offsets, pairs.value, pairs.counts, tuple(pairs.values), numbers)
+        return cell_values.CountedValues(offsets, pairs.value, pairs.counts, tuple(pairs.values), numbers)
 
     def _why_not_counted(self, column: str) -> str:
         known = ", ".join(map(repr, self.published))
@@ -258,7 +253,7 @@ class Table:
         return households.shared_attributes(self.cells.codes, self.memberships, self.cells.missing)
 
     @cached_property
-    def cells_together(self) -> Cells:
+    def cells_together(self) -> cell_values.Cells:
         """The cells with codes by which the members of a household have the same of what they share."""
         if self.memberships is None or not self.shared:
             return self.cells
@@ -389,7 +384,7 @@ def read(source: Any, **columns: Unpack[Columns]) -> Table:
 
 def as_table(source: Any, columns: Columns) -> Table:
     """Take a table as it is (whatever has cells is one), or read a source with what is said of its columns."""
-    if not isinstance(source, Table) and not isinstance(getattr(source, "cells", None), Cells):
+    if not isinstance(source, Table) and not isinstance(getattr(source, "cells", None), cell_values.Cells):
         if "quasi" not in columns:
             raise refusal("no_roles")
         return read(source, **columns)
@@ -596,7 +591,7 @@ def _notices(engine: Engine, roles: Roles, given: Mapping[str, Declared]) -> lis
         for name in given
         if name not in engine.columns
     ]
-    notices += weights_in_words(dict(roles.weights))
+    notices += cell_values.weights_in_words(dict(roles.weights))
     unlisted = [name for name in engine.columns if name not in roles.named]
     if unlisted:
         notices.append(

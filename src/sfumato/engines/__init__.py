@@ -1,7 +1,5 @@
 """Row work: `open_rows` chooses an engine by name or by the notation of a source and imports it when it is used."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module

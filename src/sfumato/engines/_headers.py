@@ -4,8 +4,6 @@ A file is taken to have no header only where its first record looks like the oth
 at: a name that stands over numbers, or over texts that all occur again, tells a header.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ texts of that column keep them. `null` and an absent key are a missing value; li
 Where lists are wanted, the same holds for what stands in them.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

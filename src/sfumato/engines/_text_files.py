@@ -7,8 +7,6 @@ sign and typographic quotes, here characters that nobody writes. Five of them me
 one of these is not guessed at all.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import gzip

@@ -8,8 +8,6 @@ Files of SPSS, Stata and SAS: values by their labels, user-missing values missin
 They are read by pyreadstat, which is imported when such a file is, and is no part of a plain installation.
 """
 
-from __future__ import annotations
-
 import datetime
 import re
 import zipfile

@@ -6,8 +6,6 @@ Arrow's own `pyarrow.array` and `to_numpy` import pandas where it is installed, 
 its values: a quarter of a second of every command. Here the memory of a column is taken as it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any

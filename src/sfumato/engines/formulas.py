@@ -4,8 +4,6 @@ A cell that has `'` in front of a formula already gets one more, so two values n
 read back. Numbers with a sign and ranges of them (`-5..-1`, `-0.5..<0`, `-5+`) are no formulas.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterable

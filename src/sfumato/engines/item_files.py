@@ -15,8 +15,6 @@ Where only some of these signs are there, nobody can know what is meant, and the
 one word and the marks of SPMF (`-1`, `-2`) are no items.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

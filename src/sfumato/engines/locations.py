@@ -6,8 +6,6 @@
 Secrets never stand in it: they come from the environment. What is shown of a URL has neither its user nor its query.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

@@ -6,8 +6,6 @@ column is read so only if every value with a digit in it fits one way of writing
 and to DuckDB.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -14,8 +14,6 @@ UTF-8, missing values last. Several texts are one (`framed`) by writing before e
 colon, and `-` for a missing one, one after the other: `1:a-2:xy`.
 """
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence

@@ -14,8 +14,6 @@ release publishes may be missing in another one, and moves its group as far as t
 What a measure declares of itself: name, risk or utility, direction, range, what it needs, and what it means.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ Before the release he knows the table's distribution Q of the sensitive values; 
 the person's group. Records that are not published teach him nothing and are not counted.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

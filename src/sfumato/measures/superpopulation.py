@@ -6,8 +6,6 @@ Pitman's sampling formula (Hoshino 2001), whose parameters theta and alpha are f
 sampling weights, the risk of one record is that of Benedetti & Franconi as given by Franconi & Polettini (2004).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ the sanitizations are lost from the text; the grid below was fixed before any re
 ended at 6 and now goes on to 12, beyond what any grouping of either data set can satisfy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial

@@ -1,7 +1,5 @@
 """The figures of a reproduction as charts: curves with the paper's points as crosses, bars, or a scatter matrix."""
 
-from __future__ import annotations
-
 from itertools import cycle
 from typing import Any
 

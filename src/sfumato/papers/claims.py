@@ -6,8 +6,6 @@ never gets there cannot confirm anything. `all_of` judges many comparisons that 
 compare with (`paper` is None), ours is shown and nothing is claimed.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field

@@ -35,8 +35,6 @@ What the paper says of its solver: seeds do not matter, and Lunacek's crossover 
 The figures, drawn with our frontiers: 6 with insets, 7 with a fit, 8 to 11, and convergence.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

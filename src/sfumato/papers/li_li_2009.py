@@ -33,8 +33,6 @@ the sensitive value of a record from its group, beyond the commonest value of th
 the researcher is tested on the records that he learned from. Tested on others, as classifiers are, he gains less.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

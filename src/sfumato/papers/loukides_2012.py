@@ -35,8 +35,6 @@ The optima are found here by going through all 877 partitions of the seven items
 The figures with our points: R-U maps with utility to the right and risk upwards.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -13,8 +13,6 @@ all of it or nothing. Whether a target may be written is asked again when the le
 may have written it.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Entries

@@ -1,7 +1,5 @@
 """What is said of an audit to who reads a terminal: measures first, the verdict last."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ It stands on the publisher's certificate and on what the map measured of the poi
 may be handed out is the public certificate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os.path import normpath

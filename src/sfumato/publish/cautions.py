@@ -5,8 +5,6 @@ found. Texts are for everybody: whether one is said, and what it says, follows f
 table, and how much there is of it, is found with the release at hand and is for the publisher.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -6,8 +6,6 @@ made first, of a `PublicContext`, which holds settings and what the file shows b
 publisher's own is the same with a part `for_your_eyes`, which may read the release; nothing of it may leave the house.
 """
 
-from __future__ import annotations
-
 import platform
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,15 +21,7 @@ from sfumato.data.reading import Table, Unit
 from sfumato.engines.formulas import formula_notice
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
-from sfumato.publish._written_file import (
-    alone_of,
-    columns_of,
-    confirmed_of,
-    internal_check,
-    parts_on_the_file,
-    promised_by,
-    public_check,
-)
+from sfumato.publish import _written_file as written_file
 from sfumato.publish.board import Decision, board_page
 from sfumato.publish.cautions import Caution, cautions, columns_left_out, found_first, public_cautions
 from sfumato.publish.context import InternalContext, PublicContext
@@ -288,7 +278,7 @@ def _foot(context: PublicContext) -> Iterator[Section]:
     yield Section("meanings", named_texts(public_meanings(context)))
     yield Section("warnings", [{"about": own.about, "text": own.text} for own in public_cautions(context)])
     yield Section("verify_in", f"the folder that holds {next(iter(context.files))}")
-    yield Section("verify", public_check(context))
+    yield Section("verify", written_file.public_check(context))
 
 
 def named_texts(meanings: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
@@ -338,7 +328,11 @@ def for_publisher(outside: Mapping[str, Any], inside: InternalContext) -> dict[s
     warnings = [_warning(caution) for caution in found]
     if content == "external":
         warnings += [{"about": "measures", "text": text} for text in inside.release.details["brought"]["cautions"]]
-    changed: dict[str, Any] = {"for": "the publisher", "warnings": warnings, "verify": internal_check(outside, inside)}
+    changed: dict[str, Any] = {
+        "for": "the publisher",
+        "warnings": warnings,
+        "verify": written_file.internal_check(outside, inside),
+    }
     if content != "noisy":
         both = inside.public.in_groups and inside.public.shown.items
         changed["anonymizer"] = str(candidate if both else candidate.anonymizer)
@@ -536,17 +530,17 @@ def check_certificate(content: Mapping[str, Any], certified: Path, data: Path) -
 def contexts_of(own: Publishable, drafts: Sequence[Path], findings: Any) -> tuple[PublicContext, InternalContext]:
     """Collect what the public certificate is made of, and what the publisher's is."""
     release = own.release
-    alone = findings if own.kind == "records" else alone_of(own, drafts)
-    promised = promised_by(own, alone)
+    alone = findings if own.kind == "records" else written_file.alone_of(own, drafts)
+    promised = written_file.promised_by(own, alone)
     public = PublicContext(
         own.candidate.public,
-        columns_of(release, own.rows),
+        written_file.columns_of(release, own.rows),
         own.shown,
         own.shown.rows or getattr(alone, "records", 0),
         "value" if own.kind == "baskets" else getattr(release, "data", release).table.missing,
         dict(zip((target.name for target in own.files), drafts, strict=True)),
         promised.public if own.kind == "baskets" else promised,
-        confirmed_of(own, promised, alone),
+        written_file.confirmed_of(own, promised, alone),
         alone,
         own.meanings,
         own.layout,
@@ -565,7 +559,7 @@ def contexts_of(own: Publishable, drafts: Sequence[Path], findings: Any) -> tupl
         own.meanings,
         prepared,
         promised,
-        tuple(map(str, parts_on_the_file(release, promised))) if own.kind == "table" else (),
+        tuple(map(str, written_file.parts_on_the_file(release, promised))) if own.kind == "table" else (),
     )
 
 

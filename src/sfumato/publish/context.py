@@ -4,8 +4,6 @@
 the one place that reads them off a release, and it reads nothing that the written file does not show.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace

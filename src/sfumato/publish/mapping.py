@@ -13,8 +13,6 @@ says once what every item is published as. A release of them that was recoded pi
 record would find its piece.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping as Entries
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace

@@ -8,8 +8,6 @@ What is told of a release that was written is values for a program and lines for
 published and re-checked, after `anonymize` also what was done and measured.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256

@@ -4,8 +4,6 @@ Everything here is read off the public certificate, so it tells nothing that thi
 what the file is, what it protects and what it does not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from itertools import accumulate
 from math import ceil, exp, log

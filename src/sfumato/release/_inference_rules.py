@@ -5,8 +5,6 @@ Counted on rows of codes, whatever made them. All sets of so many codes that occ
 (PS-rules) are counted one by one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ It is read from the boxes alone, weighted by their records, so it holds for ever
 published the same way everywhere, the finest and the coarsest are told, and what is true of half of the records.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

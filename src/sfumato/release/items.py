@@ -19,8 +19,6 @@ are the distinct pairs of a group and a basket. A part is an item, a node of the
 stands for "one or more of these"; an item may be published as one part in one group and as another in the next.
 """
 
-from __future__ import annotations
-
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

@@ -7,8 +7,6 @@ plan: whatever is additive over records (a release's estimated histograms, say) 
 replaying the merges, without searching again.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

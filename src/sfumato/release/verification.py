@@ -14,8 +14,6 @@ of all records that fit is then a mean of shares that are small enough. An item 
 that is not published; with one recoding for all records, which all makers of such releases have, there is none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice

@@ -24,8 +24,6 @@ the legend shows anyway; only sets that some record shows have one; no published
 called like one. The legend lists what the file shows and nothing else, and says of which file it is.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -3,8 +3,6 @@
 A choice in words: which point, why, what else is known of it, what is around it, and how to publish it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

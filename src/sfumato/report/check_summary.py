@@ -3,8 +3,6 @@
 The hierarchy of a column in words: its tree with counts, and what each level would do to k.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The folder that `sfumato explore` leaves behind: points, timings, reports, picture, the study that was run."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import date

@@ -3,8 +3,6 @@
 The frontier of a search in words: how many points were found, and some of them, the most private first.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby

@@ -6,8 +6,6 @@ content security policy names what may run by digest and forbids all other scrip
 The section "What the budget bought": the score of a tuned map over time, and what was tried last with success.
 """
 
-from __future__ import annotations
-
 from base64 import b64encode
 from contextlib import suppress
 from datetime import date

@@ -14,8 +14,6 @@ same name or an error here, and never left out.
 What was done to each column, in one sentence: computed from the release, and said wherever a release is.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

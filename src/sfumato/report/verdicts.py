@@ -5,8 +5,6 @@ Accuracies are told in per cent, differences of them in percentage points.
 Where the axes disagree, in words: one place for what the report, `explore` and `choose` say.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
@@ -16,15 +14,7 @@ from sfumato.measures.all_measures import MEASURES
 from sfumato.measures.classification.classification import CONFIDENCE
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted, number, signed, unsigned
-from sfumato.tradeoff.comparison import (
-    VERDICTS,
-    Disagreement,
-    Disagreements,
-    StandingByMeasure,
-    Verdicts,
-    attacked_column,
-    worth_of,
-)
+from sfumato.tradeoff import comparison
 from sfumato.tradeoff.map import Map, Point
 
 INTERVAL = f"{100 * CONFIDENCE:g} % interval"
@@ -33,7 +23,7 @@ INTERVAL = f"{100 * CONFIDENCE:g} % interval"
 # -- what was asked, and what there is to be had
 
 
-def question(verdicts: Verdicts) -> str:
+def question(verdicts: comparison.Verdicts) -> str:
     """Say what was asked of every release."""
     workload, records = verdicts.workload, int(verdicts.map_.about.get("records", 0))
     methods = [t(f"verdict.method_{name.replace('-', '_')}") for name in workload.methods]
@@ -45,9 +35,9 @@ def question(verdicts: Verdicts) -> str:
     return t("verdict.how_well", workload=workload, dealt=dealt, tested=tested, taught=taught)
 
 
-def reach(verdicts: Verdicts) -> str:
+def reach(verdicts: comparison.Verdicts) -> str:
     """Say what the better trivial sanitization gives already, and what the original would give."""
-    worth, target, sensitive = worth_of(verdicts.known[0]), verdicts.workload.target, _sensitive(verdicts)
+    worth, target, sensitive = comparison.worth_of(verdicts.known[0]), verdicts.workload.target, _sensitive(verdicts)
     base, original = worth["base_accuracy"], worth["original_accuracy"]
     if not sensitive:
         return t("verdict.no_column", original=original)
@@ -60,12 +50,12 @@ def reach(verdicts: Verdicts) -> str:
 # -- the answer
 
 
-def tally(verdicts: Verdicts) -> str:
+def tally(verdicts: comparison.Verdicts) -> str:
     """Say how many releases beat both trivial sanitizations."""
     learning = t("verdict.both_trivial", verdicts=verdicts)
     if not verdicts.releases:
         return t("verdict.no_release_compared", verdicts=verdicts)
-    better, less, unclear = (len(verdicts.by_verdict[verdict]) for verdict in VERDICTS)
+    better, less, unclear = (len(verdicts.by_verdict[verdict]) for verdict in comparison.VERDICTS)
     of = counted(len(verdicts.releases), "release")
     beat = t("verdict.of", better=better, of=of) if better else t("verdict.none_shown", of=of)
     beat = t("verdict.all_beat", of=of) if better == len(verdicts.releases) > 1 else beat
@@ -74,12 +64,12 @@ def tally(verdicts: Verdicts) -> str:
     return f"{'; '.join([f'{beat} {learning}', *rest])}."
 
 
-def best(verdicts: Verdicts) -> str:
+def best(verdicts: comparison.Verdicts) -> str:
     """Say what the release with the largest gain gives, and what its adversary."""
     if not verdicts.releases:
         return ""
     point = verdicts.releases[0]
-    return t("verdict.largest_gain", point=point, gained=_gained(verdicts, worth_of(point)))
+    return t("verdict.largest_gain", point=point, gained=_gained(verdicts, comparison.worth_of(point)))
 
 
 def by_chance() -> str:
@@ -87,12 +77,14 @@ def by_chance() -> str:
     return t("verdict.compares_release", interval=INTERVAL, value=2 / (1 - CONFIDENCE))
 
 
-def adversaries(verdicts: Verdicts) -> str:
+def adversaries(verdicts: comparison.Verdicts) -> str:
     """Say in how many releases the adversary gains more than the researcher."""
     if not verdicts.has_adversary or not verdicts.releases:
         return ""
-    more = sum(worth_of(point)["adversary"] > worth_of(point)["gain"] for point in verdicts.releases)
-    gains = [worth_of(point)["adversary"] for point in verdicts.releases]
+    more = sum(
+        comparison.worth_of(point)["adversary"] > comparison.worth_of(point)["gain"] for point in verdicts.releases
+    )
+    gains = [comparison.worth_of(point)["adversary"] for point in verdicts.releases]
     low, high = unsigned(min(gains)), unsigned(max(gains))
     span = (
         t("verdict.percentage_points_2", low=low) if low == high else t("verdict.percentage_points", low=low, high=high)
@@ -105,7 +97,7 @@ def adversaries(verdicts: Verdicts) -> str:
     return text
 
 
-def sentence(verdicts: Verdicts, point: Point) -> str:
+def sentence(verdicts: comparison.Verdicts, point: Point) -> str:
     """Say what one point is worth; nothing where the column cannot be learned from it."""
     if point.worth is None:
         return ""
@@ -136,11 +128,11 @@ def advice(map_: Map, point: Point) -> str | None:
     return t("verdict.both_prefer", text=text, better=better, beat=beat)
 
 
-def _sensitive(verdicts: Verdicts) -> list[str]:
+def _sensitive(verdicts: comparison.Verdicts) -> list[str]:
     return list(verdicts.map_.about.get("sensitive", ()))
 
 
-def _gained(verdicts: Verdicts, worth: Mapping[str, Any]) -> str:
+def _gained(verdicts: comparison.Verdicts, worth: Mapping[str, Any]) -> str:
     """Say what a release gives: right answers, its gain with its interval, and what an adversary gains beside it."""
     gain, low, high = (signed(worth[name]) for name in ("gain", "low", "high"))
     zero = t("verdict.which_contains") if worth["verdict"] == "not shown" else ""
@@ -167,7 +159,7 @@ VALUE = "the sensitive value"
 READ = ("u_loss", "u_loss_em", "definetti_accuracy", "definetti_gain")
 
 
-def disagreement_sentence(disagreement: Disagreement) -> str:
+def disagreement_sentence(disagreement: comparison.Disagreement) -> str:
     """Say of a release that it looks good by one measure and bad by others."""
     point, axis, others = disagreement.point, disagreement.axis, disagreement.others
     kind = MEASURES[axis.measure].kind
@@ -176,13 +168,13 @@ def disagreement_sentence(disagreement: Disagreement) -> str:
     return t("disagreement.among_third", axis=axis, first=first, place=_place(axis), second=second, beside=beside)
 
 
-def disagreement_rule(disagreements: Disagreements) -> str:
+def disagreement_rule(disagreements: comparison.Disagreements) -> str:
     """Say when a release looks good or bad, and by what."""
     pairs = [t("disagreement.with", axis=axis, others=others) for axis, others in disagreements.compared.items()]
     return t("disagreement.among_one", releases=len(disagreements.releases), pairs=pairs)
 
 
-def disagreement_tally(disagreements: Disagreements) -> str:
+def disagreement_tally(disagreements: comparison.Disagreements) -> str:
     """Say how many releases of the frontier look good by one measure and bad by another."""
     torn = len({each.point.id for each in disagreements.on_frontier})
     many = counted(len(disagreements.frontier), "release")
@@ -191,7 +183,7 @@ def disagreement_tally(disagreements: Disagreements) -> str:
     return t("disagreement.frontier_good", torn=torn, many=many)
 
 
-def readers(disagreements: Disagreements) -> str:
+def readers(disagreements: comparison.Disagreements) -> str:
     """Say what reading across groups gives the researcher and the adversary; nothing where it was not measured."""
     known = [point for point in disagreements.releases if point.has(READ)]
     if not known:
@@ -201,7 +193,7 @@ def readers(disagreements: Disagreements) -> str:
     return t("disagreement.half_releases", plain=plain, clever=clever, column=column, right=right, usual=usual)
 
 
-def _guessed_best(disagreements: Disagreements, points: Sequence[Point]) -> tuple[str, float, float]:
+def _guessed_best(disagreements: comparison.Disagreements, points: Sequence[Point]) -> tuple[str, float, float]:
     """Return the column that the deFinetti attack gains most of, how often it is right, and how often a group's is."""
     by_column = []
     for name in disagreements.map_.about.get("sensitive") or [VALUE]:
@@ -213,13 +205,13 @@ def _guessed_best(disagreements: Disagreements, points: Sequence[Point]) -> tupl
     return name, right, right - gain
 
 
-def _place(standing: StandingByMeasure) -> str:
+def _place(standing: comparison.StandingByMeasure) -> str:
     return t("disagreement.rank", standing=standing)
 
 
 def _beside(point: Point, measure: str) -> str:
     """Say what an attack's accuracy is to be held against."""
-    column, measures = attacked_column(point, measure)
+    column, measures = comparison.attacked_column(point, measure)
     if measure == "definetti_accuracy" and "definetti_gain" in measures:
         usual = measures[measure] - measures["definetti_gain"]
         return t("disagreement.definetti_attack", value=column or VALUE, measures=measures[measure], usual=usual)

@@ -7,8 +7,6 @@ is the *deficit* of g: a number of records that every finer recoding has to supp
 no admitted part at all, and its deficit is its size.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

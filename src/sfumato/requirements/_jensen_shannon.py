@@ -16,8 +16,6 @@ lambda the solver came to. A second bound needs no solver: the root of JS is a m
 sqrt JS(P, R) >= sqrt JS(P, Q) - sqrt p. The better of the two is taken.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

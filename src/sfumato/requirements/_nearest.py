@@ -12,8 +12,6 @@ That these are nearest follows from the slopes of JS(P, R), ln(2 R_i / (P_i + R_
 so values that nothing binds keep their proportions.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

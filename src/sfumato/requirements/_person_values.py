@@ -8,8 +8,6 @@ have the value s at least once, and w(s) the mean over its persons of the share 
 - entropy and recursive diversity, distances, delta-disclosure and beta-likeness read w, and Q is the w of the table.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import NamedTuple, cast
 

@@ -10,8 +10,6 @@ number of records, `q` the shares in the whole table (all positive), `levels` th
 of the attribute's hierarchy. Natural logarithms everywhere.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

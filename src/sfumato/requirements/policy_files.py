@@ -5,8 +5,6 @@ codes, and of the codes of a chapter. What is made is a file of sets of items, o
 `privacy-constraints file=` or `utility-constraints file=`, to look at and to correct. It is about the data: internal.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Sequence

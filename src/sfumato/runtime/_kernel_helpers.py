@@ -3,8 +3,6 @@
 Each stands here once, compiled for whatever arrays it is called with.
 """
 
-from __future__ import annotations
-
 import secrets
 from typing import Any
 

@@ -5,8 +5,6 @@ What a value says of itself: nothing of records, since a notebook keeps whatever
 A class names in `spoken` the fields that may be seen by everybody; all others stay inside, whatever is added later.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

@@ -7,8 +7,6 @@ it. Where neither the user's cache folder nor the package folder can be written,
 serves for the life of the process.
 """
 
-from __future__ import annotations
-
 import atexit
 import hashlib
 import os

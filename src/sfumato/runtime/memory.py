@@ -12,8 +12,6 @@ which the operating system takes from the dead. It asks no number of a process, 
 Limits on what a file may ask of the machine while it is opened: the workbench sets them, commands set none.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 import re

@@ -5,8 +5,6 @@ first target (the data) is the first to go and the last to come: killed at any m
 a certificate that does not fit them.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

@@ -8,8 +8,6 @@ begun, what runs ends where it next looks (`interrupts.look`), and nobody waits 
 Work that several ask for and that is done once, by the first of them; the last few results are kept.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 import time

@@ -6,8 +6,6 @@ read `texts["columns.title"]`, those that draw releases `w("frontier")` for `dra
 (`{count:is/are}`).
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache

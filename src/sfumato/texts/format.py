@@ -1,7 +1,5 @@
 """Numbers, counts and lists as people write them, the same in every sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from math import ceil, isfinite

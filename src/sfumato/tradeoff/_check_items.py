@@ -1,7 +1,5 @@
 """How risky records with items are as they stand: who is alone by items, by the row, and by both."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any

@@ -4,8 +4,6 @@ What stands here is read off the declarations themselves (`configuration.Option`
 and forms say the same: `sfumato options`, the tables of options in `docs/`, and JSON Schema.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass
 from math import isfinite

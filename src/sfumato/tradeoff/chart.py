@@ -7,8 +7,6 @@ The picture of Brickell & Shmatikov (2008): what a researcher gains from every r
 A map as a picture that shows wherever it is put: no script and no network, so a notebook shows it offline too.
 """
 
-from __future__ import annotations
-
 import json
 from base64 import b64encode
 from collections.abc import Callable, Sequence

@@ -3,8 +3,6 @@
 Whether a study would run: what would fail or be infeasible at `explore`, said before anything is made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal

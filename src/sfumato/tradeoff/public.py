@@ -16,8 +16,6 @@ Where a step would be too coarse to say anything, the number is left out. Of the
 its order of magnitude. `docs/public.md` shows the attack that this is tested by.
 """
 
-from __future__ import annotations
-
 from bisect import bisect
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -6,8 +6,6 @@ read or change anything: the Host must be ours (no rebinding of names), every ch
 (Origin) with a secret that only they know, and the policy of every answer lets nothing run or load that is not ours.
 """
 
-from __future__ import annotations
-
 import hmac
 import threading
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 Running the workbench: a socket, its address, and what goes when it ends.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

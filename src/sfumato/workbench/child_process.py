@@ -5,8 +5,6 @@ itself: a child does, forked from a server of processes that has imported everyt
 killed when it takes too much memory or time, when nobody waits for the answer any more, and when the workbench dies.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import subprocess

@@ -7,8 +7,6 @@ again.
 Tables whose records have items: which column holds them, what is seen of them, and a first study.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import dataclass, replace

@@ -7,8 +7,6 @@ for JSON, or a whole `Response` where it is a page or a file.
 The JSON API described as OpenAPI 3.1, from the endpoints and the options of what they take, as data.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence

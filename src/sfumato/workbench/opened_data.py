@@ -12,8 +12,6 @@ as their options are. What only whoever starts the workbench can set, by an opti
 Values as a stranger may see them over a shoulder: what they look like, not what they are.
 """
 
-from __future__ import annotations
-
 import atexit
 import json
 import re

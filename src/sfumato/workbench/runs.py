@@ -9,8 +9,6 @@ A publication works in the thread of the request that asked for it. It tells eac
 who stops it interrupts its queries, and nothing of it stays: files get their names together, after the last step.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

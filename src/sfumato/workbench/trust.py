@@ -5,8 +5,6 @@ may name a database to open or a server to ask. So a study may read what lies un
 started with, and nothing else, unless whoever started it allowed more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ per attribute: for every vector the small tables of the blocks are filled first.
 the key itself where there can be only few.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

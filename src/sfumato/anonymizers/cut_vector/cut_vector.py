@@ -10,8 +10,6 @@ are the nodes of one level of the hierarchy (its leaves, or coarser ones where a
 attribute that is *constrained* is cut along its hierarchy only: its parts are nodes. All others may be cut anywhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -24,8 +24,6 @@ table. Two questions are all there is to ask:
   to a thousandth of a record, so that scores are whole numbers and their sensitivity is exact.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass

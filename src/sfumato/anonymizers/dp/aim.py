@@ -20,8 +20,6 @@ three columns have in common is kept beyond the tables that were counted. It tak
 one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

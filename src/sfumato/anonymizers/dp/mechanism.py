@@ -10,26 +10,13 @@ Nothing but the noisy answers to its questions goes into the model, and nothing 
 may be published, and cost no more than the answers did.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from sfumato.anonymizers.anonymizer import Dial, ReleaseMaker, check_persons
+from sfumato.anonymizers.dp import _private_cells as private_cells
 from sfumato.anonymizers.dp._models import Model
-from sfumato.anonymizers.dp._private_cells import (
-    Domain,
-    PrivateCells,
-    PrivateRecords,
-    RecordDomain,
-    consistent,
-    declared_domain,
-    grow,
-    record_domain,
-    shares,
-    split,
-)
 from sfumato.anonymizers.dp.noise import Noise, OpenDPNoise
 from sfumato.config.options import Option
 from sfumato.data.reading import Table
@@ -179,7 +166,7 @@ class BoxMechanism(Mechanism):
         """Draw a release."""
         domain = self.checked_domain(table)
         source = OpenDPNoise() if noise is None else noise
-        private = PrivateCells(table.cells, source, self.epsilon)
+        private = private_cells.PrivateCells(table.cells, source, self.epsilon)
         lo, hi, counts = self.decompose(domain, private)
         quasi = {name: hierarchy.size for name, hierarchy in zip(domain.names, domain.hierarchies, strict=True)}
         guarantee = private.account.guarantee(public_knowledge(quasi, {domain.sensitive: domain.values.size}))
@@ -189,17 +176,19 @@ class BoxMechanism(Mechanism):
         """Raise unless the table has a declared domain that is large enough."""
         self.checked_domain(table)
 
-    def checked_domain(self, table: Table) -> Domain:
+    def checked_domain(self, table: Table) -> private_cells.Domain:
         """Return the declared domain of a table, if this configuration can be used on it."""
-        domain = declared_domain(table)
+        domain = private_cells.declared_domain(table)
         self.check_domain(domain)
         return domain
 
     @abstractmethod
-    def decompose(self, domain: Domain, private: PrivateCells) -> tuple[Codes, Codes, Numbers]:
+    def decompose(
+        self, domain: private_cells.Domain, private: private_cells.PrivateCells
+    ) -> tuple[Codes, Codes, Numbers]:
         """Divide the domain into boxes; return their ends, and their noisy counts of every declared value."""
 
-    def check_domain(self, domain: Domain) -> None:
+    def check_domain(self, domain: private_cells.Domain) -> None:
         """Raise where the domain is too small for this configuration; nothing to say against it by default."""
 
 
@@ -219,7 +208,7 @@ class CountedTree(BoxMechanism):
     def median_levels(self) -> int:
         """How many levels are cut at medians."""
 
-    def check_domain(self, domain: Domain) -> None:
+    def check_domain(self, domain: private_cells.Domain) -> None:
         """Raise where the tree has more levels than its domain can be halved."""
         if self.height > domain.halvings:
             raise BadInputError(
@@ -227,19 +216,21 @@ class CountedTree(BoxMechanism):
                 f"box of {', '.join(domain.names)} is a single combination of values"
             )
 
-    def decompose(self, domain: Domain, private: PrivateCells) -> tuple[Codes, Codes, Numbers]:
+    def decompose(
+        self, domain: private_cells.Domain, private: private_cells.PrivateCells
+    ) -> tuple[Codes, Codes, Numbers]:
         """Grow the tree."""
-        for_medians, for_counts = split(self.epsilon, self.median_share)
-        medians = shares(for_medians, self.median_levels, 1.0) if self.median_levels else []
-        budgets = shares(for_counts, self.height + 1, self.ratio)
+        for_medians, for_counts = private_cells.split(self.epsilon, self.median_share)
+        medians = private_cells.shares(for_medians, self.median_levels, 1.0) if self.median_levels else []
+        budgets = private_cells.shares(for_counts, self.height + 1, self.ratio)
 
         def cut(level: int, attribute: Counts, lo: Codes, hi: Codes) -> Codes:
             if level < len(medians):
                 return private.medians(attribute, lo, hi, level, medians[level])
             return domain.middles(attribute, lo, hi)
 
-        levels, noisy = grow(domain, private, budgets, cut)
-        return levels[-1].lo, levels[-1].hi, consistent(levels, noisy, budgets)[-1]
+        levels, noisy = private_cells.grow(domain, private, budgets, cut)
+        return levels[-1].lo, levels[-1].hi, private_cells.consistent(levels, noisy, budgets)[-1]
 
 
 def assigned(release: Published) -> Release:
@@ -319,9 +310,9 @@ class RecordMechanism(Mechanism):
         Its `details` have the `model`, whose `marginal` tells what it expects of some columns, and the tables that were
         `counted`, each with its noise. Both come from noisy answers alone.
         """
-        domain = record_domain(table)
+        domain = private_cells.record_domain(table)
         source = OpenDPNoise() if noise is None else noise
-        private = PrivateRecords(table.cells, domain, source, self.budget)
+        private = private_cells.PrivateRecords(table.cells, domain, source, self.budget)
         model = self.estimate(domain, private)
         sizes = list(zip(domain.names, domain.sizes, strict=True))
         return record_release(
@@ -337,8 +328,8 @@ class RecordMechanism(Mechanism):
 
     def check_table(self, table: Table) -> None:
         """Raise unless the domains of all coded columns are declared."""
-        record_domain(table)
+        private_cells.record_domain(table)
 
     @abstractmethod
-    def estimate(self, domain: RecordDomain, private: PrivateRecords) -> Model:
+    def estimate(self, domain: private_cells.RecordDomain, private: private_cells.PrivateRecords) -> Model:
         """Ask the records, and estimate a model from their answers."""

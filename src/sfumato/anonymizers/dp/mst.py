@@ -22,8 +22,6 @@ beyond the tree's pairs. A column goes with at most a few others, and combinatio
 each other through pairs alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar

@@ -19,8 +19,6 @@ the randomness it needs, unseedable where the noise is.
 twice. Whoever knows the seed can take the noise away again, so what it draws is never written to a file.
 """
 
-from __future__ import annotations
-
 import math
 import secrets
 from abc import ABC, abstractmethod

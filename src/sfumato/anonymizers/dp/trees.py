@@ -61,14 +61,13 @@ levels, `height` may stop in between, and it counts what it counts in the kd-tre
 leaves by `ratio` per level: level i gets epsilon (r - 1) r^i / (r^(height + 1) - 1).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
 
+from sfumato.anonymizers.dp import mechanism
 from sfumato.anonymizers.dp._private_cells import (
     CUBE_ROOT,
     BoxLevel,
@@ -78,17 +77,6 @@ from sfumato.anonymizers.dp._private_cells import (
     next_attributes,
     next_level,
     split,
-)
-from sfumato.anonymizers.dp.mechanism import (
-    MOST_LEVELS,
-    BoxMechanism,
-    CountedTree,
-    Epsilon,
-    Height,
-    MedianShare,
-    Negatives,
-    Ratio,
-    share_of_budget,
 )
 from sfumato.config.options import Option
 from sfumato.errors import BadInputError
@@ -102,13 +90,15 @@ COARSE_SIDE, COARSE_PER_BOX, FINE_PER_BOX = 10, 160.0, 5.0
 
 
 @dataclass(frozen=True)
-class DPGrid(BoxMechanism):
+class DPGrid(mechanism.BoxMechanism):
     """Two grids, the second adapted to the noisy counts of the first; consistent histograms."""
 
-    epsilon: Epsilon
-    alpha: Annotated[float, share_of_budget("The share of the budget for counts that the coarse grid gets.")] = 0.5
+    epsilon: mechanism.Epsilon
+    alpha: Annotated[
+        float, mechanism.share_of_budget("The share of the budget for counts that the coarse grid gets.")
+    ] = 0.5
 
-    counts: Negatives = "cut"
+    counts: mechanism.Negatives = "cut"
 
     name: ClassVar[str] = "dp-grid"
     title: ClassVar[str] = "Adaptive private grid"
@@ -138,7 +128,7 @@ class DPGrid(BoxMechanism):
 
 def _halvings(boxes: Numbers) -> Counts:
     """Return how many halvings make about so many boxes."""
-    return np.clip(np.round(np.log2(np.maximum(boxes, 1))), 0, MOST_LEVELS // 2).astype(np.int64)
+    return np.clip(np.round(np.log2(np.maximum(boxes, 1))), 0, mechanism.MOST_LEVELS // 2).astype(np.int64)
 
 
 def _halved(
@@ -155,15 +145,18 @@ def _halved(
 
 
 @dataclass(frozen=True)
-class DPPrivTree(BoxMechanism):
+class DPPrivTree(mechanism.BoxMechanism):
     """Halve boxes as long as they seem to hold enough records; noisy histograms of the final boxes."""
 
-    epsilon: Epsilon
+    epsilon: mechanism.Epsilon
     shape_share: Annotated[
-        float, share_of_budget("The share of the budget that decides which boxes are cut; the histograms get the rest.")
+        float,
+        mechanism.share_of_budget(
+            "The share of the budget that decides which boxes are cut; the histograms get the rest."
+        ),
     ] = 0.5
 
-    counts: Negatives = "cut"
+    counts: mechanism.Negatives = "cut"
 
     name: ClassVar[str] = "dp-privtree"
     title: ClassVar[str] = "PrivTree"
@@ -182,7 +175,7 @@ class DPPrivTree(BoxMechanism):
         lo, hi = domain.whole()
         alive = np.ones(1, np.bool_)
         depth = 0
-        while depth < MOST_LEVELS:
+        while depth < mechanism.MOST_LEVELS:
             attribute = next_attributes(depth, lo, hi)
             asked = np.flatnonzero(alive & (attribute >= 0))
             if not len(asked):
@@ -197,18 +190,18 @@ class DPPrivTree(BoxMechanism):
 
 
 @dataclass(frozen=True)
-class DPKdHybrid(CountedTree):
+class DPKdHybrid(mechanism.CountedTree):
     """Cut at private medians first, in the middle below; noisy histograms on every level, made consistent."""
 
-    epsilon: Epsilon
-    height: Annotated[int, Option("How many levels the tree has.", least=2, most=MOST_LEVELS)]
+    epsilon: mechanism.Epsilon
+    height: Annotated[int, Option("How many levels the tree has.", least=2, most=mechanism.MOST_LEVELS)]
     switch: Annotated[
-        int, Option("How many levels are cut at medians; fewer than `height`.", least=1, most=MOST_LEVELS)
+        int, Option("How many levels are cut at medians; fewer than `height`.", least=1, most=mechanism.MOST_LEVELS)
     ]
 
-    median_share: MedianShare = 0.3
-    ratio: Ratio = CUBE_ROOT
-    counts: Negatives = "cut"
+    median_share: mechanism.MedianShare = 0.3
+    ratio: mechanism.Ratio = CUBE_ROOT
+    counts: mechanism.Negatives = "cut"
 
     name: ClassVar[str] = "dp-kd-hybrid"
     title: ClassVar[str] = "Private kd-tree above a quadtree"
@@ -234,14 +227,14 @@ class DPKdHybrid(CountedTree):
 
 
 @dataclass(frozen=True)
-class DPKdTree(CountedTree):
+class DPKdTree(mechanism.CountedTree):
     """Cut at private medians; noisy histograms on every level, made consistent."""
 
-    epsilon: Epsilon
-    height: Height
-    median_share: MedianShare = 0.3
-    ratio: Ratio = CUBE_ROOT
-    counts: Negatives = "cut"
+    epsilon: mechanism.Epsilon
+    height: mechanism.Height
+    median_share: mechanism.MedianShare = 0.3
+    ratio: mechanism.Ratio = CUBE_ROOT
+    counts: mechanism.Negatives = "cut"
 
     name: ClassVar[str] = "dp-kd-tree"
     title: ClassVar[str] = "Private kd-tree"
@@ -259,13 +252,13 @@ class DPKdTree(CountedTree):
 
 
 @dataclass(frozen=True)
-class DPQuadtree(CountedTree):
+class DPQuadtree(mechanism.CountedTree):
     """Cut in the middle; noisy histograms on every level, made consistent."""
 
-    epsilon: Epsilon
-    height: Height
-    ratio: Ratio = CUBE_ROOT
-    counts: Negatives = "cut"
+    epsilon: mechanism.Epsilon
+    height: mechanism.Height
+    ratio: mechanism.Ratio = CUBE_ROOT
+    counts: mechanism.Negatives = "cut"
 
     median_share: ClassVar[float] = 0.0  # type: ignore[misc]
     median_levels: ClassVar[int] = 0

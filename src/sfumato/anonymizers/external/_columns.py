@@ -6,8 +6,6 @@ nearest end, one between two values to the nearer; both are said, and such a fil
 writes a category that the table does not know is told where.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isnan

@@ -10,8 +10,6 @@ is decided as the audit decides it (`evidence.coverage`), on the texts as they s
 known they are in the rows' groups, and truthfully so if the rows cover them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

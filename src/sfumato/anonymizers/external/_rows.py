@@ -4,8 +4,6 @@ Rows are counted as the audit counts them: distinct combinations of texts. Where
 stand in the table's order, or that an id joins them, every row stands for itself and the cell of its person is found.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -12,8 +12,6 @@ table, as the audit judges it. Differential privacy is a promise about how a fil
 Releases that a function of Python makes: any synthesizer that takes a frame becomes a candidate.
 """
 
-from __future__ import annotations
-
 import inspect
 import secrets
 from abc import ABC, abstractmethod

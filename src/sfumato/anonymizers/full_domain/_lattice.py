@@ -9,8 +9,6 @@ A group's key holds, for every attribute in a bit field of its own, the first le
 number up for every attribute whose level changes, and merges the groups whose keys become equal.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

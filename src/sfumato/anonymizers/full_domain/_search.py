@@ -16,8 +16,6 @@ Bounds are what lets an exact search leave most of the lattice out. For every tr
 Groupings that a search keeps, so that others are rolled up from few groups.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 import operator

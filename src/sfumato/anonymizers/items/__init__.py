@@ -1,7 +1,5 @@
 """Registry of item anonymizers."""
 
-from __future__ import annotations
-
 from sfumato.anonymizers.items.item_anonymizer import BasketAnonymizer
 from sfumato.config.options import Registry, parse
 from sfumato.data.items import Baskets

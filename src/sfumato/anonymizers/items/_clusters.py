@@ -5,8 +5,6 @@ the smaller of the two, so its cost is that cluster's records. Which records hav
 lists of rows, which never change.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The kernels of `merging`: serving one constraint by a merge, and the queues in which constraints wait."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -3,8 +3,6 @@
 Only nodes with items that occur are kept; a node knows its rows, so its support never has to be counted again.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import NamedTuple
 

@@ -11,8 +11,6 @@ others too rare (two rare sets unite to a rare one), so a size is counted again 
 only lift further. Supports of nodes are unions of rows and do not change, so a lift costs no counting.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 

@@ -38,8 +38,6 @@ UPCTA (Gkoulalas-Divanis & Loukides, TDP 2012) does the same within utility cons
 in the fewest records where they leave no other way.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal, Self
 

@@ -3,8 +3,6 @@
 The two ends of a map of baskets: the baskets as they are, and one item in place of all.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar

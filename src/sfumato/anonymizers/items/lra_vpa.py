@@ -22,8 +22,6 @@ A part is all items under one node. Where a part cut through a node, an item bes
 every item that is rare together with it was lifted to the largest nodes instead: 2 to 6 times the loss of AA.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Annotated, ClassVar

@@ -12,8 +12,6 @@ may know any number of items. A basket without items can only be hidden among ot
 The kernels of Partition: which node a group of baskets is divided by, and how.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar

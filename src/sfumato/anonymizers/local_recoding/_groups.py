@@ -5,8 +5,6 @@ record is a portion (but for the bulk of a frequent point); a requirement about 
 dividing equal records in view of their sensitive values would tell a reader something about these.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

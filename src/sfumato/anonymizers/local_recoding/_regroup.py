@@ -11,8 +11,6 @@
 A sweep takes easy groups first, and what is left over for the last ones is scattered widely; this mends it.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -12,8 +12,6 @@ by being published together with the other. Near points are found without lookin
 whose box is farther away than the farthest neighbour found so far.
 """
 
-from __future__ import annotations
-
 from math import prod
 from typing import NamedTuple
 

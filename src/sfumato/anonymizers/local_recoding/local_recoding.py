@@ -9,8 +9,6 @@ Nothing is drawn at random but this: where records with equal quasi-identifiers 
 but sizes is required), it is the numbers that are decided; which of the records go where is drawn.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 

@@ -4,8 +4,6 @@ A node is a list of entries (a cell and a number of its records). A cut is an at
 records with just that code go left: all of them in a strict cut.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

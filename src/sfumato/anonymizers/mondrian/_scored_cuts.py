@@ -22,8 +22,6 @@ widest attribute, then the most equal halves. So cutting goes on where nothing i
 smaller boxes never tell less.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from sfumato.anonymizers.mondrian._cuts import (

@@ -3,8 +3,6 @@
 What the scores of Mondrian's cuts need to know: which score it is, and the target's values in every cell.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@ records cost (a suppressed record counts loss 1). The trim that saves most per r
 of a trimmed group is cut again. So nothing is suppressed that generalization could have saved at a lower loss.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable
 

@@ -30,8 +30,6 @@ A member that lacks a value of what the others share is cut with them (`Table.ce
 what its records really have, so the missing value is then in the box of the whole part.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal

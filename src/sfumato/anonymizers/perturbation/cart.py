@@ -15,8 +15,6 @@ come out again: certificates and maps say of every release how many unique recor
 (`release.records.replicated_uniques`). Such a record is nobody's by the way it was made, and somebody's all the same.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 

@@ -33,8 +33,6 @@ lies (twice as wide a one where it is random), so it hides what generalizing to 
 more; nobody is put into a group.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 

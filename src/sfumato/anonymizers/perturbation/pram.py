@@ -23,8 +23,6 @@ What it promises: that a published category is the person's own is likely and ne
 promises nothing of groups, and where `keep` is high a rare combination is most probably the rare person's.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 

@@ -8,8 +8,6 @@ what it made, and by the audit on what is written.
 Which columns a perturbation changes: those it was told, or all quasi-identifiers that it can change.
 """
 
-from __future__ import annotations
-
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence

@@ -26,8 +26,6 @@ What it promises: nobody's number is known for certain, but everybody's lies wit
 ends of a long tail those few values stand for themselves. It promises nothing of groups.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 

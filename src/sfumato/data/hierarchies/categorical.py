@@ -13,8 +13,6 @@ sensitive columns are not looked at; a group says by its name what it is; and th
 differential privacy refuses.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from math import ceil, inf, isfinite, sqrt

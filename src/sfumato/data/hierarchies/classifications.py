@@ -31,8 +31,6 @@ portal, G294). Two are placed by what they are called: a Meister (level 6 in Ger
 a Volksschule (primary in Austria, more in Germany) with the primary ones.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from bisect import bisect_right

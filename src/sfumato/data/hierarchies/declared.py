@@ -8,8 +8,6 @@ Catalogues of codes give a category the name of a code in it (ICD-9 has the code
 a release could not tell the two apart, so such a node is called `250 (all)`.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

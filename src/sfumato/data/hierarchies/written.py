@@ -4,8 +4,6 @@ Every proposal is built and compared before it is handed out, so a file never sa
 written from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import groupby, pairwise

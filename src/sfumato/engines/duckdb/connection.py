@@ -1,7 +1,5 @@
 """A database of our own: how much memory it takes, where it works when that is short, what it says when it fails."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

@@ -23,21 +23,8 @@ from numpy.typing import NDArray
 
 from sfumato.engines import protocol
 from sfumato.engines.derived import coded_columns, lists_in, number_column, numbers_in, text_column, tuples_in
+from sfumato.engines.duckdb import grouped
 from sfumato.engines.duckdb.connection import connect, readable
-from sfumato.engines.duckdb.grouped import (
-    KEYED_BY_VALUE,
-    CodedColumn,
-    Packing,
-    column_facts,
-    framed,
-    gathered_lists,
-    in_order,
-    packing_of,
-    published,
-    ruled,
-    runs,
-    shuffled,
-)
 from sfumato.engines.duckdb.grouped import unescaped as without_mark
 from sfumato.engines.duckdb.sources import WHOLE_KINDS, LoadedRows, load
 from sfumato.engines.duckdb.values import Settled, count_values, settle
@@ -122,10 +109,10 @@ class DuckDBEngine:
         self._files = {path: _stamp(path) for path in loaded.files}
         self._numbers = count()
         self._tables: dict[tuple[str, str, Rule | None], str] = {}
-        self._texts: dict[tuple[str, str], tuple[CodedColumn, str]] = {}
-        self._links: dict[str, tuple[Packing, NDArray[np.int64]]] = {}
+        self._texts: dict[tuple[str, str], tuple[grouped.CodedColumn, str]] = {}
+        self._links: dict[str, tuple[grouped.Packing, NDArray[np.int64]]] = {}
         self._unlinked: dict[str, tuple[tuple[Coding, ...], list[NDArray[np.int64]]]] = {}
-        self._last: tuple[tuple[Coding, ...], Packing, str] | None = None
+        self._last: tuple[tuple[Coding, ...], grouped.Packing, str] | None = None
         self._lock = Lock()
         finalize(self, _close, connection, loaded.store)
 
@@ -194,13 +181,13 @@ class DuckDBEngine:
         """Return a digest of names and values of some columns, or all; equal rows are counted before it is made."""
         names = sorted(columns or self.columns)
         if any(self._is_diverse(name) for name in names):  # then hardly any rows are equal
-            row = framed([self._text(name) for name in names])
+            row = grouped.framed([self._text(name) for name in names])
             query = f"SELECT sum(('0x' || left(md5({row}), {DIGITS}))::BIGINT) FROM rows"
             total = self._connection.execute(query).fetchall()[0][0] or 0
             return content_digest(names, self.row_count, int(total))
         packing, tables = self._texts_packing(names, "true")
         texts = [f"{table}.text" for table in tables]
-        number = f"('0x' || left(md5({framed(texts)}), {DIGITS}))::BIGINT::HUGEINT"
+        number = f"('0x' || left(md5({grouped.framed(texts)}), {DIGITS}))::BIGINT::HUGEINT"
         found = " ".join(
             f"JOIN {table} ON {table}.code = {code}" for table, code in zip(tables, packing.codes, strict=True)
         )
@@ -240,7 +227,7 @@ class DuckDBEngine:
     @translated
     def facts(self, column: str) -> ColumnFacts:
         """Say what the whole of a column is like, in one pass."""
-        return ColumnFacts(*self._connection.execute(column_facts(self._text(column))).fetchall()[0])
+        return ColumnFacts(*self._connection.execute(grouped.column_facts(self._text(column))).fetchall()[0])
 
     @translated
     def _distinct(self, column: str, kept: str, rule: Rule | None = None) -> DistinctValues:
@@ -277,7 +264,7 @@ class DuckDBEngine:
                 counted = self._connection.sql(self._counted(packing, kept)).to_arrow_table()
             dictionaries = [listed.column(0).combine_chunks() for listed in texts]
             names = [*(f"t{i}" for i in range(len(columns))), "n"]
-            keys, counts = in_order(counted, len(packing.names))
+            keys, counts = grouped.in_order(counted, len(packing.names))
             del counted
             for start in range(0, len(counts), TUPLES_AT_ONCE):
                 some = slice(start, start + TUPLES_AT_ONCE)
@@ -298,14 +285,14 @@ class DuckDBEngine:
     def count_cells(self, codings: Sequence[Coding]) -> CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
         if (self._small or self._times) and not any(coding.rule for coding in codings):
-            packing = packing_of(codings)
+            packing = grouped.packing_of(codings)
             keys, counts = self._counted_here(codings, packing)
             link = self._link_later(codings, keys, counts)
         else:
             packing, table = self._counted_table(tuple(codings))
             counted = self._connection.sql(f"SELECT * FROM {table}").to_arrow_table()
             self._forget_counted()
-            keys, counts = in_order(counted, len(packing.names))
+            keys, counts = grouped.in_order(counted, len(packing.names))
             link = f"link{next(self._numbers)}"
             self._link_cells(link, packing, keys)
             self._links[link] = packing, counts
@@ -313,7 +300,7 @@ class DuckDBEngine:
 
     def link(self, codings: Sequence[Coding], cells: CountedCodes) -> str:
         """Know cells that were counted elsewhere; return what the link from these rows to them is called."""
-        return self._link_later(codings, packing_of(codings).packed(list(cells.codes.T)), cells.counts)
+        return self._link_later(codings, grouped.packing_of(codings).packed(list(cells.codes.T)), cells.counts)
 
     @translated
     def cell_number(self, codings: Sequence[Coding]) -> int:
@@ -366,7 +353,7 @@ class DuckDBEngine:
                 raise BadInputError(
                     f"{self.origin}, row {number}: {who!r} is missing, so nobody knows whose {label!r} it is"
                 )
-        return self._lists(gathered_lists(owner, text))
+        return self._lists(grouped.gathered_lists(owner, text))
 
     # -- values and their texts --------------------------------------------------------------------------------
 
@@ -388,8 +375,8 @@ class DuckDBEngine:
         """
         base, kind, text = f"c{self.columns.index(column)}", self._kinds[column], self._text(column)
         if rule is not None:
-            return ruled(text, rule), "value", "value"
-        if KEYED_BY_VALUE.match(kind) and not kind.endswith("]"):
+            return grouped.ruled(text, rule), "value", "value"
+        if grouped.KEYED_BY_VALUE.match(kind) and not kind.endswith("]"):
             return base, base, text
         return text, "value", "value"
 
@@ -419,22 +406,22 @@ class DuckDBEngine:
             )
         return self._tables[column, kept, rule]
 
-    def _texts_packing(self, columns: Sequence[str], kept: str) -> tuple[Packing, list[str]]:
+    def _texts_packing(self, columns: Sequence[str], kept: str) -> tuple[grouped.Packing, list[str]]:
         """Give every text of some columns its number, the missing one too; return tables of texts beside."""
         numbered = [self._numbered_texts(column, kept) for column in columns]
-        return Packing(tuple(coded for coded, _ in numbered)), [texts for _, texts in numbered]
+        return grouped.Packing(tuple(coded for coded, _ in numbered)), [texts for _, texts in numbered]
 
-    def _numbered_texts(self, column: str, kept: str) -> tuple[CodedColumn, str]:
+    def _numbered_texts(self, column: str, kept: str) -> tuple[grouped.CodedColumn, str]:
         """Give every text of a column its number, once: columns are counted again and again beside others."""
         if (column, kept) not in self._texts:
             values = self._values_of(column, kept)
             texts = self._made(f"SELECT t AS text, row_number() OVER (ORDER BY t) - 1 AS code FROM {values} GROUP BY t")
             codes = self._made(f"SELECT value, code FROM {values} JOIN {texts} ON text IS NOT DISTINCT FROM t")
             size = self._connection.execute(f"SELECT count(*) FROM {texts}").fetchall()[0][0]
-            self._texts[column, kept] = CodedColumn(codes, self._keyed(column)[0], size), texts
+            self._texts[column, kept] = grouped.CodedColumn(codes, self._keyed(column)[0], size), texts
         return self._texts[column, kept]
 
-    def _code(self, coding: Coding) -> CodedColumn:
+    def _code(self, coding: Coding) -> grouped.CodedColumn:
         """Give every value of a column the code of its text; none to one whose text has none."""
         texts = [text for text in coding.codes if text is not None]
         numbers = np.array([coding.codes[text] for text in texts], np.int32)
@@ -446,7 +433,9 @@ class DuckDBEngine:
             f"FROM {self._values_of(coding.column, rule=coding.rule)} LEFT JOIN lookup ON lookup.text = t"
         )
         self._connection.unregister("lookup")
-        return CodedColumn(codes, self._keyed(coding.column, coding.rule)[0], max([*coding.codes.values(), -1]) + 1)
+        return grouped.CodedColumn(
+            codes, self._keyed(coding.column, coding.rule)[0], max([*coding.codes.values(), -1]) + 1
+        )
 
     def _made(self, query: str) -> str:
         """Make a small table of our own; return its name."""
@@ -454,7 +443,7 @@ class DuckDBEngine:
         self._connection.execute(f"CREATE TEMP TABLE {name} AS {query}")
         return name
 
-    def _counted(self, packing: Packing, kept: str) -> str:
+    def _counted(self, packing: grouped.Packing, kept: str) -> str:
         """Write the query that counts the distinct packed codes, of rows in which every value has one."""
         keys = [f"{number} AS {name}" for number, name in zip(packing.numbers, packing.names, strict=True)]
         there = " AND ".join(f"{name} IS NOT NULL" for name in packing.names)
@@ -464,11 +453,11 @@ class DuckDBEngine:
             f"WHERE {there} GROUP BY {names}"
         )
 
-    def _counted_table(self, codings: tuple[Coding, ...]) -> tuple[Packing, str]:
+    def _counted_table(self, codings: tuple[Coding, ...]) -> tuple[grouped.Packing, str]:
         """Count the distinct packed codes to a table, which is kept until others are counted or these are taken."""
         if self._last is None or self._last[0] != codings:
             self._forget_counted()
-            packing = Packing(tuple(map(self._code, codings)))
+            packing = grouped.Packing(tuple(map(self._code, codings)))
             self._last = codings, packing, self._made(self._counted(packing, "true"))
         return self._last[1:]
 
@@ -478,7 +467,7 @@ class DuckDBEngine:
         self._last = None
 
     def _counted_here(
-        self, codings: Sequence[Coding], packing: Packing
+        self, codings: Sequence[Coding], packing: grouped.Packing
     ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
         """Count tuples by their texts, and code these while they come: a join for every column costs more."""
         parts = [pa.schema([(name, pa.int64()) for name in (*packing.names, "n")]).empty_table()]
@@ -486,7 +475,7 @@ class DuckDBEngine:
             coded = pa.table([*coded_columns(batch.columns[:-1], codings), batch.columns[-1]], batch.schema.names)
             *codes, counts = map(numbers_in, coded.drop_null().columns)
             parts.append(pa.table(list(map(number_column, [*packing.packed(codes), counts])), parts[0].schema.names))
-        keys, counts = in_order(pa.concat_tables(parts), len(packing.names))
+        keys, counts = grouped.in_order(pa.concat_tables(parts), len(packing.names))
         first = np.flatnonzero(np.any([np.diff(key, prepend=-1) != 0 for key in keys], axis=0))
         return [key[first] for key in keys], np.add.reduceat(counts, first) if len(first) else counts
 
@@ -513,10 +502,10 @@ class DuckDBEngine:
         """Keep cells by their packed codes, until somebody asks for their rows."""
         link = f"link{next(self._numbers)}"
         self._unlinked[link] = tuple(codings), keys
-        self._links[link] = packing_of(codings), counts
+        self._links[link] = grouped.packing_of(codings), counts
         return link
 
-    def _link_cells(self, link: str, packing: Packing, keys: Sequence[NDArray[np.int64]]) -> None:
+    def _link_cells(self, link: str, packing: grouped.Packing, keys: Sequence[NDArray[np.int64]]) -> None:
         """Make the table by which rows find their cells."""
         cells = {name: number_column(key) for name, key in zip(packing.names, keys, strict=True)}
         self._replace_table(link, pa.table({**cells, "cell": number_column(np.arange(len(keys[0])))}))
@@ -529,7 +518,7 @@ class DuckDBEngine:
         packing, sizes = self._links[link]
         if link in self._unlinked:
             codings, keys = self._unlinked.pop(link)
-            packing = Packing(tuple(map(self._code, codings)))
+            packing = grouped.Packing(tuple(map(self._code, codings)))
             self._link_cells(link, packing, keys)
             self._links[link] = packing, sizes
         if parts is not None:
@@ -552,7 +541,7 @@ class DuckDBEngine:
             self._replace_table(name, content)
         values = {name: f"n{i}" for i, name in enumerate(layout.neutral)}
         placed = self._placed(placement, placement.group, layout.neutral)
-        return published(layout, placed, values, many)
+        return grouped.published(layout, placed, values, many)
 
     def _many(self, placement: Placement, layout: Layout) -> pa.RecordBatchReader:
         """Return many rows as a stream: ordered by what they show without their neutral columns, then by these.
@@ -563,7 +552,7 @@ class DuckDBEngine:
         neutral = ", ".join(f"n{i}" for i in range(len(layout.neutral)))
         rows = self._connection.sql(
             f"SELECT grp, {neutral} FROM ({self._placed(placement, number, layout.neutral)}) "
-            f"ORDER BY grp, {shuffled([f'n{i}' for i in range(len(layout.neutral))], many=True)}"
+            f"ORDER BY grp, {grouped.shuffled([f'n{i}' for i in range(len(layout.neutral))], many=True)}"
         )
         return shown.beside(rows.to_arrow_reader(ROWS_AT_ONCE), layout.neutral, layout.order)
 
@@ -615,7 +604,7 @@ class DuckDBEngine:
 def _unescaped(connection: duckdb.DuckDBPyConnection, loaded: LoadedRows, origin: str) -> LoadedRows:
     """Take the marks before formulas away; a formula without one says that the file was not written so."""
     for i, name in enumerate(loaded.names):
-        bare = connection.execute(f"SELECT any_value(c{i}) FROM rows WHERE {runs(f'c{i}')}").fetchall()[0][0]
+        bare = connection.execute(f"SELECT any_value(c{i}) FROM rows WHERE {grouped.runs(f'c{i}')}").fetchall()[0][0]
         if bare is not None:
             raise BadInputError(t("engines.column_not_escaped", origin=origin, name=name, bare=bare))
     values = {f"c{i}": without_mark(f"c{i}") for i in range(len(loaded.names))}

@@ -7,8 +7,6 @@ a few where one is too short: grouping by that is cheaper than grouping by the v
 that their order is the lexicographic order of the codes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ values mean (a missing one, a number) is an expression over a column, which nobo
 Sources that stay where they are: Parquet files, tables of a DuckDB database and URLs as a view called `rows`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -5,8 +5,6 @@ made on all rows, by counting their distinct values. Nothing is changed: a colum
 written gets an expression.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -16,26 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sfumato.engines import notations as notation
 from sfumato.engines.derived import number_column, numbers_in
 from sfumato.engines.duckdb.grouped import literal
-from sfumato.engines.notations import (
-    BLANKS,
-    COMMA,
-    DATE_FORMS,
-    EITHER,
-    PLAIN,
-    POINT,
-    SPACES,
-    TIMES,
-    DateCounts,
-    NumberCounts,
-    NumberStyle,
-    date_orders,
-    is_iso,
-    is_plain,
-    looks_measured,
-    number_styles,
-)
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
 from sfumato.texts.catalogue import t
@@ -143,12 +124,12 @@ def settle(
     notices = _blank_notice(reading.origin, blanks)
     candidates, decimals = _candidates(connection, columns, reading)
     numbers = {name: _number_counts(connection, columns[name]) for name in candidates}
-    styles, said = number_styles(numbers, reading.usual, decimals)
+    styles, said = notation.number_styles(numbers, reading.usual, decimals)
     styles |= _wanted(connection, columns, reading, numbers)
     notices += [notice for notice in said if not any(f"{name!r}" in notice for name in reading.decided)]
     others = [name for name in candidates if name not in styles]
     dates = {name: counts for name in others if (counts := _date_counts(connection, columns[name])) is not None}
-    orders, more = date_orders(dates, reading.dates, reading.usual)
+    orders, more = notation.date_orders(dates, reading.dates, reading.usual)
     changed = {name: columns[name].text for name in blanks}
     changed |= {name: _number(columns[name].text, style) for name, style in styles.items()}
     changed |= {name: _date(connection, columns[name], dates[name], order) for name, order in orders.items()}
@@ -164,7 +145,7 @@ def settle(
 
 def _trimmed(column: RowColumn, reading: Reading) -> RowColumn:
     """Write the expression that takes blanks away; what means missing without them is missing."""
-    bare, missing = f"trim({column.text}, {literal(BLANKS)})", ", ".join(map(literal, ("", *reading.na)))
+    bare, missing = f"trim({column.text}, {literal(notation.BLANKS)})", ", ".join(map(literal, ("", *reading.na)))
     return replace(column, text=f"CASE WHEN {bare} NOT IN ({missing}) THEN {bare} END")
 
 
@@ -172,11 +153,11 @@ def _with_blanks(
     connection: duckdb.DuckDBPyConnection, texts: Mapping[str, RowColumn], counted: Mapping[str, CountedColumn]
 ) -> dict[str, int]:
     """Count the values with blanks around them, of columns that have any."""
-    blank, numbers = _count(f"t <> trim(t, {literal(BLANKS)})"), {}
+    blank, numbers = _count(f"t <> trim(t, {literal(notation.BLANKS)})"), {}
     for name, column in texts.items():
         if column.is_counted and column.text == column.base:  # no statement for a few values
             values = counted[column.base].values
-            changed = pc.not_equal(values["t"], pc.utf8_trim(values["t"], characters=BLANKS))
+            changed = pc.not_equal(values["t"], pc.utf8_trim(values["t"], characters=notation.BLANKS))
             numbers[name] = pc.sum(values["n"].filter(changed)).as_py()
         else:
             numbers[name] = connection.execute(f"SELECT {blank} FROM {column.values}").fetchall()[0][0]
@@ -203,12 +184,17 @@ def _candidates(
     plain: list[str] = []
     for i, name in enumerate(columns):
         texts = {text for text in few.column(i).unique().to_pylist() if text is not None}
-        if texts and (sum(map(looks_measured, texts)) < MEASURED * len(texts) or is_iso(texts)):
+        if texts and (sum(map(notation.looks_measured, texts)) < MEASURED * len(texts) or notation.is_iso(texts)):
             continue
-        (plain if is_plain(texts) and name not in reading.decided else candidates).append(name)
+        (plain if notation.is_plain(texts) and name not in reading.decided else candidates).append(name)
     decimals = False
     for name in plain:
-        conditions = ("t IS NOT NULL", "TRY_CAST(t AS DOUBLE) IS NOT NULL", "contains(t, '.')", _fits("t", EITHER))
+        conditions = (
+            "t IS NOT NULL",
+            "TRY_CAST(t AS DOUBLE) IS NOT NULL",
+            "contains(t, '.')",
+            _fits("t", notation.EITHER),
+        )
         present, numbers, points, unclear = connection.execute(
             f"SELECT {', '.join(map(_count, conditions))} FROM {columns[name].values}"
         ).fetchall()[0]
@@ -218,9 +204,11 @@ def _candidates(
     return [name for name in columns if name in candidates], decimals
 
 
-def _number_counts(connection: duckdb.DuckDBPyConnection, column: RowColumn) -> NumberCounts:
+def _number_counts(connection: duckdb.DuckDBPyConnection, column: RowColumn) -> notation.NumberCounts:
     """Count the ways in which the values of a column are written."""
-    comma, point, unclear, plain = (_fits("t", pattern) for pattern in (COMMA, POINT, EITHER, PLAIN))
+    comma, point, unclear, plain = (
+        _fits("t", pattern) for pattern in (notation.COMMA, notation.POINT, notation.EITHER, notation.PLAIN)
+    )
     conditions = [
         "t IS NOT NULL",
         "NOT regexp_matches(t, '[0-9]')",
@@ -232,7 +220,7 @@ def _number_counts(connection: duckdb.DuckDBPyConnection, column: RowColumn) -> 
         plain,
     ]
     counted = ", ".join(map(_count, conditions))
-    return NumberCounts(*connection.execute(f"SELECT {counted} FROM {column.values}").fetchall()[0])
+    return notation.NumberCounts(*connection.execute(f"SELECT {counted} FROM {column.values}").fetchall()[0])
 
 
 def _count(condition: str) -> str:
@@ -248,16 +236,16 @@ def _wanted(
     connection: duckdb.DuckDBPyConnection,
     columns: Mapping[str, RowColumn],
     reading: Reading,
-    counts: Mapping[str, NumberCounts],
-) -> dict[str, NumberStyle]:
+    counts: Mapping[str, notation.NumberCounts],
+) -> dict[str, notation.NumberStyle]:
     """Take the ways of writing that somebody declared; a value that is no number so written is an error."""
-    styles: dict[str, NumberStyle] = {}
-    asked: list[tuple[str, NumberStyle]] = [(name, "comma") for name in reading.decimal_comma]
+    styles: dict[str, notation.NumberStyle] = {}
+    asked: list[tuple[str, notation.NumberStyle]] = [(name, "comma") for name in reading.decimal_comma]
     asked += [(name, "point") for name in reading.decimal_point]
     for name, style in asked:
         if name not in columns:
             raise BadInputError(f"{reading.origin}: column {name!r} holds no texts; leave --decimal-{style} {name} out")
-        column, pattern = columns[name].text, COMMA if style == "comma" else POINT
+        column, pattern = columns[name].text, notation.COMMA if style == "comma" else notation.POINT
         odd = connection.execute(
             f"SELECT {column}, rowid + 1 FROM rows WHERE regexp_matches({column}, '[0-9]') AND NOT "
             f"{_fits(column, pattern)} ORDER BY rowid LIMIT 1"
@@ -271,9 +259,11 @@ def _wanted(
     return styles
 
 
-def _number(column: str, style: NumberStyle) -> str:
+def _number(column: str, style: notation.NumberStyle) -> str:
     """Write the expression that gives a number its point and takes its thousands away."""
-    pattern, thousands = (COMMA, f".{SPACES}") if style == "comma" else (POINT, f",{SPACES}")
+    pattern, thousands = (
+        (notation.COMMA, f".{notation.SPACES}") if style == "comma" else (notation.POINT, f",{notation.SPACES}")
+    )
     bare = f"translate({column}, {literal(thousands)}, '')"
     number = f"replace({bare}, ',', '.')" if style == "comma" else bare
     return f"CASE WHEN {_fits(column, pattern)} THEN {number} ELSE {column} END"
@@ -282,11 +272,11 @@ def _number(column: str, style: NumberStyle) -> str:
 # -- dates -------------------------------------------------------------------------------------------------------
 
 
-def _date_counts(connection: duckdb.DuckDBPyConnection, column: RowColumn) -> DateCounts | None:
+def _date_counts(connection: duckdb.DuckDBPyConnection, column: RowColumn) -> notation.DateCounts | None:
     """Count the dates of the form that the first values of a column have."""
-    forms = ", ".join(_count(_fits("t", form.pattern)) for form in DATE_FORMS)
+    forms = ", ".join(_count(_fits("t", form.pattern)) for form in notation.DATE_FORMS)
     counts = connection.execute(f"SELECT {forms} FROM {column.values}").fetchall()[0]
-    form, dates = max(zip(DATE_FORMS, counts, strict=True), key=lambda pair: pair[1])
+    form, dates = max(zip(notation.DATE_FORMS, counts, strict=True), key=lambda pair: pair[1])
     if not dates:
         return None
     parts = [f"max(CASE WHEN fits THEN TRY_CAST(regexp_extract(t, '{place}', 1) AS INTEGER) END)" for place in PLACES]
@@ -296,7 +286,7 @@ def _date_counts(connection: duckdb.DuckDBPyConnection, column: RowColumn) -> Da
         f"SELECT {', '.join(told)} FROM (SELECT *, {_fits('t', form.pattern)} AS fits FROM {column.values})"
     ).fetchall()[0]
     valid_by_order = dict(zip(form.formats, counted, strict=True))
-    return DateCounts(form, present, words, dates, first or 0, second or 0, valid_by_order)
+    return notation.DateCounts(form, present, words, dates, first or 0, second or 0, valid_by_order)
 
 
 PLACES = (r"^([0-9]{1,2})[^0-9]", r"^[0-9]{1,2}[^0-9]([0-9]{1,2})[^0-9]")
@@ -304,11 +294,11 @@ PLACES = (r"^([0-9]{1,2})[^0-9]", r"^[0-9]{1,2}[^0-9]([0-9]{1,2})[^0-9]")
 
 
 def _day(column: str, formats: Sequence[str]) -> str:
-    listed = ", ".join(literal(form + time) for form in formats for time in TIMES)
+    listed = ", ".join(literal(form + time) for form in formats for time in notation.TIMES)
     return f"try_strptime({column}, [{listed}])"
 
 
-def _date(connection: duckdb.DuckDBPyConnection, column: RowColumn, counts: DateCounts, order: str) -> str:
+def _date(connection: duckdb.DuckDBPyConnection, column: RowColumn, counts: notation.DateCounts, order: str) -> str:
     """Write the expression that gives a date the ISO way, with its time where any value has one."""
     day = _day(column.text, counts.form.formats[order])
     timed = connection.execute(f"SELECT bool_or(contains(t, ':')) FROM {column.values}").fetchall()[0][0]

@@ -9,8 +9,6 @@ Before the `#` stands what libpq takes, with all its parameters but secrets; beh
 except that a name without quotes is taken exactly as it stands.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The SQL that a server answers: what its tables are, and what a column is like."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sfumato.engines.postgresql.connection import literal

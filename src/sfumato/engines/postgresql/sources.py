@@ -6,8 +6,6 @@ A few rows say which columns may be such; of these the distinct texts come with 
 file are, and what reads otherwise than it is written goes up as a temporary table of both.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

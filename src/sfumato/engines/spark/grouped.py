@@ -1,7 +1,5 @@
 """The SQL by which Spark reads a column by a rule, and says what it is like: the fields of `ColumnFacts`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sfumato.engines.protocol import Rule

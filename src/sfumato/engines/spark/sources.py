@@ -4,8 +4,6 @@ The session is the user's, classic or Spark Connect; where there is none, one is
 Connect server is). No setting of it is changed for good. What Spark refuses becomes a sentence of ours.
 """
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 Nothing here asks for a function of Python: every text is an expression of SQL that the executors work out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

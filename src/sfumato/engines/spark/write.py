@@ -12,8 +12,6 @@ two rows that show different things and have the same hash, one pair in a millio
 any order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil

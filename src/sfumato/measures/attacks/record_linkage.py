@@ -32,8 +32,6 @@ It is a count and no attack: whoever reads the release does not know which of it
 values repeats nobody.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

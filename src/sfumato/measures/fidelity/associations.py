@@ -30,8 +30,6 @@ Standard errors take a release's records for as many people: of a generalized or
 and its intervals too short. That is what happens to whoever uses such a file without knowing; the overlap shows it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt

@@ -19,8 +19,6 @@ which is the same for one recoding and for thousands of pieces. Time is that of 
 once per data set, of what is published once per release.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -17,8 +17,6 @@ Here *wherever* is: in every piece of the baskets that has a recoding of its own
 count too: a node that stands for one of them beside the study's codes does not tell the study's from it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal

@@ -18,8 +18,6 @@ that may be drawn is worked out (`expectation`); of more it is that of workloads
 kind show how far it depends on the draw.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from math import ceil
 from pathlib import Path

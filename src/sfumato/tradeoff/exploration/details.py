@@ -7,8 +7,6 @@ Both are counted on the same few bins, so that one look compares them. They show
 What a person may want to see of a release with items, in small tables. They show records: internal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -13,8 +13,6 @@ A line that does not fit its sum (changed, damaged, cut short by a crash) is tak
 anew. The file shows records, rare ones too, so its owner alone can read it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Iterable, Mapping, Sequence

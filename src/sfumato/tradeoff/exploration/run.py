@@ -7,8 +7,6 @@ frontier is put on the map, and what answers a question too, so that asking that
 Adding a release that was made elsewhere to a map: a file, a frame, a function, or the text of a maker.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace

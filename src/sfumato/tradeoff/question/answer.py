@@ -27,21 +27,10 @@ from sfumato.runtime.arrays import Quiet
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import listed, number
 from sfumato.tradeoff.comparison import cost
+from sfumato.tradeoff.question import question as questions
 from sfumato.tradeoff.question import reasons
 from sfumato.tradeoff.question.best_possible import Optimum, impossible, optimum
 from sfumato.tradeoff.question.curve import Curve, CurveStretch, KeptShares, Scale, Step
-from sfumato.tradeoff.question.question import (
-    SHARE,
-    Bound,
-    Question,
-    Relaxation,
-    check_measure,
-    given_bounds,
-    nearest_point,
-    rank,
-    read_question,
-    relaxation,
-)
 from sfumato.tradeoff.question.recipients import ABOUT_HIDING, RECIPIENTS, refusal, shows_exact, warnings
 
 if TYPE_CHECKING:
@@ -89,7 +78,7 @@ class Choice(Quiet):
     axes: tuple[str, str]
     prefer: str | None
     recipient: str | None
-    bounds: tuple[Bound, ...]
+    bounds: tuple[questions.Bound, ...]
     why: tuple[str, ...]
     warnings: tuple[str, ...]
     neighbours: tuple[Neighbour, ...]
@@ -121,7 +110,7 @@ class NothingFitsError(InfeasibleError):
     def __init__(
         self,
         message: str,
-        relax: Sequence[Relaxation] = (),
+        relax: Sequence[questions.Relaxation] = (),
         nearest: Point | None = None,
         impossible: Sequence[str] = (),
     ) -> None:
@@ -155,7 +144,7 @@ def choose(
     axes: Sequence[str] | None = None,
 ) -> Choice:
     """Recommend one point: the knee, or where bounds, a recipient or a preference are given, the best within."""
-    question = _question(map_, given_bounds(largest, least), prefer, by, recipient, axes)
+    question = _question(map_, questions.given_bounds(largest, least), prefer, by, recipient, axes)
     return _Answer(map_, question).choice()
 
 
@@ -164,7 +153,7 @@ class _Question(Quiet):
     """What was asked for, checked, with everything filled in."""
 
     axes: tuple[str, str]
-    bounds: tuple[Bound, ...]
+    bounds: tuple[questions.Bound, ...]
     by: str
     prefer: str | None
     recipient: str | None
@@ -179,13 +168,18 @@ class _Question(Quiet):
         return self.axes if self.prefer is None else (self.prefer,)
 
     @property
-    def other_bounds(self) -> tuple[Bound, ...]:
+    def other_bounds(self) -> tuple[questions.Bound, ...]:
         """The bounds that are not on the axes."""
         return tuple(bound for bound in self.bounds if bound.measure not in self.axes)
 
 
 def _question(
-    map_: Map, given: list[Bound], prefer: str | None, by: str | None, recipient: str | None, axes: Sequence[str] | None
+    map_: Map,
+    given: list[questions.Bound],
+    prefer: str | None,
+    by: str | None,
+    recipient: str | None,
+    axes: Sequence[str] | None,
 ) -> _Question:
     known = [name for name in MEASURES if any(point.has([name]) for point in map_.points)]
     first, second = _axes(axes or map_.study.axes[:2])
@@ -224,7 +218,7 @@ def _axes(names: Sequence[str]) -> tuple[str, str]:
     if len(names) != 2 or names[0] == names[1]:
         raise BadInputError(f"axes must be two different measures, not {', '.join(names)!r}")
     for name in names:
-        check_measure(name)
+        questions.check_measure(name)
     first, second = names
     turned = MEASURES[first].kind == "utility" and MEASURES[second].kind == "risk"
     return (second, first) if turned else (first, second)
@@ -232,7 +226,7 @@ def _axes(names: Sequence[str]) -> tuple[str, str]:
 
 def _check_known(name: str, known: Sequence[str], asked: bool) -> None:
     """Raise unless some point has the measure; one that nobody asked for is an axis of the study."""
-    check_measure(name)
+    questions.check_measure(name)
     if name not in known:
         remedy = "" if asked else "; give other axes (--axes), or a measure to prefer (--prefer)"
         raise BadInputError(f"no point of this map has the measure {name!r}; it has {', '.join(known)}{remedy}")
@@ -314,7 +308,7 @@ class _Answer(Quiet):
         """Take the best point by the preferred measure; among equals the best on the axes."""
         asked = self.question
         assert asked.prefer is not None
-        order = sorted(inside, key=lambda p: (*_costs(p, (asked.prefer or "", *asked.axes)), rank(p)))
+        order = sorted(inside, key=lambda p: (*_costs(p, (asked.prefer or "", *asked.axes)), questions.rank(p)))
         others = reasons.best_of_others(order, asked.prefer)
         return order[0], [reasons.best(order, asked.prefer, asked.bounds), *([others] if others else [])]
 
@@ -405,13 +399,13 @@ class _Answer(Quiet):
         relax = []
         for bound in asked.bounds:
             others = [other for other in asked.bounds if other is not bound]
-            relax.append(relaxation(self._fits_at(bound, releases), bound, others))
-        nearest = nearest_point(releases, asked.bounds)
+            relax.append(questions.relaxation(self._fits_at(bound, releases), bound, others))
+        nearest = questions.nearest_point(releases, asked.bounds)
         never = [sentence for bound in asked.bounds if (sentence := impossible(self.map_, bound))]
         reason = reasons.nothing_fits(asked.bounds, relax, nearest, asked.recipient, asked.exact_allowed, never)
         return NothingFitsError(reason, relax, nearest, never)
 
-    def _fits_at(self, bound: Bound, releases: list[Point]) -> list[tuple[float, Point]]:
+    def _fits_at(self, bound: questions.Bound, releases: list[Point]) -> list[tuple[float, Point]]:
         """List at which value a bound admits each release; exact ones only at a k below the recipient's."""
         asked, name = self.question, bound.measure
         fits = [(point.measures[name], point) for point in releases if point.has([name])]
@@ -449,7 +443,7 @@ class Reply(Quiet):
 
     spoken: ClassVar[tuple[str, ...]] = ("question",)
 
-    question: Question
+    question: questions.Question
     best: tuple[Point, ...]
     """The releases within the bounds that none other there equals or beats in what is asked; none if nothing fits."""
 
@@ -477,7 +471,7 @@ class Reply(Quiet):
     passed_over: tuple[Point, ...]
     """What would fit, but shows exact quasi-identifiers, and the question is how well these are hidden."""
 
-    relax: tuple[Relaxation, ...]
+    relax: tuple[questions.Relaxation, ...]
     """Where nothing fits: what each bound would have to be, the others kept."""
 
     nearest: Point | None
@@ -492,13 +486,13 @@ class Reply(Quiet):
         return "\n".join([str(self.question), *(lines or ["  nothing on this map fits"])])
 
 
-def ask(map_: Map, question: Question | str) -> Reply:
+def ask(map_: Map, question: questions.Question | str) -> Reply:
     """Answer a question such as `k within loss 0.25` over all releases of a map: `docs/choosing.md` has the grammar."""
-    asked = read_question(question) if isinstance(question, str) else question
+    asked = questions.read_question(question) if isinstance(question, str) else question
     return _Asked(map_, asked).reply()
 
 
-def check_subject(question: Question, study: Study) -> None:
+def check_subject(question: questions.Question, study: Study) -> None:
     """Raise where a question is about a measure of baskets and the study about a table, or the other way round."""
     for name in question.measures:
         if not MEASURES[name].is_said_of(study.section):
@@ -522,7 +516,7 @@ def required(map_: Map) -> tuple[str, ...]:
     return tuple(sorted(common)) or ("k",)
 
 
-def in_numbers(point: Point, question: Question) -> str:
+def in_numbers(point: Point, question: questions.Question) -> str:
     """Write what a question is about of a point: the measures asked for, at those that are bounded."""
     texts = {name: f"{name} {number(point.measures[name])}" for name in question.measures if point.has([name])}
     paid = [texts[name] for name in question.measures if name in texts and name not in question.asked]
@@ -534,7 +528,7 @@ class _Asked(Quiet):
     """A question put to a map."""
 
     map_: Map
-    question: Question
+    question: questions.Question
 
     def reply(self) -> Reply:
         question = self.question
@@ -558,14 +552,14 @@ class _Asked(Quiet):
             tuple(point for point in within(known, question.bounds) if refusal(point)),
             tuple(point for point in within(may, question.bounds) if hiding and shows_exact(point)),
             () if best else self._relaxations(counted),
-            None if best else nearest_point(counted, question.bounds),
+            None if best else questions.nearest_point(counted, question.bounds),
         )
 
     def _check_known(self) -> None:
         """Raise where a measure is on no point."""
         check_subject(self.question, self.map_.study)
         known = [name for name in MEASURES if any(point.has([name]) for point in self.map_.points)]
-        needed = [*self.question.measures, *([SHARE] if "suppression" in self.question.by else [])]
+        needed = [*self.question.measures, *([questions.SHARE] if "suppression" in self.question.by else [])]
         for name in needed:
             if known and name not in known:
                 raise BadInputError(f"no point of this map has the measure {name!r}{self._remedy(name, known)}")
@@ -580,9 +574,9 @@ class _Asked(Quiet):
 
     def _order(self, point: Point) -> tuple[object, ...]:
         """Order points by what is asked, then by what it costs; ties are decided."""
-        return (*(cost(name, point.measures[name]) for name in self.question.measures), rank(point))
+        return (*(cost(name, point.measures[name]) for name in self.question.measures), questions.rank(point))
 
-    def _best(self, points: Iterable[Point], bounds: Sequence[Bound]) -> tuple[Point, ...]:
+    def _best(self, points: Iterable[Point], bounds: Sequence[questions.Bound]) -> tuple[Point, ...]:
         """Return the points within bounds that none other there equals or beats in what is asked, the first first."""
         kept: list[Point] = []
         for point in sorted(within(points, bounds), key=self._order):
@@ -623,23 +617,25 @@ class _Asked(Quiet):
         return (*some, *((name, None) for name, point in first.items() if point is None))
 
     def _by_suppression(self, counted: Sequence[Point]) -> tuple[tuple[float, Point | None], ...]:
-        others = [bound for bound in self.question.bounds if bound.measure != SHARE]
+        others = [bound for bound in self.question.bounds if bound.measure != questions.SHARE]
         rows: list[tuple[float, Point | None]] = []
         for share in SHARES:
-            best = self._best(counted, [*others, Bound(SHARE, "max", share)])
+            best = self._best(counted, [*others, questions.Bound(questions.SHARE, "max", share)])
             point = best[0] if best else None
             if not rows or point is not rows[-1][1]:
                 rows.append((share, point))
         return tuple(rows)
 
-    def _relaxations(self, counted: Sequence[Point]) -> tuple[Relaxation, ...]:
+    def _relaxations(self, counted: Sequence[Point]) -> tuple[questions.Relaxation, ...]:
         bounds = self.question.bounds
         return tuple(
-            relaxation([(p.measures[b.measure], p) for p in counted], b, [other for other in bounds if other is not b])
+            questions.relaxation(
+                [(p.measures[b.measure], p) for p in counted], b, [other for other in bounds if other is not b]
+            )
             for b in bounds
         )
 
 
-def within(points: Iterable[Point], bounds: Sequence[Bound]) -> list[Point]:
+def within(points: Iterable[Point], bounds: Sequence[questions.Bound]) -> list[Point]:
     """List the points that all bounds admit."""
     return [point for point in points if all(bound.admits(point) for bound in bounds)]

@@ -4,8 +4,6 @@ An individual is a cut vector and, where a problem has several rows of facts for
 one for every l), which of them it stands for: how far down the list, in steps of a `CHOICES`th.
 """
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -5,8 +5,6 @@ are crossed only behind a cut that both parents have (Lunacek et al. 2006): on e
 their own. Changing a constrained attribute makes one of its nodes a single part, or cuts it into its children.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ The file is for a person to correct, so every guess stands beside its reason. It
 runs on it as it is, in about a minute: bounds cover the whole table, and `first_map` chooses what it can bear.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

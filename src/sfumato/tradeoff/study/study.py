@@ -15,16 +15,8 @@ from typing import TYPE_CHECKING, Any
 from sfumato.config.documents import named, parse_toml, read_text
 from sfumato.config.options import described, parse
 from sfumato.config.sections import check_axes, section_values, study_content, study_text
+from sfumato.data import declaration
 from sfumato.data.bundled import BASKETS, DATASETS
-from sfumato.data.declaration import (
-    ATTRIBUTES,
-    BOTH,
-    ITEMS,
-    BasketsDeclaration,
-    DataDeclaration,
-    Part,
-    TableDeclaration,
-)
 from sfumato.data.reading import Table, Unit, unit_of
 from sfumato.engines.locations import beside, seen_from
 from sfumato.errors import BadInputError
@@ -41,19 +33,23 @@ from sfumato.tradeoff.study.search_plan import SearchPlan
 if TYPE_CHECKING:
     from sfumato.tradeoff.exploration.explore import OpenStudy
 
-SCALES: Mapping[frozenset[Part], type[Any]] = {ATTRIBUTES: Scales, ITEMS: BasketScales, BOTH: MixedScales}
+SCALES: Mapping[frozenset[declaration.Part], type[Any]] = {
+    declaration.ATTRIBUTES: Scales,
+    declaration.ITEMS: BasketScales,
+    declaration.BOTH: MixedScales,
+}
 AXES = {
-    ATTRIBUTES: ("p_loss", "u_loss"),
-    ITEMS: ("itemset_risk", "query_utility"),
-    BOTH: ("itemset_risk", "joint_query_error"),
+    declaration.ATTRIBUTES: ("p_loss", "u_loss"),
+    declaration.ITEMS: ("itemset_risk", "query_utility"),
+    declaration.BOTH: ("itemset_risk", "joint_query_error"),
 }
 """The usual axes, by what the data have."""
 
 TABLE_FACTS = ("digest", "records", "cells", "dropped", "quasi", "sensitive")
 FACTS = {
-    ATTRIBUTES: (*TABLE_FACTS, "weights", "coarsened"),
-    ITEMS: ("digest", "records", "distinct", "items", "occurrences", "tree"),
-    BOTH: (*TABLE_FACTS, "items", "occurrences", "tree", "column"),
+    declaration.ATTRIBUTES: (*TABLE_FACTS, "weights", "coarsened"),
+    declaration.ITEMS: ("digest", "records", "distinct", "items", "occurrences", "tree"),
+    declaration.BOTH: (*TABLE_FACTS, "items", "occurrences", "tree", "column"),
 }
 """What `points.json` keeps of the data, so that data that have changed since are noticed."""
 
@@ -63,7 +59,7 @@ class Study:
     """What to explore: data, candidates, scales, and the measures that count: the map is drawn on the first two."""
 
     name: str
-    data: DataDeclaration
+    data: declaration.DataDeclaration
     """Also the declaration of a table or of baskets alone."""
 
     grids: tuple[Grid, ...]
@@ -78,10 +74,10 @@ class Study:
 
     def __post_init__(self) -> None:
         given = self.data
-        if isinstance(given, TableDeclaration):
-            object.__setattr__(self, "data", DataDeclaration(given))
-        elif isinstance(given, BasketsDeclaration):
-            object.__setattr__(self, "data", DataDeclaration(items=given))
+        if isinstance(given, declaration.TableDeclaration):
+            object.__setattr__(self, "data", declaration.DataDeclaration(given))
+        elif isinstance(given, declaration.BasketsDeclaration):
+            object.__setattr__(self, "data", declaration.DataDeclaration(items=given))
         grids = (one if isinstance(one, Grid) else Grid.read(one, Path(), self.parts) for one in self.grids)
         object.__setattr__(self, "grids", tuple(grids))
         kind, scales = SCALES[self.parts], self.scales or {}
@@ -89,11 +85,11 @@ class Study:
             scales = kind(**section_values("[scales]", scales, kind))
         object.__setattr__(self, "scales", scales)
         object.__setattr__(self, "axes", self.axes or AXES[self.parts])
-        sets = self.parts == ITEMS
+        sets = self.parts == declaration.ITEMS
         check_axes(self.axes, [name for name, one in MEASURES.items() if not sets or one.is_said_of(self.section)])
         if not self.candidates:
             raise BadInputError(f"the study {self.name!r} has no candidate; give it [[candidates]]")
-        if self.parts == ATTRIBUTES:
+        if self.parts == declaration.ATTRIBUTES:
             self._check_table()
         for candidate in self.candidates:
             candidate.check()
@@ -123,9 +119,9 @@ class Study:
             raise BadInputError(t("refusal.persons_problem", what=what))
 
     @property
-    def parts(self) -> frozenset[Part]:
+    def parts(self) -> frozenset[declaration.Part]:
         """Whether the data have attributes, items, or both."""
-        return self.data.has & BOTH
+        return self.data.has & declaration.BOTH
 
     @property
     def section(self) -> str:
@@ -140,10 +136,10 @@ class Study:
     @property
     def forms(self) -> tuple[str, ...]:
         """The forms that a release can have; where there is one, nobody is asked to choose."""
-        return FORMS if self.parts == ATTRIBUTES else FORMS[:1]
+        return FORMS if self.parts == declaration.ATTRIBUTES else FORMS[:1]
 
     @property
-    def table(self) -> TableDeclaration:
+    def table(self) -> declaration.TableDeclaration:
         """The rows with attributes; raise where there are none."""
         if self.data.table is None:
             raise BadInputError(f"the study {self.name!r} is about {self.section}, and this is about tables")
@@ -167,7 +163,7 @@ class Study:
     @property
     def learned(self) -> Classification | None:
         """The column that classifiers learn from every release, if there is one."""
-        return self.scales.classification if self.parts == ATTRIBUTES else None
+        return self.scales.classification if self.parts == declaration.ATTRIBUTES else None
 
     def opened(self, data: Any = None) -> OpenStudy:
         """Open the data, unless they are given, and list the candidates."""
@@ -205,7 +201,7 @@ class Study:
     def _block_key(self, candidate: Candidate) -> Hashable:
         """Return what candidates of one block have in common; makers of one name where each has settings of its own."""
         maker = candidate.anonymizer
-        if self.parts == ATTRIBUTES and (not maker.takes_requirements or maker.is_found):
+        if self.parts == declaration.ATTRIBUTES and (not maker.takes_requirements or maker.is_found):
             return (maker.name, candidate.requirement), candidate.form, candidate.suppress
         return tuple(getattr(candidate, name) for name in lists_of(self.parts) if name != "requirement")
 
@@ -221,7 +217,7 @@ class Study:
 
     def with_seed(self, seed: int) -> Study:
         """Return the same study with another seed of the random queries; the same where none are drawn."""
-        if self.parts == ITEMS and self.scales.queries.is_exact:
+        if self.parts == declaration.ITEMS and self.scales.queries.is_exact:
             return self
         options = described(type(self.scales)).items()
         asked = {key: getattr(self.scales, key) for key, each in options if each.option.takes == "queries"}
@@ -265,16 +261,16 @@ class Study:
     def read(content: Mapping[str, Any], origin: str) -> Study:
         """Read a study from the content of its file; a search alone begins with the ends of the map."""
         sections = [name for name in ("items", "baskets", "table") if name in content] or ["table"]
-        has = {"items": BOTH, "baskets": ITEMS, "table": ATTRIBUTES}[sections[0]]
-        others = ("search",) if has == ATTRIBUTES else ()
+        has = {"items": declaration.BOTH, "baskets": declaration.ITEMS, "table": declaration.ATTRIBUTES}[sections[0]]
+        others = ("search",) if has == declaration.ATTRIBUTES else ()
         if others and "search" in content and content.get("candidates", []) == []:
             content = {**content, "candidates": ends()[0].blocks(None)}
-        common = {key: value for key, value in content.items() if key != "table" or has != BOTH}
+        common = {key: value for key, value in content.items() if key != "table" or has != declaration.BOTH}
         whole = study_content(common, sections[0], AXES[has], others)
         folder = Path(origin).parent
         study = Study(
             str(whole.get("name", Path(origin).stem)),
-            DataDeclaration.of(content, folder),
+            declaration.DataDeclaration.of(content, folder),
             tuple(Grid.read(block, folder, has) for block in whole["candidates"]),
             whole["scales"],
             tuple(whole["axes"]),
@@ -308,7 +304,7 @@ def read_study(name: str) -> Study:
     if name in DATASETS:
         return bundled_study(name)
     if name in BASKETS:
-        return usual_baskets(name, BasketsDeclaration(name))
+        return usual_baskets(name, declaration.BasketsDeclaration(name))
     known = ", ".join([*DATASETS, *BASKETS])
     raise BadInputError(f"{name}: there is no such file, and no bundled study (there are {known})")
 

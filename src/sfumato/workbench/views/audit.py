@@ -1,7 +1,5 @@
 """The page of an audit: a file is dropped, its columns get roles, and what `sfumato audit` says of it is shown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path

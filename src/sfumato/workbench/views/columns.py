@@ -1,7 +1,5 @@
 """The columns of a table: what each seems to be and why, and its role, corrected by clicking."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal

@@ -6,8 +6,6 @@ The folder of all uploads is private, and goes with the workbench; one that a ki
 next (`process.spill` knows how).
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

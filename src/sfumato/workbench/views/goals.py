@@ -6,8 +6,6 @@ what more is required of them, what the data are for decides who makes releases 
 The page of what matters, and how wishes are written into the study.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -33,17 +31,8 @@ from sfumato.tradeoff.check import problems
 from sfumato.tradeoff.exploration.effort import effort_of
 from sfumato.tradeoff.question.recipients import RECIPIENTS
 from sfumato.tradeoff.search.tuner import read_budget
+from sfumato.tradeoff.study import presets
 from sfumato.tradeoff.study.draft import ENOUGH_FOR_POPULATIONS
-from sfumato.tradeoff.study.presets import (
-    CLOSE,
-    DIVERSE,
-    ENDS,
-    Requirements,
-    first_baskets,
-    first_with_items,
-    full_domain,
-    with_preset,
-)
 from sfumato.tradeoff.study.study import Study
 from sfumato.workbench.endpoints import Call, endpoint
 from sfumato.workbench.errors import FieldError, blamed
@@ -85,11 +74,11 @@ BY_PERSONS = ("k", "loss")
 def parts_for(study: Study, table: Table, wishes: Wishes) -> dict[str, Any]:
     """Return the parts of a study that the wishes make: axes, scales and candidates, as they stand in a file."""
     if table.cells.persons is not None:  # by persons only sizes are required and measured
-        sizes = Requirements(table.cells.persons.number, ()).all(SIZES[wishes.recipient])
-        blocks = [_block(("mondrian", _full_domain(table)), sizes, (0.0, 0.05)), {"anonymizers": list(ENDS)}]
+        sizes = presets.Requirements(table.cells.persons.number, ()).all(SIZES[wishes.recipient])
+        blocks = [_block(("mondrian", _full_domain(table)), sizes, (0.0, 0.05)), {"anonymizers": list(presets.ENDS)}]
         return {"axes": list(BY_PERSONS), "scales": {}, "candidates": blocks}
     if wishes.purpose == "everything":
-        content = tomlkit.parse(with_preset(study, "everything").to_toml()).unwrap()
+        content = tomlkit.parse(presets.with_preset(study, "everything").to_toml()).unwrap()
         return {"axes": content["axes"], "scales": {}, "candidates": content["candidates"]}
     wanted = requirements(table, wishes)
     sensitive = bool(table.roles.sensitive)
@@ -103,15 +92,15 @@ def parts_for(study: Study, table: Table, wishes: Wishes) -> dict[str, Any]:
         makers, axes = (*makers, "local-recoding"), [risk, "loss"]
         sizes = [text for text in wanted if "&" not in text]
         more = [_block(("local-suppression",), sizes, (0.0,))]
-    blocks = [_block(makers, wanted, (0.0, 0.05)), *more, {"anonymizers": list(ENDS)}]
+    blocks = [_block(makers, wanted, (0.0, 0.05)), *more, {"anonymizers": list(presets.ENDS)}]
     return {"axes": axes, "scales": scales, "candidates": blocks}
 
 
 def requirements(table: Table, wishes: Wishes) -> list[str]:
     """List what is required, as far as the table could satisfy it."""
-    usual = Requirements(table.cells.records, tuple(_as_guessed(table)))
-    diverse = DIVERSE if wishes.learned in ("value", "all") else ()
-    close = CLOSE if wishes.learned in ("close", "all") else ()
+    usual = presets.Requirements(table.cells.records, tuple(_as_guessed(table)))
+    diverse = presets.DIVERSE if wishes.learned in ("value", "all") else ()
+    close = presets.CLOSE if wishes.learned in ("close", "all") else ()
     texts = usual.all(SIZES[wishes.recipient], diverse, close)
     joined = [text for text in texts if "&" in text]
     return joined if joined and wishes.learned in ("value", "close") else texts
@@ -132,7 +121,7 @@ def _as_guessed(table: Table) -> list[Guess]:
 def _full_domain(table: Table) -> str:
     """Let full-domain search to the end where its lattice is small."""
     heights = {each.name: {"type": "tree", "levels": [0] * (each.hierarchy.height - 1)} for each in table.cells.quasi}
-    return full_domain([Guess(name, "quasi", "", "", levels) for name, levels in heights.items()])
+    return presets.full_domain([Guess(name, "quasi", "", "", levels) for name, levels in heights.items()])
 
 
 def _target(table: Table, wishes: Wishes) -> str:
@@ -150,7 +139,7 @@ def _block(makers: Sequence[str], wanted: Sequence[str], suppress: Sequence[floa
 def basket_parts_for(study: Study, baskets: Baskets, wishes: Wishes) -> dict[str, Any]:
     """Return the same for baskets: as many records as the recipient needs must fit what an attacker knows."""
     sizes = [k for k in BASKET_SIZES[wishes.recipient] if k <= baskets.filled] or [1]
-    usual = first_baskets(study.name, study.data.sets, baskets, sizes, wishes.known)
+    usual = presets.first_baskets(study.name, study.data.sets, baskets, sizes, wishes.known)
     content = tomlkit.parse(replace(usual, scales=replace(study.scales, known=wishes.known)).to_toml()).unwrap()
     return {"axes": list(study.axes), "scales": {"known": wishes.known}, "candidates": content["candidates"]}
 
@@ -159,7 +148,7 @@ def mixed_parts_for(study: Study, table: Table, wishes: Wishes) -> dict[str, Any
     """Return the same for a table with items: groups as large as of a table, within which known items fit as many."""
     asked = [_beside_items(text, table, wishes.known) for text in requirements(table, wishes)]
     sizes = [k for k in SIZES[wishes.recipient] if k <= table.cells.records] or [1]
-    content = tomlkit.parse(first_with_items(study.name, study.data, sizes, wishes.known).to_toml()).unwrap()
+    content = tomlkit.parse(presets.first_with_items(study.name, study.data, sizes, wishes.known).to_toml()).unwrap()
     of_groups, common, alone, *ends = content["candidates"]  # sets of a group's items, of one tree; items alone
     return {
         "axes": list(study.axes),

@@ -4,8 +4,6 @@ A change is built and held against the table before anything is written: what is
 hierarchy, and the study stays as it was.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress

@@ -4,8 +4,6 @@ Where they stand and what is known of them is a section of the study (`[baskets]
 of JSON Schema. A change is tried on the data before anything is written.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress

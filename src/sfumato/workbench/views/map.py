@@ -5,8 +5,6 @@ The map of a project as it stands on disk, which all pages after a run read, is 
 The page of two or three points side by side.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
@@ -22,16 +20,9 @@ from starlette.responses import Response
 from sfumato.config.documents import from_plain
 from sfumato.errors import SfumatoError
 from sfumato.measures.all_measures import MEASURES
+from sfumato.report import point_summary
 from sfumato.report.answer_summary import choice_values, reply_values
 from sfumato.report.page import chart_content, judged, plain_place, point_content, point_settings
-from sfumato.report.point_summary import (
-    anonymize_command,
-    done_sentence,
-    headlines,
-    plain_axes,
-    settings,
-    useful_measure,
-)
 from sfumato.texts.catalogue import t
 from sfumato.tradeoff.exploration.details import SAMPLE
 from sfumato.tradeoff.exploration.folder import kept_points, map_files, read_map, read_point
@@ -68,7 +59,7 @@ class Explored:
     @cached_property
     def plain(self) -> tuple[str, str] | None:
         """The headlines that it opens on; None where its points do not lie on two of them."""
-        return plain_axes(self.map_)
+        return point_summary.plain_axes(self.map_)
 
     @cached_property
     def chart(self) -> Mapping[str, Any]:
@@ -103,7 +94,7 @@ class Explored:
         return point_content(self.map_, point, self.plain is not None) | {
             "details": {name: value for name, value in shown.items() if value},
             "records": sample_size(point),
-            "command": anonymize_command(self.map_.study, point),
+            "command": point_summary.anonymize_command(self.map_.study, point),
         }
 
     def drawn(self, *points: Point) -> dict[str, Any]:
@@ -194,8 +185,8 @@ def _on_map(read: Explored, point: Point) -> dict[str, Any]:
     return {
         **point_settings(point),
         **judged(read.map_, point),
-        "headlines": [headline.values() for headline in headlines(read.map_, point)],
-        "done": done_sentence(read.map_, point),
+        "headlines": [headline.values() for headline in point_summary.headlines(read.map_, point)],
+        "done": point_summary.done_sentence(read.map_, point),
         "warnings": all_in_forms(warnings(point)),
         "refused": refusal(point),
         "exact": shows_exact(point),
@@ -206,7 +197,7 @@ def _on_map(read: Explored, point: Point) -> dict[str, Any]:
 
 def _is_about_hiding(map_: Map, name: str) -> bool:
     """Say whether a measure, or a headline, is about how well quasi-identifiers are hidden."""
-    own = {"found": True, "guessed": False, "kept": useful_measure(map_) in ABOUT_HIDING}
+    own = {"found": True, "guessed": False, "kept": point_summary.useful_measure(map_) in ABOUT_HIDING}
     return own.get(name, name in ABOUT_HIDING)
 
 
@@ -293,7 +284,7 @@ def recommended(map_: Map, recipient: str | None) -> dict[str, Any]:
         return nothing.to_dict()
     except SfumatoError as error:
         return {"point": None, "why": [str(error)], "relax": [], "nearest": None, "impossible": []}
-    return choice_values(choice, map_) | {"words": settings(choice.point)}
+    return choice_values(choice, map_) | {"words": point_summary.settings(choice.point)}
 
 
 @endpoint("GET", "/projects/{project}/map")
@@ -310,8 +301,8 @@ def map_page(call: Call) -> Response:
         call,
         "map",
         changed=read.is_changed and not progress.is_under_way,
-        settings=settings,
-        frontier=[(point, headlines(read.map_, point)) for point in read.map_.frontier()],
+        settings=point_summary.settings,
+        frontier=[(point, point_summary.headlines(read.map_, point)) for point in read.map_.frontier()],
         recipients=RECIPIENTS.values(),
         examples=examples(read.map_),
         data={**read.on_map, "project": project.name, "running": progress.is_under_way},
@@ -347,9 +338,10 @@ def compare_page(call: Call) -> Response:
         call,
         "map",
         chosen=[point.id for point in points],
-        offered=[(point.id, settings(point)) for point in read.measured],
+        offered=[(point.id, point_summary.settings(point)) for point in read.measured],
         told=[
-            (point.id, settings(point), each["headlines"]) for point, each in zip(points, data["points"], strict=True)
+            (point.id, point_summary.settings(point), each["headlines"])
+            for point, each in zip(points, data["points"], strict=True)
         ],
         most=MOST,
         data=data,

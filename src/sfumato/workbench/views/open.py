@@ -3,8 +3,6 @@
 The first page: the projects of the folder.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -31,16 +29,7 @@ from sfumato.texts.format import counted
 from sfumato.tradeoff.catalogue import Entry
 from sfumato.tradeoff.study.draft import Draft, draft, draft_items
 from sfumato.tradeoff.study.study import read_study
-from sfumato.workbench.data_sources import (
-    OF_ITEMS,
-    NamedSource,
-    drafted_with_items,
-    files_under,
-    give_again,
-    items_seen,
-    source_of,
-    with_items,
-)
+from sfumato.workbench import data_sources
 from sfumato.workbench.endpoints import Call, a_list, an_object, endpoint, flag, text
 from sfumato.workbench.errors import ConflictError, FieldError, blamed
 from sfumato.workbench.opened_data import in_forms, notices_without_examples, of_data, of_rows, shown
@@ -61,7 +50,7 @@ ITEMS = 12
 READ_AS: dict[str, tuple[str, ...]] = {
     "table": (*(name for name in READING if name not in ("engine", "memory", "spill")), "na"),
     "baskets": ("id", "item", "column", "separator", "lines", "tree", "encoding"),
-    "items": (*OF_ITEMS, *(name for name in READING if name not in ("engine", "memory", "spill")), "na"),
+    "items": (*data_sources.OF_ITEMS, *(name for name in READING if name not in ("engine", "memory", "spill")), "na"),
 }
 """By kind of data, what can be said of how they are read."""
 
@@ -127,7 +116,7 @@ def opening(call: Call) -> Response:
 @endpoint("GET", "/api/files", query="folder")
 def browse(call: Call) -> dict[str, Any]:
     """List what can be opened in a folder under the workbench's own."""
-    return files_under(call.desk, call.query.get("folder", ""))
+    return data_sources.files_under(call.desk, call.query.get("folder", ""))
 
 
 @endpoint("POST", "/api/previews", Preview)
@@ -138,7 +127,7 @@ def preview(call: Call) -> dict[str, Any]:
 
 
 def _previewed(desk: Desk, wanted: Preview) -> dict[str, Any]:
-    source = source_of(desk, wanted.source)
+    source = data_sources.source_of(desk, wanted.source)
     guessed, reason = guess_kind(source)
     kind = wanted.kind or guessed
     about = {"source": wanted.source, "name": source.stem, "origin": source.origin, "kind": kind}
@@ -156,7 +145,7 @@ def _few(declared: DataDeclaration, plainly: bool) -> dict[str, Any]:
         return dict(of_data(declared, what, lambda baskets: _few_baskets(baskets, plainly)))
     few = dict(of_rows(declared.rows, what, lambda rows: _few_rows(rows, plainly)))
     if isinstance(declared.items, ItemsDeclaration):
-        held = items_seen(declared)
+        held = data_sources.items_seen(declared)
         few |= {"item_column": declared.items.column, "held": held, "notices": [*few["notices"], *held["notices"]]}
     return few
 
@@ -196,7 +185,9 @@ def _few_baskets(baskets: Baskets, plainly: bool) -> dict[str, Any]:
     }
 
 
-def declaration(desk: Desk, source: NamedSource, kind: Kind, reading: Mapping[str, Any]) -> DataDeclaration:
+def declaration(
+    desk: Desk, source: data_sources.NamedSource, kind: Kind, reading: Mapping[str, Any]
+) -> DataDeclaration:
     """Say where data are and how they are read; what cannot be said of them names its field."""
     allowed = READ_AS[kind]
     for name in reading:
@@ -212,9 +203,9 @@ def declaration(desk: Desk, source: NamedSource, kind: Kind, reading: Mapping[st
     with blamed(lambda sentence: named_first(sentence, allowed)):
         if kind == "baskets":
             return DataDeclaration(items=BasketsDeclaration(source.text, **given))
-        items = {name: given.pop(name) for name in OF_ITEMS if name in given}
+        items = {name: given.pop(name) for name in data_sources.OF_ITEMS if name in given}
         table = TableDeclaration(source.text, **given)
-        return with_items(table, items) if kind == "items" else DataDeclaration(table)
+        return data_sources.with_items(table, items) if kind == "items" else DataDeclaration(table)
 
 
 def named_first(sentence: str, names: tuple[str, ...]) -> str:
@@ -225,7 +216,7 @@ def named_first(sentence: str, names: tuple[str, ...]) -> str:
 # -- what it is ------------------------------------------------------------------------------------------------------
 
 
-def guess_kind(source: NamedSource) -> tuple[Kind, str]:
+def guess_kind(source: data_sources.NamedSource) -> tuple[Kind, str]:
     """Guess whether data are a table or sets of items, and say why."""
     if source.origin == "bundled":
         return ("baskets" if source.name in BASKETS else "table"), t("open.why_bundled")
@@ -258,7 +249,7 @@ def _lists(rows: Engine) -> Kind | None:
 def make(call: Call) -> dict[str, Any]:
     """Make the folder of a project and draft its study; every guess is kept with its reason."""
     wanted: NewProject = call.body
-    source = source_of(call.desk, wanted.source)
+    source = data_sources.source_of(call.desk, wanted.source)
     folder = _new_folder(call.desk, wanted.name, source)
     kind, text, notes = call.apart(_first_study, call.desk, wanted, folder)
     folder.mkdir()
@@ -277,16 +268,16 @@ def make(call: Call) -> dict[str, Any]:
 
 def _first_study(desk: Desk, wanted: NewProject, folder: Path) -> tuple[Kind, str, dict[str, Any]]:
     """Open the data of a new project: what they are, the text of its first study, and what is kept beside it."""
-    source = source_of(desk, wanted.source)
+    source = data_sources.source_of(desk, wanted.source)
     kind = wanted.kind or guess_kind(source)[0]
     text, notes = _drafted(declaration(desk, source, kind, wanted.reading), source, folder)
     return kind, desk.locally(text), notes
 
 
-def _drafted(declared: DataDeclaration, source: NamedSource, folder: Path) -> tuple[str, dict[str, Any]]:
+def _drafted(declared: DataDeclaration, source: data_sources.NamedSource, folder: Path) -> tuple[str, dict[str, Any]]:
     """Write the first study, and what is kept beside it."""
     if declared.section == "items":
-        drafted, study = drafted_with_items(declared, source.stem)
+        drafted, study = data_sources.drafted_with_items(declared, source.stem)
         return _with_source(study.to_toml(folder), "table", source, folder), _seen(drafted)
     if declared.table is None:
         bundled = source.origin == "bundled"
@@ -326,14 +317,14 @@ def _seen(drafted: Draft, given: Collection[str] = ()) -> dict[str, Any]:
     }
 
 
-def _with_source(text: str, section: str, source: NamedSource, folder: Path) -> str:
+def _with_source(text: str, section: str, source: data_sources.NamedSource, folder: Path) -> str:
     """Name the data as they are seen from the project."""
     document: Any = tomlkit.parse(text)
     document[section]["source"] = source.seen_from(folder)
     return tomlkit.dumps(document)
 
 
-def _new_folder(desk: Desk, name: str | None, source: NamedSource) -> Path:
+def _new_folder(desk: Desk, name: str | None, source: data_sources.NamedSource) -> Path:
     """Name a folder that does not exist yet; a name that somebody chose is taken as it is, or refused."""
     if name is not None:
         bad = next((mark for mark in "/\\\0\n\r" if mark in name), None)
@@ -353,7 +344,7 @@ def _new_folder(desk: Desk, name: str | None, source: NamedSource) -> Path:
 @endpoint("POST", "/api/projects/{project}/source", Again, gives=an_object(project=text))
 def again(call: Call) -> dict[str, Any]:
     """Let a project go on with its file, uploaded again."""
-    give_again(call.project, source_of(call.desk, call.body.source))
+    data_sources.give_again(call.project, data_sources.source_of(call.desk, call.body.source))
     return {"project": call.names["project"]}
 
 

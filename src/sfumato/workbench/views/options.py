@@ -3,8 +3,6 @@
 Forms are made of JSON Schema (`catalogue`); what they hold becomes the text that a study has, and back.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields

@@ -3,8 +3,6 @@
 Changes of a study are made on a text that is known, taken back, made again. A page whose data cannot be read says why.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future

@@ -1,7 +1,5 @@
 """The page of a point: what its release means in words and pictures, and what its certificate would say."""
 
-from __future__ import annotations
-
 import tempfile
 from functools import lru_cache
 from pathlib import Path

@@ -3,8 +3,6 @@
 How what was clicked is done again, from the study to the published file: as command lines, and in Python.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable
 from dataclasses import asdict, dataclass

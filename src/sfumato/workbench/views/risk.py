@@ -1,7 +1,5 @@
 """The risk of the data as they stand: who would be found, what makes it so, and the worst groups."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from starlette.responses import Response

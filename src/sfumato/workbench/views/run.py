@@ -1,7 +1,5 @@
 """The page of a run: start it, see how far it is, stop it, go on."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Annotated, Any
