@@ -16,8 +16,10 @@ from statistics import mean
 from common import print_table
 from sfumato.anonymizers import anonymizer
 from sfumato.tradeoff.exploration.explore import Exploration
-from sfumato.tradeoff.search.families import OFFERED, families_of
+from sfumato.tradeoff.search.families import families_of
 from sfumato.tradeoff.study import study as studies
+from sfumato.tradeoff.study.grids import ends
+from sfumato.tradeoff.study.presets import bundled_presets
 
 SHARES = (0.25, 0.5, 0.75)
 """Where on its dial a family is tried, as shares of the way."""
@@ -26,9 +28,9 @@ SHARES = (0.25, 0.5, 0.75)
 def spent(source: str) -> dict[str, list[float]]:
     """Return the processor seconds of further releases by maker."""
     study = studies.of_table(studies.read_study(source))
-    study = replace(study, grids=studies.ends())
+    study = replace(study, grids=ends())
     table = study.table.open()
-    offered = {anonymizer(maker).name for maker, _ in OFFERED}
+    offered = {anonymizer(maker).name for maker, _ in bundled_presets()["offered"]}
     families = [one for one in families_of(study, table) if not one.example.suppress]
     exploration = Exploration(study, None, 1, table, None)
     list(exploration.measured(study.candidates, None))

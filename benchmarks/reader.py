@@ -83,14 +83,13 @@ def dealing(repeats, largest):
 def on_adult():
     """Measure the 64 releases of Li & Li 2009 by both readers."""
     from sfumato.data.bundled import load
-    from sfumato.tradeoff.exploration.explore import repeatable
     from sfumato.tradeoff.study.presets import bundled_study
 
     table, study = load("adult"), bundled_study("adult")
     clever, plain = (replace(study.scales, reader=r).prepare(table).ready() for r in (EmReader(), UniformReader()))
     rows, spent = [], {"em": 0.0, "uniform": 0.0}
     for candidate in study.candidates:
-        release = repeatable(candidate).anonymize(table, candidate.requirement, candidate.form)
+        release = candidate.repeatable().make(table)
         if release.histograms is None:
             continue
         clever.measure(release) if not rows else None

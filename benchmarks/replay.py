@@ -29,6 +29,7 @@ from instrument import OURS, PAIRS, Place, cost, hypervolume
 from sfumato.tradeoff.exploration import explore as exploration
 from sfumato.tradeoff.search import tuner
 from sfumato.tradeoff.study import study as studies
+from sfumato.tradeoff.study.grids import ends
 from sfumato.tradeoff.study.search_plan import SearchPlan
 
 SHARES = (0.25, 0.5, 0.75, 1.0)
@@ -47,7 +48,7 @@ class Replay:
         key = "source, seed, candidate"
         self.rows.execute(f"CREATE TABLE IF NOT EXISTS kept ({key}, seconds, point, PRIMARY KEY ({key}))")
         study = studies.of_table(studies.read_study(source))
-        self.study = replace(study, grids=studies.ends()).with_seed(seed)
+        self.study = replace(study, grids=ends()).with_seed(seed)
         self.table, self.other = self.study.table.open(), self.study.table.open()
         self.measure, self.warm_up = (self._measuring(table) for table in (self.table, self.other))
         self.known_kinds: set[object] = set()

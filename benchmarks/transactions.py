@@ -19,7 +19,7 @@ import numpy as np
 
 from common import peak_megabytes, print_table, verdict
 from retail import retail
-from sfumato.anonymizers.items import DEFAULT_MAKER, anonymize_baskets, sweep
+from sfumato.anonymizers.items import DEFAULT_MAKER, anonymize_baskets
 from sfumato.data.bundled import load_baskets
 from sfumato.data.item_reading import read_baskets
 from sfumato.data.items import Baskets, baskets_of, counted_baskets, rows_once
@@ -82,10 +82,9 @@ def speed(baskets: Baskets) -> None:
         rows.append([f"{maker}, k=5, m=3", "60 s", f"{taken:.2f} s", verdict(taken, 60)])
     taken, _ = seconds(lambda: anonymize_baskets(baskets, basket_requirement("k-anonymity k=5"), "partition"))
     rows.append(["partition, k=5 complete", "", f"{taken:.2f} s", ""])
-    taken, _ = seconds(lambda: [list(sweep(baskets, KMAnonymity(2, 2), KS, maker)) for maker in ("aa", "coat", "pcta")])
+    makers = ("aa", "coat", "pcta")
+    taken, _ = seconds(lambda: [anonymize_baskets(baskets, KMAnonymity(k, 2), maker) for maker in makers for k in KS])
     rows.append(["aa, coat, pcta x 10 values of k", "60 s", f"{taken:.1f} s", verdict(taken, 60)])
-    taken, _ = seconds(lambda: list(sweep(baskets, KMAnonymity(2, 2), KS, "coat", warm=True)))
-    rows.append(["coat x 10 values of k, warm", "", f"{taken:.1f} s", ""])
     megabytes = peak_megabytes(lambda: anonymize_baskets(baskets, KMAnonymity(5, 3), "coat"))
     rows.append(["memory of coat, m=3", "2,000 MB", f"{megabytes:.0f} MB", verdict(megabytes, 2000)])
     rows.append(ratio(baskets))

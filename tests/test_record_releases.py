@@ -247,10 +247,6 @@ anonymizers = {json.dumps(MAKERS)}
 file = "theirs.csv"
 name = "{IMAGE}"
 claim = "k-anonymity k=1"
-[[candidates]]
-file = "buckets.csv"
-name = "{SCRIPT}"
-group = "{SCRIPT}"
 """
 
 
@@ -270,8 +266,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = list(zip(ages, places, ills, strict=True))
     written(folder / "people.csv", names, rows)
     written(folder / "theirs.csv", names, [(min(age + 7, 59), place, ill) for age, place, ill in rows])
-    bags = [(*row, f"{IMAGE}{i // 8}") for i, row in enumerate(rows)]
-    written(folder / "buckets.csv", [*names, SCRIPT], bags)
     (folder / "study.toml").write_text(PAGES_STUDY, encoding="utf-8")
     done = run("explore", "study.toml", "--out", "map", "--workers", "1", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -291,7 +285,7 @@ def test_no_page_of_a_map_has_a_value_or_name_as_code(folder: Path) -> None:
     assert "pwned" in (folder / "map" / "report.html").read_text(encoding="utf-8")  # it is told, escaped
 
 
-@pytest.mark.parametrize("which", range(len(MAKERS) + 2))
+@pytest.mark.parametrize("which", range(len(MAKERS) + 1))
 def test_no_certificate_has_a_value_or_name_as_code_and_no_cell_runs(folder: Path, which: int) -> None:
     name, point = sorted(points(folder).items())[which]
     out = folder / f"out{which}.csv"
