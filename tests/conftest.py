@@ -119,7 +119,7 @@ def shared() -> Path:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let maps be saved without pages and pictures, as where there is no room to draw: for tests of everything else."""
-    from sfumato.texts.render import NoRoomError
+    from sfumato.texts.html import NoRoomError
 
     def no_room(*_: Any, **__: Any) -> bytes:
         raise NoRoomError

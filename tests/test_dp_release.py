@@ -42,7 +42,7 @@ from sfumato.publish.certificate import (
 from sfumato.publish.mapping import mapping_of
 from sfumato.publish.pipeline import publish_point
 from sfumato.publish.plain_language import belief, promise_in_words
-from sfumato.publish.publishable import Origin, Publishable
+from sfumato.publish.publication import Origin, Publishable
 from sfumato.release.content import Budget
 from sfumato.report.folder import save_map
 from sfumato.tradeoff.question.question import read_question

@@ -11,7 +11,7 @@ import sfumato
 from points import point_of
 from sfumato import Grid, Map, Study
 from sfumato.report.answer_summary import choice_lines, choice_values
-from sfumato.tradeoff.question.curve import TRIVIAL
+from sfumato.tradeoff.question.knee import TRIVIAL
 from strategies import tries
 
 ANY = Study(
@@ -69,7 +69,7 @@ def test_the_knee_lies_furthest_inside_the_line_and_is_a_corner_of_the_hull(plac
 @given(PLACES)
 def test_the_weights_told_are_those_at_which_it_stays_the_first(places):
     """Within the interval no release beats it at utility - weight x risk, outside of it some other does."""
-    from sfumato.tradeoff.question.curve import Curve, Scale
+    from sfumato.tradeoff.question.knee import Curve, Scale
 
     shown = mapped(places)
     frontier = Curve.through(shown.points[: len(places)], ("p_loss", "u_loss"))

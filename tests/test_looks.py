@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-import sfumato.publish.publishable
+import sfumato.publish.publication
 from points import write_report
 from sfumato import MEASURES, Map, numeric, prefixes, read
 from sfumato.anonymizers.dp.mechanism import assigned
@@ -315,14 +315,14 @@ def test_a_recipient_is_checked_on_what_was_written_too(
     folder, map_ = ward
     point = point_with(map_, "k-anonymity k=12 & l-diversity l=2 variant=frequency")
     assert not RECIPIENTS["public"].objections(map_, point, point.measures)
-    verified = sfumato.publish.publishable.Publishable.verify
+    verified = sfumato.publish.publication.Publishable.verify
 
     def worse(self: Any, drafts: Any) -> Any:
         verdict = verified(self, drafts)
         verdict.measures["k"] = 10
         return verdict
 
-    monkeypatch.setattr("sfumato.publish.publishable.Publishable.verify", worse)
+    monkeypatch.setattr("sfumato.publish.publication.Publishable.verify", worse)
     with pytest.raises(sfumato.InfeasibleError, match="it has 10"):
         publish_point(folder / "map", point.id, folder / "worse.csv", recipient="public")
     assert not list(folder.glob("worse*"))

@@ -40,7 +40,7 @@ from sfumato.papers.loukides_2012 import (
     utility_loss,
 )
 from sfumato.release.items import global_release, set_recoding
-from sfumato.tradeoff.question.curve import Curve
+from sfumato.tradeoff.question.knee import Curve
 
 REQUIRED = {
     "figure-1",

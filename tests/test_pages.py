@@ -23,7 +23,7 @@ from sfumato.publish.plain_language import in_plain_words
 from sfumato.report.data_summary import DECLARED
 from sfumato.report.folder import save_map
 from sfumato.report.page import page
-from sfumato.texts.render import drawing, render, source
+from sfumato.texts.html import drawing, render, source
 from sfumato.tradeoff.exploration.explore import SOURCES as KEYED_BY
 
 pytestmark = pytest.mark.quick

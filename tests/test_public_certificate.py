@@ -18,7 +18,7 @@ import sfumato
 from sfumato.anonymizers.dp.mechanism import assigned
 from sfumato.publish.certificate import certificate_files
 from sfumato.publish.pipeline import publish_point
-from sfumato.publish.publishable import Origin, Publishable, publish
+from sfumato.publish.publication import Origin, Publishable, publish
 from sfumato.report.data_summary import meanings
 from sfumato.tradeoff.map import Map, Point
 from test_check_command import basket_study, mapped

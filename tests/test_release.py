@@ -22,7 +22,7 @@ from command_line import run
 from independent_checker import read_rows, violations
 from renames import watched_renames
 from sfumato.errors import BadInputError
-from sfumato.publish import publishable
+from sfumato.publish import publication as publishable
 from sfumato.publish.certificate import certificate_files, check_certificate, read_certificate
 from sfumato.publish.pipeline import publish_point
 from sfumato.report.folder import save_map
@@ -201,7 +201,7 @@ def test_a_missing_folder_is_made_and_removed_again_where_nothing_is_written(exp
     words = ("release", explored / "map", "--point", point.id, "--to")
     assert run(*words, tmp_path / "new" / "deeper" / "out.csv").returncode == 0
     assert (tmp_path / "new" / "deeper" / "out.csv").is_file()
-    monkeypatch.setattr("sfumato.publish.publishable.Publishable.write", refuse_to_write)
+    monkeypatch.setattr("sfumato.publish.publication.Publishable.write", refuse_to_write)
     assert run(*words, tmp_path / "other" / "out.csv").returncode == 2
     assert not (tmp_path / "other").exists()
 

@@ -25,7 +25,7 @@ from sfumato.commands.app import app
 from sfumato.report.folder import save_map
 from sfumato.report.measure_sentences import Subject, sentences
 from sfumato.report.point_summary import done_sentence, headlines, settings
-from sfumato.texts.render import in_script
+from sfumato.texts.html import in_script
 
 SCRIPT = "</script><script>window.pwned=1;alert(1)</script>"
 IMAGE = '"><img src=x onerror="window.pwned=1;alert(1)">'

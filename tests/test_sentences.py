@@ -29,7 +29,7 @@ from sfumato.report.point_summary import (
     whole_percent,
 )
 from sfumato.texts.catalogue import texts
-from sfumato.tradeoff.question.curve import place
+from sfumato.tradeoff.question.knee import place
 from sfumato.tradeoff.study.study import read_study as bundled_baskets
 from strategies import tries
 

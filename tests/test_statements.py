@@ -387,7 +387,7 @@ def test_an_empty_file_of_baskets_is_of_no_use(tmp_path):
     """Of an error of 1 nothing is kept, of less the rest; beyond it a release is worse than an empty file."""
     from points import point_of
     from sfumato.tradeoff.map import Map
-    from sfumato.tradeoff.question.curve import place
+    from sfumato.tradeoff.question.knee import place
     from sfumato.tradeoff.study.study import read_study as bundled_baskets
 
     study = bundled_baskets("online-retail")

@@ -16,7 +16,7 @@ import sfumato
 from command_line import run
 from sfumato import Candidate, audit
 from sfumato.engines.formulas import escaped, formula_notice, is_formula, unescaped
-from sfumato.publish.publishable import Origin, Publishable, written_formulas
+from sfumato.publish.publication import Origin, Publishable, written_formulas
 
 NASTY = [
     *("01", "1", "TRUE", "true", "nan", "NaN", "null", "None", " 1", "1 ", "1.0", "1e0", "-0", "+0", "0x1", "inf"),

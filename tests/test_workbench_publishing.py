@@ -12,7 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from sfumato import BadInputError, read_map
-from sfumato.publish.publishable import STEPS, Publishable
+from sfumato.publish.publication import STEPS, Publishable
 from sfumato.runtime.cancellation import look, remove_unfinished
 from sfumato.runtime.staging import staged
 from sfumato.texts.catalogue import t

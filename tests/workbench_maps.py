@@ -11,7 +11,7 @@ from typing import Any
 from unittest.mock import patch
 
 from sfumato.report.folder import save_map
-from sfumato.texts.render import NoRoomError
+from sfumato.texts.html import NoRoomError
 from sfumato.tradeoff.exploration.explore import explore
 from sfumato.tradeoff.map import Map
 from sfumato.tradeoff.study.study import read_study

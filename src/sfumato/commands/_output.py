@@ -15,7 +15,7 @@ from sfumato.config.options import as_typed
 from sfumato.errors import BadInputError, InfeasibleError, StoppedError
 from sfumato.runtime.cancellation import last_words, told_to
 from sfumato.texts.catalogue import t
-from sfumato.texts.render import NO_ROOM
+from sfumato.texts.html import NO_ROOM
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.exploration.run import ExplorationOutcome

@@ -25,7 +25,7 @@ def reproduce(
     """Reproduce a paper: its figures with our points, its claims with our numbers. Exit 1 if a required one fails."""
     from sfumato.papers import PAPERS
     from sfumato.papers import reproduce as reproduced
-    from sfumato.texts.render import need_room
+    from sfumato.texts.html import need_room
 
     if paper not in PAPERS:
         raise BadInputError(f"unknown paper {paper!r}; there are {', '.join(PAPERS)}")

@@ -24,7 +24,7 @@ from sfumato.config.documents import bundled_facts
 from sfumato.config.options import check_whole
 from sfumato.data import _column_names
 from sfumato.data.hierarchies import automatic
-from sfumato.data.hierarchies.hierarchy import read_date, read_number
+from sfumato.data.hierarchies.notation import read_date, read_number
 from sfumato.data.hierarchies.numeric import LARGEST
 from sfumato.data.persons import looks_like_keys
 from sfumato.data.reading import LOOKS

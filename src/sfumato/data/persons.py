@@ -15,7 +15,7 @@ import numpy as np
 
 from sfumato.data._column_names import HOUSEHOLD, NAME, REACH, is_phone, meaning_of
 from sfumato.data.assignment import Assignment
-from sfumato.data.hierarchies.hierarchy import read_date
+from sfumato.data.hierarchies.notation import read_date
 from sfumato.data.households import Memberships, memberships_of
 from sfumato.engines.protocol import Engine
 from sfumato.runtime.arrays import Counts, Quiet

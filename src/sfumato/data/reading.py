@@ -20,7 +20,8 @@ from sfumato.data.assignment import weighted_counts
 from sfumato.data.hierarchies.automatic import FEW, MOST_CATEGORIES, automatic, looks_like_dates, looks_numeric
 from sfumato.data.hierarchies.categorical import APART, flat
 from sfumato.data.hierarchies.declared import Declared, Filed, declared, place_of, read_hierarchies
-from sfumato.data.hierarchies.hierarchy import Hierarchy, read_number
+from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.data.hierarchies.notation import read_number
 from sfumato.data.look_alikes import ascii_where_unclear, find_look_alikes
 from sfumato.data.persons import is_repeated_key, persons_of
 from sfumato.engines import open_rows

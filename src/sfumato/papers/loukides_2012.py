@@ -70,7 +70,7 @@ from sfumato.runtime.arrays import Counts
 from sfumato.runtime.cancellation import unfinished
 from sfumato.tradeoff.exploration.explore import attempted
 from sfumato.tradeoff.map import Map, Point
-from sfumato.tradeoff.question.curve import ALIKE, Curve
+from sfumato.tradeoff.question.knee import ALIKE, Curve
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.grids import Grid
 from sfumato.tradeoff.study.presets import LOUKIDES_2012

@@ -18,7 +18,7 @@ from sfumato.data.declaration import TableDeclaration
 from sfumato.data.reading import Table
 from sfumato.engines.formulas import check_escaping
 from sfumato.measures.groups import Measured
-from sfumato.publish.publishable import Origin, Publishable, certificate_files, publish
+from sfumato.publish.publication import Origin, Publishable, certificate_files, publish
 from sfumato.release.changes import column_changes, unique_numbers
 from sfumato.release.release import Release
 from sfumato.release.writing import format_of

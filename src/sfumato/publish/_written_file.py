@@ -40,7 +40,7 @@ from sfumato.errors import BadInputError
 from sfumato.measures.groups import measure
 from sfumato.measures.items.losses import ItemLosses
 from sfumato.measures.scales import known_within_groups, protected_risk
-from sfumato.publish.context import Drawn, InternalContext, PublicContext, ReleasedColumns
+from sfumato.publish.certificate_facts import Drawn, InternalContext, PublicContext, ReleasedColumns
 from sfumato.release._itemsets import Rows, itemset_spread
 from sfumato.release.changes import shown_in_file
 from sfumato.release.content import NoisyRelease
@@ -54,7 +54,7 @@ from sfumato.runtime.arrays import Counts
 from sfumato.tradeoff.question.recipients import shown_baskets
 
 if TYPE_CHECKING:
-    from sfumato.publish.publishable import Publishable
+    from sfumato.publish.publication import Publishable
 
 AGREE = 1e-9
 """How far a measure of the audit may lie from the maker's own."""

@@ -44,7 +44,7 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.publish._written_file import audit_of, audit_written, reading_of
 from sfumato.publish.mapping import ItemMapping
 from sfumato.publish.mapping import Mapping as AppliedMapping
-from sfumato.publish.publishable import Origin, Publishable, outdated_files
+from sfumato.publish.publication import Origin, Publishable, outdated_files
 from sfumato.release._itemsets import rare_itemsets
 from sfumato.release.items import SUPPRESSED, ItemParts, MixedRelease, Placed, Recoding, global_release, numbered
 from sfumato.release.release import generalization

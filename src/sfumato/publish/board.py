@@ -14,12 +14,12 @@ from sfumato.config.options import check_choice
 from sfumato.errors import InfeasibleError
 from sfumato.measures.all_measures import MEASURES
 from sfumato.publish.plain_language import DROPPED
-from sfumato.publish.publishable import board_file as board_file
-from sfumato.publish.publishable import certificate_files
+from sfumato.publish.publication import board_file as board_file
+from sfumato.publish.publication import certificate_files
 from sfumato.report.measure_sentences import Subject, sentences
 from sfumato.report.point_summary import headlines, settings
 from sfumato.texts.format import counted
-from sfumato.texts.render import render
+from sfumato.texts.html import render
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.reasons import warnings as utility_warnings
 from sfumato.tradeoff.question.recipients import RECIPIENTS, Recipient

@@ -16,7 +16,7 @@ from sfumato.data.reading import Table
 from sfumato.measures.items.estimates import BasketReader, MixedReader
 from sfumato.measures.items.linking import Linking, Persons, listed_items, rho
 from sfumato.publish._written_file import columns_of
-from sfumato.publish.context import InternalContext, PublicContext, alike_groups, shown_by, similar_groups
+from sfumato.publish.certificate_facts import InternalContext, PublicContext, alike_groups, shown_by, similar_groups
 from sfumato.publish.plain_language import NEARLY_SURE, NOISE_PREVAILS, belief, named
 from sfumato.release._itemsets import Rows
 from sfumato.release.changes import ends_of_single_records, unique_numbers

@@ -24,10 +24,10 @@ from sfumato.measures.all_measures import MEASURES
 from sfumato.publish import _written_file as written_file
 from sfumato.publish.board import Decision, board_page
 from sfumato.publish.cautions import Caution, cautions, columns_left_out, found_first, public_cautions
-from sfumato.publish.context import InternalContext, PublicContext
+from sfumato.publish.certificate_facts import InternalContext, PublicContext
 from sfumato.publish.plain_language import in_plain_words, promise_in_words
-from sfumato.publish.publishable import Publishable
-from sfumato.publish.publishable import certificate_files as certificate_files
+from sfumato.publish.publication import Publishable
+from sfumato.publish.publication import certificate_files as certificate_files
 from sfumato.release.changes import column_changes
 from sfumato.release.content import Guarantee
 from sfumato.release.release import Release
@@ -37,7 +37,7 @@ from sfumato.requirements.requirement import requirement
 from sfumato.runtime.staging import parts_of
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import percent
-from sfumato.texts.render import render
+from sfumato.texts.html import render
 from sfumato.tradeoff.exploration.details import item_changes
 
 LIBRARIES = ("sfumato", "numpy", "numba", "duckdb", "pyarrow")

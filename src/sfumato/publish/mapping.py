@@ -36,7 +36,7 @@ from sfumato.data.declaration import ItemsDeclaration
 from sfumato.data.hierarchies.hierarchy import Hierarchy, Level
 from sfumato.data.reading import Missing, Roles
 from sfumato.errors import BadInputError
-from sfumato.publish.publishable import Publishable
+from sfumato.publish.publication import Publishable
 from sfumato.release.items import SUPPRESSED, BasketRelease, MixedRelease
 from sfumato.release.release import Published
 from sfumato.release.writing_items import Names, behind_parts, release_names

@@ -34,8 +34,8 @@ from sfumato.publish.audit_report import neutral_line
 from sfumato.publish.board import Decision, board_file, recipient_named
 from sfumato.publish.cautions import ALARMS, cautions_of, columns_left_out
 from sfumato.publish.certificate import certificate_files, guarantee_values, not_published, notices_of_records
-from sfumato.publish.context import Drawn, drawn_from
-from sfumato.publish.publishable import Origin, Publication, Publishable, publish
+from sfumato.publish.certificate_facts import Drawn, drawn_from
+from sfumato.publish.publication import Origin, Publication, Publishable, publish
 from sfumato.release.records import RecordRelease, unchanged_values
 from sfumato.release.release import Release, counts_people
 from sfumato.release.writing import format_of, inputs_of
@@ -59,7 +59,7 @@ from sfumato.tradeoff.study.grids import Grid
 from sfumato.tradeoff.study.study import Study
 
 if TYPE_CHECKING:
-    from sfumato.publish.publishable import Publishable
+    from sfumato.publish.publication import Publishable
 
 How = Mapping[str, Any]
 """How a release is written: layout, legend, escaped formulas; and the files that it is made of."""

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from sfumato.data.assignment import distinct_rows, weighted_counts
 from sfumato.data.cells import Histograms, Sensitive
-from sfumato.data.hierarchies.hierarchy import ROOT, Hierarchy, read_date, read_number
+from sfumato.data.hierarchies.hierarchy import ROOT, Hierarchy
+from sfumato.data.hierarchies.notation import read_date, read_number
 from sfumato.data.reading import Ranges
 from sfumato.release.release import Release, present_leaves
 from sfumato.runtime.arrays import Codes, Numbers

@@ -32,7 +32,8 @@ from numpy.typing import NDArray
 
 from sfumato.data.assignment import Assignment, number_numbers, weighted_counts
 from sfumato.data.dataset import MixedTable
-from sfumato.data.hierarchies.hierarchy import ROOT, Hierarchy, set_text
+from sfumato.data.hierarchies.hierarchy import ROOT, Hierarchy
+from sfumato.data.hierarchies.notation import set_text
 from sfumato.data.items import Baskets, rows_once, taken_rows
 from sfumato.release.release import Release
 from sfumato.runtime.arrays import Codes, Counts, Quiet

@@ -16,7 +16,7 @@ from sfumato.texts.format import listed, number, section, wrapped
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.answer import Choice, Reply, in_numbers, within
 from sfumato.tradeoff.question.best_possible import Optimum, surpassed
-from sfumato.tradeoff.question.curve import Step
+from sfumato.tradeoff.question.knee import Step
 from sfumato.tradeoff.question.reasons import both, stretch
 from sfumato.tradeoff.question.recipients import is_unchanged, refusal, warnings
 

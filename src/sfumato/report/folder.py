@@ -9,7 +9,7 @@ from typing import Any
 from sfumato.config.documents import json_text
 from sfumato.report.page import page, scores_of
 from sfumato.runtime.staging import staged
-from sfumato.texts.render import NoRoomError
+from sfumato.texts.html import NoRoomError
 from sfumato.tradeoff.exploration.folder import decided_values, limit_values, point_values
 from sfumato.tradeoff.map import Map, Point
 

@@ -28,13 +28,13 @@ from sfumato.runtime.kernels import cache_folder
 from sfumato.runtime.staging import staged
 from sfumato.texts.catalogue import drawing_texts
 from sfumato.texts.format import counted, listed
-from sfumato.texts.render import as_svg, drawing, file, in_script, libraries, render, source
+from sfumato.texts.html import as_svg, drawing, file, in_script, libraries, render, source
 from sfumato.tradeoff import chart
 from sfumato.tradeoff.comparison import VERDICTS, Verdicts
 from sfumato.tradeoff.limit import AXES, MEANING, Scores
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.public import PublicStudy
-from sfumato.tradeoff.question.curve import place
+from sfumato.tradeoff.question.knee import place
 
 Step = tuple[float, float]
 """Seconds since the start, and the score from then on."""

@@ -29,7 +29,7 @@ from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted, listed, number, percent, wrapped
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.public import PublicStudy
-from sfumato.tradeoff.question.curve import COUNT_ERRORS, Place, place
+from sfumato.tradeoff.question.knee import COUNT_ERRORS, Place, place
 from sfumato.tradeoff.question.recipients import RECIPIENTS
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.study import Study

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.config.options import Configured, Option, parse, split_outside_quotes
 from sfumato.data.cells import Histograms, Sensitive, find_sensitive, spans_of
-from sfumato.data.hierarchies.hierarchy import write_number
+from sfumato.data.hierarchies.notation import write_number
 from sfumato.errors import BadInputError
 from sfumato.requirements import _predicates as predicates
 from sfumato.requirements._predicates import Rules, groups_admitted

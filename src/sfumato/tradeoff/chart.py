@@ -22,7 +22,7 @@ from altair.utils.schemapi import debug_mode
 from sfumato.config.documents import bundled_facts
 from sfumato.measures.all_measures import MEASURES
 from sfumato.runtime.arrays import Quiet
-from sfumato.texts.render import as_png, as_svg
+from sfumato.texts.html import as_png, as_svg
 from sfumato.tradeoff.comparison import VERDICTS, Verdicts, mark_of, worth_of
 from sfumato.tradeoff.limit import AXES
 from sfumato.tradeoff.map import Map, Point

@@ -16,7 +16,7 @@ from sfumato.config.options import check_choice, check_number, check_whole
 from sfumato.data.assignment import distinct_rows
 from sfumato.data.cells import Cells, CountedValues, sorted_cells
 from sfumato.data.declaration import TableDeclaration
-from sfumato.data.hierarchies.hierarchy import read_number
+from sfumato.data.hierarchies.notation import read_number
 from sfumato.data.households import memberships_of, unnamed_pairs
 from sfumato.data.reading import Table
 from sfumato.engines.protocol import CellValues, column_pairs

@@ -38,7 +38,7 @@ from sfumato.report.page import SHARED, script_of, vega_script
 from sfumato.runtime.cancellation import looks_itself, pressed, remove_unfinished
 from sfumato.runtime.memory import private_folder
 from sfumato.texts.catalogue import t
-from sfumato.texts.render import file
+from sfumato.texts.html import file
 from sfumato.workbench import views
 from sfumato.workbench.access import Gate, Guarded
 from sfumato.workbench.endpoints import ENDPOINTS, Call, Endpoint, House, description, read_body

@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from sfumato.errors import BadInputError, SfumatoError
 from sfumato.texts.catalogue import t
-from sfumato.texts.render import render
+from sfumato.texts.html import render
 
 
 class MissingError(SfumatoError):

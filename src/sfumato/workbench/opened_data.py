@@ -30,7 +30,7 @@ from sfumato.data.items import Baskets
 from sfumato.data.reading import Table
 from sfumato.engines.protocol import Engine
 from sfumato.texts.catalogue import t, texts
-from sfumato.texts.render import pieces
+from sfumato.texts.html import pieces
 
 MOST_KEPT = 4
 """Sources that stay open."""

@@ -25,7 +25,7 @@ from typing import Any, Literal, get_args
 
 from sfumato.config.documents import to_plain
 from sfumato.errors import SfumatoError
-from sfumato.publish.publishable import STEPS
+from sfumato.publish.publication import STEPS
 from sfumato.runtime.cancellation import EXIT_CODE, Cancel, stops_at, told_to
 from sfumato.texts.catalogue import t
 from sfumato.workbench.errors import ConflictError

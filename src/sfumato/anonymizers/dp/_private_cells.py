@@ -5,8 +5,6 @@ what it publishes can depend on the records through these answers alone, and the
 boxes of one question are disjoint, so a record has a part in one answer only (parallel composition) and the question
 costs epsilon once; questions look at the same records, so they add up (sequential composition).
 
-The account of a draw: every question to the records is entered here before it is answered, and none is overdrawn.
-
 What the differentially private trees share: cutting boxes level by level, sharing out the budget, consistency.
 
 A tree is a list of levels, from the one box of everything down. All levels are complete: a box that is not cut goes
@@ -32,41 +30,17 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymizers.dp.account import Account
 from sfumato.anonymizers.dp.noise import Noise, variance
 from sfumato.data.cells import Cells
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
-from sfumato.release.content import Budget, Guarantee, Spent, Unit
+from sfumato.release.content import Budget, Unit
 from sfumato.release.records import cell_codes, coded_columns
 from sfumato.runtime.arrays import Codes, Counts, Numbers
 from sfumato.runtime.kernels import kernel
 from sfumato.texts.format import listed
-
-NEIGHBOURS = "one record more or less (one record is one person; the number of records is not public)"
-
-
-class Account:
-    """What a budget was spent on, in exact arithmetic."""
-
-    def __init__(self, budget: Budget) -> None:
-        self.budget = budget
-        self.spent: list[Spent] = []
-
-    @property
-    def left(self) -> Fraction:
-        """What there is still to spend, in what the budget is kept in."""
-        return Fraction(self.budget.amount) - sum(Fraction(part.amount) for part in self.spent)
-
-    def spend(self, what: str, level: int, amount: float) -> None:
-        """Pay for a question."""
-        if not amount > 0 or Fraction(amount) > self.left:
-            raise AssertionError(f"{what} at level {level} for {amount} would exceed the budget")
-        self.spent.append(Spent(what, level, amount))
-
-    def guarantee(self, public: tuple[str, ...]) -> Guarantee:
-        """Return what is promised of a release made of nothing but the answers that were paid for."""
-        return Guarantee(self.budget, tuple(self.spent), NEIGHBOURS, public)
 
 
 @dataclass(frozen=True)

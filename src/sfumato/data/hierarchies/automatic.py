@@ -16,7 +16,8 @@ from typing import TypeVar
 from sfumato.data.hierarchies.categorical import flat, prefixes
 from sfumato.data.hierarchies.classifications import looks_like_countries, looks_like_education, looks_like_icd
 from sfumato.data.hierarchies.declared import from_entry
-from sfumato.data.hierarchies.hierarchy import Hierarchy, read_date, round_widths
+from sfumato.data.hierarchies.hierarchy import Hierarchy, round_widths
+from sfumato.data.hierarchies.notation import read_date
 from sfumato.data.hierarchies.numeric import MOST_LEAVES, dates
 from sfumato.errors import BadInputError
 from sfumato.texts.catalogue import refusal

@@ -22,7 +22,8 @@ import numpy as np
 
 from sfumato.data.assignment import weighted_counts
 from sfumato.data.cells import Cells
-from sfumato.data.hierarchies.hierarchy import MISSING, ROOT, Hierarchy, Level, read_number, write_number
+from sfumato.data.hierarchies.hierarchy import MISSING, ROOT, Hierarchy, Level
+from sfumato.data.hierarchies.notation import read_number, write_number
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Counts, Numbers
 from sfumato.texts.catalogue import refusal

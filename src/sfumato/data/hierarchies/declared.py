@@ -20,7 +20,8 @@ from typing import Any
 from sfumato.config.documents import named, parse_toml, read_text
 from sfumato.data.hierarchies.categorical import flat, from_level_table, groups, prefixes, tree
 from sfumato.data.hierarchies.classifications import CLASSIFICATIONS, countries, education, icd
-from sfumato.data.hierarchies.hierarchy import Hierarchy, read_number
+from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.data.hierarchies.notation import read_number
 from sfumato.data.hierarchies.numeric import dates, numeric
 from sfumato.engines._text_files import existing_file
 from sfumato.errors import BadInputError

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.config.options import check_whole
-from sfumato.data.hierarchies.hierarchy import ROOT, Hierarchy, Level, stretch_notations, write_date, write_number
+from sfumato.data.hierarchies.hierarchy import ROOT, Hierarchy, Level
+from sfumato.data.hierarchies.notation import stretch_notations, write_date, write_number
 from sfumato.errors import BadInputError
 from sfumato.texts.catalogue import refusal
 

@@ -11,7 +11,8 @@ from math import isfinite
 
 from sfumato.data.hierarchies.automatic import plain
 from sfumato.data.hierarchies.declared import from_entry
-from sfumato.data.hierarchies.hierarchy import Hierarchy, write_date
+from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.data.hierarchies.notation import write_date
 from sfumato.data.hierarchies.numeric import DATE_LEVELS
 from sfumato.errors import BadInputError
 from sfumato.texts.catalogue import refusal

@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Self
 import pyarrow as pa
 
 from sfumato.engines import protocol
-from sfumato.engines import protocol as engine_protocol
 from sfumato.engines.derived import by_text, distinct_in, lists_in, received, received_names
 from sfumato.engines.duckdb.engine import DuckDBEngine
 from sfumato.engines.locations import is_server
@@ -37,14 +36,14 @@ class PostgreSQLEngine:
 
     name: ClassVar[str] = "postgresql"
 
-    def __init__(self, session: Session, source: ServerRelation, reading: engine_protocol.Reading) -> None:
+    def __init__(self, session: Session, source: ServerRelation, reading: protocol.Reading) -> None:
         self._session, self._source, self._reading = session, source, reading
         self.columns, self.origin, self.na = source.names, reading.origin, reading.na
         self._read = settled(session, source, reading) if reading.settles else Read()
         self.notices, self.notations = self._read.notices, self._read.notations
         self._rows = source.rows(self._read.tables)
-        self._links: dict[str, tuple[tuple[engine_protocol.Coding, ...], engine_protocol.CountedCodes]] = {}
-        self._last: tuple[list[tuple[str, engine_protocol.Rule | None]], DuckDBEngine] | None = None
+        self._links: dict[str, tuple[tuple[protocol.Coding, ...], protocol.CountedCodes]] = {}
+        self._last: tuple[list[tuple[str, protocol.Rule | None]], DuckDBEngine] | None = None
 
     @classmethod
     def takes(cls, source: Any) -> bool:
@@ -52,7 +51,7 @@ class PostgreSQLEngine:
         return is_server(source)
 
     @classmethod
-    def open(cls, source: Any, reading: engine_protocol.Reading) -> Self:
+    def open(cls, source: Any, reading: protocol.Reading) -> Self:
         """Open a table on a server: from now on the rows are seen as they are at this moment."""
         if not is_server(source):
             raise BadInputError(f"{reading.origin}: PostgreSQL opens postgresql://host/database#schema.table, not this")
@@ -89,15 +88,13 @@ class PostgreSQLEngine:
         grouped = f"(SELECT {keys}, count(*) AS n FROM {self._rows} GROUP BY {keys}) AS rows"
         texts = [self._some_text(name) for name in names]
         query = row_sums(texts, grouped, "n") if columns else row_sums(texts, self._rows)
-        return engine_protocol.content_digest(names, self.row_count, int(self._session.query(query)[0][0].as_py()))
+        return protocol.content_digest(names, self.row_count, int(self._session.query(query)[0][0].as_py()))
 
-    def distinct(self, column: str, complete: Sequence[str] = ()) -> engine_protocol.DistinctValues:
+    def distinct(self, column: str, complete: Sequence[str] = ()) -> protocol.DistinctValues:
         """List the distinct values of a column, in ascending order of their text."""
         return distinct_in(self._listed(column, self._counting([column], complete)))
 
-    def distinct_by(
-        self, rule: engine_protocol.Rule, column: str, complete: Sequence[str] = ()
-    ) -> engine_protocol.DistinctValues:
+    def distinct_by(self, rule: protocol.Rule, column: str, complete: Sequence[str] = ()) -> protocol.DistinctValues:
         """List what a rule makes of the texts of a column, and of how many texts each."""
         counting, text = self._counting([column], complete), ruled("t0", rule)
         answer = f"SELECT {text} AS t, sum(n)::int8 AS n, count(t0) AS kinds FROM ({counting}) AS counted GROUP BY 1"
@@ -117,7 +114,7 @@ class PostgreSQLEngine:
             columns = [name for name, values in zip(columns, different, strict=True) if values == number]
         return list(columns)
 
-    def sample(self, column: str, rows: int) -> engine_protocol.DistinctValues:
+    def sample(self, column: str, rows: int) -> protocol.DistinctValues:
         """List the distinct values of a column among about this many rows, the same at every call; all of a view."""
         if self.row_count <= rows or self._source.relkind not in SAMPLED:
             return self.distinct(column)
@@ -125,16 +122,16 @@ class PostgreSQLEngine:
         counting = self._counting([column], (), rows=self._source.rows(self._read.tables, sampled))
         return distinct_in(self._session.query(counting))
 
-    def facts(self, column: str) -> engine_protocol.ColumnFacts:
+    def facts(self, column: str) -> protocol.ColumnFacts:
         """Say what the whole of a column is like, in one pass."""
         answer = self._session.query(column_facts(self._text(column), self._rows))
-        return engine_protocol.ColumnFacts(*(values[0].as_py() for values in answer.columns))
+        return protocol.ColumnFacts(*(values[0].as_py() for values in answer.columns))
 
     def count_texts(self, columns: Sequence[str], complete: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
         """Count the distinct tuples of texts of some columns (null: missing); the last column is the count."""
         yield from self._session.query(self._counting(columns, complete)).to_batches(BATCH)
 
-    def count_cells(self, codings: Sequence[engine_protocol.Coding]) -> engine_protocol.CountedCodes:
+    def count_cells(self, codings: Sequence[protocol.Coding]) -> protocol.CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted.
 
         The server counts tuples of texts, which it does in parallel, and these get their codes in DuckDB: to bring
@@ -146,30 +143,28 @@ class PostgreSQLEngine:
         self._links[link] = tuple(codings), counted
         return replace(counted, link=link)
 
-    def cell_number(self, codings: Sequence[engine_protocol.Coding]) -> int:
+    def cell_number(self, codings: Sequence[protocol.Coding]) -> int:
         """Count how many distinct tuples of codes there are; the tuples wait for `count_cells`."""
         return self._received_tuples(codings).cell_number(received(codings))
 
-    def tuples(self, columns: Sequence[str], link: str) -> engine_protocol.Tuples:
+    def tuples(self, columns: Sequence[str], link: str) -> protocol.Tuples:
         """List the tuples of values that the rows of every cell have, in the order of cells and texts."""
         codings, cells = self._links[link]
         asked = [*((coding.column, coding.rule) for coding in codings), *((column, None) for column in columns)]
         local = self._received(self._counting([column for column, _ in asked], (), [rule for _, rule in asked]), asked)
         return local.tuples(local.columns[len(codings) :], local.link(received(codings), cells))
 
-    def write(
-        self, placement: engine_protocol.Placement, layout: engine_protocol.Layout, path: Path, format: str
-    ) -> int:
+    def write(self, placement: protocol.Placement, layout: protocol.Layout, path: Path, format: str) -> int:
         """Write the placed rows as "csv" or "parquet", shuffled; return the number of rows."""
         local, link = self._received_rows(placement.link, layout.neutral)
         return local.write(replace(placement, link=link), layout, path, format)
 
-    def placed_rows(self, placement: engine_protocol.Placement, layout: engine_protocol.Layout) -> pa.Table:
+    def placed_rows(self, placement: protocol.Placement, layout: protocol.Layout) -> pa.Table:
         """Return the placed rows as `write` writes them, neutral columns with their types."""
         local, link = self._received_rows(placement.link, layout.neutral)
         return local.placed_rows(replace(placement, link=link), layout)
 
-    def lists(self, column: str) -> engine_protocol.CountedLists:
+    def lists(self, column: str) -> protocol.CountedLists:
         """Count the distinct lists of a column."""
         place = self.columns.index(column)
         element = self._source.described[place].element
@@ -183,7 +178,7 @@ class PostgreSQLEngine:
         )
         return self._counted_lists(f"SELECT {items} AS items FROM {self._rows}")
 
-    def gathered(self, who: str, item: str) -> engine_protocol.CountedLists:
+    def gathered(self, who: str, item: str) -> protocol.CountedLists:
         """Count the distinct lists that rows of (who, item) make; items in the order of their texts."""
         owner, text = f"c{self.columns.index(who)}", self._text(item)
         if not self._reading.as_it_stands:
@@ -216,7 +211,7 @@ class PostgreSQLEngine:
             t("engines.type_without_text", origin=self.origin, column=column, kind=self.nested[column].lower())
         )
 
-    def _key(self, column: str, rule: engine_protocol.Rule | None) -> str:
+    def _key(self, column: str, rule: protocol.Rule | None) -> str:
         """Write what rows are grouped by: the key of a value, or what a rule makes of its text."""
         return f"c{self.columns.index(column)}" if rule is None else ruled(self._text(column), rule)
 
@@ -224,7 +219,7 @@ class PostgreSQLEngine:
         self,
         columns: Sequence[str],
         complete: Sequence[str],
-        rules: Sequence[engine_protocol.Rule | None] = (),
+        rules: Sequence[protocol.Rule | None] = (),
         rows: str = "",
     ) -> str:
         """Write the query that counts tuples: by keys, whose texts t0, t1, ... are then written."""
@@ -244,10 +239,10 @@ class PostgreSQLEngine:
         listed = self._session.query(f"{texts} LIMIT {protocol.MOST_TEXTS + 1}")
         if listed.num_rows > protocol.MOST_TEXTS:
             number = self._session.query(f"SELECT count(*) FROM ({texts}) AS texts")[0][0].as_py()
-            raise engine_protocol.too_many_texts(self.origin, column, number)
+            raise protocol.too_many_texts(self.origin, column, number)
         return listed
 
-    def _counted_lists(self, records: str) -> engine_protocol.CountedLists:
+    def _counted_lists(self, records: str) -> protocol.CountedLists:
         """Count equal lists, in the order of their items."""
         return lists_in(
             self._session.query(
@@ -258,11 +253,9 @@ class PostgreSQLEngine:
     @cached_property
     def _beside(self) -> DuckDBEngine:
         """The engine that writes tables of our own, and what counts alone tell."""
-        return DuckDBEngine.open(
-            pa.table({"none": pa.nulls(0, pa.string())}), engine_protocol.Reading(origin=self.origin)
-        )
+        return DuckDBEngine.open(pa.table({"none": pa.nulls(0, pa.string())}), protocol.Reading(origin=self.origin))
 
-    def _received_tuples(self, codings: Sequence[engine_protocol.Coding]) -> DuckDBEngine:
+    def _received_tuples(self, codings: Sequence[protocol.Coding]) -> DuckDBEngine:
         """Let the counted tuples of texts of some columns come to DuckDB, where they stay until others are asked for.
 
         A server groups values as they are stored faster than anything that is made of them.

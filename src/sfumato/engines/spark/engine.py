@@ -20,7 +20,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.engines import protocol
-from sfumato.engines import protocol as engine_protocol
 from sfumato.engines.derived import by_text, distinct_in, lists_in, tuples_in
 from sfumato.engines.duckdb.grouped import in_order, packing_of
 from sfumato.engines.locations import is_spark_frame
@@ -53,7 +52,7 @@ def translated(verb: Verb) -> Verb:
 class SparkLink:
     """How rows come to their cells: by the codes of their texts."""
 
-    codings: tuple[engine_protocol.Coding, ...]
+    codings: tuple[protocol.Coding, ...]
     keys: tuple[NDArray[np.int64], ...]
     """The codes of every cell, packed."""
 
@@ -65,7 +64,7 @@ class SparkEngine:
 
     name: ClassVar[str] = "spark"
 
-    def __init__(self, loaded: LoadedFrame, reading: engine_protocol.Reading) -> None:
+    def __init__(self, loaded: LoadedFrame, reading: protocol.Reading) -> None:
         self.columns, self._kinds = loaded.names, dict(zip(loaded.names, loaded.kinds, strict=True))
         self.origin, self.na, self.notices = reading.origin, reading.na, loaded.notices
         self.notations: Mapping[str, str] = {}
@@ -79,7 +78,7 @@ class SparkEngine:
         return is_spark_frame(source)
 
     @classmethod
-    def open(cls, source: Any, reading: engine_protocol.Reading) -> Self:
+    def open(cls, source: Any, reading: protocol.Reading) -> Self:
         """Open a frame, a table or files; no row is read yet."""
         with spoken(reading.origin):
             return cls(load(source, reading), reading)
@@ -111,18 +110,16 @@ class SparkEngine:
         texts = {f"t{i}": self._shown(name) for i, name in enumerate(sorted(names))}
         row = framed(list(texts))
         shown = self._frame.selectExpr(*(f"{text} AS {name}" for name, text in texts.items()), "1 AS one")
-        total = f"sum(CAST(conv(left(md5({row}), {engine_protocol.DIGITS}), 16, 10) AS DECIMAL(20, 0)))"
+        total = f"sum(CAST(conv(left(md5({row}), {protocol.DIGITS}), 16, 10) AS DECIMAL(20, 0)))"
         [summed] = collected(shown.selectExpr(f"CAST({total} AS STRING) AS total", "count(*) AS rows")).to_pylist()
-        return engine_protocol.content_digest(names, summed["rows"], int(summed["total"] or 0))
+        return protocol.content_digest(names, summed["rows"], int(summed["total"] or 0))
 
-    def distinct(self, column: str, complete: Sequence[str] = ()) -> engine_protocol.DistinctValues:
+    def distinct(self, column: str, complete: Sequence[str] = ()) -> protocol.DistinctValues:
         """List the distinct values of a column, in ascending order of their text."""
         return self._distinct(column, self._complete(complete))
 
     @translated
-    def distinct_by(
-        self, rule: engine_protocol.Rule, column: str, complete: Sequence[str] = ()
-    ) -> engine_protocol.DistinctValues:
+    def distinct_by(self, rule: protocol.Rule, column: str, complete: Sequence[str] = ()) -> protocol.DistinctValues:
         """List what a rule makes of the texts of a column, and of how many texts each."""
         texts = self._counted([column], self._complete(complete))
         made = self._session.sql(
@@ -145,18 +142,18 @@ class SparkEngine:
                 columns = [name for name, number in zip(columns, different, strict=True) if number == rows]
         return list(columns)
 
-    def sample(self, column: str, rows: int) -> engine_protocol.DistinctValues:
+    def sample(self, column: str, rows: int) -> protocol.DistinctValues:
         """List the distinct values of a column among the rows whose hash falls into a share of all."""
         every = -(-self.row_count // rows)
         hashed = ", ".join(self._column(name) for name in self.columns if has_text(self._kinds[name]))
         return self._distinct(column, "true" if every == 1 else f"pmod(xxhash64({hashed}), {every}) = 0")
 
     @translated
-    def facts(self, column: str) -> engine_protocol.ColumnFacts:
+    def facts(self, column: str) -> protocol.ColumnFacts:
         """Say what the whole of a column is like, in one pass."""
         frame = self._frame.selectExpr(f"{self._text(column)} AS raw")
         [facts] = collected(column_facts(frame)).to_pylist()
-        return engine_protocol.ColumnFacts(*facts.values())
+        return protocol.ColumnFacts(*facts.values())
 
     @translated
     def count_texts(self, columns: Sequence[str], complete: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
@@ -164,21 +161,21 @@ class SparkEngine:
         return iter(collected(self._counted(columns, self._complete(complete))).to_batches())
 
     @translated
-    def count_cells(self, codings: Sequence[engine_protocol.Coding]) -> engine_protocol.CountedCodes:
+    def count_cells(self, codings: Sequence[protocol.Coding]) -> protocol.CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
         packing = packing_of(codings)
         keys, counts = in_order(collected(self._counted_cells(codings)), len(packing.names))
         self._links.append(SparkLink(tuple(codings), tuple(keys), counts))
         dropped = self.row_count - int(counts.sum())
-        return engine_protocol.CountedCodes(packing.unpacked(keys), counts, dropped, str(len(self._links) - 1))
+        return protocol.CountedCodes(packing.unpacked(keys), counts, dropped, str(len(self._links) - 1))
 
     @translated
-    def cell_number(self, codings: Sequence[engine_protocol.Coding]) -> int:
+    def cell_number(self, codings: Sequence[protocol.Coding]) -> int:
         """Count how many distinct tuples of codes there are."""
         return self._number(self._counted_cells(codings))
 
     @translated
-    def tuples(self, columns: Sequence[str], link: str) -> engine_protocol.Tuples:
+    def tuples(self, columns: Sequence[str], link: str) -> protocol.Tuples:
         """List the tuples of values that the rows of every cell have, in the order of cells and texts."""
         shown = {f"v{i}": self._text(name) for i, name in enumerate(columns)}
         coded = self._coded(self._links[int(link)].codings, shown)
@@ -187,19 +184,17 @@ class SparkEngine:
         return tuples_in(by_text(collected(linked.select("cell", *shown, "count")), len(shown) + 1))
 
     @translated
-    def write(
-        self, placement: engine_protocol.Placement, layout: engine_protocol.Layout, path: Path, format: str
-    ) -> int:
+    def write(self, placement: protocol.Placement, layout: protocol.Layout, path: Path, format: str) -> int:
         """Write the placed rows to a folder of part files, as Spark does; return the number of rows."""
         return save(self._published(placement, layout, format == "csv"), layout.order, path, format)
 
     @translated
-    def placed_rows(self, placement: engine_protocol.Placement, layout: engine_protocol.Layout) -> pa.Table:
+    def placed_rows(self, placement: protocol.Placement, layout: protocol.Layout) -> pa.Table:
         """Bring the placed rows to Python, since somebody asks for them in memory."""
         rows = self._published(placement, layout, False)
         return collected(rows.ordered(parts=1)).rename_columns(list(layout.order))
 
-    def placed_frame(self, placement: engine_protocol.Placement, layout: engine_protocol.Layout) -> Any:
+    def placed_frame(self, placement: protocol.Placement, layout: protocol.Layout) -> Any:
         """Return the placed rows as a frame of Spark, none of which is brought here."""
         with spoken(self.origin):
             return self._published(placement, layout, False).ordered().toDF(*layout.order)
@@ -210,14 +205,14 @@ class SparkEngine:
             return self._session.createDataFrame(table)
 
     @translated
-    def lists(self, column: str) -> engine_protocol.CountedLists:
+    def lists(self, column: str) -> protocol.CountedLists:
         """Count the distinct lists of a column."""
         kind = self._kinds[column].removeprefix("array<").removesuffix(">")
         items = f"transform({self._column(column)}, x -> {text_of('x', kind, column)})"
         return _counted_lists(collected(self._frame.selectExpr(f"{items} AS items").groupBy("items").count()))
 
     @translated
-    def gathered(self, who: str, item: str) -> engine_protocol.CountedLists:
+    def gathered(self, who: str, item: str) -> protocol.CountedLists:
         """Count the distinct lists that rows of (who, item) make."""
         rows = self._frame.selectExpr(f"{self._text(who)} AS who", f"{self._text(item)} AS item")
         if not self._as_it_stands:
@@ -246,7 +241,7 @@ class SparkEngine:
     def _complete(self, names: Sequence[str]) -> str:
         return " AND ".join(f"{self._column(name)} IS NOT NULL" for name in names) or "true"
 
-    def _distinct(self, column: str, kept: str) -> engine_protocol.DistinctValues:
+    def _distinct(self, column: str, kept: str) -> protocol.DistinctValues:
         with spoken(self.origin):
             return distinct_in(self._listed(column, self._counted([column], kept)))
 
@@ -254,7 +249,7 @@ class SparkEngine:
         """Bring the distinct texts of a column, unless there are more than anybody lists."""
         listed = collected(texts.limit(protocol.MOST_TEXTS + 1))
         if listed.num_rows > protocol.MOST_TEXTS:
-            raise engine_protocol.too_many_texts(self.origin, column, self._number(texts))
+            raise protocol.too_many_texts(self.origin, column, self._number(texts))
         return listed
 
     def _key(self, name: str) -> tuple[str, str]:
@@ -262,7 +257,7 @@ class SparkEngine:
         kind = self._kinds[name]
         return (self._text(name), "string") if bare(kind) in SHORT else (self._column(name), kind)
 
-    def _lookup_key(self, coding: engine_protocol.Coding) -> tuple[str, pa.DataType]:
+    def _lookup_key(self, coding: protocol.Coding) -> tuple[str, pa.DataType]:
         """Write by what a value is looked up, and its type: whole numbers and days by themselves, others by texts."""
         column = coding.column
         if coding.rule is not None:
@@ -280,7 +275,7 @@ class SparkEngine:
         texts = [f"{text_of(f'g{i}', kind, columns[i])} AS t{i}" for i, (_, kind) in enumerate(keys)]
         return grouped.selectExpr(*texts, "count AS n")
 
-    def _counted_cells(self, codings: Sequence[engine_protocol.Coding]) -> Any:
+    def _counted_cells(self, codings: Sequence[protocol.Coding]) -> Any:
         """Count the distinct tuples of codes of all rows whose texts have codes, packed into numbers."""
         coded = self._coded(codings, {})
         return (
@@ -290,7 +285,7 @@ class SparkEngine:
     def _number(self, frame: Any) -> int:
         return int(collected(frame.selectExpr("count(*) AS rows"))["rows"][0].as_py())
 
-    def _coded(self, codings: Sequence[engine_protocol.Coding], kept: Mapping[str, str]) -> Any:
+    def _coded(self, codings: Sequence[protocol.Coding], kept: Mapping[str, str]) -> Any:
         """Give rows the codes of their values, packed into numbers, by broadcasting which value has which.
 
         Grouping by a number is cheaper than grouping by the values. What is `kept` of a row has a name each.
@@ -319,9 +314,7 @@ class SparkEngine:
     def _session(self) -> Any:
         return self._frame.sparkSession
 
-    def _published(
-        self, placement: engine_protocol.Placement, layout: engine_protocol.Layout, as_texts: bool
-    ) -> PublishedRows:
+    def _published(self, placement: protocol.Placement, layout: protocol.Layout, as_texts: bool) -> PublishedRows:
         """Put together what is published; where no column is a row's own, no row has to be read."""
         neutral = {name: (self._column(name), self._kinds[name]) for name in layout.neutral}
         rows = None
@@ -331,7 +324,7 @@ class SparkEngine:
         return published(self._cells(placement.link), placement, layout, rows, neutral, as_texts)
 
 
-def _lookup(coding: engine_protocol.Coding, i: int, kind: pa.DataType) -> pa.Table:
+def _lookup(coding: protocol.Coding, i: int, kind: pa.DataType) -> pa.Table:
     """List the values of a coding with their codes; a text that is none of the type's is no value of the column."""
     read = {pa.int64(): _whole, pa.date32(): _day}.get(kind, str)
     values = {read(text): code for text, code in coding.codes.items() if text is not None}
@@ -351,7 +344,7 @@ def _day(text: str) -> datetime.date | None:
         return None
 
 
-def _counted_lists(table: pa.Table) -> engine_protocol.CountedLists:
+def _counted_lists(table: pa.Table) -> protocol.CountedLists:
     """Take counted lists in the order of their items: their records have none."""
     lists = table["items"].to_pylist()
     order = sorted(range(len(lists)), key=lambda i: [(item is None, item or "") for item in lists[i] or ()])

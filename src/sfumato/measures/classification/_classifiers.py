@@ -21,7 +21,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.hierarchies.hierarchy import Hierarchy, read_number
+from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.data.hierarchies.notation import read_number
 
 Numbers = NDArray[np.float32]
 Labels = NDArray[np.int64]

@@ -30,7 +30,7 @@ from sfumato.tradeoff.comparison import cost
 from sfumato.tradeoff.question import question as questions
 from sfumato.tradeoff.question import reasons
 from sfumato.tradeoff.question.best_possible import Optimum, impossible, optimum
-from sfumato.tradeoff.question.curve import Curve, CurveStretch, KeptShares, Scale, Step
+from sfumato.tradeoff.question.knee import Curve, CurveStretch, KeptShares, Scale, Step
 from sfumato.tradeoff.question.recipients import ABOUT_HIDING, RECIPIENTS, refusal, shows_exact, warnings
 
 if TYPE_CHECKING:

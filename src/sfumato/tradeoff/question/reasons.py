@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sfumato.measures.all_measures import MEASURES
 from sfumato.texts.catalogue import t
 from sfumato.texts.format import counted, listed, number
-from sfumato.tradeoff.question.curve import Curve, CurveStretch, KeptShares, Scale
+from sfumato.tradeoff.question.knee import Curve, CurveStretch, KeptShares, Scale
 from sfumato.tradeoff.question.question import Bound, Relaxation
 from sfumato.tradeoff.question.recipients import RECIPIENTS, refusal
 

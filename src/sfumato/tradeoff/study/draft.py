@@ -32,7 +32,7 @@ from sfumato.measures.reconstruction import UniformReader
 from sfumato.runtime.arrays import Quiet
 from sfumato.runtime.staging import check_targets, staged
 from sfumato.texts.catalogue import t
-from sfumato.texts.render import render
+from sfumato.texts.html import render
 from sfumato.tradeoff.study import presets
 from sfumato.tradeoff.study.study import Study, read_study
 

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.data.hierarchies.hierarchy import MISSING, ROOT, Hierarchy, Level, read_date, read_number
+from sfumato.data.hierarchies.hierarchy import MISSING, ROOT, Hierarchy, Level
+from sfumato.data.hierarchies.notation import read_date, read_number
 from sfumato.errors import BadInputError
 from sfumato.texts.catalogue import t
 from sfumato.tradeoff.hierarchy_levels import SMALL, ColumnHierarchy

@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, Response
 from sfumato.config.options import Option
 from sfumato.errors import SfumatoError
 from sfumato.texts.catalogue import t, texts
-from sfumato.texts.render import in_script, render
+from sfumato.texts.html import in_script, render
 from sfumato.workbench.data_sources import is_gone
 from sfumato.workbench.endpoints import Call, endpoint
 from sfumato.workbench.errors import ConflictError

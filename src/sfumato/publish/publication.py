@@ -32,7 +32,7 @@ from sfumato.texts.catalogue import t
 
 if TYPE_CHECKING:
     from sfumato.publish.board import Decision
-    from sfumato.publish.context import PublishedFacts
+    from sfumato.publish.certificate_facts import PublishedFacts
 
 STEPS = ("read", "make", "write", "verify", "certify")
 """What publishing does, in order: each is told as it begins (`process.steps`), and can be the last."""
@@ -155,7 +155,7 @@ class Publishable:
     @cached_property
     def shown(self) -> PublishedFacts:
         """What everybody sees in it."""
-        from sfumato.publish.context import PublishedFacts, shown_by
+        from sfumato.publish.certificate_facts import PublishedFacts, shown_by
 
         if self.rows is not None:
             return PublishedFacts("external", people=self.maker.people, rows=self.rows.num_rows)

@@ -18,7 +18,7 @@ from sfumato.anonymizers.dp.noise import variance
 from sfumato.data.cells import Histograms, Sensitive, Weights
 from sfumato.data.reading import Unit
 from sfumato.measures.items.linking import set_parts
-from sfumato.publish.publishable import Origin
+from sfumato.publish.publication import Origin
 from sfumato.release.changes import unique_numbers
 from sfumato.release.content import Guarantee, NoisyRelease
 from sfumato.release.items import BasketRelease, MixedRelease
