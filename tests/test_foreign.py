@@ -65,7 +65,7 @@ def brought(table, rows, names=COLUMNS, **said):
         {name: pa.array(list(map(str, column))) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
     )
     maker = BroughtFrame(frame=Frame.of(frame), **said)
-    return maker.anonymize(table, NOTHING, maker.form)
+    return maker.anonymize(table, NOTHING)
 
 
 def found(release):
