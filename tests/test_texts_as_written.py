@@ -28,7 +28,8 @@ NASTY = [
 def table_of(texts):
     """Every text stands in every column, twice."""
     frame = pa.table({"q": texts * 2, "s": [*texts[1:], texts[0]] * 2, "n": [*texts[2:], *texts[:2]] * 2})
-    return sfumato.read(frame, quasi="q", sensitive="s", neutral="n", hierarchies=dict.fromkeys("qs", {"type": "flat"}))
+    flat = {"type": "flat"}  # nothing is taken for numbers, among which NaN would be refused
+    return sfumato.read(frame, quasi="q", sensitive="s", neutral="n", hierarchies={"q": flat, "s": flat})
 
 
 def read(path, escape=False):
