@@ -2,7 +2,7 @@
 
 It is the sibling of an `Anonymizer`: there a requirement is searched for and checked, here nothing about the records
 is checked, and the guarantee lies in how the release was drawn. A `BoxMechanism` divides the domain into boxes with
-noisy counts of one sensitive attribute; a `RecordMechanism` (`synthesis`) draws records of all columns from a model.
+noisy counts of one sensitive attribute; a `RecordMechanism` draws records of all columns from a model.
 
 What a differentially private synthesizer is: a mechanism that estimates a model of all columns and draws records.
 
