@@ -2,7 +2,7 @@
 
     python tools/mutants.py plant TREE [--number 80]    # write all mutants, switched off, into a copy of the repository
     SFUMATO_MUTANT=reach python -m pytest -p mutant_durations   # in the copy: which test reaches which mutant
-    python tools/mutants.py judge TREE [--seconds 120]  # switch on one after the other; run what reaches it, cheapest first
+    python tools/mutants.py judge TREE [--seconds 120]  # switch each on; run what reaches it, cheapest first
 
 Only the plain Python of the listed parts is mutated: kernels would have to be compiled for each mutant.
 `TREE/mutants.json` lists the mutants, `TREE/reached/` what reached them, `TREE/verdicts.json` which test killed each.
@@ -17,7 +17,6 @@ import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
 PARTS = ("requirements", "auditing", "release", "publish", "anonymizers/mondrian", "anonymizers/dp/account.py")
 PARTS += ("anonymizers/dp/mechanism.py", "data/persons.py")
