@@ -32,7 +32,7 @@ from sfumato.anonymizers.dp._private_cells import (
     tally_along,
 )
 from sfumato.anonymizers.dp.mechanism import BoxMechanism
-from sfumato.anonymizers.dp.noise import Noise, OpenDPNoise, UnsafeSeededNoise, _opendp, variance
+from sfumato.anonymizers.dp.noise import Noise, OpenDPNoise, UnsafeSeededNoise, variance
 from sfumato.anonymizers.dp.trees import DPKdTree, DPPrivTree, DPQuadtree
 from sfumato.data.cells import Quasi, Sensitive
 from sfumato.release.content import rounded
@@ -304,17 +304,6 @@ def test_opendp_noise_cannot_be_repeated():
     table = table_of([(0, 0, 0), (3, 2, 1)])
     maker = DPKdTree(0.1, 2)
     assert not np.array_equal(maker.draw(table).counts, maker.draw(table).counts)
-
-
-def test_without_opendp_the_remedy_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "opendp", None)
-    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
-    _opendp.cache_clear()
-    try:
-        with pytest.raises(BadInputError, match=r'pip install "sfumato\[dp\]"'):
-            _opendp()
-    finally:
-        _opendp.cache_clear()
 
 
 # -- consistency -------------------------------------------------------------------------------------------

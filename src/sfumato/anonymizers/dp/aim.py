@@ -50,10 +50,11 @@ class AIM(RecordMechanism):
 
     epsilon: Epsilon
     delta: Delta
-    ways: Annotated[int, Option("Of how many columns the tables are that shall be right.", least=2, most=3)] = 2
-    most_counts: Annotated[
-        int, Option("How many numbers the model has at most. More is finer, and slower.", least=1000, most=100_000_000)
-    ] = 100_000
+    ways: Annotated[int, Option(least=2, most=3)] = 2
+    """Of how many columns the tables are that shall be right."""
+
+    most_counts: Annotated[int, Option(least=1000, most=100000000)] = 100000
+    """How many numbers the model has at most. More is finer, and slower."""
 
     name: ClassVar[str] = "aim"
     title: ClassVar[str] = "AIM"

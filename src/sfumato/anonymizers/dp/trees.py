@@ -194,10 +194,11 @@ class DPKdHybrid(mechanism.CountedTree):
     """Cut at private medians first, in the middle below; noisy histograms on every level, made consistent."""
 
     epsilon: mechanism.Epsilon
-    height: Annotated[int, Option("How many levels the tree has.", least=2, most=mechanism.MOST_LEVELS)]
-    switch: Annotated[
-        int, Option("How many levels are cut at medians; fewer than `height`.", least=1, most=mechanism.MOST_LEVELS)
-    ]
+    height: Annotated[int, Option(least=2, most=mechanism.MOST_LEVELS)]
+    """How many levels the tree has."""
+
+    switch: Annotated[int, Option(least=1, most=mechanism.MOST_LEVELS)]
+    """How many levels are cut at medians; fewer than `height`."""
 
     median_share: mechanism.MedianShare = 0.3
     ratio: mechanism.Ratio = CUBE_ROOT
