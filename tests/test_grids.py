@@ -304,7 +304,7 @@ def test_every_field_says_what_it_is(entry):
     options = described(kind)
     assert {field.name for field in fields(kind)} - OUTSIDE_TEXTS == set(options)
     for each in options.values():
-        assert each.option.meaning.endswith("."), f"{each.key} of {entry.name} is told in a sentence"
+        assert each.meaning.endswith("."), f"{each.key} of {entry.name} is told in a sentence"
         if each.option.when:
             on, *values = each.option.when
             assert values and set(values) <= set(options[on].choices), "it applies with choices that there are"

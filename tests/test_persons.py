@@ -18,7 +18,7 @@ import plain_persons as plain
 import sfumato
 from command_line import run
 from plain_persons import WORKED, Attribute, groups_of, panel, read_rows, risks, visits, write_rows
-from sfumato.anonymizers import ANONYMIZERS, anonymizer, makers
+from sfumato.anonymizers import ANONYMIZERS, MECHANISMS, anonymizer, makers
 from sfumato.data.persons import largest_matching
 from sfumato.errors import BadInputError, InfeasibleError
 
@@ -286,10 +286,11 @@ def test_with_one_record_per_person_everything_is_as_without(maker, rows, text, 
 # -- refusals ----------------------------------------------------------------------------------------------------
 
 
-def test_a_repeated_key_without_a_declaration_stops_and_names_both_remedies(tmp_path):
+@pytest.mark.parametrize("role", [["--identifier", "patient"], ["--neutral", "patient"], []])
+def test_a_repeated_key_without_a_declaration_stops_and_names_both_remedies(role, tmp_path):
     write_rows(tmp_path / "visits.csv", visits())
     columns = ("visits.csv", "--quasi", "age,zip", "--sensitive", "illness", "--to", "out.csv")
-    asked = ("anonymize", *columns, "--identifier", "patient", "--require", "k-anonymity k=10")
+    asked = ("anonymize", *columns, *role, "--require", "k-anonymity k=10")
     ended = run(*asked, cwd=tmp_path)
     assert ended.returncode == 2
     assert "--person patient" in ended.stderr and "--one-record-per-person" in ended.stderr
@@ -360,7 +361,10 @@ def test_every_maker_counts_persons_or_refuses_with_the_reason(kind, tmp_path):
     rows, text = visits(12, 3), GIVEN.get(kind.name, kind.example or kind.name)
     table = read(rows, quasi=["age"], sensitive=["illness"], person="patient")
     if not getattr(anonymizer(text), "counts_persons", False):
-        with pytest.raises(BadInputError, match=r"cannot count persons \(--person patient\): .+; use mondrian"):
+        why = (
+            r"contribution=3" if kind in MECHANISMS else r"cannot count persons \(--person patient\): .+; use mondrian"
+        )
+        with pytest.raises(BadInputError, match=why):
             sfumato.anonymize(table, "k-anonymity k=2", text) if kind in ANONYMIZERS else sfumato.draw(table, text)
         return
     least = 1 if kind.name in ("original", "without-sensitive") else 3
@@ -372,7 +376,8 @@ def test_every_maker_counts_persons_or_refuses_with_the_reason(kind, tmp_path):
 
 def test_a_share_needs_a_person():
     with pytest.raises(BadInputError, match="name the column that says whose"):
-        sfumato.anonymize(read(visits(6, 3), quasi=["age"], sensitive=["illness"]), "k-anonymity k=2 share=0.5")
+        table = read(visits(6, 3), quasi=["age"], sensitive=["illness"], one_record_per_person=True)
+        sfumato.anonymize(table, "k-anonymity k=2 share=0.5")
 
 
 def test_records_of_nobody_are_refused_or_dropped_and_counted():

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from sfumato.tradeoff.study.grids import Grid
     from sfumato.tradeoff.study.study import Study, read_study
 
-__version__ = "0.1.0"
+__version__ = "0.3.0"
 __all__ = [
     "MEASURES",
     "AlphaK",

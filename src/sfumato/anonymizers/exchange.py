@@ -178,17 +178,12 @@ PARTS = (1, 2, 4)
 class Exchange(Anonymizer):
     """Exchange records between buckets until every histogram is just as near to the table's as required."""
 
-    regions: Annotated[
-        int, Option("Into how many regions the records are cut at most; time grows with its square.", least=1)
-    ] = 300
-    support: Annotated[
-        float,
-        Option(
-            "The share of the records from which on a population is large: those are what buckets are made for.",
-            more_than=0,
-            most=1,
-        ),
-    ] = 0.05
+    regions: Annotated[int, Option(least=1)] = 300
+    """Into how many regions the records are cut at most; time grows with its square."""
+
+    support: Annotated[float, Option(more_than=0, most=1)] = 0.05
+    """The share of the records from which on a population is large: those are what buckets are made for."""
+
     seed: Annotated[int | None, seed_option("Which of a region's records of one value are exchanged.")] = None
     name: ClassVar[str] = "exchange"
     why_no_persons: ClassVar[str] = "it deals out records one by one, and two of a group may belong to one person"

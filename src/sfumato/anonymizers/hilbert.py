@@ -148,14 +148,9 @@ MOST_BLOCKS = 2_048
 class Hilbert(Anonymizer):
     """Cut the Hilbert order of the records into groups, best for k-anonymity; or find the largest k within a loss."""
 
-    within: Annotated[
-        float | None,
-        Option(
-            "The most loss that is allowed; what is required is then the least, and the most is looked for.",
-            least=0,
-            most=1,
-        ),
-    ] = None
+    within: Annotated[float | None, Option(least=0, most=1)] = None
+    """The most loss that is allowed; what is required is then the least, and the most is looked for."""
+
     ranges: OfRanges = "rounded"
     seed: Annotated[
         int | None, seed_option("Which of several records with equal quasi-identifiers go where, for k-anonymity.")

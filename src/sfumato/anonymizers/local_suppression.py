@@ -37,15 +37,12 @@ from sfumato.texts.format import counted
 class LocalSuppression(Anonymizer):
     """Blank the fewest single values, weighted by how important their columns are."""
 
-    weights: Annotated[
-        str,
-        Option(
-            "How much a blank in a column counts, such as `age=2, sex=0.5`; where nothing is said, as in the table."
-        ),
-    ] = ""
-    passes: Annotated[
-        int, Option("How often groups are dissolved and formed anew; 0 leaves them as the sweep made them.", least=0)
-    ] = 3
+    weights: Annotated[str, Option()] = ""
+    """How much a blank in a column counts, such as `age=2, sex=0.5`; where nothing is said, as in the table."""
+
+    passes: Annotated[int, Option(least=0)] = 3
+    """How often groups are dissolved and formed anew; 0 leaves them as the sweep made them."""
+
     seed: Annotated[int | None, seed_option("Which of several records with equal quasi-identifiers go where.")] = None
 
     name: ClassVar[str] = "local-suppression"

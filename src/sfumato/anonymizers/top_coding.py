@@ -41,19 +41,20 @@ class TopCoding(Anonymizer):
     'top-coding upper="age=80"'
     """
 
-    upper: Annotated[str, Option("The value from which on each column is an open end, such as `age=80, hours=60`.")] = (
-        ""
-    )
-    lower: Annotated[str, Option("The value up to which each column is an open end, such as `age=18`.")] = ""
-    share: Annotated[
-        float | None,
-        Option("In place of limits: the share of the records in an open end, at least.", more_than=0, most=1),
-    ] = None
-    ends: Annotated[Literal["top", "bottom", "both"], Option("At which end of a column the share is taken.")] = "top"
-    columns: Annotated[
-        tuple[str, ...],
-        Option("The columns of which the share is taken; without any, all of numbers or dates.", takes="columns"),
-    ] = ()
+    upper: Annotated[str, Option()] = ""
+    """The value from which on each column is an open end, such as `age=80, hours=60`."""
+
+    lower: Annotated[str, Option()] = ""
+    """The value up to which each column is an open end, such as `age=18`."""
+
+    share: Annotated[float | None, Option(more_than=0, most=1)] = None
+    """In place of limits: the share of the records in an open end, at least."""
+
+    ends: Annotated[Literal["top", "bottom", "both"], Option()] = "top"
+    """At which end of a column the share is taken."""
+
+    columns: Annotated[tuple[str, ...], Option(takes="columns")] = ()
+    """The columns of which the share is taken; without any, all of numbers or dates."""
 
     name: ClassVar[str] = "top-coding"
     title: ClassVar[str] = "Top and bottom coding"

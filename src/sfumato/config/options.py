@@ -4,10 +4,10 @@
 keys with values. A value with blanks or quotes stands in double quotes, inner quotes doubled. A list has commas between
 its values (`columns=age,sex`), each in quotes of its own where it needs them.
 
-A field says once what it is: its type, and an `Option` with its meaning, bounds and when it applies:
+A field declares its type and an `Option` with bounds and when it applies; the docstring below it says what it means:
 
-    k: Annotated[int, Option("records that every group has at least", least=1)]
-    c: Annotated[float | None, Option("the factor", more_than=0, when=("variant", "recursive"))] = None
+    k: Annotated[int, Option(least=1)]
+    '''How many records every group has at least.'''
 
 From that follow reading and printing of texts, the checks with their messages, the words for people, the tables in the
 docs, `sfumato options` and JSON Schema (`sfumato.options`).
@@ -18,13 +18,17 @@ A field of a declaration carries one of these (`table.TableDeclaration`, `transa
 command line's option of the same name shows the same sentence. Nothing heavy is imported here, since `--help` reads it.
 """
 
+import ast
 import math
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from dataclasses import field as dataclass_field
 from functools import cache
 from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -43,8 +47,8 @@ PLAIN = re.compile(r"""[^\s"=&]+""")
 class Option:
     """What one field of a configuration is, said once."""
 
-    meaning: str
-    """In one sentence, or two: what it does."""
+    meaning: str = ""
+    """In one sentence, or two: what it does. Empty where the docstring below the field has it."""
 
     least: float | None = None
     more_than: float | None = None
@@ -98,12 +102,19 @@ class Described:
     """`MISSING` where it must be given."""
 
     option: Option
+    owner: Any
+    """The class that has the field."""
 
     kinds: Kinds = ()
     """What its text can be, where it is a configuration of its own."""
 
     of_text: Callable[[str], Any] | None = None
     """Who reads one of its values from a text, where the field says so beside its option."""
+
+    @property
+    def meaning(self) -> str:
+        """What it does, in one sentence or two."""
+        return self.option.meaning or _docstrings_of_fields(self.owner)[self.name]
 
     def check(self, value: Any) -> None:
         """Raise unless the value is one that this field takes."""
@@ -184,8 +195,31 @@ def _described(kind: Any) -> Mapping[str, Described]:
             key = each.name.replace("_", "-") if issubclass(kind, Configured) else each.name
             default = each.default if each.default_factory is MISSING else each.default_factory()
             reads = next((note for note in notes if callable(note)), None)
-            known[each.name] = Described(each.name, key, *_shape(inner), default, option, _kinds(inner), reads)
+            known[each.name] = Described(each.name, key, *_shape(inner), default, option, kind, _kinds(inner), reads)
     return known
+
+
+@cache
+def _docstrings_of_fields(kind: type) -> Mapping[str, str]:
+    """Read the docstrings below the fields of a class and its bases."""
+    found: dict[str, str] = {}
+    for each in reversed(kind.__mro__):
+        for field, below in pairwise(_classes_of(each.__module__).get(each.__name__, ())):
+            if (
+                isinstance(field, ast.AnnAssign)
+                and isinstance(below, ast.Expr)
+                and isinstance(below.value, ast.Constant)
+            ):
+                found[ast.unparse(field.target)] = " ".join(str(below.value.value).split())
+    return found
+
+
+@cache
+def _classes_of(module: str) -> Mapping[str, list[ast.stmt]]:
+    """Parse a module of the package or of a plugin: the bodies of its classes."""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    tree = ast.parse("" if file is None else Path(file).read_text(encoding="utf-8"))
+    return {each.name: each.body for each in tree.body if isinstance(each, ast.ClassDef)}
 
 
 def _shape(hint: Any) -> tuple[type, bool, tuple[str, ...], bool]:

@@ -69,28 +69,19 @@ class Attacked:
 class Attack(Configured):
     """How the attacker learns, and whom he guesses."""
 
-    kind: Annotated[
-        Literal["naive-bayes", "pairs", "random-forest"],
-        Option(
-            "How the attacker learns: every quasi-identifier by itself, every two of them together, or a classifier on "
-            "points drawn from the boxes."
-        ),
-    ] = "naive-bayes"
-    top: Annotated[
-        float,
-        Option("The share of records to guess: those where the attacker is most confident.", more_than=0, most=1),
-    ] = 1.0
-    seed: Annotated[
-        int | None, Option("Of a random-forest; 0 where none is given.", least=0, when=("kind", "random-forest"))
-    ] = None
-    draws: Annotated[
-        int | None,
-        Option(
-            "How many times a random-forest draws points and grows; 5 where nothing is said.",
-            least=1,
-            when=("kind", "random-forest"),
-        ),
-    ] = None
+    kind: Annotated[Literal["naive-bayes", "pairs", "random-forest"], Option()] = "naive-bayes"
+    """How the attacker learns: every quasi-identifier by itself, every two of them together, or a classifier on points
+    drawn from the boxes."""
+
+    top: Annotated[float, Option(more_than=0, most=1)] = 1.0
+    """The share of records to guess: those where the attacker is most confident."""
+
+    seed: Annotated[int | None, Option(least=0, when=("kind", "random-forest"))] = None
+    """Of a random-forest; 0 where none is given."""
+
+    draws: Annotated[int | None, Option(least=1, when=("kind", "random-forest"))] = None
+    """How many times a random-forest draws points and grows; 5 where nothing is said."""
+
     name: ClassVar[str] = "attack"
 
     def run(self, release: Published, on: str | None = None) -> Attacked:

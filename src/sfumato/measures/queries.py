@@ -46,35 +46,31 @@ AT_ONCE = 4_000_000
 class Queries(Configured):
     """A random workload of COUNT queries."""
 
-    dimensions: Annotated[
-        int, Option("Quasi-identifiers in a predicate; all of them where there are fewer.", least=1)
-    ] = 4
-    selectivity: Annotated[float, Option("The share of the domain that is selected.", more_than=0, most=1)] = 0.05
-    reading: Annotated[
-        Literal["query", "attribute", "half-range", "closed-half-range"],
-        Option(
-            "Whether the selectivity is that of the whole query, or of every attribute; or a range of half of every "
-            "domain, with one end or both."
-        ),
-    ] = "query"
-    number: Annotated[int, Option("How many queries.", least=1)] = 1000
-    seed: Annotated[int, Option("What decides the queries.", least=0)] = 0
-    sanity: Annotated[
-        float,
-        Option(
-            "Relative errors are taken to at least this share of the records; 0 takes queries with an answer above "
-            "zero.",
-            least=0,
-            most=1,
-        ),
-    ] = 0.001
-    select: Annotated[Literal["values", "range"], Option("Whether single values are selected, or a range of them.")] = (
-        "values"
-    )
-    rounding: Annotated[
-        Literal["up", "nearest"],
-        Option("How the number of selected values becomes a whole number: up, or to the nearest (at least one)."),
-    ] = "up"
+    dimensions: Annotated[int, Option(least=1)] = 4
+    """Quasi-identifiers in a predicate; all of them where there are fewer."""
+
+    selectivity: Annotated[float, Option(more_than=0, most=1)] = 0.05
+    """The share of the domain that is selected."""
+
+    reading: Annotated[Literal["query", "attribute", "half-range", "closed-half-range"], Option()] = "query"
+    """Whether the selectivity is that of the whole query, or of every attribute; or a range of half of every domain,
+    with one end or both."""
+
+    number: Annotated[int, Option(least=1)] = 1000
+    """How many queries."""
+
+    seed: Annotated[int, Option(least=0)] = 0
+    """What decides the queries."""
+
+    sanity: Annotated[float, Option(least=0, most=1)] = 0.001
+    """Relative errors are taken to at least this share of the records; 0 takes queries with an answer above zero."""
+
+    select: Annotated[Literal["values", "range"], Option()] = "values"
+    """Whether single values are selected, or a range of them."""
+
+    rounding: Annotated[Literal["up", "nearest"], Option()] = "up"
+    """How the number of selected values becomes a whole number: up, or to the nearest (at least one)."""
+
     name: ClassVar[str] = "queries"
 
     @property

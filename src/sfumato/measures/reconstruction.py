@@ -84,7 +84,9 @@ class EmReader(Configured):
     in what the model believes rather than in what is true. The number is fixed, never chosen by looking at the truth.
     """
 
-    rounds: Annotated[int, Option("Rounds of model and dealing; 0 is the uniform reading.", least=0)] = 5
+    rounds: Annotated[int, Option(least=0)] = 5
+    """Rounds of model and dealing; 0 is the uniform reading."""
+
     name: ClassVar[str] = "em"
     example: ClassVar[str | None] = "em rounds=5"
 

@@ -57,42 +57,29 @@ from sfumato.texts.catalogue import refusal
 class Scales:
     """How releases are measured: the least support of a large population, queries, a column to learn, the attack."""
 
-    min_support: Annotated[
-        float, Option("The least share of records that makes a population large.", more_than=0, most=1)
-    ] = 0.05
-    queries: Annotated[Queries, Option("The random workload of COUNT queries.", takes="queries")] = field(
-        default_factory=Queries
-    )
-    classification: Annotated[
-        Classification | None, Option("A column that classifiers learn from every release.", takes="classification")
-    ] = None
-    attack: Annotated[Attack, Option("How the attacker learns, and whom he guesses.", takes="attack")] = field(
-        default_factory=Attack
-    )
-    draws: Annotated[
-        int, Option("How often a noisy release is drawn and measured: its point on a map is the median.", least=1)
-    ] = 8
-    reader: Annotated[
-        Reader,
-        Option(
-            "Who reads releases besides the uniform reader of u_loss and query_error: nobody, where it is uniform.",
-            takes="reader",
-        ),
-    ] = field(default_factory=EmReader)
-    attacks: Annotated[
-        Attacks | None,
-        Option(
-            "Attacks that compare with records which the makers never saw; they are on where an axis is one of them.",
-            takes="attacks",
-        ),
-    ] = None
-    fidelity: Annotated[
-        Fidelity | None,
-        Option(
-            "What of every release is compared with the original: counts of columns, associations, models.",
-            takes="fidelity",
-        ),
-    ] = None
+    min_support: Annotated[float, Option(more_than=0, most=1)] = 0.05
+    """The least share of records that makes a population large."""
+
+    queries: Annotated[Queries, Option(takes="queries")] = field(default_factory=Queries)
+    """The random workload of COUNT queries."""
+
+    classification: Annotated[Classification | None, Option(takes="classification")] = None
+    """A column that classifiers learn from every release."""
+
+    attack: Annotated[Attack, Option(takes="attack")] = field(default_factory=Attack)
+    """How the attacker learns, and whom he guesses."""
+
+    draws: Annotated[int, Option(least=1)] = 8
+    """How often a noisy release is drawn and measured: its point on a map is the median."""
+
+    reader: Annotated[Reader, Option(takes="reader")] = field(default_factory=EmReader)
+    """Who reads releases besides the uniform reader of u_loss and query_error: nobody, where it is uniform."""
+
+    attacks: Annotated[Attacks | None, Option(takes="attacks")] = None
+    """Attacks that compare with records which the makers never saw; they are on where an axis is one of them."""
+
+    fidelity: Annotated[Fidelity | None, Option(takes="fidelity")] = None
+    """What of every release is compared with the original: counts of columns, associations, models."""
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -345,34 +332,27 @@ RESAMPLES = 200
 class BasketScales:
     """What is measured of a release of baskets."""
 
-    known: Annotated[int, Option("Items of a person that an attacker may know.", least=1, most=LONGEST)] = 2
-    constraints: Annotated[
-        str | None,
-        Option(
-            "A file of the sets of items that an attacker may know, one per line, instead of all sets of known items.",
-            takes="file",
-        ),
-    ] = None
-    sensitive: Annotated[
-        tuple[str, ...], Option("Items nobody should learn about a person: rho is measured where there are some.")
-    ] = ()
-    studies: Annotated[
-        str | None,
-        Option(
-            "A file of studies, one per line: a name, a colon and the items (or nodes of the tree) that must stay "
-            "distinguishable from all others.",
-            takes="file",
-        ),
-    ] = None
-    queries: Annotated[ItemQueries, Option("Which queries are asked.", takes="queries")] = field(
-        default_factory=ItemQueries
-    )
-    linking: Annotated[Linking, Option("Whom the attacker looks for.", takes="linking")] = field(
-        default_factory=Linking
-    )
-    losses: Annotated[ItemLosses, Option("How lost detail is weighed.", takes="losses")] = field(
-        default_factory=ItemLosses
-    )
+    known: Annotated[int, Option(least=1, most=LONGEST)] = 2
+    """Items of a person that an attacker may know."""
+
+    constraints: Annotated[str | None, Option(takes="file")] = None
+    """A file of the sets of items that an attacker may know, one per line, instead of all sets of known items."""
+
+    sensitive: Annotated[tuple[str, ...], Option()] = ()
+    """Items nobody should learn about a person: rho is measured where there are some."""
+
+    studies: Annotated[str | None, Option(takes="file")] = None
+    """A file of studies, one per line: a name, a colon and the items (or nodes of the tree) that must stay
+    distinguishable from all others."""
+
+    queries: Annotated[ItemQueries, Option(takes="queries")] = field(default_factory=ItemQueries)
+    """Which queries are asked."""
+
+    linking: Annotated[Linking, Option(takes="linking")] = field(default_factory=Linking)
+    """Whom the attacker looks for."""
+
+    losses: Annotated[ItemLosses, Option(takes="losses")] = field(default_factory=ItemLosses)
+    """How lost detail is weighed."""
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -541,21 +521,20 @@ def measure_baskets(release: BasketRelease, scales: BasketScales | None = None) 
 class MixedScales:
     """What is measured of a release of a table with items."""
 
-    known: Annotated[
-        int, Option("Items of a person that an attacker may know beside the quasi-identifiers.", least=0, most=LONGEST)
-    ] = 2
-    queries: Annotated[Queries, Option("The random workload of queries on the table.", takes="queries")] = field(
-        default_factory=Queries
-    )
-    item_queries: Annotated[ItemQueries, Option("The random workload of queries on items.", takes="queries")] = field(
-        default_factory=ItemQueries
-    )
-    joint_queries: Annotated[JointQueries, Option("The random workload of queries on both.", takes="queries")] = field(
-        default_factory=JointQueries
-    )
-    linking: Annotated[Linking, Option("Whom the attacker looks for.", takes="linking")] = field(
-        default_factory=Linking
-    )
+    known: Annotated[int, Option(least=0, most=LONGEST)] = 2
+    """Items of a person that an attacker may know beside the quasi-identifiers."""
+
+    queries: Annotated[Queries, Option(takes="queries")] = field(default_factory=Queries)
+    """The random workload of queries on the table."""
+
+    item_queries: Annotated[ItemQueries, Option(takes="queries")] = field(default_factory=ItemQueries)
+    """The random workload of queries on items."""
+
+    joint_queries: Annotated[JointQueries, Option(takes="queries")] = field(default_factory=JointQueries)
+    """The random workload of queries on both."""
+
+    linking: Annotated[Linking, Option(takes="linking")] = field(default_factory=Linking)
+    """Whom the attacker looks for."""
 
     def __post_init__(self) -> None:
         check_options(self)

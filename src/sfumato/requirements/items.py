@@ -261,8 +261,12 @@ class KMAnonymity(BasketRequirement):
     'someone who knows any two items of a person (or fewer) finds at least 5 records that fit, or none'
     """
 
-    k: Annotated[int, Option("How many records fit at least.", least=1)]
-    m: Annotated[int, Option("How many items of a person may be known.", least=1)]
+    k: Annotated[int, Option(least=1)]
+    """How many records fit at least."""
+
+    m: Annotated[int, Option(least=1)]
+    """How many items of a person may be known."""
+
     name: ClassVar[str] = "km-anonymity"
     example: ClassVar[str | None] = "km-anonymity k=5 m=2"
 
@@ -280,7 +284,9 @@ class KMAnonymity(BasketRequirement):
 class CompleteKAnonymity(BasketRequirement):
     """Every published basket is that of at least k records: whatever is known of a person's items, k records fit."""
 
-    k: Annotated[int, Option("How many records fit at least.", least=1)]
+    k: Annotated[int, Option(least=1)]
+    """How many records fit at least."""
+
     name: ClassVar[str] = "k-anonymity"
     example: ClassVar[str | None] = "k-anonymity k=5"
 
@@ -296,12 +302,14 @@ class PrivacyConstraints(BasketRequirement):
     A suppressed item is dropped from its constraints; what remains of them must hold.
     """
 
-    k: Annotated[int, Option("How many records fit at least.", least=1)]
-    file: Annotated[str, Option("The file of sets of items, one per line.", takes="file")]
-    protect_subsets: Annotated[
-        Literal["yes", "no"],
-        Option("Whether who knows only some of the items of a line is kept out as well, or only who knows all."),
-    ] = "yes"
+    k: Annotated[int, Option(least=1)]
+    """How many records fit at least."""
+
+    file: Annotated[str, Option(takes="file")]
+    """The file of sets of items, one per line."""
+
+    protect_subsets: Annotated[Literal["yes", "no"], Option()] = "yes"
+    """Whether who knows only some of the items of a line is kept out as well, or only who knows all."""
 
     name: ClassVar[str] = "privacy-constraints"
     example: ClassVar[str | None] = "privacy-constraints k=5 file=known.txt"
@@ -350,8 +358,12 @@ class KKMAnonymity(Configured):
     'someone who knows the quasi-identifiers and any two items of a person (or fewer) finds at least 5 records that fit'
     """
 
-    k: Annotated[int, Option("How many records fit at least.", least=1)]
-    m: Annotated[int, Option("How many items of a person may be known beside the quasi-identifiers.", least=0)]
+    k: Annotated[int, Option(least=1)]
+    """How many records fit at least."""
+
+    m: Annotated[int, Option(least=0)]
+    """How many items of a person may be known beside the quasi-identifiers."""
+
     name: ClassVar[str] = "k-km-anonymity"
     example: ClassVar[str | None] = "k-km-anonymity k=5 m=2"
 
@@ -517,24 +529,19 @@ class RhoUncertainty(ProtectedItems):
     rho-uncertainty rho=0.5 m=2 sensitive=042,295
     """
 
-    rho: Annotated[
-        float, Option("The largest share of the records that fit that may show a sensitive item.", least=0, most=1)
-    ]
-    m: Annotated[
-        int,
-        Option(
-            "How many items of a person may be known. The paper protects against any number: as many as the longest "
-            "record has.",
-            least=0,
-        ),
-    ]
-    sensitive: Annotated[
-        tuple[str, ...],
-        Option("The items nobody should learn about a person: by their names, or all under a node of the tree."),
-    ] = ()
-    file: Annotated[
-        str | None, Option("A file that names them, or further ones: items or nodes of the tree.", takes="file")
-    ] = None
+    rho: Annotated[float, Option(least=0, most=1)]
+    """The largest share of the records that fit that may show a sensitive item."""
+
+    m: Annotated[int, Option(least=0)]
+    """How many items of a person may be known. The paper protects against any number: as many as the longest record
+    has."""
+
+    sensitive: Annotated[tuple[str, ...], Option()] = ()
+    """The items nobody should learn about a person: by their names, or all under a node of the tree."""
+
+    file: Annotated[str | None, Option(takes="file")] = None
+    """A file that names them, or further ones: items or nodes of the tree."""
+
     k: ClassVar[int] = 1  # type: ignore[misc]
     name: ClassVar[str] = "rho-uncertainty"
     title: ClassVar[str] = "rho-uncertainty"
@@ -556,18 +563,21 @@ class Coherence(ProtectedItems):
     hkp-coherence h=0.5 k=5 p=2 private=042
     """
 
-    h: Annotated[
-        float, Option("The largest share of the records that fit that may show any one private item.", least=0, most=1)
-    ]
-    k: Annotated[int, Option("How many records fit at least.", least=1)]
-    p: Annotated[int, Option("How many public items of a person may be known.", least=1)]
-    private: Annotated[
-        tuple[str, ...],
-        Option("The private items, which nobody knows: by their names, or all under a node of the tree."),
-    ] = ()
-    file: Annotated[
-        str | None, Option("A file that names them, or further ones: items or nodes of the tree.", takes="file")
-    ] = None
+    h: Annotated[float, Option(least=0, most=1)]
+    """The largest share of the records that fit that may show any one private item."""
+
+    k: Annotated[int, Option(least=1)]
+    """How many records fit at least."""
+
+    p: Annotated[int, Option(least=1)]
+    """How many public items of a person may be known."""
+
+    private: Annotated[tuple[str, ...], Option()] = ()
+    """The private items, which nobody knows: by their names, or all under a node of the tree."""
+
+    file: Annotated[str | None, Option(takes="file")] = None
+    """A file that names them, or further ones: items or nodes of the tree."""
+
     name: ClassVar[str] = "hkp-coherence"
     title: ClassVar[str] = "(h,k,p)-coherence"
     bound: ClassVar[str] = "h"
@@ -587,15 +597,18 @@ class Coherence(ProtectedItems):
 class PSRules(InferenceRequirement):
     """For every rule of a file, who knows what stands before the arrow finds k records, and few show what is behind."""
 
-    k: Annotated[int, Option("How many records fit at least.", least=1)]
-    c: Annotated[
-        float, Option("The largest share of the records that fit that may show what is behind.", least=0, most=1)
-    ]
-    file: Annotated[str, Option("The file of rules, one per line: `a b -> s`.", takes="file")]
-    protect_subsets: Annotated[
-        Literal["yes", "no"],
-        Option("Whether who knows only some of the items before the arrow, or none, is kept out as well."),
-    ] = "yes"
+    k: Annotated[int, Option(least=1)]
+    """How many records fit at least."""
+
+    c: Annotated[float, Option(least=0, most=1)]
+    """The largest share of the records that fit that may show what is behind."""
+
+    file: Annotated[str, Option(takes="file")]
+    """The file of rules, one per line: `a b -> s`."""
+
+    protect_subsets: Annotated[Literal["yes", "no"], Option()] = "yes"
+    """Whether who knows only some of the items before the arrow, or none, is kept out as well."""
+
     name: ClassVar[str] = "ps-rules"
     title: ClassVar[str] = "PS-rules"
     bound: ClassVar[str] = "c"
@@ -655,16 +668,14 @@ class UtilityConstraints(Configured):
     together, as a group of their own.
     """
 
-    file: Annotated[str | None, Option("A file: the items of a line may be published together.", takes="file")] = None
-    level: Annotated[
-        int | None,
-        Option("A level of the tree of items, counted from the leaves (1: the nodes just above the items).", least=0),
-    ] = None
+    file: Annotated[str | None, Option(takes="file")] = None
+    """A file: the items of a line may be published together."""
 
-    rest: Annotated[
-        Literal["alone", "together"],
-        Option("Whether items that no line of the file names stay alone, or may be published together."),
-    ] = "alone"
+    level: Annotated[int | None, Option(least=0)] = None
+    """A level of the tree of items, counted from the leaves (1: the nodes just above the items)."""
+
+    rest: Annotated[Literal["alone", "together"], Option()] = "alone"
+    """Whether items that no line of the file names stay alone, or may be published together."""
 
     name: ClassVar[str] = "utility-constraints"
     example: ClassVar[str | None] = "utility-constraints file=groups.txt, or utility-constraints level=1"
@@ -771,10 +782,12 @@ def _positive(text: str) -> float | None:
 class SuppressionLimit(Configured):
     """How much may be left out: a share of the items, or of their occurrences in records."""
 
-    share: Annotated[float, Option("The largest share that may be left out.", least=0, most=1)] = 0.0
-    of: Annotated[Literal["items", "occurrences"], Option("Of the items, or of their occurrences in records.")] = (
-        "items"
-    )
+    share: Annotated[float, Option(least=0, most=1)] = 0.0
+    """The largest share that may be left out."""
+
+    of: Annotated[Literal["items", "occurrences"], Option()] = "items"
+    """Of the items, or of their occurrences in records."""
+
     name: ClassVar[str] = "suppression"
 
     def used(self, baskets: Baskets, suppressed: Iterable[int]) -> float:

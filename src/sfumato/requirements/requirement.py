@@ -257,18 +257,13 @@ class KAnonymity(Requirement):
     'k-anonymity k=10'
     """
 
-    k: Annotated[
-        int, Option("How many records every group has at least; with a person column, how many persons.", least=1)
-    ]
-    share: Annotated[
-        float | None,
-        Option(
-            "With a person column: the largest share of a group's records that belongs to one person; 0.5 where "
-            "nothing is said.",
-            more_than=0,
-            most=1,
-        ),
-    ] = None
+    k: Annotated[int, Option(least=1)]
+    """How many records every group has at least; with a person column, how many persons."""
+
+    share: Annotated[float | None, Option(more_than=0, most=1)] = None
+    """With a person column: the largest share of a group's records that belongs to one person; 0.5 where nothing is
+    said."""
+
     name: ClassVar[str] = "k-anonymity"
     about_sensitive: ClassVar[bool] = False
 
@@ -310,18 +305,16 @@ class LDiversity(Requirement):
     recursive: r_1 < c (r_l + ... + r_m) (Machanavajjhala et al. 2006).
     """
 
-    l: Annotated[float, Option("How diverse the sensitive values of every group are at least.", least=1)]  # noqa: E741
-    variant: Annotated[
-        Literal["frequency", "distinct", "entropy", "recursive"],
-        Option(
-            "What diversity is: no share above 1/l, at least l different values, an entropy of at least ln l, or "
-            "recursive (c, l)-diversity."
-        ),
-    ]
-    c: Annotated[
-        float | None,
-        Option("The factor of recursive diversity.", more_than=0, when=("variant", "recursive"), needed="3"),
-    ] = None
+    l: Annotated[float, Option(least=1)]  # noqa: E741
+    """How diverse the sensitive values of every group are at least."""
+
+    variant: Annotated[Literal["frequency", "distinct", "entropy", "recursive"], Option()]
+    """What diversity is: no share above 1/l, at least l different values, an entropy of at least ln l, or recursive (c,
+    l)-diversity."""
+
+    c: Annotated[float | None, Option(more_than=0, when=("variant", "recursive"), needed="3")] = None
+    """The factor of recursive diversity."""
+
     on: On = None
     name: ClassVar[str] = "l-diversity"
     example: ClassVar[str | None] = "l-diversity l=3 variant=distinct (or frequency, entropy, recursive with c=3)"
@@ -380,13 +373,12 @@ class TCloseness(Requirement):
     distance: equal (half L1), ordered and hierarchical (earth mover's), js (Jensen-Shannon, in nats).
     """
 
-    t: Annotated[
-        float, Option("How far the sensitive values of a group may be from the whole table's.", least=0, most=1)
-    ]
-    distance: Annotated[
-        Literal["equal", "ordered", "hierarchical", "js"],
-        Option("How far is measured: half L1, earth mover's over ordered values or a hierarchy, Jensen-Shannon."),
-    ]
+    t: Annotated[float, Option(least=0, most=1)]
+    """How far the sensitive values of a group may be from the whole table's."""
+
+    distance: Annotated[Literal["equal", "ordered", "hierarchical", "js"], Option()]
+    """How far is measured: half L1, earth mover's over ordered values or a hierarchy, Jensen-Shannon."""
+
     on: On = None
     name: ClassVar[str] = "t-closeness"
     example: ClassVar[str | None] = "t-closeness t=0.2 distance=equal (or ordered, hierarchical, js)"
@@ -416,11 +408,12 @@ class DeltaDisclosure(Requirement):
     and then merging two good groups may give a bad one.
     """
 
-    delta: Annotated[float, Option("The bound of |ln(p/q)| for every group and value.", more_than=0)]
-    absent: Annotated[
-        Literal["infinite", "ignore"],
-        Option("Whether a value that is absent from a group is infinitely far, or is not compared."),
-    ] = "infinite"
+    delta: Annotated[float, Option(more_than=0)]
+    """The bound of |ln(p/q)| for every group and value."""
+
+    absent: Annotated[Literal["infinite", "ignore"], Option()] = "infinite"
+    """Whether a value that is absent from a group is infinitely far, or is not compared."""
+
     on: On = None
     name: ClassVar[str] = "delta-disclosure"
 
@@ -454,11 +447,12 @@ class BetaLikeness(Requirement):
     basic: (p - q)/q <= beta; enhanced: (p - q)/q <= min(beta, -ln q).
     """
 
-    beta: Annotated[float, Option("How much more frequent, relatively, a value may be in a group.", more_than=0)]
-    variant: Annotated[
-        Literal["basic", "enhanced"],
-        Option("(p - q)/q at most beta, or at most the smaller of beta and -ln q."),
-    ]
+    beta: Annotated[float, Option(more_than=0)]
+    """How much more frequent, relatively, a value may be in a group."""
+
+    variant: Annotated[Literal["basic", "enhanced"], Option()]
+    """(p - q)/q at most beta, or at most the smaller of beta and -ln q."""
+
     on: On = None
     name: ClassVar[str] = "beta-likeness"
     example: ClassVar[str | None] = "beta-likeness beta=2 variant=basic (or enhanced)"
@@ -489,8 +483,12 @@ class BetaLikeness(Requirement):
 class AlphaK(Requirement):
     """At least k records, and no sensitive value with a share above alpha (Wong et al. 2006, general form)."""
 
-    alpha: Annotated[float, Option("The largest share of a sensitive value in a group.", more_than=0, most=1)]
-    k: Annotated[int, Option("How many records every group has at least.", least=1)]
+    alpha: Annotated[float, Option(more_than=0, most=1)]
+    """The largest share of a sensitive value in a group."""
+
+    k: Annotated[int, Option(least=1)]
+    """How many records every group has at least."""
+
     on: On = None
     name: ClassVar[str] = "alpha-k"
 

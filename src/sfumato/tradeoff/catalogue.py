@@ -89,7 +89,7 @@ class Entry:
         for each in self.options:
             on, *values = each.option.when or ("",)
             when = f" Only with {on}={' or '.join(values)}." if on else ""
-            yield each.key, values_in_words(each), default_in_words(each), each.option.meaning + when
+            yield each.key, values_in_words(each), default_in_words(each), each.meaning + when
 
     def markdown(self) -> str:
         """Write it for the docs: how it is typed, what it does, and the table of its options."""
@@ -168,7 +168,7 @@ def property_of(each: Described) -> dict[str, Any]:
             content[word] = bound
     if each.several:
         content = {"type": "array", "items": content}
-    content["description"] = option.meaning
+    content["description"] = each.meaning
     if each.default is not MISSING and each.default is not None:
         content["default"] = _plain(each.default)
     if option.when:

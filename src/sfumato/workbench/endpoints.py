@@ -180,7 +180,7 @@ def read_body(kind: type, given: Any) -> Any:
         raise FieldError(unknown[0], t("api.unknown", field=unknown[0], known=", ".join(known) or "none"))
     lacking = [name for name, each in known.items() if each.default is MISSING and name not in given]
     if lacking:
-        raise FieldError(lacking[0], t("api.lacking", field=lacking[0], meaning=known[lacking[0]].option.meaning))
+        raise FieldError(lacking[0], t("api.lacking", field=lacking[0], meaning=known[lacking[0]].meaning))
     objects = mappings(kind)
     values = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
     for key, value in values.items():

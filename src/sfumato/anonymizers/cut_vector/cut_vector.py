@@ -340,13 +340,9 @@ class CutVector(Anonymizer):
     'cut-vector cuts="age=20|40, sex=@0"'
     """
 
-    cuts: Annotated[
-        str,
-        Option(
-            "The value that begins each part, or @ and a level of the hierarchy; an attribute without cuts is shown as "
-            "`*`."
-        ),
-    ]
+    cuts: Annotated[str, Option()]
+    """The value that begins each part, or @ and a level of the hierarchy; an attribute without cuts is shown as `*`."""
+
     name: ClassVar[str] = "cut-vector"
     example: ClassVar[str | None] = 'cut-vector cuts="age=20|40, sex=@0"'
     treats_households_alike = True

@@ -148,38 +148,39 @@ class Content:
 class Brought(ReleaseMaker, ABC):
     """Whatever was made elsewhere, and what is said of it."""
 
-    label: Annotated[str | None, Option("How it is called; in a study `name`.")] = None
-    claim: Annotated[
-        str | None, Option("The requirement that is claimed for it: it is judged, not believed.", takes="requirement")
-    ] = None
-    epsilon: Annotated[
-        float | None, Option("The epsilon of differential privacy that is claimed for it.", more_than=0)
-    ] = None
-    delta: Annotated[float | None, Option("The delta beside that epsilon.", least=0, most=1)] = None
-    records: Annotated[
-        Literal["people", "synthetic"] | None,
-        Option(
-            "Whether its records stand for people of the table, or for nobody; without a word for people, unless an "
-            "epsilon is claimed."
-        ),
-    ] = None
-    aligned: Annotated[
-        Literal["yes", "no"], Option("Whether its rows stand in the order of the table's; in a study true or false.")
-    ] = "no"
-    id: Annotated[
-        str | None, Option("A column that the table has too and that says for whom a row stands.", takes="column")
-    ] = None
-    missing: Annotated[
-        MissingMeans, Option("Whether a missing quasi-identifier is a value of its own, or any value (suppressed).")
-    ] = "value"
-    na: Annotated[str, Option("Texts that mean missing, with commas between; NA and the like are known.")] = ""
-    suppressed: Annotated[
-        Literal["keep", "leave-out"],
-        Option("Whether rows of `*` in all quasi-identifiers are a group, or suppressed records to leave out."),
-    ] = "keep"
-    digest: Annotated[
-        str, Option("Of its content, filled in when it is explored: another content is another release.")
-    ] = ""
+    label: Annotated[str | None, Option()] = None
+    """How it is called; in a study `name`."""
+
+    claim: Annotated[str | None, Option(takes="requirement")] = None
+    """The requirement that is claimed for it: it is judged, not believed."""
+
+    epsilon: Annotated[float | None, Option(more_than=0)] = None
+    """The epsilon of differential privacy that is claimed for it."""
+
+    delta: Annotated[float | None, Option(least=0, most=1)] = None
+    """The delta beside that epsilon."""
+
+    records: Annotated[Literal["people", "synthetic"] | None, Option()] = None
+    """Whether its records stand for people of the table, or for nobody; without a word for people, unless an epsilon is
+    claimed."""
+
+    aligned: Annotated[Literal["yes", "no"], Option()] = "no"
+    """Whether its rows stand in the order of the table's; in a study true or false."""
+
+    id: Annotated[str | None, Option(takes="column")] = None
+    """A column that the table has too and that says for whom a row stands."""
+
+    missing: Annotated[MissingMeans, Option()] = "value"
+    """Whether a missing quasi-identifier is a value of its own, or any value (suppressed)."""
+
+    na: Annotated[str, Option()] = ""
+    """Texts that mean missing, with commas between; NA and the like are known."""
+
+    suppressed: Annotated[Literal["keep", "leave-out"], Option()] = "keep"
+    """Whether rows of `*` in all quasi-identifiers are a group, or suppressed records to leave out."""
+
+    digest: Annotated[str, Option()] = ""
+    """Of its content, filled in when it is explored: another content is another release."""
 
     foreign: ClassVar[bool] = True
     runs: ClassVar[bool] = False
@@ -405,10 +406,17 @@ def _replicated(rows: ReadRows) -> list[str]:
 class BroughtFile(Brought):
     """A file that was made elsewhere, by ARX, sdcMicro, a synthesizer or anybody: read in any notation of the audit."""
 
-    file: Annotated[str, Option("The file: CSV, Excel, Parquet, ...", takes="file")]
-    delimiter: Annotated[str | None, Option("The delimiter of a text file, if it is guessed wrongly.")] = None
-    encoding: Annotated[str | None, Option("The encoding of a text file, if it is guessed wrongly.")] = None
-    sheet: Annotated[str | None, Option("The sheet of a workbook, if it is not the first.")] = None
+    file: Annotated[str, Option(takes="file")]
+    """The file: CSV, Excel, Parquet, ..."""
+
+    delimiter: Annotated[str | None, Option()] = None
+    """The delimiter of a text file, if it is guessed wrongly."""
+
+    encoding: Annotated[str | None, Option()] = None
+    """The encoding of a text file, if it is guessed wrongly."""
+
+    sheet: Annotated[str | None, Option()] = None
+    """The sheet of a workbook, if it is not the first."""
 
     name: ClassVar[str] = "brought"
     title: ClassVar[str] = "Made elsewhere"
@@ -553,14 +561,9 @@ class BroughtFunction(Brought):
     """A function of Python that takes a frame (and a seed, if it has a parameter of that name) and returns another."""
 
     function: Callable[..., Any] | None = None
-    seed: Annotated[
-        int | None,
-        Option(
-            "Handed to the function, where it takes a seed; without one a map draws it from the settings, and what is "
-            "published afresh.",
-            least=0,
-        ),
-    ] = None
+    seed: Annotated[int | None, Option(least=0)] = None
+    """Handed to the function, where it takes a seed; without one a map draws it from the settings, and what is
+    published afresh."""
 
     runs: ClassVar[bool] = True
     name: ClassVar[str] = "function"

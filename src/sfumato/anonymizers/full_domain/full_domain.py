@@ -47,46 +47,30 @@ LEVELS = "age=1..3, sex=0"
 class FullDomain(Anonymizer):
     """Choose one level per attribute: the transformation of least loss that satisfies the requirement."""
 
-    minimize: Annotated[
-        Literal["loss", "generalization_loss", "discernibility", "average_group"], Option("The measure to make small.")
-    ] = "loss"
+    minimize: Annotated[Literal["loss", "generalization_loss", "discernibility", "average_group"], Option()] = "loss"
+    """The measure to make small."""
+
     aggregate: Annotated[
-        Literal["mean", "max", "geometric"],
-        Option(
-            "How the losses of the attributes are joined: mean, max, or geometric (the mean of 1 + loss, less 1).",
-            when=("minimize", "loss", "generalization_loss"),
-        ),
+        Literal["mean", "max", "geometric"], Option(when=("minimize", "loss", "generalization_loss"))
     ] = "mean"
-    weights: Annotated[
-        str,
-        Option(
-            "How much an attribute's loss counts in the search, such as `age=2, sex=0.5`; where nothing is said, as "
-            "much as in the table.",
-            when=("minimize", "loss", "generalization_loss"),
-        ),
-    ] = ""
-    levels: Annotated[
-        str,
-        Option(
-            "The levels an attribute may have, such as `age=1..3, sex=0`; 0 (as it is) to the root where nothing is "
-            "said."
-        ),
-    ] = ""
-    search: Annotated[
-        Literal["exact", "best-first", "genetic"],
-        Option("exact; or, for a lattice too large to decide, best-first or genetic: the best found in `seconds`."),
-    ] = "exact"
-    seconds: Annotated[
-        float | None,
-        Option(
-            "The time a best-first or genetic search may take; 10 where nothing is said.",
-            more_than=0,
-            when=("search", "best-first", "genetic"),
-        ),
-    ] = None
-    seed: Annotated[
-        int, Option("Where the random numbers of a genetic search start.", least=0, when=("search", "genetic"))
-    ] = 0
+    """How the losses of the attributes are joined: mean, max, or geometric (the mean of 1 + loss, less 1)."""
+
+    weights: Annotated[str, Option(when=("minimize", "loss", "generalization_loss"))] = ""
+    """How much an attribute's loss counts in the search, such as `age=2, sex=0.5`; where nothing is said, as much as in
+    the table."""
+
+    levels: Annotated[str, Option()] = ""
+    """The levels an attribute may have, such as `age=1..3, sex=0`; 0 (as it is) to the root where nothing is said."""
+
+    search: Annotated[Literal["exact", "best-first", "genetic"], Option()] = "exact"
+    """exact; or, for a lattice too large to decide, best-first or genetic: the best found in `seconds`."""
+
+    seconds: Annotated[float | None, Option(more_than=0, when=("search", "best-first", "genetic"))] = None
+    """The time a best-first or genetic search may take; 10 where nothing is said."""
+
+    seed: Annotated[int, Option(least=0, when=("search", "genetic"))] = 0
+    """Where the random numbers of a genetic search start."""
+
     name: ClassVar[str] = "full-domain"
     title: ClassVar[str] = "one level per column"
     effort: ClassVar[float] = 0.8

@@ -34,12 +34,8 @@ from sfumato.runtime.kernels import kernel
 class TreeBased(BasketAnonymizer):
     """Generalization to nodes of the tree of items; where there is none, to one made of their order."""
 
-    fanout: Annotated[
-        int,
-        Option(
-            "How many children a node of the automatic tree has (used only where the baskets have no tree).", least=2
-        ),
-    ] = 5
+    fanout: Annotated[int, Option(least=2)] = 5
+    """How many children a node of the automatic tree has (used only where the baskets have no tree)."""
 
     requirements: ClassVar[tuple[type[BasketRequirement], ...]] = (KMAnonymity,)
 

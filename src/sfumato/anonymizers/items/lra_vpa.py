@@ -43,9 +43,8 @@ from sfumato.runtime.arrays import Codes, Counts
 class LRA(TreeBased):
     """AA in each of several pieces of similar baskets."""
 
-    pieces: Annotated[
-        int, Option("About how many pieces; fewer where one would have fewer than k records with items.", least=1)
-    ] = 10
+    pieces: Annotated[int, Option(least=1)] = 10
+    """About how many pieces; fewer where one would have fewer than k records with items."""
 
     name: ClassVar[str] = "lra"
     title: ClassVar[str] = "LRA"
@@ -106,7 +105,8 @@ def gray_order(baskets: Baskets, leaf: Codes) -> Counts:
 class VPA(TreeBased):
     """AA for parts of the items, then for all of them."""
 
-    parts: Annotated[int, Option("How many parts of the items at least; a part is a node of the tree.", least=1)] = 4
+    parts: Annotated[int, Option(least=1)] = 4
+    """How many parts of the items at least; a part is a node of the tree."""
 
     name: ClassVar[str] = "vpa"
     title: ClassVar[str] = "VPA"

@@ -35,10 +35,9 @@ from sfumato.runtime.kernels import kernel
 class LocalRecoding(Anonymizer):
     """Publish nodes of the hierarchies, each group generalized only as far as its own records need."""
 
-    passes: Annotated[
-        int,
-        Option("How often groups are dissolved and formed anew; 0 leaves them as the sweep has made them.", least=0),
-    ] = 3
+    passes: Annotated[int, Option(least=0)] = 3
+    """How often groups are dissolved and formed anew; 0 leaves them as the sweep has made them."""
+
     seed: Annotated[int | None, seed_option("Which of several records with equal quasi-identifiers go where.")] = None
     name: ClassVar[str] = "local-recoding"
     title: ClassVar[str] = "a node for every group"

@@ -168,13 +168,9 @@ def _with_ends_of_parts(groups: Groups, table: Table) -> Groups:
 class Mondrian(Anonymizer):
     """Cut at the median of the widest attribute as long as both halves satisfy the requirement."""
 
-    mode: Annotated[
-        Literal["strict", "relaxed"],
-        Option(
-            "Whether equal records stay together, or may be split between two groups.",
-            words={"relaxed": "equal records may be parted"},
-        ),
-    ] = "strict"
+    mode: Annotated[Literal["strict", "relaxed"], Option(words={"relaxed": "equal records may be parted"})] = "strict"
+    """Whether equal records stay together, or may be split between two groups."""
+
     ranges: Annotated[
         Literal["tight", "rounded", "node", "region"],
         Option(
@@ -188,45 +184,35 @@ class Mondrian(Anonymizer):
     cut: Annotated[
         Literal["median", "range", "variance", "loss", "information-gain"],
         Option(
-            "Where to cut: the median of the widest attribute; otherwise the admitted cut that is best by a score: the "
-            "middle of the range, the variance, the loss, or what is learnt of a target.",
             words={
                 "range": "cut in the middle of ranges",
                 "variance": "cut where values vary most",
                 "loss": "cut where the loss falls most",
                 "information-gain": "cut where most is learnt",
-            },
+            }
         ),
     ] = "median"
-    target: Annotated[
-        str | None,
-        Option(
-            "The column that somebody wants to predict: cut by its information gain, or by its variance.",
-            takes="column",
-            words={"": " of {}"},
-        ),
-    ] = None
+    """Where to cut: the median of the widest attribute; otherwise the admitted cut that is best by a score: the middle
+    of the range, the variance, the loss, or what is learnt of a target."""
+
+    target: Annotated[str | None, Option(takes="column", words={"": " of {}"})] = None
+    """The column that somebody wants to predict: cut by its information gain, or by its variance."""
+
     stop: Annotated[
-        str | None,
-        Option(
-            "A requirement beyond which a group is not cut any further, as Cormode et al. 2013 use t-closeness. No "
-            "promise: a group is cut as long as it satisfies this, so its parts may not.",
-            takes="requirement",
-            words={"": "not cut further where beyond {}, which is no promise"},
-        ),
+        str | None, Option(takes="requirement", words={"": "not cut further where beyond {}, which is no promise"})
     ] = None
-    spread: Annotated[
-        Literal["share", "width"],
-        Option(
-            "Which attribute is the widest: by its share of the domain, or by its bare width (then an attribute of "
-            "many leaves is cut before one of few).",
-            words={"width": "attributes of many values are cut first"},
-        ),
-    ] = "share"
-    height: Annotated[
-        int | None,
-        Option("How many cuts lie between the table and a group at most; no limit where none is given.", least=1),
-    ] = None
+    """A requirement beyond which a group is not cut any further, as Cormode et al. 2013 use t-closeness. No promise: a
+    group is cut as long as it satisfies this, so its parts may not."""
+
+    spread: Annotated[Literal["share", "width"], Option(words={"width": "attributes of many values are cut first"})] = (
+        "share"
+    )
+    """Which attribute is the widest: by its share of the domain, or by its bare width (then an attribute of many leaves
+    is cut before one of few)."""
+
+    height: Annotated[int | None, Option(least=1)] = None
+    """How many cuts lie between the table and a group at most; no limit where none is given."""
+
     name: ClassVar[str] = "mondrian"
     title: ClassVar[str] = "Mondrian"
 

@@ -32,11 +32,12 @@ from sfumato.runtime.arrays import Codes, Counts
 class Cart(RecordMaker):
     """Draw synthetic records, each column from a tree of those before it."""
 
-    leaf: Annotated[int, Option("How many records of the table a leaf of a tree has at least.", least=1)] = 5
-    order: Annotated[
-        tuple[str, ...],
-        Option("The columns in the order in which they are drawn; those that are not named follow.", takes="columns"),
-    ] = ()
+    leaf: Annotated[int, Option(least=1)] = 5
+    """How many records of the table a leaf of a tree has at least."""
+
+    order: Annotated[tuple[str, ...], Option(takes="columns")] = ()
+    """The columns in the order in which they are drawn; those that are not named follow."""
+
     seed: Seed = None
 
     name: ClassVar[str] = "cart"

@@ -258,22 +258,22 @@ KINDS = {"mean": MEAN, "median": MEDIAN, "mode": MODE}
 class Microaggregation(RecordMaker):
     """Publish the average of its group of at least k similar records in place of every record."""
 
-    k: Annotated[int, Option("How many records a group has at least.", least=1)]
-    method: Annotated[
-        Literal["mdav", "columns"],
-        Option("Groups over all columns together (MDAV), or for every column its own, which promises nothing."),
-    ] = "mdav"
-    average: Annotated[
-        Literal["mean", "median", "mode"],
-        Option("The average of numbers and dates. Of categories it is the mode, of ordered ones the median."),
-    ] = "mean"
+    k: Annotated[int, Option(least=1)]
+    """How many records a group has at least."""
+
+    method: Annotated[Literal["mdav", "columns"], Option()] = "mdav"
+    """Groups over all columns together (MDAV), or for every column its own, which promises nothing."""
+
+    average: Annotated[Literal["mean", "median", "mode"], Option()] = "mean"
+    """The average of numbers and dates. Of categories it is the mode, of ordered ones the median."""
+
     columns: InColumns = ()
-    ordered: Annotated[
-        tuple[str, ...], Option("Columns of categories whose order in the hierarchy means something.", takes="columns")
-    ] = ()
-    by: Annotated[
-        str | None, Option("A quasi-identifier that stays as it is: groups lie within its values.", takes="quasi")
-    ] = None
+    ordered: Annotated[tuple[str, ...], Option(takes="columns")] = ()
+    """Columns of categories whose order in the hierarchy means something."""
+
+    by: Annotated[str | None, Option(takes="quasi")] = None
+    """A quasi-identifier that stays as it is: groups lie within its values."""
+
     seed: Seed = None
 
     name: ClassVar[str] = "microaggregation"

@@ -50,13 +50,12 @@ from sfumato.runtime.arrays import Codes, Numbers
 class AddedNoise(RecordMaker):
     """Publish every number with noise that is correlated as the numbers are."""
 
-    scale: Annotated[
-        float, Option("How large the noise is: its standard deviation to that of the column.", more_than=0, most=100)
-    ]
-    preserve: Annotated[
-        Literal["nothing", "covariance"],
-        Option("Whether values are drawn in towards the mean, so that variances stay as they were on average."),
-    ] = "nothing"
+    scale: Annotated[float, Option(more_than=0, most=100)]
+    """How large the noise is: its standard deviation to that of the column."""
+
+    preserve: Annotated[Literal["nothing", "covariance"], Option()] = "nothing"
+    """Whether values are drawn in towards the mean, so that variances stay as they were on average."""
+
     columns: InColumns = ()
     seed: Seed = None
 
@@ -113,12 +112,13 @@ def _mean(column: Numbers) -> float:
 class Rounding(RecordMaker):
     """Publish a multiple of a base in place of every number."""
 
-    base: Annotated[float, Option("Numbers become multiples of it; of dates it is a number of days.", more_than=0)]
+    base: Annotated[float, Option(more_than=0)]
+    """Numbers become multiples of it; of dates it is a number of days."""
+
     columns: InColumns = ()
-    method: Annotated[
-        Literal["nearest", "random"],
-        Option("To the nearest multiple, or to one of the two around it, at random and right on average."),
-    ] = "nearest"
+    method: Annotated[Literal["nearest", "random"], Option()] = "nearest"
+    """To the nearest multiple, or to one of the two around it, at random and right on average."""
+
     seed: Annotated[int | None, seed_option("Which way is rounded.", when=("method", "random"))] = None
 
     name: ClassVar[str] = "rounding"

@@ -40,14 +40,13 @@ from sfumato.runtime.arrays import Codes
 class Pram(RecordMaker):
     """Publish each category with a known probability as it is, and else one drawn from the column."""
 
-    keep: Annotated[
-        float, Option("The probability that a value stays; otherwise it is drawn from the column.", least=0, most=1)
-    ]
+    keep: Annotated[float, Option(least=0, most=1)]
+    """The probability that a value stays; otherwise it is drawn from the column."""
+
     columns: InColumns = ()
-    within: Annotated[
-        str | None,
-        Option("A column within whose values is drawn, so that joint shares with it stay on average.", takes="column"),
-    ] = None
+    within: Annotated[str | None, Option(takes="column")] = None
+    """A column within whose values is drawn, so that joint shares with it stay on average."""
+
     seed: Seed = None
 
     name: ClassVar[str] = "pram"

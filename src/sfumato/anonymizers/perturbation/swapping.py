@@ -47,15 +47,16 @@ from sfumato.runtime.kernels import kernel
 class RecordSwapping(RecordMaker):
     """Swap values between pairs of records that agree in other columns."""
 
-    share: Annotated[float, Option("The share of the records that are swapped, about.", more_than=0, most=1)] = 0.1
-    match: Annotated[
-        tuple[str, ...], Option("The columns in which two records must agree to be swapped.", takes="columns")
-    ] = ()
+    share: Annotated[float, Option(more_than=0, most=1)] = 0.1
+    """The share of the records that are swapped, about."""
+
+    match: Annotated[tuple[str, ...], Option(takes="columns")] = ()
+    """The columns in which two records must agree to be swapped."""
+
     columns: InColumns = ()
-    target: Annotated[
-        Literal["random", "rare"],
-        Option("Which records get a partner: any, or those first whose quasi-identifiers the fewest others share."),
-    ] = "random"
+    target: Annotated[Literal["random", "rare"], Option()] = "random"
+    """Which records get a partner: any, or those first whose quasi-identifiers the fewest others share."""
+
     seed: Seed = None
 
     name: ClassVar[str] = "record-swapping"
@@ -131,12 +132,9 @@ TRIES = 32
 class RankSwapping(RecordMaker):
     """Swap numbers between records of nearly the same rank."""
 
-    distance: Annotated[
-        float,
-        Option(
-            "How far apart the ranks of two swapped values are at most, as a share of the records.", more_than=0, most=1
-        ),
-    ] = 0.05
+    distance: Annotated[float, Option(more_than=0, most=1)] = 0.05
+    """How far apart the ranks of two swapped values are at most, as a share of the records."""
+
     columns: InColumns = ()
     seed: Seed = None
 

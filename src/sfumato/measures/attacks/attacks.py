@@ -103,35 +103,32 @@ SPLIT, OWN, VERSUS = 0, 11, 12
 class Attacks(Configured):
     """Attacks on every release, and the records that its maker never saw: the control."""
 
-    control: Annotated[
-        float,
-        Option(
-            "The share of the records that is held out where no file is given: attacks are run on a release that is "
-            "made in the same way from the others.",
-            least=0.01,
-            most=0.5,
-        ),
-    ] = 0.2
-    file: Annotated[
-        str | None,
-        Option("A file of other records of the same source: the control, and nothing is held out.", takes="file"),
-    ] = None
-    number: Annotated[int, Option("How many times each attack is tried.", least=100)] = 2000
-    columns: Annotated[int, Option("How many columns a predicate that singles out is about.", least=2)] = 3
-    neighbours: Annotated[
-        int, Option("How many nearest records each of two sources takes to link a person.", least=1, most=100)
-    ] = 1
-    draws: Annotated[int, Option("How many draws of a noisy release are attacked.", least=1)] = 3
-    shadow: Annotated[
-        int,
-        Option(
-            "How many outlying records are attacked by shadow models as well, for which every candidate is made 80 "
-            "times each; 0 leaves it.",
-            least=0,
-            most=1000,
-        ),
-    ] = 0
-    seed: Annotated[int, Option("Of the records that are held out, and of all that an attacker draws.", least=0)] = 0
+    control: Annotated[float, Option(least=0.01, most=0.5)] = 0.2
+    """The share of the records that is held out where no file is given: attacks are run on a release that is made in
+    the same way from the others."""
+
+    file: Annotated[str | None, Option(takes="file")] = None
+    """A file of other records of the same source: the control, and nothing is held out."""
+
+    number: Annotated[int, Option(least=100)] = 2000
+    """How many times each attack is tried."""
+
+    columns: Annotated[int, Option(least=2)] = 3
+    """How many columns a predicate that singles out is about."""
+
+    neighbours: Annotated[int, Option(least=1, most=100)] = 1
+    """How many nearest records each of two sources takes to link a person."""
+
+    draws: Annotated[int, Option(least=1)] = 3
+    """How many draws of a noisy release are attacked."""
+
+    shadow: Annotated[int, Option(least=0, most=1000)] = 0
+    """How many outlying records are attacked by shadow models as well, for which every candidate is made 80 times each;
+    0 leaves it."""
+
+    seed: Annotated[int, Option(least=0)] = 0
+    """Of the records that are held out, and of all that an attacker draws."""
+
     name: ClassVar[str] = "attacks"
 
     def __post_init__(self) -> None:

@@ -52,17 +52,23 @@ class Classification(Configured):
     name: ClassVar[str] = "classification"
     example: ClassVar[str] = "classification target=COLUMN classifiers=decision-tree,naive-bayes"
 
-    target: Annotated[str, Option("The column that is learned.", takes="column")]
-    classifiers: Annotated[str, Option("By whom, with commas between.", takes="classifiers")] = (
-        "decision-tree,naive-bayes"
-    )
-    folds: Annotated[int, Option("Into how many parts records are divided to test on each.", least=2)] = 10
-    seed: Annotated[int, Option("What decides the folds.", least=0)] = 0
-    test: Annotated[
-        Literal["release", "original"],
-        Option("Whether a test record shows what its release shows of it, or its original values."),
-    ] = "release"
-    sample: Annotated[int, Option("Of more records than this, so many are drawn; 0 takes all.", least=0)] = 100_000
+    target: Annotated[str, Option(takes="column")]
+    """The column that is learned."""
+
+    classifiers: Annotated[str, Option(takes="classifiers")] = "decision-tree,naive-bayes"
+    """By whom, with commas between."""
+
+    folds: Annotated[int, Option(least=2)] = 10
+    """Into how many parts records are divided to test on each."""
+
+    seed: Annotated[int, Option(least=0)] = 0
+    """What decides the folds."""
+
+    test: Annotated[Literal["release", "original"], Option()] = "release"
+    """Whether a test record shows what its release shows of it, or its original values."""
+
+    sample: Annotated[int, Option(least=0)] = 100000
+    """Of more records than this, so many are drawn; 0 takes all."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

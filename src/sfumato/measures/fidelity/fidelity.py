@@ -193,25 +193,26 @@ class Fidelity(Configured):
     name: ClassVar[str] = "fidelity"
     example: ClassVar[str] = 'fidelity ways=3 bins=100 regression="income ~ age + education"'
 
-    ways: Annotated[int, Option("Up to how many columns are counted together.", least=1, most=3)] = 3
-    bins: Annotated[
-        int, Option("Into how many bins a column of more values is cut, in their order.", least=2, most=200)
-    ] = 100
-    most: Annotated[
-        int, Option("How many sets of columns are counted at most; of more, so many are drawn.", least=1)
-    ] = 500
-    propensity: Annotated[
-        Literal["cells", "tree"],
-        Option("Who tells records of the release from the original's: all cells apart, or a decision tree as well."),
-    ] = "cells"
-    regression: Annotated[
-        str | None,
-        Option(
-            'Models to fit, with ";" between, such as "income ~ age + sex"; without any, every number by all others.'
-        ),
-    ] = None
-    sample: Annotated[int, Option("Of more records than this, the tree sees so many.", least=100)] = 20_000
-    seed: Annotated[int, Option("What decides all that is drawn.", least=0)] = 0
+    ways: Annotated[int, Option(least=1, most=3)] = 3
+    """Up to how many columns are counted together."""
+
+    bins: Annotated[int, Option(least=2, most=200)] = 100
+    """Into how many bins a column of more values is cut, in their order."""
+
+    most: Annotated[int, Option(least=1)] = 500
+    """How many sets of columns are counted at most; of more, so many are drawn."""
+
+    propensity: Annotated[Literal["cells", "tree"], Option()] = "cells"
+    """Who tells records of the release from the original's: all cells apart, or a decision tree as well."""
+
+    regression: Annotated[str | None, Option()] = None
+    """Models to fit, with ";" between, such as "income ~ age + sex"; without any, every number by all others."""
+
+    sample: Annotated[int, Option(least=100)] = 20000
+    """Of more records than this, the tree sees so many."""
+
+    seed: Annotated[int, Option(least=0)] = 0
+    """What decides all that is drawn."""
 
     def prepare(self, table: Table) -> Portrait:
         """Work out everything that does not depend on a release."""

@@ -45,11 +45,15 @@ MOST_INFERRED_FROM = 2
 class Linking(Configured):
     """The empirical attack: some items of every person are known; how many records fit?"""
 
-    persons: Annotated[
-        int, Option("Records that are attacked, drawn at random; all where there are no more.", least=1)
-    ] = 5000
-    below: Annotated[int, Option("Fewer records that fit are too few.", least=1)] = 5
-    seed: Annotated[int, Option("What decides who is attacked, and what is known.", least=0)] = 0
+    persons: Annotated[int, Option(least=1)] = 5000
+    """Records that are attacked, drawn at random; all where there are no more."""
+
+    below: Annotated[int, Option(least=1)] = 5
+    """Fewer records that fit are too few."""
+
+    seed: Annotated[int, Option(least=0)] = 0
+    """What decides who is attacked, and what is known."""
+
     name: ClassVar[str] = "linking"
 
     def draw(self, baskets: Baskets, known: int) -> list[Itemset]:

@@ -38,31 +38,19 @@ from sfumato.texts.format import SMALLEST
 class ItemLosses(Configured):
     """How losses are counted, where the papers leave room."""
 
-    leaf_zero: Annotated[
-        Literal["yes", "no"],
-        Option(
-            "Whether an item that is published as itself costs nothing in NCP, or 1/I as the paper's words have it."
-        ),
-    ] = "yes"
-    singletons: Annotated[
-        Literal["yes", "no"], Option("Whether items that are published as themselves count in UL.")
-    ] = "yes"
-    weights: Annotated[
-        Literal["one", "tree", "file"],
-        Option(
-            "The weight of a published set in UL: one, by the tree the mean distance of its items, or the mean of what "
-            "the owner's file says of its items."
-        ),
-    ] = "one"
-    file: Annotated[
-        str | None,
-        Option(
-            "The owner's weights of items, and penalties for leaving them out: lines such as `250 401: 3 10`.",
-            takes="file",
-            when=("weights", "file"),
-            needed="weights.txt",
-        ),
-    ] = None
+    leaf_zero: Annotated[Literal["yes", "no"], Option()] = "yes"
+    """Whether an item that is published as itself costs nothing in NCP, or 1/I as the paper's words have it."""
+
+    singletons: Annotated[Literal["yes", "no"], Option()] = "yes"
+    """Whether items that are published as themselves count in UL."""
+
+    weights: Annotated[Literal["one", "tree", "file"], Option()] = "one"
+    """The weight of a published set in UL: one, by the tree the mean distance of its items, or the mean of what the
+    owner's file says of its items."""
+
+    file: Annotated[str | None, Option(takes="file", when=("weights", "file"), needed="weights.txt")] = None
+    """The owner's weights of items, and penalties for leaving them out: lines such as `250 401: 3 10`."""
+
     name: ClassVar[str] = "item-losses"
 
     def measure(self, published: ShowsItems) -> dict[str, float]:

@@ -58,40 +58,41 @@ class ItemQueries(Configured):
     """
 
     kind: Annotated[
-        Literal["transaction", "uniform-items", "frequency-weighted", "frequent-pairs", "file"],
-        Option("Where the items of a query come from."),
+        Literal["transaction", "uniform-items", "frequency-weighted", "frequent-pairs", "file"], Option()
     ] = "transaction"
-    size: Annotated[int, Option("Items in a query.", least=1, most=LARGEST)] = 2
-    number: Annotated[int, Option("Queries in a workload.", least=1)] = 1000
-    workloads: Annotated[int, Option("How many workloads, over which intervals are taken.", least=1)] = 5
-    seed: Annotated[int, Option("What decides the queries.", least=0)] = 0
-    estimator: Annotated[
-        Literal["half", "expanded", "nonempty", "uniform"],
-        Option(
-            "How a reader answers from a published set of items; all of them are measured, this one is called `are`."
-        ),
-    ] = "half"
-    joint: Annotated[
-        Literal["product", "exact"],
-        Option("Two items of a query in one published set: the product of their odds, or the exact odds of both."),
-    ] = "product"
-    sanity: Annotated[float, Option("Errors are relative to at least this share of the records.", least=0, most=1)] = (
-        0.0
-    )
-    top: Annotated[
-        float, Option("Of frequent-pairs: the share of the pairs that is called frequent.", more_than=0, most=1)
-    ] = 0.01
-    file: Annotated[
-        str | None,
-        Option("The file of queries, one per line.", takes="file", when=("kind", "file"), needed="queries.txt"),
-    ] = None
-    workload: Annotated[
-        Literal["auto", "exact", "sampled"],
-        Option(
-            "The expectation over all queries, or a sample of them; auto is exact of one or two items, unless number, "
-            "workloads or seed are given."
-        ),
-    ] = "auto"
+    """Where the items of a query come from."""
+
+    size: Annotated[int, Option(least=1, most=LARGEST)] = 2
+    """Items in a query."""
+
+    number: Annotated[int, Option(least=1)] = 1000
+    """Queries in a workload."""
+
+    workloads: Annotated[int, Option(least=1)] = 5
+    """How many workloads, over which intervals are taken."""
+
+    seed: Annotated[int, Option(least=0)] = 0
+    """What decides the queries."""
+
+    estimator: Annotated[Literal["half", "expanded", "nonempty", "uniform"], Option()] = "half"
+    """How a reader answers from a published set of items; all of them are measured, this one is called `are`."""
+
+    joint: Annotated[Literal["product", "exact"], Option()] = "product"
+    """Two items of a query in one published set: the product of their odds, or the exact odds of both."""
+
+    sanity: Annotated[float, Option(least=0, most=1)] = 0.0
+    """Errors are relative to at least this share of the records."""
+
+    top: Annotated[float, Option(more_than=0, most=1)] = 0.01
+    """Of frequent-pairs: the share of the pairs that is called frequent."""
+
+    file: Annotated[str | None, Option(takes="file", when=("kind", "file"), needed="queries.txt")] = None
+    """The file of queries, one per line."""
+
+    workload: Annotated[Literal["auto", "exact", "sampled"], Option()] = "auto"
+    """The expectation over all queries, or a sample of them; auto is exact of one or two items, unless number,
+    workloads or seed are given."""
+
     name: ClassVar[str] = "item-queries"
 
     def __post_init__(self) -> None:
@@ -225,20 +226,27 @@ def read_queries(path: Path, baskets: Baskets) -> list[Itemset]:
 class JointQueries(Configured):
     """A workload of COUNT queries on quasi-identifiers and items."""
 
-    items: Annotated[int, Option("Items in a query.", least=1, most=5)] = 1
-    dimensions: Annotated[int, Option("Quasi-identifiers in a query; all where there are fewer.", least=1)] = 2
-    width: Annotated[
-        float, Option("The share of a quasi-identifier's values that is selected.", more_than=0, most=1)
-    ] = 0.2
-    number: Annotated[int, Option("How many queries.", least=1)] = 1000
-    seed: Annotated[int, Option("What decides the queries.", least=0)] = 0
-    estimator: Annotated[
-        Literal["half", "expanded", "nonempty", "uniform"],
-        Option("How a reader answers from a part that stands for several items."),
-    ] = "half"
-    sanity: Annotated[float, Option("Errors are relative to at least this share of the records.", least=0, most=1)] = (
-        0.001
-    )
+    items: Annotated[int, Option(least=1, most=5)] = 1
+    """Items in a query."""
+
+    dimensions: Annotated[int, Option(least=1)] = 2
+    """Quasi-identifiers in a query; all where there are fewer."""
+
+    width: Annotated[float, Option(more_than=0, most=1)] = 0.2
+    """The share of a quasi-identifier's values that is selected."""
+
+    number: Annotated[int, Option(least=1)] = 1000
+    """How many queries."""
+
+    seed: Annotated[int, Option(least=0)] = 0
+    """What decides the queries."""
+
+    estimator: Annotated[Literal["half", "expanded", "nonempty", "uniform"], Option()] = "half"
+    """How a reader answers from a part that stands for several items."""
+
+    sanity: Annotated[float, Option(least=0, most=1)] = 0.001
+    """Errors are relative to at least this share of the records."""
+
     name: ClassVar[str] = "joint-queries"
 
     def draw(self, data: MixedTable) -> Questions:

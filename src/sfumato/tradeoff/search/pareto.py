@@ -145,18 +145,25 @@ MOST_LOCAL = 4_000
 class NSGA2(Configured):
     """How to search. The defaults of the first four are the paper's for problems 1 and 2."""
 
-    population: Annotated[int, Option("Vectors of a generation.", least=4)] = 200
-    generations: Annotated[int, Option("How many generations.", least=1)] = 250
-    crossover: Annotated[float, Option("How often two vectors are crossed.", least=0, most=1)] = 0.9
-    mutation: Annotated[float, Option("How often a vector is changed.", least=0, most=1)] = 0.1
-    operators: Annotated[
-        Literal["own", "paper"],
-        Option(
-            "own: begins with seeds and full-domain levels, mutates constrained attributes too, ends with a local "
-            "search; or as in the paper."
-        ),
-    ] = "own"
-    seed: Annotated[int, Option("Where the random numbers start.", least=0)] = 0
+    population: Annotated[int, Option(least=4)] = 200
+    """Vectors of a generation."""
+
+    generations: Annotated[int, Option(least=1)] = 250
+    """How many generations."""
+
+    crossover: Annotated[float, Option(least=0, most=1)] = 0.9
+    """How often two vectors are crossed."""
+
+    mutation: Annotated[float, Option(least=0, most=1)] = 0.1
+    """How often a vector is changed."""
+
+    operators: Annotated[Literal["own", "paper"], Option()] = "own"
+    """own: begins with seeds and full-domain levels, mutates constrained attributes too, ends with a local search; or
+    as in the paper."""
+
+    seed: Annotated[int, Option(least=0)] = 0
+    """Where the random numbers start."""
+
     name: ClassVar[str] = "nsga2"
 
 

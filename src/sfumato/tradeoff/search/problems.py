@@ -298,19 +298,15 @@ class Problem4(KernelProblem):
     """(k, l)-safe with at most a share eta suppressed: k, l, and as little loss as possible."""
 
     eta: Eta
-    variant: Annotated[
-        Literal["frequency", "distinct"], Option("What l is: frequency (definition 4) or distinct (section 4.3).")
-    ] = "frequency"
-    order: Annotated[
-        Literal["sound", "paper"],
-        Option("sound; or paper, which is not: what it claims need not hold, and it is never published."),
-    ] = "sound"
-    preferred: Annotated[
-        Literal["l", "k"],
-        Option(
-            "Which of k and l is preferred; the sound form finds all pairs and prefers none.", when=("order", "paper")
-        ),
-    ] = "l"
+    variant: Annotated[Literal["frequency", "distinct"], Option()] = "frequency"
+    """What l is: frequency (definition 4) or distinct (section 4.3)."""
+
+    order: Annotated[Literal["sound", "paper"], Option()] = "sound"
+    """sound; or paper, which is not: what it claims need not hold, and it is never published."""
+
+    preferred: Annotated[Literal["l", "k"], Option(when=("order", "paper"))] = "l"
+    """Which of k and l is preferred; the sound form finds all pairs and prefers none."""
+
     on: On = None
     minimize: Minimized = "generalization_loss"
     name: ClassVar[str] = "problem-4"
@@ -375,11 +371,15 @@ def rounded(costs: Numbers) -> Numbers:
 class MeasuredProblem(Problem):
     """Any two or more of our measures as objectives, under any requirement, on the releases themselves."""
 
-    minimize: Annotated[
-        str, Option("The measures, such as `p_loss, u_loss`; those of which more is better are made large.")
-    ]
-    require: Annotated[str, Option("What every release must satisfy.", takes="requirement")] = "k-anonymity k=1"
-    suppress: Annotated[float, Option("The largest share of the records that may be left out.", least=0, most=1)] = 0.0
+    minimize: Annotated[str, Option()]
+    """The measures, such as `p_loss, u_loss`; those of which more is better are made large."""
+
+    require: Annotated[str, Option(takes="requirement")] = "k-anonymity k=1"
+    """What every release must satisfy."""
+
+    suppress: Annotated[float, Option(least=0, most=1)] = 0.0
+    """The largest share of the records that may be left out."""
+
     scales: Scales = Scales()  # noqa: RUF009
     enumerated: ClassVar[int] = 2_000
     name: ClassVar[str] = "measured"

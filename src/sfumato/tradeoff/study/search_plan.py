@@ -33,40 +33,33 @@ POINTS = 40
 class SearchPlan:
     """How time is spent on further candidates: how long, within which bounds, by which makers, over which cuts."""
 
-    budget: Annotated[str | None, Option("How long to search: a time such as 60s or 5m.")] = None
-    within: Annotated[
-        str | None,
-        Option(
-            'Bounds as in a question, such as "loss 0.25 and suppressed 5%": time is spent only where they hold.',
-            takes="bounds",
-        ),
-    ] = None
-    require: Annotated[
-        str | None,
-        Option("What every candidate that the search proposes must satisfy in addition.", takes="requirement"),
-    ] = None
-    makers: Annotated[
-        tuple[str, ...], Option("Names of the anonymizers that the search may propose; without any, all.")
-    ] = ()
-    problem: Annotated[
-        str | None,
-        Option(
-            'What cuts are searched for: "problem-2 eta=0.1 minimize=loss"; without one, for the axes.', takes="problem"
-        ),
-    ] = None
-    solver: Annotated[str | None, Option('How cuts are searched: "nsga2 operators=paper".', takes="solver")] = None
-    exact: Annotated[
-        bool | None,
-        Option("Whether all cuts are looked at; where it is not said, if they are few and no solver named."),
-    ] = None
-    constrained: Annotated[
-        tuple[str, ...] | None,
-        Option("Columns to cut along their hierarchy only; where it is not said, all but numbers.", takes="columns"),
-    ] = None
-    levels: Annotated[
-        tuple[str, ...],
-        Option("The finest level that a column may show, such as age=1; of numbers, age=0 allows cuts within bands."),
-    ] = ()
+    budget: Annotated[str | None, Option()] = None
+    """How long to search: a time such as 60s or 5m."""
+
+    within: Annotated[str | None, Option(takes="bounds")] = None
+    """Bounds as in a question, such as "loss 0.25 and suppressed 5%": time is spent only where they hold."""
+
+    require: Annotated[str | None, Option(takes="requirement")] = None
+    """What every candidate that the search proposes must satisfy in addition."""
+
+    makers: Annotated[tuple[str, ...], Option()] = ()
+    """Names of the anonymizers that the search may propose; without any, all."""
+
+    problem: Annotated[str | None, Option(takes="problem")] = None
+    """What cuts are searched for: "problem-2 eta=0.1 minimize=loss"; without one, for the axes."""
+
+    solver: Annotated[str | None, Option(takes="solver")] = None
+    """How cuts are searched: "nsga2 operators=paper"."""
+
+    exact: Annotated[bool | None, Option()] = None
+    """Whether all cuts are looked at; where it is not said, if they are few and no solver named."""
+
+    constrained: Annotated[tuple[str, ...] | None, Option(takes="columns")] = None
+    """Columns to cut along their hierarchy only; where it is not said, all but numbers."""
+
+    levels: Annotated[tuple[str, ...], Option()] = ()
+    """The finest level that a column may show, such as age=1; of numbers, age=0 allows cuts within bands."""
+
     points: Annotated[
         int | None,
         Option(

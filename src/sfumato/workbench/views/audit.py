@@ -49,24 +49,38 @@ class AuditOptions:
     """What to audit, and against what."""
 
     file: Annotated[str, FILE]
-    kind: Annotated[
-        Literal["table", "baskets", "items"],
-        Option("What the file holds: records, sets of items, or records with them."),
-    ] = "table"
-    items: Annotated[str | None, Option("Of records with sets of items: the column of these.", takes="column")] = None
-    quasi: Annotated[tuple[str, ...], Option("Columns an outsider may know.", takes="columns")] = ()
-    sensitive: Annotated[tuple[str, ...], Option("Columns nobody should learn about.", takes="columns")] = ()
-    require: Annotated[str | None, Option("What every group must satisfy, parts joined by &.", takes="requirement")] = (
-        None
-    )
-    original: Annotated[str | None, Option("What it was made of: an upload, or a path under the folder.")] = None
-    project: Annotated[str | None, Option("The project whose study declares what it was made of.")] = None
-    group: Annotated[str | None, Option("The column that tells the groups of a bucketized file.")] = None
-    suppressed: Annotated[
-        Literal["keep", "leave-out"] | None, Option("Rows with * in all quasi-identifiers: a group, or left out.")
-    ] = None
-    known: Annotated[int | None, Option("Of sets of items: how many of a person somebody knows.", least=1)] = None
-    escaped_formulas: Annotated[bool, Option("Whether formulas were escaped when the file was written.")] = False
+    kind: Annotated[Literal["table", "baskets", "items"], Option()] = "table"
+    """What the file holds: records, sets of items, or records with them."""
+
+    items: Annotated[str | None, Option(takes="column")] = None
+    """Of records with sets of items: the column of these."""
+
+    quasi: Annotated[tuple[str, ...], Option(takes="columns")] = ()
+    """Columns an outsider may know."""
+
+    sensitive: Annotated[tuple[str, ...], Option(takes="columns")] = ()
+    """Columns nobody should learn about."""
+
+    require: Annotated[str | None, Option(takes="requirement")] = None
+    """What every group must satisfy, parts joined by &."""
+
+    original: Annotated[str | None, Option()] = None
+    """What it was made of: an upload, or a path under the folder."""
+
+    project: Annotated[str | None, Option()] = None
+    """The project whose study declares what it was made of."""
+
+    group: Annotated[str | None, Option()] = None
+    """The column that tells the groups of a bucketized file."""
+
+    suppressed: Annotated[Literal["keep", "leave-out"] | None, Option()] = None
+    """Rows with * in all quasi-identifiers: a group, or left out."""
+
+    known: Annotated[int | None, Option(least=1)] = None
+    """Of sets of items: how many of a person somebody knows."""
+
+    escaped_formulas: Annotated[bool, Option()] = False
+    """Whether formulas were escaped when the file was written."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +88,8 @@ class AuditedFile:
     """A published file to look at."""
 
     file: Annotated[str, FILE]
-    escaped_formulas: Annotated[bool, Option("Whether formulas were escaped when the file was written.")] = False
+    escaped_formulas: Annotated[bool, Option()] = False
+    """Whether formulas were escaped when the file was written."""
 
 
 def there(desk: Desk, field: str, source: str) -> Path:

@@ -42,11 +42,12 @@ FEW = 6
 class Role:
     """The role that a column shall have."""
 
-    column: Annotated[str, Option("The name of the column.", takes="column")]
-    role: Annotated[
-        Literal["identifier", "quasi", "sensitive", "neutral", "items", "none"],
-        Option("Its role; items: it holds sets of items (of tables with items); none: it is not published."),
-    ]
+    column: Annotated[str, Option(takes="column")]
+    """The name of the column."""
+
+    role: Annotated[Literal["identifier", "quasi", "sensitive", "neutral", "items", "none"], Option()]
+    """Its role; items: it holds sets of items (of tables with items); none: it is not published."""
+
     version: Annotated[str | None, VERSION] = None
 
 
@@ -54,26 +55,27 @@ class Role:
 class TableSettings:
     """What is said of a table besides roles; what is left out stays as it is."""
 
-    person: Annotated[str | None, Option("The column that says whose record it is; empty: none.", takes="column")] = (
-        None
-    )
-    one_record_per_person: Annotated[bool | None, Option("Whether every record is declared to be another person.")] = (
-        None
-    )
-    household: Annotated[
-        str | None, Option("The column that says who lives together; empty: none.", takes="column")
-    ] = None
-    missing: Annotated[
-        Literal["value", "drop"] | None, Option("What a missing value is: a value of its own, or a reason to drop.")
-    ] = None
-    na: Annotated[tuple[str, ...] | None, Option("Texts that mean missing, beside the empty one.")] = None
-    weights: Annotated[
-        Mapping[str, Any] | None,
-        Option("How much a loss in a quasi-identifier counts; 1 where nothing is said.", takes="values"),
-    ] = None
-    reading: Annotated[
-        Mapping[str, Any] | None, Option("How the file is read, where that is guessed wrongly.", takes="values")
-    ] = None
+    person: Annotated[str | None, Option(takes="column")] = None
+    """The column that says whose record it is; empty: none."""
+
+    one_record_per_person: Annotated[bool | None, Option()] = None
+    """Whether every record is declared to be another person."""
+
+    household: Annotated[str | None, Option(takes="column")] = None
+    """The column that says who lives together; empty: none."""
+
+    missing: Annotated[Literal["value", "drop"] | None, Option()] = None
+    """What a missing value is: a value of its own, or a reason to drop."""
+
+    na: Annotated[tuple[str, ...] | None, Option()] = None
+    """Texts that mean missing, beside the empty one."""
+
+    weights: Annotated[Mapping[str, Any] | None, Option(takes="values")] = None
+    """How much a loss in a quasi-identifier counts; 1 where nothing is said."""
+
+    reading: Annotated[Mapping[str, Any] | None, Option(takes="values")] = None
+    """How the file is read, where that is guessed wrongly."""
+
     version: Annotated[str | None, VERSION] = None
 
 

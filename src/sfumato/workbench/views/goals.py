@@ -58,12 +58,24 @@ MOST_KNOWN = 4
 class Wishes:
     """What matters, in plain choices."""
 
-    recipient: Annotated[Literal["public", "partner", "internal"], Option("For whom the release is made.")]
-    learned: Annotated[Learned, Option("What nobody shall be able to learn. Of tables.")] = "identity"
-    purpose: Annotated[Purpose, Option("What the data are for. Of tables.")] = "counts"
-    target: Annotated[str, Option("Of purpose=learning: the column that shall be predicted.", takes="column")] = ""
-    known: Annotated[int, Option("Of baskets: how many items of a person may be known.", least=1, most=MOST_KNOWN)] = 2
-    budget: Annotated[str, Option("How long to search on afterwards, such as 60s or 5m; empty: not at all.")] = ""
+    recipient: Annotated[Literal["public", "partner", "internal"], Option()]
+    """For whom the release is made."""
+
+    learned: Annotated[Learned, Option()] = "identity"
+    """What nobody shall be able to learn. Of tables."""
+
+    purpose: Annotated[Purpose, Option()] = "counts"
+    """What the data are for. Of tables."""
+
+    target: Annotated[str, Option(takes="column")] = ""
+    """Of purpose=learning: the column that shall be predicted."""
+
+    known: Annotated[int, Option(least=1, most=MOST_KNOWN)] = 2
+    """Of baskets: how many items of a person may be known."""
+
+    budget: Annotated[str, Option()] = ""
+    """How long to search on afterwards, such as 60s or 5m; empty: not at all."""
+
     version: Annotated[str | None, VERSION] = None
 
 

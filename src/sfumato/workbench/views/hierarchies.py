@@ -44,21 +44,39 @@ LISTS = ("values", "children", "rows", "groups")
 class Change:
     """One change of a hierarchy; which of its parts it reads depends on what it does."""
 
-    column: Annotated[str, Option("The column whose hierarchy it is.", takes="column")]
-    do: Annotated[Do, Option("What is done.")]
-    paths: Annotated[
-        tuple[str, ...], Option("The groups or values: of each its places from the root down, such as 0,2,1. Of trees.")
-    ] = ()
-    into: Annotated[str | None, Option("The group to move to, as a path; empty: no group.")] = None
-    to: Annotated[str | None, Option("The value at which a cut shall be.")] = None
-    level: Annotated[int | None, Option("The level, counted from the values (0). Of cuts and levels.", least=0)] = None
-    node: Annotated[int | None, Option("Which interval of the level, counted from 0.", least=0)] = None
-    value: Annotated[str | None, Option("The value at which a cut is.")] = None
-    label: Annotated[str | None, Option("What the group or interval shall be called.")] = None
-    proposal: Annotated[
-        Proposal | None, Option("Which proposal is taken: the first guess, an automatic one, one by similarity.")
-    ] = None
-    text: Annotated[str | None, Option("The hierarchy as the TOML of a study.")] = None
+    column: Annotated[str, Option(takes="column")]
+    """The column whose hierarchy it is."""
+
+    do: Annotated[Do, Option()]
+    """What is done."""
+
+    paths: Annotated[tuple[str, ...], Option()] = ()
+    """The groups or values: of each its places from the root down, such as 0,2,1. Of trees."""
+
+    into: Annotated[str | None, Option()] = None
+    """The group to move to, as a path; empty: no group."""
+
+    to: Annotated[str | None, Option()] = None
+    """The value at which a cut shall be."""
+
+    level: Annotated[int | None, Option(least=0)] = None
+    """The level, counted from the values (0). Of cuts and levels."""
+
+    node: Annotated[int | None, Option(least=0)] = None
+    """Which interval of the level, counted from 0."""
+
+    value: Annotated[str | None, Option()] = None
+    """The value at which a cut is."""
+
+    label: Annotated[str | None, Option()] = None
+    """What the group or interval shall be called."""
+
+    proposal: Annotated[Proposal | None, Option()] = None
+    """Which proposal is taken: the first guess, an automatic one, one by similarity."""
+
+    text: Annotated[str | None, Option()] = None
+    """The hierarchy as the TOML of a study."""
+
     version: Annotated[str | None, VERSION] = None
 
 

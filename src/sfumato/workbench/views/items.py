@@ -42,7 +42,9 @@ FREQUENT = 12
 class ItemSettings:
     """What is said of items; what is left out is said no more."""
 
-    values: Annotated[Mapping[str, Any], Option("The options of the section by their keys.", takes="values")]
+    values: Annotated[Mapping[str, Any], Option(takes="values")]
+    """The options of the section by their keys."""
+
     version: Annotated[str | None, VERSION] = None
 
 

@@ -73,7 +73,8 @@ class Preview:
     source: Annotated[str, SOURCE]
     kind: Annotated[Kind | None, KIND] = None
     reading: Annotated[Mapping[str, Any], AS_READ] = field(default_factory=dict)
-    show: Annotated[bool, Option("Whether values are shown as they are; otherwise they are masked.")] = False
+    show: Annotated[bool, Option()] = False
+    """Whether values are shown as they are; otherwise they are masked."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,9 @@ class NewProject:
     """Data of which a project is made."""
 
     source: Annotated[str, SOURCE]
-    name: Annotated[str | None, Option("What the project is called; by default as its data are.")] = None
+    name: Annotated[str | None, Option()] = None
+    """What the project is called; by default as its data are."""
+
     kind: Annotated[Kind | None, KIND] = None
     reading: Annotated[Mapping[str, Any], AS_READ] = field(default_factory=dict)
 
@@ -90,7 +93,8 @@ class NewProject:
 class Again:
     """The file of a project, uploaded once more."""
 
-    source: Annotated[str, Option("The file, as the upload named it.", takes="file")]
+    source: Annotated[str, Option(takes="file")]
+    """The file, as the upload named it."""
 
 
 # -- looking ---------------------------------------------------------------------------------------------------------

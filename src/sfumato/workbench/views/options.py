@@ -33,33 +33,43 @@ PARTS = ("axes", "scales", "search", "candidates")
 class Filled:
     """A form that was filled in."""
 
-    section: Annotated[str, Option("Of the catalogue: anonymizers, requirements, scales, ...")]
-    name: Annotated[str, Option("What is configured, such as k-anonymity.")]
-    values: Annotated[Mapping[str, Any], Option("The options by their keys.", takes="values")] = field(
-        default_factory=dict
-    )
+    section: Annotated[str, Option()]
+    """Of the catalogue: anonymizers, requirements, scales, ..."""
+
+    name: Annotated[str, Option()]
+    """What is configured, such as k-anonymity."""
+
+    values: Annotated[Mapping[str, Any], Option(takes="values")] = field(default_factory=dict)
+    """The options by their keys."""
 
 
 @dataclass(frozen=True)
 class StudyText:
     """A text as it stands in a study."""
 
-    section: Annotated[str, Option("Of the catalogue: anonymizers, requirements, scales, ...")]
-    text: Annotated[str, Option("The text, such as k-anonymity k=10.")]
+    section: Annotated[str, Option()]
+    """Of the catalogue: anonymizers, requirements, scales, ..."""
+
+    text: Annotated[str, Option()]
+    """The text, such as k-anonymity k=10."""
 
 
 @dataclass(frozen=True)
 class StudyParts:
     """Parts of a study; what is left out stays as it is."""
 
-    axes: Annotated[tuple[str, ...] | None, Option("The measures that releases are compared on.")] = None
-    scales: Annotated[Mapping[str, Any] | None, Option("How releases are measured.", takes="values")] = None
-    search: Annotated[Mapping[str, Any] | None, Option("How time is spent on further candidates.", takes="values")] = (
-        None
-    )
-    candidates: Annotated[
-        tuple[Any, ...] | None, Option("Blocks of candidates, each with makers and requirements.", takes="values")
-    ] = None
+    axes: Annotated[tuple[str, ...] | None, Option()] = None
+    """The measures that releases are compared on."""
+
+    scales: Annotated[Mapping[str, Any] | None, Option(takes="values")] = None
+    """How releases are measured."""
+
+    search: Annotated[Mapping[str, Any] | None, Option(takes="values")] = None
+    """How time is spent on further candidates."""
+
+    candidates: Annotated[tuple[Any, ...] | None, Option(takes="values")] = None
+    """Blocks of candidates, each with makers and requirements."""
+
     version: Annotated[str | None, VERSION] = None
 
 
@@ -86,7 +96,7 @@ def text_of(call: Call) -> dict[str, Any]:
             values[known[key].name] = tuple(value) if isinstance(value, list) else value
     for each in known.values():
         if each.default is MISSING and each.name not in values:
-            raise FieldError(each.key, t("options.needed", meaning=each.option.meaning))
+            raise FieldError(each.key, t("options.needed", meaning=each.meaning))
     with blamed(lambda sentence: _field_in(sentence, known)):
         configured = kind(**values)
     return {"text": str(configured), "words": configured.in_words()}

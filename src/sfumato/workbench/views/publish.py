@@ -53,21 +53,26 @@ UNDER_WAY = an_object(under_way=flag, file=text, step=whole, steps=whole, senten
 class Publishing:
     """What is to be published, and how."""
 
-    point: Annotated[str, Option("The id of the release on the map.")]
-    file: Annotated[str, Option("The name of the file to write: .csv or .parquet.")]
-    recipient: Annotated[
-        Literal["public", "partner", "internal"] | None,
-        Option("For whom: a release beyond the bounds of these is refused."),
-    ] = None
-    layout: Annotated[
-        Literal["rows", "lines", "long"],
-        Option("Of baskets: lines, or long: an item a row."),
-    ] = "rows"
-    mapping: Annotated[bool, Option("Whether to write the mapping of values too, to recode new data.")] = False
-    escape_formulas: Annotated[
-        bool, Option("Whether cells that a spreadsheet would run as formulas get ' in front of them.")
-    ] = False
-    replace: Annotated[bool, Option("Whether a file of this name may be replaced.")] = False
+    point: Annotated[str, Option()]
+    """The id of the release on the map."""
+
+    file: Annotated[str, Option()]
+    """The name of the file to write: .csv or .parquet."""
+
+    recipient: Annotated[Literal["public", "partner", "internal"] | None, Option()] = None
+    """For whom: a release beyond the bounds of these is refused."""
+
+    layout: Annotated[Literal["rows", "lines", "long"], Option()] = "rows"
+    """Of baskets: lines, or long: an item a row."""
+
+    mapping: Annotated[bool, Option()] = False
+    """Whether to write the mapping of values too, to recode new data."""
+
+    escape_formulas: Annotated[bool, Option()] = False
+    """Whether cells that a spreadsheet would run as formulas get ' in front of them."""
+
+    replace: Annotated[bool, Option()] = False
+    """Whether a file of this name may be replaced."""
 
     @property
     def mapping_file(self) -> str | None:

@@ -26,12 +26,11 @@ BUDGETS = ("30s", "1m", "2m", "5m", "15m", "1h")
 class RunOptions:
     """How a run is made."""
 
-    budget: Annotated[
-        str | None, Option("A time such as 60s or 5m to search on for after the study's own candidates.")
-    ] = None
-    question: Annotated[str | None, Option("What to search for, such as “k within loss 0.25”; goes with a budget.")] = (
-        None
-    )
+    budget: Annotated[str | None, Option()] = None
+    """A time such as 60s or 5m to search on for after the study's own candidates."""
+
+    question: Annotated[str | None, Option()] = None
+    """What to search for, such as “k within loss 0.25”; goes with a budget."""
 
 
 RUN = "/api/projects/{project}/run"
