@@ -83,6 +83,18 @@ def reply_lines(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
     yield t("reply.publish", which=which, release_command=summary.release_command(folder, map_, answer))
 
 
+def reply_brief(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
+    """Write a reply in a few lines: the answer, the headlines, how far from the best it is, how to publish it."""
+    answer = reply.answer
+    assert answer is not None
+    yield wrapped(answer_words(reply), width=summary.SHORT).lstrip()
+    _, *facts = summary.brief_lines(map_, answer)
+    yield from facts
+    if reply.bound is not None:
+        yield wrapped(t("brief.bound", bound=bound_words(reply, map_)), width=summary.SHORT).lstrip()
+    yield t("brief.publish", command=summary.release_command(folder, map_, answer))
+
+
 def _rivals(reply: Reply, map_: Map) -> list[Point]:
     """List the releases within the bounds that the answer is ahead of by no more than the draw."""
     assert reply.answer is not None
@@ -178,6 +190,15 @@ def _row(point: Point | None, reply: Reply) -> dict[str, Any]:
 
 def _place(point: Point | None, reply: Reply) -> str:
     return t("reply.nothing_fits") if point is None else place_words(point, reply)
+
+
+def choice_brief(choice: Choice, map_: Map, command: str) -> Iterator[str]:
+    """Write a choice in a few lines: the verdict, the headlines, the first reason, how to publish it."""
+    yield from summary.brief_lines(map_, choice.point)
+    why, *_ = choice.why or [""]
+    texts = [t("brief.why", why=why), *(t("brief.caution", text=text) for text in choice.warnings[:1])]
+    yield from (wrapped(text, width=summary.SHORT).lstrip() for text in texts)
+    yield t("brief.publish", command=command)
 
 
 def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
