@@ -66,16 +66,7 @@ def reply_lines(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
         t("reply.neighbours"),
         (f"{side}: {place_words(point, reply)}" for side, point in around.items() if point is not None),
     )
-    if reply.question.relaxed:
-        bought = [place_words(point, reply) for point in reply.bought]
-        more = listed(bound.typed for bound in reply.question.relaxed)
-        yield from section(t("reply.also", more=more), bought or [t("reply.nothing_better")])
-    yield from section(t("reply.maker"), (f"{maker}: {_place(point, reply)}" for maker, point in reply.by_maker))
-    rows = ((t("reply.most_2", s=s) if s else t("reply.no_record"), point) for s, point in reply.by_suppression)
-    yield from section(
-        t("reply.suppression"),
-        (t("reply.suppressed", share=share, place=_place(point, reply)) for share, point in rows),
-    )
+    yield from _asked_besides(reply)
     yield from section(t("reply.how_far"), [bound_words(reply, map_)])
     yield from section(t("reply.what_loss"), weights_sentences(map_))
     yield from section(t("reply.what_does"), note_words(reply))
@@ -90,9 +81,24 @@ def reply_brief(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
     yield wrapped(answer_words(reply), width=summary.SHORT).lstrip()
     _, *facts = summary.brief_lines(map_, answer)
     yield from facts
+    yield from _asked_besides(reply)
     if reply.bound is not None:
         yield wrapped(t("brief.bound", bound=bound_words(reply, map_)), width=summary.SHORT).lstrip()
     yield t("brief.publish", command=summary.release_command(folder, map_, answer))
+
+
+def _asked_besides(reply: Reply) -> Iterator[str]:
+    """Write what the question asks for besides: within weaker bounds, by anonymizer, by suppressed share."""
+    if reply.question.relaxed:
+        bought = [place_words(point, reply) for point in reply.bought]
+        more = listed(bound.typed for bound in reply.question.relaxed)
+        yield from section(t("reply.also", more=more), bought or [t("reply.nothing_better")])
+    yield from section(t("reply.maker"), (f"{maker}: {_place(point, reply)}" for maker, point in reply.by_maker))
+    rows = ((t("reply.most_2", s=s) if s else t("reply.no_record"), point) for s, point in reply.by_suppression)
+    yield from section(
+        t("reply.suppression"),
+        (t("reply.suppressed", share=share, place=_place(point, reply)) for share, point in rows),
+    )
 
 
 def _rivals(reply: Reply, map_: Map) -> list[Point]:

@@ -23,7 +23,7 @@ LONGEST = 100
 """Letters of a set of items."""
 
 
-BEHIND_DETAILS = frozenset(("attributes", "subsets", "worst", "population", "sets", "rarest"))
+BEHIND_DETAILS = frozenset(("attributes", "subsets", "worst", "sets", "rarest"))
 """The paragraphs of a check that are printed with `--details`."""
 
 

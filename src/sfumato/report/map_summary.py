@@ -65,6 +65,8 @@ def map_brief(map_: Map, page: str | None) -> Iterator[str]:
         yield wrapped(t("brief.nothing", why=str(error).splitlines()[0]), width=summary.SHORT).lstrip()
         return
     yield from summary.brief_lines(map_, point)
+    if foreign := list(summary.foreign_lines(map_)):
+        yield from _section(t("map_line.made_elsewhere"), foreign[:MOST_TOLD])
 
 
 def map_values(map_: Map) -> dict[str, Any]:
