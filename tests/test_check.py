@@ -484,6 +484,7 @@ name = "t"
 source = "t.csv"
 quasi = ["age", "zip"]
 sensitive = ["disease"]
+one_record_per_person = true
 [[candidates]]
 anonymizers = ["mondrian"]
 requirements = ["k-anonymity k=2", "k-anonymity k=9", "t-closeness t=0.2 distance=js on=nothing"]

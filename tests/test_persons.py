@@ -174,10 +174,11 @@ def test_with_one_record_per_person_everything_is_as_without(maker, rows, k, sup
 # -- refusals ----------------------------------------------------------------------------------------------------
 
 
-def test_a_repeated_key_without_a_declaration_stops_and_names_both_remedies(tmp_path):
+@pytest.mark.parametrize("role", [["--identifier", "patient"], ["--neutral", "patient"], []])
+def test_a_repeated_key_without_a_declaration_stops_and_names_both_remedies(role, tmp_path):
     write_rows(tmp_path / "visits.csv", visits())
     columns = ("visits.csv", "--quasi", "age,zip", "--sensitive", "illness", "--to", "out.csv")
-    asked = ("anonymize", *columns, "--identifier", "patient", "--require", "k-anonymity k=10")
+    asked = ("anonymize", *columns, *role, "--require", "k-anonymity k=10")
     ended = run(*asked, cwd=tmp_path)
     assert ended.returncode == 2
     assert "--person patient" in ended.stderr and "--one-record-per-person" in ended.stderr
@@ -261,7 +262,8 @@ def test_every_maker_counts_persons_or_refuses_with_the_reason(kind, tmp_path):
 def test_a_share_needs_a_person_and_alpha_k_has_none():
     rows = visits(6, 3)
     with pytest.raises(BadInputError, match="name the column that says whose"):
-        sfumato.anonymize(read(rows, quasi=["age"], sensitive=["illness"]), "k-anonymity k=2 share=0.5")
+        table = read(rows, quasi=["age"], sensitive=["illness"], one_record_per_person=True)
+        sfumato.anonymize(table, "k-anonymity k=2 share=0.5")
     table = read(rows, quasi=["age"], sensitive=["illness"], person="patient")
     with pytest.raises(BadInputError, match="not defined where persons are counted"):
         sfumato.anonymize(table, "alpha-k alpha=0.9 k=2")

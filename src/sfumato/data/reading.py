@@ -16,6 +16,7 @@ from sfumato.config.documents import named
 from sfumato.config.options import check_choice
 from sfumato.data import cells as cell_values
 from sfumato.data import coarsening, households
+from sfumato.data._column_names import may_number_persons
 from sfumato.data.assignment import weighted_counts
 from sfumato.data.hierarchies.automatic import FEW, MOST_CATEGORIES, automatic, looks_like_dates, looks_numeric
 from sfumato.data.hierarchies.categorical import APART, flat
@@ -289,11 +290,18 @@ class Table:
 
     @cached_property
     def repeated_key(self) -> str | None:
-        """A key-like identifier that repeats while nobody says whose record is whose; None where there is none."""
+        """A key of persons that repeats, if the records are not declared to be persons; None if there is none.
+
+        Candidates are the identifiers, and other columns without codes that are named like a key (`Patient`, `id`);
+        among households such a name may number the members of each one.
+        """
         roles, engine = self.roles, self.engine
         if roles.person is not None or roles.one_record_per_person:
             return None
-        return next((name for name in roles.naming_persons if is_repeated_key(engine, name)), None)
+        others = [name for name in engine.columns if name not in roles.named or name in roles.neutral]
+        named = filter(may_number_persons, others if roles.household is None else ())
+        candidates = [*roles.naming_persons, *named]
+        return next((name for name in candidates if is_repeated_key(engine, name)), None)
 
     @property
     def why_no_persons(self) -> str | None:
