@@ -108,19 +108,20 @@ def anonymize(
     target = replace(target, inputs=[*declared.files, *map(Path, files_of(candidate))])
     target.check()
     announce_first_run()
-    if alone or beside:
-        from sfumato.publish.pipeline import single_baskets, single_items  # what tables do without
+    opened = declared
     if alone:
-        single = single_baskets(declared.sets, candidate, target, clock)
+        data = declared.open()
     else:
         rows = declared.open_rows()
         opened = declared.with_table(**roles.of_rows(rows))
         data = opened.open(rows)
-        clock.end("read")
-        if beside:
-            single = single_items(data, candidate, declared, target, clock)
-        else:
-            single = single_table(data, candidate, opened.rows, target, clock)
+    clock.end("read")
+    if alone or beside:
+        from sfumato.publish.pipeline import single_items  # what tables do without
+
+        single = single_items(data, candidate, declared, target, clock)
+    else:
+        single = single_table(data, candidate, opened.rows, target, clock)
     tell(single.notices)
     say(single.values, single.lines, as_json)
 
