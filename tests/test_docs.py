@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+import sfumato
+
 pytestmark = pytest.mark.quick
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,3 +41,7 @@ def test_every_link_of_a_page_leads_to_a_file_and_a_heading(page):
 
 def test_the_front_page_is_short():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 800
+
+
+def test_the_citation_names_the_version():
+    assert f"version: {sfumato.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")

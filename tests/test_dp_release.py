@@ -24,7 +24,7 @@ from command_line import run
 from renames import watched_renames
 from sfumato import MEASURES, BadInputError, Candidate, KAnonymity, tune
 from sfumato.anonymizers import MECHANISMS
-from sfumato.anonymizers.dp.noise import Noise, UnsafeSeededNoise, _laplace, _noisy_max, _opendp
+from sfumato.anonymizers.dp.noise import Noise, UnsafeSeededNoise
 from sfumato.anonymizers.dp.trees import DPKdTree, DPQuadtree
 from sfumato.publish._written_file import check_draft
 from sfumato.publish.board import board_file
@@ -529,16 +529,6 @@ def test_mapping_of_a_noisy_release_is_refused():
     release = DPKdTree(1.0, 2).draw(memory_table(people(20)), UnsafeSeededNoise(1))
     with pytest.raises(BadInputError, match="cannot be done with a noisy, synthetic or perturbed release"):
         mapping_of(release, KAnonymity(1))
-
-
-def test_without_opendp_there_is_one_sentence(explored, tmp_path, monkeypatch):
-    for cached in (_opendp, _laplace, _noisy_max):
-        cached.cache_clear()
-    monkeypatch.setitem(sys.modules, "opendp", None)
-    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
-    point = noisy_points(explored)[0]
-    refused(run("release", explored / "map", "--point", point.id, "--to", tmp_path / "out.csv"), "pip install")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_table_that_has_changed_is_noticed(explored, tmp_path):

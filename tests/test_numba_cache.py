@@ -6,9 +6,11 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numba
+import numpy as np
 import pytest
 
 from sfumato.runtime import kernels
@@ -97,6 +99,41 @@ def keep_size_and_time(path, text):
     path.write_text(text)
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
     shutil.rmtree(path.parent / "__pycache__", ignore_errors=True)
+
+
+def test_two_processes_at_once_compile_a_kernel_once(package, tmp_path):
+    """Compiling lasts long enough for the other to begin."""
+    waits = """\
+    import json, time
+    from pathlib import Path
+    from numba.core import compiler
+    from small.calling import called
+    make, at = compiler.Compiler.compile_extra, Path("compiles")
+
+    def counted(*given):
+        at.open("a").write("x")
+        time.sleep(1)
+        return make(*given)
+
+    compiler.Compiler.compile_extra = counted
+    print(json.dumps(called(1)))
+    """
+    with ThreadPoolExecutor() as both:
+        results = list(both.map(lambda _: run(package, waits, NUMBA_CACHE_DIR=tmp_path), range(2)))
+    assert results == [11, 11] and (package.parent / "compiles").read_text() == "x"
+
+
+def test_constants_and_small_integers_between_kernels_need_no_machine_code_of_their_own():
+    @kernels.kernel
+    def inner(x, wanted):
+        return x + 1 if wanted else x
+
+    @kernels.kernel
+    def outer(codes):
+        return inner(codes[0], True) + inner(5, codes[0] > 3)
+
+    assert outer(np.array([7], np.int32)) == 14
+    assert [str(own) for own in inner.signatures] == ["(int64, bool)"]
 
 
 def test_an_edit_of_anything_but_kernels_and_their_constants_keeps_the_machine_code(package, tmp_path):

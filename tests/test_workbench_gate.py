@@ -392,7 +392,7 @@ def test_a_source_that_is_not_there_is_no_secret(desk: Desk) -> None:
 # -- starting and ending
 
 
-def test_what_is_lacking_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_lacking_is_a_sentence(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -403,11 +403,6 @@ def test_what_is_lacking_is_a_sentence(tmp_path: Path, monkeypatch: pytest.Monke
         assert ended.returncode == 2 and word in ended.stderr, ended
     ended = run("serve", tmp_path / "nowhere", "--no-browser")
     assert ended.returncode == 2 and "there is no such folder" in ended.stderr
-    for lacking in ("starlette", "uvicorn"):
-        module = sys.modules["sfumato.commands.serve"]
-        monkeypatch.setattr(module, "find_spec", lambda name, lacking=lacking: None if name == lacking else 1)
-        ended = run("serve", tmp_path, "--no-browser")
-        assert ended.returncode == 2 and f"needs {lacking}" in ended.stderr and "sfumato[workbench]" in ended.stderr
 
 
 def served(folder: Path, *options: str) -> tuple[subprocess.Popen[str], str]:

@@ -11,7 +11,7 @@ publish it and prove what it promises.
     release.to_csv("published.csv")
 """
 
-__version__ = "0.1.0"
+__version__ = "0.3.0"
 
 
 def _public_names() -> dict[str, str]:

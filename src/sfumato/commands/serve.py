@@ -1,15 +1,9 @@
 """`sfumato serve`: the workbench in the browser."""
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from sfumato.errors import BadInputError
-from sfumato.texts.catalogue import t
-
-NEEDED = ("starlette", "uvicorn")
 
 
 def serve(
@@ -24,13 +18,10 @@ def serve(
     allow_databases: bool = False,
     allow_servers: bool = False,
 ) -> None:
-    """Open the workbench: the whole walk in a browser, for whoever does not want to type commands.
+    """Open the workbench: all steps from a file to a published release, in a browser.
 
     It listens on this machine alone. The address that is printed holds a secret that lets one browser in, once.
     """
-    lacking = [each for each in NEEDED if find_spec(each) is None]
-    if lacking:
-        raise BadInputError(t("cli.needs_workbench", lacking=" and ".join(lacking)))
     from sfumato.runtime.memory import OpeningLimits, read_size
     from sfumato.workbench.app import serve as served
 

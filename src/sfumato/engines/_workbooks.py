@@ -93,10 +93,8 @@ def _unsaved(path: Path) -> list[str]:
 
 
 def _opened(path: Path) -> Any:
-    try:
-        import python_calamine
-    except ImportError:
-        raise BadInputError(t("engines.needs_calamine", path=path)) from None
+    import python_calamine
+
     try:
         return python_calamine.CalamineWorkbook.from_path(str(path))
     except Exception as error:  # of several kinds, all about the file

@@ -230,6 +230,7 @@ def certified_lines(content: Mapping[str, Any], file: Path, certificate: Path) -
         privacy = promise["differential_privacy"]
         delta = f" and delta {privacy['delta']:g}" if "delta" in privacy else ""
         yield f"Promised: differential privacy with epsilon {privacy['epsilon']:g}{delta}. {privacy['in_words']}"
+        yield f"Neighbouring tables: {privacy['neighbours']}."
     yield f"{promise['why_not_checked']} Its rows are not the table's own, so groups and k were not measured."
 
 

@@ -68,6 +68,9 @@ def begin_walk(starts: Counts, codes: Codes, weights: Counts, items: int, depths
     branches, turn = np.zeros(depths, np.int64), np.zeros(depths, np.int64)
     rows[0], places[0], last[0], ends[0], branches[0] = held, where, np.arange(items), begins, items
     seen, slots, tally = np.empty(items, np.int32), np.zeros(items, np.int64), np.zeros(items, np.int64)
+    starts, codes, weights = starts.view(), codes.view(), weights.view()
+    for own in (starts, codes, weights):  # one type, and so one machine code, whoever owns them
+        own.flags.writeable = False
     return Walk(starts, codes, weights, rows, places, last, ends, branches, turn, seen, slots, tally)
 
 

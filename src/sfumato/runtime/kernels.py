@@ -14,12 +14,13 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import IO, Any, TypeVar, cast
 
 from sfumato.runtime.cancellation import removed_when_left
 
@@ -156,6 +157,50 @@ def kernel(function: Function) -> Function:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_folder())
     try:
-        return cast("Function", numba.njit(nogil=True, cache=True)(function))
+        compiled = numba.njit(nogil=True, cache=True)(function)
     finally:
         numba.config.CACHE_DIR = before
+    typed, compile_once = compiled.get_call_template, compiled.compile
+
+    def typed_widely(args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        return typed(tuple(map(_widened, args)), {name: _widened(own) for name, own in kws.items()})
+
+    def compile_alone(signature: Any) -> Any:
+        if signature in compiled.overloads:
+            return compile_once(signature)
+        with numba.core.compiler_lock.global_compiler_lock, _locked(f"{function.__module__}.{function.__name__}"):
+            return compile_once(signature)
+
+    compiled.get_call_template, compiled.compile = typed_widely, compile_alone
+    return cast("Function", compiled)
+
+
+def _widened(argument: Any) -> Any:
+    """Return the type that serves constants and small integers too, so that they need no machine code of their own."""
+    own = numba.types.unliteral(argument)
+    return numba.types.int64 if isinstance(own, numba.types.Integer) and own.bitwidth < 64 else own
+
+
+@contextmanager
+def _locked(name: str) -> Iterator[None]:
+    """Wait while another process compiles the same kernel: its machine code is read then, not made a second time.
+
+    A process holds one byte of the file per kernel, never against itself; a lock that would never come is refused.
+    """
+    try:
+        import fcntl  # not on every system
+
+        byte = zlib.crc32(name.encode())
+        fcntl.lockf(_lock_file(), fcntl.LOCK_EX, 1, byte)
+    except (ImportError, OSError):
+        yield
+        return
+    try:
+        yield
+    finally:
+        fcntl.lockf(_lock_file(), fcntl.LOCK_UN, 1, byte)
+
+
+@cache
+def _lock_file() -> IO[bytes]:
+    return (cache_folder() / "compiling").open("ab")

@@ -29,7 +29,6 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.errors import BadInputError
 from sfumato.release.content import Unit
 from sfumato.runtime.arrays import Counts
 
@@ -143,13 +142,8 @@ def _discrete_gaussian(number: int, rho: float, generator: np.random.Generator) 
 
 @cache
 def _opendp() -> Any:
-    try:
-        import opendp.prelude as dp
-    except ImportError:
-        raise BadInputError(
-            "differentially private releases take their noise from OpenDP, which is not installed; "
-            'install it with pip install "sfumato[dp]"'
-        ) from None
+    import opendp.prelude as dp
+
     dp.enable_features("contrib")
     return dp
 

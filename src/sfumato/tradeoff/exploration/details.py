@@ -185,6 +185,7 @@ def noisy_details(release: NoisyRelease | RecordRelease) -> dict[str, Any]:
         "groups": release.groups,
         "epsilon": guarantee.epsilon,
         **({"delta": guarantee.delta} if guarantee.delta else {}),
+        "neighbours": guarantee.neighbours,
         "by_purpose": guarantee.by_purpose,
         "by_level": [[level, epsilon] for level, epsilon in guarantee.by_level.items()],
         "columns": columns_before_and_after(release),
