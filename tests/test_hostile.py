@@ -18,7 +18,7 @@ import sfumato
 import sfumato.data.hierarchies.hierarchy
 import sfumato.tradeoff.limit
 from command_line import told
-from sfumato.auditing._legend import read_legend
+from sfumato.auditing.items import read_legend
 from sfumato.commands import COMMANDS
 from sfumato.commands import app as cli
 from sfumato.config import documents

@@ -15,7 +15,7 @@ from sfumato.errors import BadInputError
 from sfumato.texts.catalogue import t
 
 if TYPE_CHECKING:
-    from sfumato.publish._single import Target
+    from sfumato.publish.publication import Target
     from sfumato.tradeoff.study.candidate import Candidate
 
 USUAL = "mondrian"
@@ -73,7 +73,7 @@ def anonymize(
 ) -> None:
     """Make one release of a table or of baskets, in one line, and say what it achieves."""
     from sfumato.data.declaration import DataDeclaration
-    from sfumato.publish._single import Clock, Target, single_table
+    from sfumato.publish.publication import Clock, Target, single_table
     from sfumato.tradeoff.study.candidate import files_of
 
     study, clock = _study(table), Clock()
@@ -182,7 +182,7 @@ def _of_items(recipe: RecipeOptions, target: Target, has_tree: bool) -> Candidat
 def _of_baskets(recipe: RecipeOptions, target: Target, has_tree: bool) -> Candidate:
     """Say how a release of baskets is made."""
     from sfumato.anonymizers.items import DEFAULT_MAKER, TREE_MAKER, basket_anonymizer, usual_maker
-    from sfumato.publish._single import basket_layout
+    from sfumato.publish.publication import basket_layout
     from sfumato.requirements.items import basket_requirement
     from sfumato.tradeoff.study.candidate import Candidate
 

@@ -29,14 +29,24 @@ from sfumato.measures.groups import measure
 from sfumato.measures.items.losses import ItemLosses
 from sfumato.measures.items.queries import fitting_queries
 from sfumato.measures.scales import BasketScales, MixedScales, protected_risk
-from sfumato.publish._single import Clock, Single, Target, basket_layout, left_out_lines, written
 from sfumato.publish._written_file import promised_by
 from sfumato.publish.audit_report import neutral_line
 from sfumato.publish.board import Decision, board_file, recipient_named
 from sfumato.publish.cautions import ALARMS, cautions_of, columns_left_out
 from sfumato.publish.certificate import certificate_files, guarantee_values, not_published, notices_of_records
 from sfumato.publish.certificate_facts import Drawn, drawn_from
-from sfumato.publish.publication import Origin, Publication, Publishable, publish
+from sfumato.publish.publication import (
+    Clock,
+    Origin,
+    Publication,
+    Publishable,
+    Single,
+    Target,
+    basket_layout,
+    left_out_lines,
+    publish,
+    written,
+)
 from sfumato.release.records import RecordRelease, unchanged_values
 from sfumato.release.release import Release, counts_people
 from sfumato.release.writing import format_of, inputs_of
@@ -48,8 +58,7 @@ from sfumato.requirements.items import KMAnonymity, known_in_words
 from sfumato.requirements.requirement import KAnonymity
 from sfumato.runtime.cancellation import step
 from sfumato.runtime.staging import check_targets
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted, ended, listed, wrapped
+from sfumato.texts.catalogue import counted, ended, listed, t, wrapped
 from sfumato.tradeoff.exploration.details import item_changes
 from sfumato.tradeoff.exploration.explore import made
 from sfumato.tradeoff.exploration.folder import map_files, read_map
