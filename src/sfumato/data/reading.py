@@ -171,7 +171,7 @@ class Table:
         except BadInputError as error:
             raise BadInputError(f"{self.engine.origin}: {error}") from None
         if self.roles.person is not None:
-            cells = replace(cells, persons=persons_of(self.engine, self.roles.person, counted.link, cells.size))
+            cells = cells.with_persons(persons_of(self.engine, self.roles.person, counted.link, cells.size))
         return cells, counted.dropped, counted.link
 
     @property

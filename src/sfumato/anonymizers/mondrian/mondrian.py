@@ -225,7 +225,8 @@ class Mondrian(Anonymizer):
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Partition the cells, spend the budget, and publish the groups in the form asked for."""
         may_merge = {"mode=relaxed": self.mode == "relaxed", "ranges=node": self.ranges_of(table) == "node"}
-        if any(may_merge.values()) and form == "generalization" and not requirement.monotone:
+        survives = requirement.survives_merging(table.cells.persons is not None)
+        if any(may_merge.values()) and form == "generalization" and not survives:
             options = " ".join(option for option, chosen in may_merge.items() if chosen)
             raise BadInputError(
                 f"mondrian {options} may make groups with equal boxes, which are one group in the file, and "
@@ -247,13 +248,14 @@ class Mondrian(Anonymizer):
         state = drawing_state(self.seed)
         everything = np.arange(cells.size)
         admitted = bool(requirement.admits(cells.baseline)[0])
-        if admitted:
+        if admitted or not survives:  # halves may be admitted where the whole is not
 
             def cut_all() -> Groups:
                 return partition(problem, everything, cells.counts, *cells.whole, relaxed, state, scoring)
 
             # strict cuts are the same in every form
             groups = cut_all() if relaxed else cells.once.result((self, requirement), cut_all)
+            admitted = admitted or groups.size > 1
         else:
             groups = one_group(problem, everything, cells.counts, *cells.whole)
         if budget:
