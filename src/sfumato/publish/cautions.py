@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.data.persons import PersonPairs
 from sfumato.data.reading import Table
 from sfumato.measures.items.estimates import BasketReader, MixedReader
 from sfumato.measures.items.linking import Linking, Persons, listed_items, rho
@@ -33,8 +34,7 @@ from sfumato.requirements.items import (
     RhoUncertainty,
     known_in_words,
 )
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted, ended, listed, percent
+from sfumato.texts.catalogue import counted, ended, listed, percent, t
 from sfumato.tradeoff.study.candidate import Candidate
 
 Places = Mapping[str, Any]
@@ -145,6 +145,12 @@ def _large_delta(context: PublicContext) -> object:
         return False
     delta, rows = context.maker.budget.delta, context.shown.rows
     return delta * rows > RARE and {"delta": delta, "rows": counted(rows, "row")}
+
+
+def _several(context: PublicContext, persons: bool) -> object:
+    if not context.is_noisy or context.maker.counts_persons != persons:
+        return False
+    return {"grown": GROWN if context.maker.budget.delta else "", "most": context.maker.contribution}
 
 
 def _noise_prevails(context: PublicContext) -> object:
@@ -322,6 +328,14 @@ def _repeated(inside: InternalContext, places: Places) -> str:
     return listed(repeated if household is None else [*repeated, f"families ({household})"])
 
 
+def _not_counted(inside: InternalContext, places: Places) -> str:
+    """Count the records beyond what is counted of a person: for the publisher, for one person decides this number."""
+    persons: PersonPairs = inside.release.cells.persons
+    beyond = np.maximum(persons.records - places["most"], 0)
+    several = f"{counted(int((beyond > 0).sum()), 'person')} of {persons.number:,}"
+    return f"{counted(int(beyond.sum()), 'record')} of {several} not counted" if beyond.any() else ""
+
+
 def _left_out(inside: InternalContext, places: Places) -> str:
     others = columns_left_out(inside.release.table)
     beside = BESIDE if inside.public.is_records and inside.public.shown.people else ""
@@ -393,9 +407,8 @@ CAUTIONS = (
     CautionRule("composition/noisy", lambda c: c.is_noisy),
     CautionRule("composition/records", lambda c: c.is_records),
     CautionRule("composition/external", lambda c: c.is_external),
-    CautionRule(
-        "several records", lambda c: c.is_noisy and {"grown": GROWN if c.maker.budget.delta else ""}, _repeated
-    ),
+    CautionRule("several records", lambda c: _several(c, persons=False), _repeated),
+    CautionRule("several records/persons", lambda c: _several(c, persons=True), _not_counted),
     CautionRule("several records of one person", lambda c: c.baskets),
     CautionRule("declared domains", lambda c: c.is_noisy),
     CautionRule("background knowledge", lambda c: c.in_groups),

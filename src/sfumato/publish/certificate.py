@@ -35,8 +35,7 @@ from sfumato.report.data_summary import unit_meaning
 from sfumato.report.measure_sentences import changes_sentence
 from sfumato.requirements.requirement import requirement
 from sfumato.runtime.staging import parts_of
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import percent
+from sfumato.texts.catalogue import percent, t
 from sfumato.texts.html import render
 from sfumato.tradeoff.exploration.details import item_changes
 
@@ -149,11 +148,13 @@ def _noisy_promise(context: PublicContext) -> dict[str, Any]:
 def guarantee_values(guarantee: Guarantee) -> dict[str, Any]:
     """Write a guarantee as plain values; its parts together do not exceed its budget."""
     budget = guarantee.budget
-    delta = {"delta": budget.delta, "rho": budget.amount} if budget.delta else {}
+    delta: dict[str, Any] = {"delta": budget.delta, "rho": budget.amount} if budget.delta else {}
+    if budget.contribution:
+        delta["contribution"] = budget.contribution
     return {
         "epsilon": budget.epsilon,
         **delta,
-        "in_words": promise_in_words(budget.epsilon, budget.delta),
+        "in_words": promise_in_words(budget.epsilon, budget.delta, "persons" if budget.contribution else "records"),
         "kept_in": budget.unit,
         "by_level": {str(level): spent for level, spent in guarantee.by_level.items()},
         "by_purpose": guarantee.by_purpose,
@@ -297,8 +298,8 @@ def public_meanings(context: PublicContext) -> list[tuple[str, str]]:
     if noisy:
         missing = f"missing_noisy_{'dropped' if drops else 'value'}"
         stage = [(maker.stage.capitalize(), maker.stages)]
-        delta = ["delta", "rho"] if maker.budget.delta else []
-        return [*_meanings("epsilon", *delta), *stage, *_meanings("neighbours", missing)]
+        delta, of = ["delta", "rho"] if maker.budget.delta else [], "_persons" if maker.counts_persons else ""
+        return [*_meanings(f"epsilon{of}", *delta), *stage, *_meanings(f"neighbours{of}", missing)]
     known = dict(context.meanings)
     first = [(name, known[name]) for name in PUBLIC_MEANINGS if name in known]
     if context.shown.items:

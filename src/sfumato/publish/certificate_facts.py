@@ -25,7 +25,7 @@ from sfumato.release.items import BasketRelease, MixedRelease
 from sfumato.release.records import RecordRelease, coded_columns
 from sfumato.release.release import Release, widened
 from sfumato.requirements.items import MixedRequirement
-from sfumato.texts.format import counted, listed
+from sfumato.texts.catalogue import counted, listed
 from sfumato.tradeoff.study.candidate import Candidate
 
 Drawn = NoisyRelease | RecordRelease
@@ -344,7 +344,7 @@ def noise_of_counts(release: Drawn) -> float:
     if isinstance(release, RecordRelease):
         return float(np.median([table.deviation for table in _finest(release)]))
     final = max((part for part in release.guarantee.spent if part.what == "counts"), key=lambda part: part.level)
-    return math.sqrt(variance(final.amount))
+    return math.sqrt(variance(final.amount / release.guarantee.budget.factor))
 
 
 def drawn_from(release: Drawn) -> dict[str, Any]:

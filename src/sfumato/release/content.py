@@ -72,6 +72,13 @@ class Budget:
 
     epsilon: float
     delta: float = 0.0
+    contribution: int | None = None
+    """How many records of one person are counted at most, where persons are protected; None where records are."""
+
+    @property
+    def factor(self) -> int:
+        """How many times as much a person costs as a record."""
+        return (self.contribution or 1) ** (2 if self.delta else 1)
 
     @property
     def unit(self) -> Unit:
@@ -131,6 +138,12 @@ class Guarantee:
         """What was spent on counts, on medians and so on."""
         purposes = dict.fromkeys(part.what for part in self.spent)
         return {what: math.fsum(p.amount for p in self.spent if p.what == what) for what in purposes}
+
+
+def rounded_down(exact: Fraction) -> float:
+    """Return the largest number that is not more than an exact one."""
+    number = float(exact)
+    return number if number <= exact else math.nextafter(number, 0)
 
 
 def delta_of(rho: float, epsilon: float) -> float:
