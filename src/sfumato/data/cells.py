@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from sfumato.config.options import check_number, named_entries
 from sfumato.data.assignment import Assignment, Points, weighted_counts
 from sfumato.data.hierarchies.hierarchy import Hierarchy
-from sfumato.data.look_alikes import ascii_where_unclear, find_look_alikes
+from sfumato.data.hierarchies.notation import ascii_where_unclear, find_look_alikes
 from sfumato.data.persons import GroupPersons, PersonPairs
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Counts, Quiet

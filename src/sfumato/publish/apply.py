@@ -52,8 +52,7 @@ from sfumato.release.writing import format_of
 from sfumato.release.writing_items import Names, laid_out, names_as_before
 from sfumato.runtime.arrays import Codes, Counts, Flags, Quiet
 from sfumato.runtime.staging import check_targets, staged
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted
+from sfumato.texts.catalogue import counted, t
 from sfumato.tradeoff.question.recipients import shown_baskets
 from sfumato.tradeoff.study.candidate import files_of
 

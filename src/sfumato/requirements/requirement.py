@@ -21,8 +21,7 @@ from sfumato.data.hierarchies.notation import write_number
 from sfumato.errors import BadInputError
 from sfumato.requirements import _predicates as predicates
 from sfumato.requirements._predicates import Rules, groups_admitted, groups_of_persons_admitted
-from sfumato.texts.catalogue import refusal
-from sfumato.texts.format import percent
+from sfumato.texts.catalogue import percent, refusal
 
 Rule = tuple[int, float, float]
 """A kind of predicate and its two parameters."""
