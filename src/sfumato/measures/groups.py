@@ -13,7 +13,6 @@ from sfumato.data.assignment import laid_out
 from sfumato.data.cells import Sensitive
 from sfumato.measures.all_measures import MEASURES, READ_NOISY
 from sfumato.measures.divergence import adversary_gains
-from sfumato.release.items import BasketRelease, MixedRelease
 from sfumato.release.release import Grouped, Published, counts_people
 from sfumato.requirements.requirement import sensitive_levels
 from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
@@ -90,7 +89,7 @@ def measure(release: Any, scales: Mapping[str, Any] | None = None) -> Measured:
 
     Where there are several sensitive attributes, a measure about sensitive values is that of the worst attribute.
     """
-    if isinstance(release, BasketRelease | MixedRelease):
+    if release.kind in ("baskets", "items"):
         from sfumato.measures.scales import measure_items
 
         return measure_items(release, scales or {})

@@ -41,11 +41,10 @@ from sfumato.measures.items.queries import ItemQueries, JointQueries
 from sfumato.measures.queries import Queries, Workload
 from sfumato.measures.reconstruction import EmReader, Entries, Reader, guessed, weighted_estimates
 from sfumato.release._itemsets import Rows, Spread, itemset_spread
-from sfumato.release.content import Guarantee
 from sfumato.release.items import BasketRelease, MixedRelease
 from sfumato.release.populations import MOST_MEMBERS, Populations, large_populations
 from sfumato.release.regions import Members, are_points, estimated_histograms, overlap_estimates
-from sfumato.release.release import Grouped, Published, Release, counts_people
+from sfumato.release.release import Published, Release, counts_people
 from sfumato.requirements.items import BasketRequirement, Itemset, PrivacyConstraints
 from sfumato.runtime.arrays import Numbers, Quiet
 from sfumato.runtime.cancellation import look
@@ -204,7 +203,7 @@ class Prepared:
     def _estimated(self, release: Published) -> Measured:
         """Measure what follows from groups, boxes and the estimates that they allow."""
         measured = measure(release) if counts_people(release) else Measured(promised(release), {})
-        if isinstance(release, Grouped) and release.histograms is None:
+        if not release.shows_sensitive:
             return measured
         look()
         points = self.point_estimates(release)
@@ -320,8 +319,7 @@ class Prepared:
 
 def promised(release: Published) -> dict[str, float]:
     """Return the budget of a release that is differentially private."""
-    guarantee: Guarantee | None = getattr(release, "guarantee", None)
-    return {} if guarantee is None else {"epsilon": guarantee.epsilon}
+    return {} if release.guarantee is None else {"epsilon": release.guarantee.epsilon}
 
 
 RESAMPLES = 200
@@ -633,6 +631,5 @@ def group_spread(release: MixedRelease, known: int) -> Spread:
 
 def measure_items(release: BasketRelease | MixedRelease, scales: Mapping[str, Any]) -> Any:
     """Measure a release with items on scales that are written as in a study."""
-    kind: Any = MixedScales if isinstance(release, MixedRelease) else BasketScales
-    data = release.data if isinstance(release, MixedRelease) else release.baskets
-    return kind(**section_values("[scales]", scales, kind)).prepare(data).measure(release)
+    kind: Any = MixedScales if release.kind == "items" else BasketScales
+    return kind(**section_values("[scales]", scales, kind)).prepare(release.data).measure(release)

@@ -215,9 +215,9 @@ def columns_of(release: Any, rows: pa.Table | None = None) -> ReleasedColumns:
 
     `rows` are those of what was made elsewhere.
     """
-    if isinstance(release, BasketRelease):
+    if release.kind == "baskets":
         return ReleasedColumns((), (), ())
-    if isinstance(release, MixedRelease):
+    if release.kind == "items":
         data = release.data
         sensitive = tuple(each.name for each in data.cells.sensitive if each.name != data.column)
         return ReleasedColumns(tuple(quasi.name for quasi in data.cells.quasi), sensitive, (), items=data.column)
@@ -227,11 +227,9 @@ def columns_of(release: Any, rows: pa.Table | None = None) -> ReleasedColumns:
         quasi, sensitive, neutral = (tuple(n for n in names if n in rows.column_names) for names in by_role)
         ordered = tuple(name for name in sensitive if hierarchies[name].lists_values)
         return ReleasedColumns(quasi, sensitive, neutral, ordered=ordered)
-    if isinstance(release, NoisyRelease):
-        return ReleasedColumns(roles.quasi, roles.sensitive, ())
-    if isinstance(release, RecordRelease):
-        return ReleasedColumns(roles.quasi, roles.sensitive if release.shows_sensitive else (), ())
-    sensitive = roles.sensitive if release.histograms is not None else ()
+    sensitive = roles.sensitive if release.shows_sensitive else ()
+    if release.kind != "table":
+        return ReleasedColumns(roles.quasi, sensitive, ())
     ordered = tuple(name for name in sensitive if hierarchies[name].lists_values)
     return ReleasedColumns(roles.quasi, sensitive, roles.neutral, roles.household, ordered, roles.weights, roles.unit)
 

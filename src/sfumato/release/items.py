@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -299,6 +299,8 @@ def rows_by_piece(piece: Codes, pieces: int) -> list[Counts]:
 class BasketRelease(ShowsItems):
     """Baskets and what is published of them."""
 
+    kind: ClassVar[str] = "baskets"
+
     baskets: Baskets
     recodings: Sequence[Recoding]
     """One for every piece."""
@@ -509,6 +511,8 @@ class PartsInUse:
 @dataclass(frozen=True, eq=False, repr=False)
 class MixedRelease(ShowsItems):
     """What is published of a table with a set-valued column, record by record."""
+
+    kind: ClassVar[str] = "items"
 
     data: MixedTable
     relational: Release
