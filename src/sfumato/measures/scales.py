@@ -1,9 +1,8 @@
-"""The scales on which many releases of one table are measured together.
+"""The scales on which many releases of one data set are measured together.
 
-What does not depend on a release (large populations, their true histograms, the queries and their answers) is
-prepared once per table; a release then costs milliseconds.
-
-All measures of items, prepared for one data set: every release is measured on the same scales.
+What does not depend on a release (large populations, their true histograms, the queries and their answers, the persons
+who are attacked) is prepared once; a release then costs milliseconds. A table, baskets and a table with items have a
+class of scales each, with a prepared form.
 
 Beside attributes, the table's side is measured as every release of a table, by its groups and boxes. The items' side is
 measured within groups where it is about what somebody knows (`itemset_risk`, `least_support`, `candidates`), over all

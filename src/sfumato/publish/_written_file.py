@@ -1,15 +1,12 @@
-"""The command by which everybody, or the publisher, checks a release again: derived from what it was made of.
-
-It is run in the folder of the released file. The public one asks of the file what the file alone can answer. The
-publisher's names the study that declares the original, and so forgets nothing that is needed to read it.
-
-What was written, before it gets its name: what the file shows by itself, and what an audit against the table finds.
+"""What was written, before it gets its name: what the file shows by itself, and what an audit against the table finds.
 
 What a file shows alone is, with the settings, all that a public certificate may be made of: nothing there looks at the
-table. So two tables that come out as the same file are told apart by nothing that leaves the house. The audit against
-the table shares nothing with who made the release; it is one of four, by what is published.
+table. So two tables that come out as the same file have the same public certificate. The audit against the table shares
+nothing with who made the release. Both depend on the kind of what is published.
 
-What a certificate says of cells that a spreadsheet would run as formulas.
+The commands of a certificate (`public_check`, `internal_check`) are derived from what the release was made of and run in
+the folder of the released file. The public one asks of the file what the file alone can answer. The publisher's names
+the study that declares the original, so it forgets nothing that is needed to read it.
 """
 
 from __future__ import annotations
