@@ -4,8 +4,8 @@ What a file shows alone is, with the settings, all that a public certificate may
 table. So two tables that come out as the same file have the same public certificate. The audit against the table shares
 nothing with who made the release. Both depend on the kind of what is published.
 
-The commands of a certificate (`public_check`, `internal_check`) are derived from what the release was made of and run in
-the folder of the released file. The public one asks of the file what the file alone can answer. The publisher's names
+The commands of a certificate (`public_check`, `internal_check`) are derived from what the release was made of, and run
+in the folder of the released file. The public one asks of the file what the file alone can answer. The publisher names
 the study that declares the original, so it forgets nothing that is needed to read it.
 """
 

@@ -1,4 +1,4 @@
-"""What is published of items: every item as the part it belongs to, or not at all; of baskets, or within groups of a table.
+"""What is published of items: each as the part it belongs to, or not at all; of baskets, or within groups of a table.
 
 A `Recoding` is a partition of the items and a suppressed rest; a published part stands for "one or more of these
 items". A `BasketRelease` applies one recoding to all baskets (AA, COAT, PCTA) or to each *piece* of them its own (LRA,
