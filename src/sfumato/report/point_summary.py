@@ -114,8 +114,6 @@ def learned(point: Point, subject: Subject) -> Headline:
     The columns that tell most come first. The share is that of the column that is guessed right most often.
     """
     about, measures = t("headline.what_can"), point.measures
-    if subject.unit == "persons" and subject.sensitive:
-        return Headline(about, t("headline.what_learned"))
     columns = subject.of_columns(measures, point.by_sensitive)
     guesses = [guess for about_column, own in columns if (guess := best_guess(about_column, own)) is not None]
     if guesses:
