@@ -23,10 +23,11 @@ def numbers_in(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     return np.from_dlpack(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
 
 
-def number_column(numbers: NDArray[Any]) -> pa.Array:
-    """Make a column of numbers."""
+def number_column(numbers: NDArray[Any], known: NDArray[np.bool_] | None = None) -> pa.Array:
+    """Make a column of numbers, of which some may be missing."""
     whole = np.ascontiguousarray(numbers)
-    return pa.Array.from_buffers(pa.from_numpy_dtype(whole.dtype), len(whole), [None, pa.py_buffer(whole)])
+    bits = None if known is None else pa.py_buffer(np.packbits(known, bitorder="little"))
+    return pa.Array.from_buffers(pa.from_numpy_dtype(whole.dtype), len(whole), [bits, pa.py_buffer(whole)])
 
 
 def text_column(texts: Iterable[str | None]) -> pa.Array:
@@ -72,8 +73,10 @@ def coded_columns(texts: Sequence[pa.Array], codings: Sequence[Coding]) -> list[
     for column, coding in zip(texts, codings, strict=True):
         is_listed = pa.types.is_dictionary(column.type)
         encoded = column if is_listed else column.dictionary_encode(null_encoding="encode")
-        codes = pa.array([coding.codes.get(text) for text in encoded.dictionary.to_pylist()], pa.int32())
-        columns.append(codes.take(encoded.indices))
+        texts = encoded.dictionary.to_pylist()
+        codes = np.array([coding.codes.get(text, 0) for text in texts], np.int32)
+        known = np.array([text in coding.codes for text in texts], bool)
+        columns.append(number_column(codes, known).take(encoded.indices))
     return columns
 
 

@@ -48,6 +48,7 @@ from numpy.typing import NDArray
 from sfumato.config.options import check_choice
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.reading import Table
+from sfumato.engines.derived import number_column, text_column
 from sfumato.engines.duckdb.write import shuffled_table, write_table
 from sfumato.engines.formulas import escape_file
 from sfumato.release.regions import uniform_leaves
@@ -287,4 +288,4 @@ def rounded(counts: Numbers) -> Counts:
 
 
 def _texts(hierarchy: Hierarchy, codes: NDArray[np.integer]) -> pa.Array:
-    return pa.array([label or None for label in hierarchy.leaves], pa.string()).take(pa.array(codes))
+    return text_column([label or None for label in hierarchy.leaves]).take(number_column(codes))

@@ -270,7 +270,7 @@ class DuckDBEngine:
                 some = slice(start, start + TUPLES_AT_ONCE)
                 codes = packing.unpacked([key[some] for key in keys])
                 listed = [_listed(codes[:, i], texts) for i, texts in enumerate(dictionaries)]
-                yield pa.RecordBatch.from_arrays([*listed, pa.array(counts[some])], names)
+                yield pa.RecordBatch.from_arrays([*listed, number_column(counts[some])], names)
 
     @translated
     def texts_in_order(self, columns: Sequence[str], most: int | None = None) -> pa.Table:
@@ -470,11 +470,12 @@ class DuckDBEngine:
         self, codings: Sequence[Coding], packing: grouped.Packing
     ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
         """Count tuples by their texts, and code these while they come: a join for every column costs more."""
-        parts = [pa.schema([(name, pa.int64()) for name in (*packing.names, "n")]).empty_table()]
+        names = [*packing.names, "n"]
+        parts = [pa.table([number_column(np.zeros(0, np.int64))] * len(names), names)]
         for batch in self._tuples_to_code(codings):
             coded = pa.table([*coded_columns(batch.columns[:-1], codings), batch.columns[-1]], batch.schema.names)
             *codes, counts = map(numbers_in, coded.drop_null().columns)
-            parts.append(pa.table(list(map(number_column, [*packing.packed(codes), counts])), parts[0].schema.names))
+            parts.append(pa.table(list(map(number_column, [*packing.packed(codes), counts])), names))
         keys, counts = grouped.in_order(pa.concat_tables(parts), len(packing.names))
         first = np.flatnonzero(np.any([np.diff(key, prepend=-1) != 0 for key in keys], axis=0))
         return [key[first] for key in keys], np.add.reduceat(counts, first) if len(first) else counts
