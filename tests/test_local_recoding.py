@@ -331,7 +331,7 @@ def adult(shared):
     return sfumato.read(frame, quasi=quasi, hierarchies=known)
 
 
-@pytest.mark.parametrize("k", ARX)
+@pytest.mark.parametrize("k", [2, 10, 20, 100])  # the ends of both settings
 def test_loss_on_adult_is_below_that_of_arx(adult, k):
     release = sfumato.anonymize(
         adult, sfumato.KAnonymity(k), sfumato.anonymizers.LocalRecoding(passes=1 if k <= 10 else 0)
