@@ -20,9 +20,8 @@ from sfumato.auditing.notation import set_members
 from sfumato.data.bundled import open_source as open_table
 from sfumato.data.reading import Table
 from sfumato.engines import open_rows
-from sfumato.engines.derived import numbers_in
 from sfumato.engines.notations import BLANKS
-from sfumato.engines.protocol import BYTES, Engine, Reading
+from sfumato.engines.protocol import BYTES, Engine, Reading, numbers_in
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Counts
 from sfumato.runtime.threads import together

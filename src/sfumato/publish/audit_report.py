@@ -16,8 +16,7 @@ from sfumato.auditing.profile import worst_of
 from sfumato.auditing.question import WorstGroup
 from sfumato.report.measure_sentences import ARROWS, EXACT_VALUES, measure_lines
 from sfumato.requirements.items import basket_requirement, known_in_words, mixed_requirement
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted, ended, listed, number, percent
+from sfumato.texts.catalogue import counted, ended, listed, number, percent, t
 
 LONGEST = 90
 """Characters of a set of items that are shown."""
@@ -230,6 +229,7 @@ def certified_lines(content: Mapping[str, Any], file: Path, certificate: Path) -
         privacy = promise["differential_privacy"]
         delta = f" and delta {privacy['delta']:g}" if "delta" in privacy else ""
         yield f"Promised: differential privacy with epsilon {privacy['epsilon']:g}{delta}. {privacy['in_words']}"
+        yield f"Neighbouring tables: {privacy['neighbours']}."
     yield f"{promise['why_not_checked']} Its rows are not the table's own, so groups and k were not measured."
 
 

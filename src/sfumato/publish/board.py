@@ -18,7 +18,7 @@ from sfumato.publish.publication import board_file as board_file
 from sfumato.publish.publication import certificate_files
 from sfumato.report.measure_sentences import Subject, sentences
 from sfumato.report.point_summary import headlines, settings
-from sfumato.texts.format import counted
+from sfumato.texts.catalogue import counted, t
 from sfumato.texts.html import render
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.reasons import warnings as utility_warnings
@@ -47,8 +47,6 @@ class Decision:
         """Raise where the release is not fit for its recipient: as the map measured it, or as it was `written`."""
         if self.recipient is None:
             return
-        if why := self.recipient.why_unknown(self.map_):
-            raise InfeasibleError(why)
         measures = {**self.point.measures, **(written or {})}
         if against := self.recipient.objections(self.map_, self.point, measures):
             raise InfeasibleError(
@@ -161,7 +159,8 @@ def _promised(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
         return [("Required", required), *more]
     private = promise["differential_privacy"]
     delta = f", delta {private['delta']:g}" if "delta" in private else ""
-    return [("Required", f"differential privacy, epsilon {private['epsilon']:g}{delta}")]
+    unit = t("privacy.unit", **private) if "contribution" in private else ""
+    return [("Required", f"differential privacy, epsilon {private['epsilon']:g}{delta}{unit}")]
 
 
 def recipient_named(name: str | None) -> Recipient | None:

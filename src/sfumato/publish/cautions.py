@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.data.persons import PersonPairs
 from sfumato.data.reading import Table
 from sfumato.measures.items.estimates import BasketReader, MixedReader
 from sfumato.measures.items.linking import Linking, Persons, listed_items, rho
@@ -21,7 +22,6 @@ from sfumato.publish.plain_language import NEARLY_SURE, NOISE_PREVAILS, belief, 
 from sfumato.release._itemsets import Rows
 from sfumato.release.changes import ends_of_single_records, unique_numbers
 from sfumato.release.content import NoisyRelease
-from sfumato.release.items import MixedRelease
 from sfumato.release.records import replicated_uniques, unchanged_records
 from sfumato.requirements.items import (
     Coherence,
@@ -33,8 +33,7 @@ from sfumato.requirements.items import (
     RhoUncertainty,
     known_in_words,
 )
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted, ended, listed, percent
+from sfumato.texts.catalogue import counted, ended, listed, percent, t
 from sfumato.tradeoff.study.candidate import Candidate
 
 Places = Mapping[str, Any]
@@ -147,6 +146,12 @@ def _large_delta(context: PublicContext) -> object:
     return delta * rows > RARE and {"delta": delta, "rows": counted(rows, "row")}
 
 
+def _several(context: PublicContext, persons: bool) -> object:
+    if not context.is_noisy or context.maker.counts_persons != persons:
+        return False
+    return {"grown": GROWN if context.maker.budget.delta else "", "most": context.maker.contribution}
+
+
 def _noise_prevails(context: PublicContext) -> object:
     (counts, mean, remedy), noise = context.shown.spread, context.shown.noise
     return mean < noise and {"counts": counts, "mean": mean, "noise": noise, "remedy": remedy}
@@ -218,8 +223,10 @@ def _similar(inside: InternalContext, places: Places) -> str:
 def _gain(inside: InternalContext, places: Places) -> str:
     """Name the column whose distribution in a group differs most from the table's."""
     histograms, names = inside.groups.histograms, _unbounded(inside.public)
+    of, persons = histograms, inside.groups.group_persons
+    counts, sizes = (of.counts, of.sizes) if persons is None else (persons.weighted, persons.persons)
     gains = {
-        attribute.name: float((histograms.of(place) / histograms.sizes[:, None] / attribute.shares).max())
+        attribute.name: float((counts[:, inside.groups.cells.span(place)] / sizes[:, None] / attribute.q).max())
         for place, attribute in enumerate(histograms.sensitive)
         if attribute.name in names
     }
@@ -257,7 +264,7 @@ def _listed_items(inside: InternalContext, places: Places) -> str:
 def _more_known(inside: InternalContext, places: Places) -> str:
     """Say what happens to somebody of whom more is known than the promise speaks of."""
     release, k, more = inside.release, places["k"], inside.public.required.m + 1
-    if isinstance(release, MixedRelease):
+    if inside.public.shown.attributes:
         persons = Persons.drawn(release.data, replace(Linking(), persons=2000), more)
         kept, items = persons.in_release(release)
         asked = persons.questions(release.data, kept, items, True) if kept else None
@@ -320,6 +327,14 @@ def _repeated(inside: InternalContext, places: Places) -> str:
     repeated = [f"up to {n:,} records with one value of {name}" for name, n in most.items() if n > 1]
     household = table.roles.household
     return listed(repeated if household is None else [*repeated, f"families ({household})"])
+
+
+def _not_counted(inside: InternalContext, places: Places) -> str:
+    """Count the records beyond what is counted of a person: for the publisher, for one person decides this number."""
+    persons: PersonPairs = inside.release.cells.persons
+    beyond = np.maximum(persons.records - places["most"], 0)
+    several = f"{counted(int((beyond > 0).sum()), 'person')} of {persons.number:,}"
+    return f"{counted(int(beyond.sum()), 'record')} of {several} not counted" if beyond.any() else ""
 
 
 def _left_out(inside: InternalContext, places: Places) -> str:
@@ -393,9 +408,8 @@ CAUTIONS = (
     CautionRule("composition/noisy", lambda c: c.is_noisy),
     CautionRule("composition/records", lambda c: c.is_records),
     CautionRule("composition/external", lambda c: c.is_external),
-    CautionRule(
-        "several records", lambda c: c.is_noisy and {"grown": GROWN if c.maker.budget.delta else ""}, _repeated
-    ),
+    CautionRule("several records", lambda c: _several(c, persons=False), _repeated),
+    CautionRule("several records/persons", lambda c: _several(c, persons=True), _not_counted),
     CautionRule("several records of one person", lambda c: c.baskets),
     CautionRule("declared domains", lambda c: c.is_noisy),
     CautionRule("background knowledge", lambda c: c.in_groups),

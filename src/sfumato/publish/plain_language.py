@@ -12,8 +12,7 @@ from typing import Any
 from sfumato.data.reading import Unit
 from sfumato.release.changes import EXACT, text_pieces
 from sfumato.requirements.requirement import requirement
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted, ended, listed, percent, worst_share
+from sfumato.texts.catalogue import counted, ended, listed, percent, t, worst_share
 
 MOST_NAMES, MOST_LETTERS = 8, 90
 """Columns that are named in a sentence, and their letters together; of more, it says how many."""
@@ -76,7 +75,7 @@ def belief(epsilon: float, delta: float = 0.0) -> float:
     return min(1.0, (1 + delta * exp(-epsilon)) / (1 + exp(-epsilon)))
 
 
-def promise_in_words(epsilon: float, delta: float = 0.0) -> str:
+def promise_in_words(epsilon: float, delta: float = 0.0, unit: str = "records") -> str:
     """Say what a budget promises; with a delta of guesses, since single files are bounded by delta alone.
 
     To have another value is one record less and one more: 2 epsilon, and a delta of (1 + e^epsilon) delta.
@@ -86,7 +85,8 @@ def promise_in_words(epsilon: float, delta: float = 0.0) -> str:
     once, again = (
         "100 % (as good as)" if sure > 0.9995 else percent(sure, 3) for sure in (belief(epsilon, delta), twice)
     )
-    return t(f"certificate.{'delta' if delta else 'epsilon'}", factor=factor, delta=delta, once=once, twice=again)
+    whose, sure = t(f"privacy.whose_{unit}"), {"factor": factor, "once": once, "twice": again}
+    return t(f"certificate.{'delta' if delta else 'epsilon'}", **sure, delta=delta, whose=whose, unit=unit)
 
 
 def _table(certificate: Mapping[str, Any], places: Mapping[str, str]) -> PlainWords:
@@ -231,10 +231,11 @@ def _draw(certificate: Mapping[str, Any], places: Mapping[str, str]) -> PlainWor
     bound = "noisy_weak" if sure > NEARLY_SURE else "noisy_guess" if delta else "noisy_sure"
     asked = {"epsilon": epsilon, "delta": f", delta {delta:g}" if delta else "", "sure": at_most(sure)}
     noise = "noise_most" if NOISE_PREVAILS in topics else "noise_few"
+    sampled = [t("privacy.sampled", most=promise["contribution"])] if "contribution" in promise else []
     return {
         "is": said("is_noisy", "columns_many", **places),
         "protects": said("noisy_same", bound, "noisy_unchecked", **asked),
-        "does_not": said("by_chance", "teaches", noise, "others_add"),
+        "does_not": [*said("by_chance", "teaches", noise), *sampled, *said("others_add")],
     }
 
 

@@ -39,7 +39,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -48,9 +48,9 @@ from numpy.typing import NDArray
 from sfumato.config.options import check_choice
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.reading import Table
-from sfumato.engines.derived import number_column, text_column
 from sfumato.engines.duckdb.write import shuffled_table, write_table
 from sfumato.engines.formulas import escape_file
+from sfumato.engines.protocol import number_column, text_column
 from sfumato.release.regions import uniform_leaves
 from sfumato.release.release import Boxes, Published
 from sfumato.release.writing import Format, typed
@@ -73,6 +73,13 @@ class Budget:
 
     epsilon: float
     delta: float = 0.0
+    contribution: int | None = None
+    """How many records of one person are counted at most, where persons are protected; None where records are."""
+
+    @property
+    def factor(self) -> int:
+        """How many times as much a person costs as a record."""
+        return (self.contribution or 1) ** (2 if self.delta else 1)
 
     @property
     def unit(self) -> Unit:
@@ -134,6 +141,12 @@ class Guarantee:
         return {what: math.fsum(p.amount for p in self.spent if p.what == what) for what in purposes}
 
 
+def rounded_down(exact: Fraction) -> float:
+    """Return the largest number that is not more than an exact one."""
+    number = float(exact)
+    return number if number <= exact else math.nextafter(number, 0)
+
+
 def delta_of(rho: float, epsilon: float) -> float:
     """Return a delta with which rho-zCDP is (epsilon, delta)-differentially private: nearly the least, never less."""
     low, high = 1.0, (epsilon + 1) / (2 * rho) + 2
@@ -193,6 +206,8 @@ READINGS = ("cut", "unbiased")
 @dataclass(frozen=True, eq=False, repr=False)
 class NoisyRelease(WrittenRecords):
     """Boxes with noisy sensitive counts; every box is a group of its own."""
+
+    kind: ClassVar[str] = "noisy"  # type: ignore[misc]
 
     table: Table
     boxes: Boxes

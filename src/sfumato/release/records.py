@@ -23,7 +23,7 @@ from sfumato.data.assignment import Assignment, Points, distinct_rows, weighted_
 from sfumato.data.cells import Cells, Histograms, Quasi, Sensitive, counted_leaves
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.reading import Table
-from sfumato.engines.derived import number_column, text_column
+from sfumato.engines.protocol import number_column, text_column
 from sfumato.errors import BadInputError
 from sfumato.release.content import Guarantee, NoisyRelease, WrittenRecords
 from sfumato.release.regions import uniform_leaves
@@ -151,6 +151,11 @@ class RecordRelease(WrittenRecords, Grouped):
         return f"<RecordRelease: {kind} of {', '.join(quasi.name for quasi in self.cells.quasi)}>"
 
     @property
+    def kind(self) -> str:  # type: ignore[override]
+        """Records, unless they are drawn with noise."""
+        return "records" if self.guarantee is None else "noisy"
+
+    @property
     def form(self) -> Form:  # type: ignore[override]
         """Every record has its own values."""
         return "generalization"
@@ -169,11 +174,6 @@ class RecordRelease(WrittenRecords, Grouped):
     def values(self) -> Codes:
         """The sensitive leaf codes of the distinct records, `NOT_SHOWN` where they are not published."""
         return self.rows[:, 2 * len(self.cells.quasi) :]
-
-    @property
-    def shows_sensitive(self) -> bool:
-        """Whether sensitive values are published."""
-        return self.histograms is not None
 
     @cached_property
     def records(self) -> int:

@@ -36,11 +36,11 @@ from sfumato.data.cells import Cells
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
-from sfumato.release.content import Budget, Unit
+from sfumato.release.content import Budget, Unit, rounded_down
 from sfumato.release.records import cell_codes, coded_columns
 from sfumato.runtime.arrays import Codes, Counts, Numbers
 from sfumato.runtime.kernels import kernel
-from sfumato.texts.format import listed
+from sfumato.texts.catalogue import listed
 
 
 @dataclass(frozen=True)
@@ -149,11 +149,11 @@ def _entry(name: str) -> str:
 class PrivateCells:
     """Records that answer questions with noise, until the budget is spent. Each record is in one box at a time."""
 
-    def __init__(self, cells: Cells, noise: Noise, budget: float) -> None:
+    def __init__(self, cells: Cells, noise: Noise, budget: Budget) -> None:
         self._codes, self._counts = cells.codes, cells.counts
         self._values = cells.sensitive[0].leaves[cells.values[:, 0]]
         self._box = np.zeros(len(cells.counts), np.int64)
-        self._noise, self.account = noise, Account(Budget(budget))
+        self._noise, self.account = noise, Account(budget)
 
     def histograms(self, boxes: int, values: int, level: int, epsilon: float) -> Counts:
         """Count the sensitive values of every box: boxes x values, noisy. A record changes one count by 1."""
@@ -294,9 +294,7 @@ def split(epsilon: float, share: float) -> tuple[float, float]:
 
 def _rest(epsilon: float, parts: Sequence[float]) -> float:
     """Return what the parts leave of a budget, rounded down."""
-    left = Fraction(epsilon) - sum(map(Fraction, parts))
-    rest = float(left)
-    return rest if Fraction(rest) <= left else math.nextafter(rest, 0)
+    return rounded_down(Fraction(epsilon) - sum(map(Fraction, parts)))
 
 
 def next_attributes(level: int, lo: Codes, hi: Codes) -> Counts:

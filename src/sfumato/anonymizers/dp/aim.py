@@ -23,7 +23,6 @@ one.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import combinations
 from typing import Annotated, ClassVar
 
@@ -31,9 +30,10 @@ import numpy as np
 
 from sfumato.anonymizers.dp._models import Estimate, JunctionTree, Model
 from sfumato.anonymizers.dp._private_cells import LEAST_VARIANCE, Places, PrivateRecords, RecordDomain, split
-from sfumato.anonymizers.dp.mechanism import Delta, Epsilon, RecordMechanism
+from sfumato.anonymizers.dp.mechanism import Contribution, Delta, Epsilon, RecordMechanism
 from sfumato.anonymizers.dp.noise import variance
 from sfumato.config.options import Option
+from sfumato.release.content import rounded_down
 from sfumato.runtime.cancellation import look
 
 ROUNDS_PER_COLUMN = 16
@@ -56,6 +56,8 @@ class AIM(RecordMechanism):
     most_counts: Annotated[int, Option(least=1000, most=100000000)] = 100000
     """How many numbers the model has at most. More is finer, and slower."""
 
+    contribution: Contribution = None
+
     name: ClassVar[str] = "aim"
     title: ClassVar[str] = "AIM"
     example: ClassVar[str | None] = "aim epsilon=1 delta=1e-6"
@@ -70,7 +72,7 @@ class AIM(RecordMechanism):
         """Measure columns; then select, measure and estimate until nothing is left."""
         account, estimate = private.account, Estimate(domain)
         weights = workload_weights(domain, self.ways)
-        each = account.budget.amount / (ROUNDS_PER_COLUMN * len(domain.sizes))
+        each = account.amount / (ROUNDS_PER_COLUMN * len(domain.sizes))
         for_choice, for_counts = split(each, CHOICE_SHARE)
         for place in range(len(domain.sizes)):
             _count(private, estimate, (place,), 0, for_counts)
@@ -80,8 +82,8 @@ class AIM(RecordMechanism):
             level += 1
             last = account.left <= 2 * (for_choice + for_counts)
             if last:
-                for_choice, for_counts = split(_below(account.left), CHOICE_SHARE)
-            used = 1 - float((account.left - for_choice - for_counts) / account.budget.amount)
+                for_choice, for_counts = split(rounded_down(account.left), CHOICE_SHARE)
+            used = 1 - float((account.left - for_choice - for_counts) / account.amount)
             candidates = self._small(domain, estimate, weights, used)
             predicted = {places: model.total * model.shares(places) for places in candidates}
             noise = _noise(for_counts)
@@ -125,9 +127,3 @@ def _count(private: PrivateRecords, estimate: Estimate, places: Places, level: i
 def _noise(amount: float) -> float:
     """Return the mean absolute noise in a count: sqrt(2 / pi) standard deviations of a Gaussian."""
     return math.sqrt(2 / math.pi * variance(amount, "rho"))
-
-
-def _below(left: Fraction) -> float:
-    """Return the largest number that is not more than an exact one."""
-    number = float(left)
-    return number if number <= left else math.nextafter(number, 0)

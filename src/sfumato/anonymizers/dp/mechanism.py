@@ -12,13 +12,16 @@ may be published, and cost no more than the answers did.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 
-from sfumato.anonymizers.anonymizer import Dial, ReleaseMaker, check_persons
+from sfumato.anonymizers.anonymizer import Dial, ReleaseMaker
 from sfumato.anonymizers.dp import _private_cells as private_cells
 from sfumato.anonymizers.dp._models import Model
+from sfumato.anonymizers.dp.account import sampled_counts
 from sfumato.anonymizers.dp.noise import Noise, OpenDPNoise
 from sfumato.config.options import Option
+from sfumato.data.cells import Cells
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
 from sfumato.release.content import Budget, NoisyRelease, noisy_release
@@ -26,9 +29,10 @@ from sfumato.release.records import RecordRelease, Records, record_release
 from sfumato.release.release import Form, Published, Release
 from sfumato.requirements.requirement import KAnonymity, Requirement
 from sfumato.runtime.arrays import Codes, Counts, Numbers
-from sfumato.texts.format import listed
+from sfumato.texts.catalogue import listed, refusal, t
 
 LEAST_EPSILON, MOST_EPSILON = 1e-6, 1000
+MOST_CONTRIBUTION = 1000
 MOST_LEVELS = 20
 """A tree of more levels would have more than a million boxes."""
 
@@ -45,6 +49,15 @@ Negatives = Annotated[
     Option(
         "How negative counts are read: `cut` to 0, because the file that is written holds whole records, and a map "
         "should show what its readers will see; `unbiased` for those who are given the counts themselves."
+    ),
+]
+Contribution = Annotated[
+    int | None,
+    Option(
+        "With a person column: how many records of one person are counted at most, drawn at random where there are "
+        "more. Choose it without looking at the records; the promise is then about persons.",
+        least=1,
+        most=MOST_CONTRIBUTION,
     ),
 ]
 Height = Annotated[
@@ -67,6 +80,7 @@ class Mechanism(ReleaseMaker, ABC):
     """Draws releases with noise. Two draws differ: the noise cannot be seeded."""
 
     epsilon: Epsilon
+    contribution: int | None
 
     noisy: ClassVar[bool] = True
     people: ClassVar[bool] = False
@@ -116,8 +130,34 @@ class Mechanism(ReleaseMaker, ABC):
     def check(self, table: Table, requirement: Requirement, form: Form, suppress: float) -> None:
         """Raise where `anonymize` would, without drawing anything."""
         self.check_request(requirement, form, suppress)
-        check_persons(table, self.name, False, "its noise hides one record, and a person may have several")
+        if table.why_no_persons is not None:
+            raise BadInputError(table.why_no_persons)
+        self.check_contribution(table)
         self.check_table(table)
+
+    @property
+    def counts_persons(self) -> bool:
+        """Whether its noise hides persons: it is known how many records of one are counted at most."""
+        return self.contribution is not None
+
+    def check_contribution(self, table: Table) -> None:
+        """Raise where a person may have several records and nobody bounds them, or where nobody says whose they are."""
+        if (table.cells.persons is None) == self.counts_persons:
+            needed = "without_a_person" if self.counts_persons else "needed"
+            raise refusal(f"contribution_{needed}", maker=self, table=table)
+
+    def counted(self, table: Table, noise: Noise) -> Cells:
+        """Return the cells that are counted: with a person column, of every person at most `contribution` records."""
+        self.check_contribution(table)
+        if table.cells.persons is None or self.contribution is None:
+            return table.cells
+        kept = sampled_counts(table.cells.persons, self.contribution, noise.generator())
+        return replace(table.cells, counts=kept, persons=None)
+
+    @property
+    def persons_in_words(self) -> str:
+        """Say what of a person is counted, where persons are protected."""
+        return "" if self.contribution is None else " " + t("privacy.of_persons", budget=self.budget)
 
     def check_request(self, requirement: Requirement, form: Form, suppress: float) -> None:
         """Raise where something is asked for that noise cannot give."""
@@ -150,7 +190,7 @@ class BoxMechanism(Mechanism):
     @property
     def budget(self) -> Budget:
         """Epsilon alone."""
-        return Budget(self.epsilon)
+        return Budget(self.epsilon, contribution=self.contribution)
 
     @property
     def noise_in_words(self) -> str:
@@ -159,14 +199,14 @@ class BoxMechanism(Mechanism):
             "Counts get discrete Laplace noise, P(z) in proportion to exp(-epsilon |z|); medians are chosen by "
             "permute-and-flip (McKenna & Sheldon 2020). Both are drawn by OpenDP, whose generator cannot be seeded. "
             "Nothing else looks at the records. Rows are drawn from the noisy counts, evenly within every box, which "
-            "costs no budget."
+            f"costs no budget.{self.persons_in_words}"
         )
 
     def draw(self, table: Table, noise: Noise | None = None) -> NoisyRelease:
         """Draw a release."""
         domain = self.checked_domain(table)
         source = OpenDPNoise() if noise is None else noise
-        private = private_cells.PrivateCells(table.cells, source, self.epsilon)
+        private = private_cells.PrivateCells(self.counted(table, source), source, self.budget)
         lo, hi, counts = self.decompose(domain, private)
         quasi = {name: hierarchy.size for name, hierarchy in zip(domain.names, domain.hierarchies, strict=True)}
         guarantee = private.account.guarantee(public_knowledge(quasi, {domain.sensitive: domain.values.size}))
@@ -220,7 +260,7 @@ class CountedTree(BoxMechanism):
         self, domain: private_cells.Domain, private: private_cells.PrivateCells
     ) -> tuple[Codes, Codes, Numbers]:
         """Grow the tree."""
-        for_medians, for_counts = private_cells.split(self.epsilon, self.median_share)
+        for_medians, for_counts = private_cells.split(private.account.amount, self.median_share)
         medians = private_cells.shares(for_medians, self.median_levels, 1.0) if self.median_levels else []
         budgets = private_cells.shares(for_counts, self.height + 1, self.ratio)
 
@@ -285,7 +325,7 @@ class RecordMechanism(Mechanism):
     @property
     def budget(self) -> Budget:
         """Epsilon, or epsilon and delta."""
-        return Budget(self.epsilon, self.delta or 0.0)
+        return Budget(self.epsilon, self.delta or 0.0, self.contribution)
 
     @property
     def noise_in_words(self) -> str:
@@ -301,7 +341,7 @@ class RecordMechanism(Mechanism):
         )
         return (
             f"{noise} Both are drawn by OpenDP, whose generator cannot be seeded. Nothing else looks at the records. "
-            "Rows are drawn from a model of the noisy counts, which costs no budget."
+            f"Rows are drawn from a model of the noisy counts, which costs no budget.{self.persons_in_words}"
         )
 
     def draw(self, table: Table, noise: Noise | None = None) -> RecordRelease:
@@ -312,7 +352,7 @@ class RecordMechanism(Mechanism):
         """
         domain = private_cells.record_domain(table)
         source = OpenDPNoise() if noise is None else noise
-        private = private_cells.PrivateRecords(table.cells, domain, source, self.budget)
+        private = private_cells.PrivateRecords(self.counted(table, source), domain, source, self.budget)
         model = self.estimate(domain, private)
         sizes = list(zip(domain.names, domain.sizes, strict=True))
         return record_release(

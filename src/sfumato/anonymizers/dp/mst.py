@@ -30,7 +30,7 @@ import numpy as np
 
 from sfumato.anonymizers.dp._models import Model, nearest_counts, total_of, tree_model
 from sfumato.anonymizers.dp._private_cells import LEAST_VARIANCE, Places, PrivateRecords, RecordDomain, shares, split
-from sfumato.anonymizers.dp.mechanism import Epsilon, OptionalDelta, RecordMechanism, share_of_budget
+from sfumato.anonymizers.dp.mechanism import Contribution, Epsilon, OptionalDelta, RecordMechanism, share_of_budget
 from sfumato.anonymizers.dp.noise import variance
 from sfumato.errors import BadInputError
 from sfumato.release.content import Unit
@@ -53,6 +53,7 @@ class MST(RecordMechanism):
     choice_share: Annotated[
         float, share_of_budget("The share of the budget that chooses the pairs; counting them gets the rest.")
     ] = 0.1
+    contribution: Contribution = None
 
     name: ClassVar[str] = "mst"
     title: ClassVar[str] = "MST"
@@ -91,7 +92,7 @@ class MST(RecordMechanism):
 
     def _budgets(self, private: PrivateRecords, number: int, candidates: int) -> tuple[float, float, float]:
         """Share the budget out over the steps; where there is one tree only, nothing is spent on choosing it."""
-        amount = private.account.budget.amount
+        amount = private.account.amount
         if not number:
             return amount, 0.0, 0.0
         for_columns, rest = split(amount, self.column_share)

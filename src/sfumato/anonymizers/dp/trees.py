@@ -99,6 +99,7 @@ class DPGrid(mechanism.BoxMechanism):
     ] = 0.5
 
     counts: mechanism.Negatives = "cut"
+    contribution: mechanism.Contribution = None
 
     name: ClassVar[str] = "dp-grid"
     title: ClassVar[str] = "Adaptive private grid"
@@ -111,7 +112,7 @@ class DPGrid(mechanism.BoxMechanism):
 
     def decompose(self, domain: Domain, private: PrivateCells) -> tuple[Codes, Codes, Numbers]:
         """Divide the domain twice."""
-        for_size, for_counts = split(self.epsilon, SIZE_SHARE)
+        for_size, for_counts = split(private.account.amount, SIZE_SHARE)
         budgets = split(for_counts, self.alpha)
         n = private.sizes(1, 0, for_size)
         boxes = np.maximum(n * for_counts / COARSE_PER_BOX, COARSE_SIDE**2)
@@ -157,6 +158,7 @@ class DPPrivTree(mechanism.BoxMechanism):
     ] = 0.5
 
     counts: mechanism.Negatives = "cut"
+    contribution: mechanism.Contribution = None
 
     name: ClassVar[str] = "dp-privtree"
     title: ClassVar[str] = "PrivTree"
@@ -168,7 +170,7 @@ class DPPrivTree(mechanism.BoxMechanism):
 
     def decompose(self, domain: Domain, private: PrivateCells) -> tuple[Codes, Codes, Numbers]:
         """Grow the tree, then count."""
-        for_shape, for_counts = split(self.epsilon, self.shape_share)
+        for_shape, for_counts = split(private.account.amount, self.shape_share)
         rate = for_shape / 3
         decay = math.ceil(math.log(2) / rate)
         private.spend_on_shape(for_shape)
@@ -203,6 +205,7 @@ class DPKdHybrid(mechanism.CountedTree):
     median_share: mechanism.MedianShare = 0.3
     ratio: mechanism.Ratio = CUBE_ROOT
     counts: mechanism.Negatives = "cut"
+    contribution: mechanism.Contribution = None
 
     name: ClassVar[str] = "dp-kd-hybrid"
     title: ClassVar[str] = "Private kd-tree above a quadtree"
@@ -236,6 +239,7 @@ class DPKdTree(mechanism.CountedTree):
     median_share: mechanism.MedianShare = 0.3
     ratio: mechanism.Ratio = CUBE_ROOT
     counts: mechanism.Negatives = "cut"
+    contribution: mechanism.Contribution = None
 
     name: ClassVar[str] = "dp-kd-tree"
     title: ClassVar[str] = "Private kd-tree"
@@ -260,6 +264,7 @@ class DPQuadtree(mechanism.CountedTree):
     height: mechanism.Height
     ratio: mechanism.Ratio = CUBE_ROOT
     counts: mechanism.Negatives = "cut"
+    contribution: mechanism.Contribution = None
 
     median_share: ClassVar[float] = 0.0  # type: ignore[misc]
     median_levels: ClassVar[int] = 0

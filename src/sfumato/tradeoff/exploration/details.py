@@ -27,8 +27,7 @@ from sfumato.release.items import BasketRelease, MixedRelease
 from sfumato.release.records import RecordRelease, replicated_uniques, unchanged_values
 from sfumato.release.release import Grouped, Published, Release
 from sfumato.runtime.arrays import Counts, Numbers
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import number, percent
+from sfumato.texts.catalogue import number, percent, t
 
 MOST_BINS = 10
 FEW_BINS = 4
@@ -185,6 +184,7 @@ def noisy_details(release: NoisyRelease | RecordRelease) -> dict[str, Any]:
         "groups": release.groups,
         "epsilon": guarantee.epsilon,
         **({"delta": guarantee.delta} if guarantee.delta else {}),
+        "neighbours": guarantee.neighbours,
         "by_purpose": guarantee.by_purpose,
         "by_level": [[level, epsilon] for level, epsilon in guarantee.by_level.items()],
         "columns": columns_before_and_after(release),
@@ -329,14 +329,14 @@ def item_details(
     release: Any, measured: Measured, maker: ReleaseMaker, studies: Sequence[ItemStudy] = ()
 ) -> dict[str, Any]:
     """Describe a release with items."""
-    if isinstance(release, MixedRelease):
+    if release.kind == "items":
         return _mixed_details(release, measured, maker)
     return _basket_details(release, measured.matching, studies)
 
 
 def item_changes(release: Any) -> dict[str, str]:
     """Say what was done to every column, in a few words."""
-    if not isinstance(release, MixedRelease):
+    if release.kind == "baskets":
         return {"items": _changes_of_sets(release)}
     changes = {name: text for name, text in column_changes(release.relational).items() if name != release.data.column}
     return changes | {release.data.column: _changes_of_items(release)}

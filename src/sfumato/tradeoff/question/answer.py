@@ -24,8 +24,7 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures.all_measures import ATTACK_MEASURES, FIDELITY, MEASURES, READ_NOISY
 from sfumato.requirements.requirement import KAnonymity, LDiversity, Requirement
 from sfumato.runtime.arrays import Quiet
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import listed, number
+from sfumato.texts.catalogue import listed, number, t
 from sfumato.tradeoff.comparison import cost
 from sfumato.tradeoff.question import question as questions
 from sfumato.tradeoff.question import reasons
@@ -192,8 +191,6 @@ def _question(
     if recipient is not None:
         check_choice("recipient", recipient, RECIPIENTS)
         preset, asked_already = RECIPIENTS[recipient], {(bound.measure, bound.side): bound for bound in given}
-        if why := preset.why_unknown(map_):
-            raise NothingFitsError(why)
         study = map_.study
         asked_of = [each for each in preset.bounds_of(study.unit) if MEASURES[each.measure].is_said_of(study.section)]
         kept = [bound for bound in asked_of if (bound.measure, bound.side) not in asked_already]

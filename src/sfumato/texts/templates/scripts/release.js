@@ -121,7 +121,8 @@ function budgetBlock(details) {
   const line = ([what, epsilon]) => element("tr", {}, cell(what), cell(shown(epsilon), "number"));
   const body = element("tbody", {}, [...rows, ...levels, [w("in_all"), details.epsilon]].map(line));
   const title = w("budget", { epsilon: shown(details.epsilon), boxes: shown(details.groups) });
-  return block(title, table([[w("spent_on")], [w("epsilon"), "number"]], body));
+  const unit = details.neighbours ? [element("p", {}, `${w("neighbours")}: ${details.neighbours}.`)] : [];
+  return block(title, ...unit, table([[w("spent_on")], [w("epsilon"), "number"]], body));
 }
 
 // Tables that a study of its own kind shows as they are: heads with their kinds, and rows of texts and numbers.
