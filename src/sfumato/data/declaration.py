@@ -183,7 +183,7 @@ class TableDeclaration(SectionDeclaration):
         most = usual_most_cells(self.memory) if self.most_cells is None else self.most_cells
         table = with_roles(rows or self.open_rows(), self.roles, given, self.missing, most_cells=most)
         kind = frame_kind(self.source.content) if isinstance(self.source, Frame) else table.kind
-        return replace(table, kind=kind, ranges=self.ranges)
+        return replace(table, kind=kind, ranges=self.ranges, memory=self.memory)
 
     @property
     def roles(self) -> Roles:

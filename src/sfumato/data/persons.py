@@ -16,11 +16,13 @@ import numpy as np
 from sfumato.data._column_names import HOUSEHOLD, NAME, REACH, is_phone, meaning_of
 from sfumato.data.assignment import Assignment
 from sfumato.data.hierarchies.notation import read_date
-from sfumato.data.households import Memberships, memberships_of
-from sfumato.engines.protocol import Engine
+from sfumato.engines.protocol import Engine, Pairs
 from sfumato.runtime.arrays import Counts, Quiet
 from sfumato.runtime.kernels import kernel
 from sfumato.texts.catalogue import refusal
+
+BYTES_OF_A_PAIR = 100
+"""What a pair of a cell and a person takes in memory: three numbers in two orders, and as much while it is sorted."""
 
 EXAMINED = 2_000
 """Records among which the values of an identifier are looked at."""
@@ -55,11 +57,10 @@ class PersonPairs(Quiet):
     """The number of cells of the table."""
 
     @staticmethod
-    def of(memberships: Memberships, cells: int) -> PersonPairs:
-        """Put pairs into the order of persons."""
-        order = np.argsort(memberships.household, kind="stable")
-        pairs = memberships.combination[order], memberships.household[order], memberships.counts[order]
-        return PersonPairs(*pairs, cells)
+    def of(pairs: Pairs, cells: int) -> PersonPairs:
+        """Put pairs into the order of persons, those of one person into that of cells."""
+        order = np.lexsort((pairs.cell, pairs.value))
+        return PersonPairs(pairs.cell[order], pairs.value[order], pairs.counts[order], cells)
 
     @cached_property
     def number(self) -> int:
@@ -105,9 +106,9 @@ class PersonPairs(Quiet):
         return np.bincount(pairs[:, 0], minlength=self.number)
 
 
-def persons_of(engine: Engine, column: str, link: str, cells: int) -> PersonPairs:
+def persons_of(engine: Engine, column: str, link: str, cells: int, most_pairs: int) -> PersonPairs:
     """Find whose records every cell has; records without a person were refused or dropped before."""
-    return PersonPairs.of(memberships_of(engine, column, link), cells)
+    return PersonPairs.of(engine.pairs(column, link, most_pairs), cells)
 
 
 @kernel
