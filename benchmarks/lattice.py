@@ -317,7 +317,7 @@ def grown_job(path: Path, repeats: int) -> dict[str, Any]:
     budget = int(0.05 * cells.records + 1e-9)
     memory = peak_megabytes(lambda: maker.find(table, wanted, budget))
     found = maker.find(table, wanted, budget)
-    lattice = lattice_of(cells, wanted.compile(cells.sensitive))
+    lattice = lattice_of(cells, wanted)
     return {
         "records": cells.records,
         "cells": cells.size,

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from command_line import told
 from sfumato import BadInputError, audit_baskets
 from sfumato.anonymizers.items import anonymize_baskets
-from sfumato.auditing._legend import legend_file, read_legend
-from sfumato.auditing.items import read_published
+from sfumato.auditing.items import legend_file, read_legend, read_published
 from sfumato.data.hierarchies.categorical import tree as tree_of
 from sfumato.data.items import baskets_of
 from sfumato.engines.item_files import LONG

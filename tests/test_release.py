@@ -464,7 +464,7 @@ def test_no_certificate_of_an_earlier_file_stays_beside_another_one(release, tmp
     path = tmp_path / "out.csv"
     release.publish(path)
     path.unlink()
-    from sfumato.publish._single import Target
+    from sfumato.publish.publication import Target
 
     with pytest.raises(sfumato.BadInputError, match=r"certificate\.json exists already"):
         Target(path, certificate=False).check()

@@ -20,8 +20,7 @@ from sfumato.report.data_summary import meanings
 from sfumato.report.map_summary import map_lines
 from sfumato.report.page import page
 from sfumato.report.point_summary import anonymize_command, settings, studied
-from sfumato.texts.catalogue import FORMATS, t, texts
-from sfumato.texts.format import counted, listed, number, percent, wrapped
+from sfumato.texts.catalogue import FORMATS, counted, listed, number, percent, t, texts, wrapped
 from sfumato.tradeoff.comparison import Disagreements, Verdicts
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.question import Bound

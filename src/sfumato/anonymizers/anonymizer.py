@@ -18,7 +18,6 @@ from sfumato.data.cells import Cells, Histograms
 from sfumato.data.reading import AllowedRanges, Ranges, Table, coarser
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release.release import FORMS, Form, Grouped, Release, bucketization, generalization
-from sfumato.requirements._person_values import refused_parts
 from sfumato.requirements._predicates import SIZE
 from sfumato.requirements.requirement import KAnonymity, Requirement
 
@@ -184,7 +183,6 @@ class Anonymizer(ReleaseMaker, ABC):
             )
         release = self.release(table, requirement, form, int(suppress * table.cells.records + 1e-9))
         checked(release, requirement)
-        checked_values_of_persons(release, requirement)
         checked_households(release)
         return release
 
@@ -258,26 +256,6 @@ def checked(release: Grouped, requirement: Requirement) -> None:
             )
 
 
-def checked_values_of_persons(release: Release, requirement: Requirement) -> None:
-    """Raise unless what is required of sensitive values holds by persons, all records of each in one group."""
-    cells, parts = release.cells, [part for part in requirement.parts if part.about_sensitive]
-    if cells.persons is None or not parts or release.histograms is None:
-        return
-    several = int((cells.persons.groups_of_persons(release.assignment, cells.counts) > 1).sum())
-    if several:
-        raise InfeasibleError(
-            f"{parts[0]} cannot be counted by persons: {several:,} of {cells.persons.number:,} persons have records in "
-            "several groups of this release; require k-anonymity alone, or leave out the quasi-identifiers in which "
-            "the records of one person differ"
-        )
-    group = cells.persons.group_of_cells(release.assignment, cells.counts)
-    for part, bad in refused_parts(cells, group, release.groups, requirement):
-        raise InfeasibleError(
-            f"{part} was not reached: counted by persons it fails in {bad:,} of {release.groups:,} groups (groups were "
-            "formed by the values of records); ask for less of it, or for a larger k"
-        )
-
-
 def sizes_required(requirement: Requirement) -> tuple[KAnonymity, ...]:
     """List what a requirement says of the sizes of groups, and of their persons."""
     return tuple(
@@ -320,7 +298,10 @@ def checked_households(release: Release) -> None:
 
 
 def infeasible(requirement: Requirement, histograms: Histograms, what: str) -> InfeasibleError:
-    """Say that even one single group fails, which part, and what would be feasible."""
+    """Say that one single group fails, which part, and what would be feasible: no proof of what need not merge."""
+    proving = (part for part in requirement.parts if part.survives_merging(histograms.persons is not None))
+    if all(part.admits(histograms)[0] for part in proving):
+        what = f"no release was found that satisfies {requirement}; all records in one group do not"
     return InfeasibleError(f"{what}: {requirement.explain_failure(histograms, 0)}")
 
 

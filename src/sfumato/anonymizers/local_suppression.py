@@ -30,7 +30,7 @@ from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
 from sfumato.release.release import Form, Release, generalization
 from sfumato.requirements.requirement import Requirement
-from sfumato.texts.format import counted
+from sfumato.texts.catalogue import counted
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,8 @@ from sfumato.auditing.items import ItemSets, PublishedRecords, Readings, Shown
 from sfumato.auditing.notation import set_members
 from sfumato.auditing.published_file import Counted
 from sfumato.data.items import Baskets
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import SMALLEST
-from sfumato.texts.format import counted as counted_words
+from sfumato.texts.catalogue import SMALLEST, t
+from sfumato.texts.catalogue import counted as counted_words
 
 EXAMPLES = 5
 Item = TypeVar("Item")

@@ -26,11 +26,10 @@ from sfumato.auditing._against_original import (
 )
 from sfumato.auditing._item_coverage import covered
 from sfumato.auditing._item_coverage import losses as item_losses
-from sfumato.auditing._legend import Legend, legend_beside
 from sfumato.auditing.coverage import Coverage, bucket_coverage, coverage
 from sfumato.auditing.decision import Failure, failures
 from sfumato.auditing.intersection import Intersection, Seen, intersect
-from sfumato.auditing.items import PublishedRecords, read_published
+from sfumato.auditing.items import Legend, PublishedRecords, legend_beside, read_published
 from sfumato.auditing.ledger import Difference, Throughout, difference, earlier_files, throughout
 from sfumato.auditing.missing_values import GENEROUS, Matching, misses_a_value
 from sfumato.auditing.notation import Notation
@@ -53,8 +52,8 @@ from sfumato.config.options import check_whole
 from sfumato.data.cells import weights_in_words
 from sfumato.data.hierarchies.declared import Declared
 from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.data.hierarchies.notation import ascii_where_unclear, find_look_alikes, name_alike
 from sfumato.data.items import Baskets
-from sfumato.data.look_alikes import ascii_where_unclear, find_look_alikes, name_alike
 from sfumato.data.reading import Table
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError

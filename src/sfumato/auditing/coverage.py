@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from sfumato.auditing.notation import Mask, Meaning, Notation, ValueDomain
 from sfumato.auditing.published_file import Counted, TextColumn, number_combinations, number_keys, shown_text
 from sfumato.runtime.arrays import Codes, Counts, Quiet
-from sfumato.texts.format import counted
+from sfumato.texts.catalogue import counted
 
 MOST_STEPS = 1_000_000_000
 """Looking for boxes is given up where more points than this would have to be looked at, about ten seconds."""

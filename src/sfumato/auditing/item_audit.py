@@ -24,9 +24,9 @@ import numpy as np
 from sfumato.auditing import items as item_rules
 from sfumato.auditing._against_original import observed_hierarchy
 from sfumato.auditing._item_coverage import EXAMPLES, OriginalRecords, RowMatching, size_behind
-from sfumato.auditing._legend import Legend
 from sfumato.auditing.coverage import Coverage, Located
 from sfumato.auditing.decision import failures
+from sfumato.auditing.items import Legend
 from sfumato.auditing.notation import Notation, set_members
 from sfumato.auditing.profile import Profile, baseline, worst_of
 from sfumato.auditing.published_file import Source
@@ -48,8 +48,7 @@ from sfumato.requirements.items import (
 from sfumato.requirements.requirement import All, Requirement
 from sfumato.runtime.arrays import Quiet
 from sfumato.runtime.cancellation import look
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted
+from sfumato.texts.catalogue import counted, t
 
 if TYPE_CHECKING:
     from sfumato.auditing.audit import Audit

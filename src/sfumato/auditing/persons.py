@@ -12,7 +12,6 @@ of the file, and then every group is counted.
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -25,7 +24,7 @@ from sfumato.auditing.profile import Profile, baseline
 from sfumato.auditing.published_file import Counted, Source, TextColumn
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.errors import BadInputError
-from sfumato.requirements.requirement import KAnonymity, LDiversity, Requirement
+from sfumato.requirements.requirement import AlphaK, KAnonymity, LDiversity, Requirement
 from sfumato.runtime.arrays import Counts, Quiet
 
 OF_RECORDS = ("average_group", "discernibility", "generalization_loss", "loss", "suppressed", "suppression_loss")
@@ -57,12 +56,6 @@ class GroupEvidence(Quiet):
     values: Mapping[str, TextColumn]
     count: Counts
     """Records of the counted groups: group, person, sensitive values, number of equal ones."""
-
-    @cached_property
-    def in_one_group(self) -> bool:
-        """Whether every group is counted, and every person is in one of them."""
-        pairs = np.unique(np.stack([self.person, self.group], axis=1), axis=0)
-        return bool(self.counted.all()) and len(np.unique(pairs[:, 0])) == len(pairs)
 
 
 @dataclass(frozen=True, repr=False)
@@ -185,11 +178,12 @@ def judged_by_persons(
                 unconfirmed.append(f"{rule}: the persons of {still:,} groups are not certain")
             continue
         name = sensitive_column(part, tuple(sensitive))
-        if not found.in_one_group:
-            unconfirmed.append(f"{part}: some person has, or may have, records in several groups")
-            continue
         admitted, achieved = _values_admitted(part, name, found, called, table[name], hierarchies.get(name))
-        failed += _failures(str(part), ~admitted, found, admitted, achieved)
+        goodness = np.ones(len(found.sizes))
+        goodness[list(admitted)] = list(admitted.values())
+        failed += _failures(str(part), goodness == 0, found, goodness, achieved)
+        if len(admitted) < len(found.sizes):
+            unconfirmed.append(f"{part}: the persons of {len(found.sizes) - len(admitted):,} groups are not certain")
     sightings = int(found.least.sum())
     audit = PersonAudit(
         column,
@@ -226,16 +220,22 @@ def _values_admitted(
     called: Calling,
     table: tuple[TextColumn, Counts, Counts],
     hierarchy: Hierarchy | None,
-) -> tuple[NDArray[np.bool_], str]:
-    """Say which groups satisfy a part about sensitive values, counted by persons."""
-    column = called(name, found.values[name])
-    held = _held(found.group, found.person, column, found.count)
-    if isinstance(part, LDiversity) and part.variant == "frequency":
-        shares = [max(Counter(s for values in held[g].values() for s in values).values()) / len(held[g]) for g in held]
-        return np.array([share <= 1 / part.l + TOLERANCE for share in shares]), f"l={1 / max(shares):.3g}"
+) -> tuple[dict[int, bool], str]:
+    """Say of every counted group whether it satisfies a part about sensitive values; what the file achieves."""
+    held = _held(found.group, found.person, called(name, found.values[name]), found.count)
+    if not held:
+        return {}, ""
+    if isinstance(part, AlphaK) or (isinstance(part, LDiversity) and part.variant == "frequency"):
+        shares = {g: max(Counter(s for own in held[g].values() for s in own).values()) / len(held[g]) for g in held}
+        worst = max(shares.values())
+        if isinstance(part, LDiversity):
+            return {g: share <= 1 / part.l + TOLERANCE for g, share in shares.items()}, f"l={1 / worst:.3g}"
+        fewest = min(map(len, held.values()))
+        good = {g: len(held[g]) >= part.k and share <= part.alpha + TOLERANCE for g, share in shares.items()}
+        return good, f"k={fewest}, alpha={worst:.3g}"
     if isinstance(part, LDiversity) and part.variant == "distinct":
-        matched = [_matched(persons) for persons in held.values()]
-        return np.array([number >= part.l for number in matched]), f"l={min(matched)}"
+        matched = {g: _matched(persons) for g, persons in held.items()}
+        return {g: number >= part.l for g, number in matched.items()}, f"l={min(matched.values())}"
     texts, persons, counts = table
     everybody = _held(np.zeros(len(counts), np.int64), persons, called(name, texts), counts)[0]
     weights = _weights(everybody)
@@ -245,10 +245,10 @@ def _values_admitted(
     )
     compared = replace(compared, counts=np.array([weights[text] for text in compared.values]))
     place = {text: number for number, text in enumerate(compared.values)}
-    entries = sorted((g, place[text], weight) for g in held for text, weight in _weights(held[g]).items())
+    entries = sorted((i, place[text], w) for i, own in enumerate(held.values()) for text, w in _weights(own).items())
     group, value, count = (np.array(column) for column in zip(*entries, strict=True))
-    admitted, _, achieved = judge(part, np.array([len(held[g]) for g in held]), Profile(compared, group, value, count))
-    return admitted, achieved
+    admitted, _, achieved = judge(part, np.array(list(map(len, held.values()))), Profile(compared, group, value, count))
+    return dict(zip(held, admitted.tolist(), strict=True)), achieved
 
 
 def _held(group: Counts, person: Counts, column: TextColumn, count: Counts) -> dict[int, dict[int, Counter[str]]]:

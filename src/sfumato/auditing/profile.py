@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sfumato.auditing.notation import read_number, set_members
 from sfumato.auditing.published_file import LARGEST_KEY, STAR, TextColumn
 from sfumato.data.hierarchies.hierarchy import Hierarchy
-from sfumato.data.look_alikes import comparable_text
+from sfumato.data.hierarchies.notation import comparable_text
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Counts, Numbers
 from sfumato.runtime.threads import together

@@ -24,7 +24,7 @@ from sfumato.data.cells import weights_of
 from sfumato.data.declaration import DataDeclaration
 from sfumato.data.hierarchies.declared import declared, read_hierarchies
 from sfumato.data.hierarchies.hierarchy import Hierarchy
-from sfumato.data.look_alikes import name_alike
+from sfumato.data.hierarchies.notation import name_alike
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
 from sfumato.requirements.requirement import requirement

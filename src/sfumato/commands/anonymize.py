@@ -15,7 +15,7 @@ from sfumato.errors import BadInputError
 from sfumato.texts.catalogue import t
 
 if TYPE_CHECKING:
-    from sfumato.publish._single import Target
+    from sfumato.publish.publication import Target
     from sfumato.tradeoff.study.candidate import Candidate
 
 USUAL = "mondrian"
@@ -73,7 +73,7 @@ def anonymize(
 ) -> None:
     """Make one release of a table or of baskets, in one line, and say what it achieves."""
     from sfumato.data.declaration import DataDeclaration
-    from sfumato.publish._single import Clock, Target, single_table
+    from sfumato.publish.publication import Clock, Target, single_table
     from sfumato.tradeoff.study.candidate import files_of
 
     study, clock = _study(table), Clock()
@@ -108,19 +108,20 @@ def anonymize(
     target = replace(target, inputs=[*declared.files, *map(Path, files_of(candidate))])
     target.check()
     announce_first_run()
-    if alone or beside:
-        from sfumato.publish.pipeline import single_baskets, single_items  # what tables do without
+    opened = declared
     if alone:
-        single = single_baskets(declared.sets, candidate, target, clock)
+        data = declared.open()
     else:
         rows = declared.open_rows()
         opened = declared.with_table(**roles.of_rows(rows))
         data = opened.open(rows)
-        clock.end("read")
-        if beside:
-            single = single_items(data, candidate, declared, target, clock)
-        else:
-            single = single_table(data, candidate, opened.rows, target, clock)
+    clock.end("read")
+    if alone or beside:
+        from sfumato.publish.pipeline import single_items  # what tables do without
+
+        single = single_items(data, candidate, declared, target, clock)
+    else:
+        single = single_table(data, candidate, opened.rows, target, clock)
     tell(single.notices)
     say(single.values, single.lines, as_json)
 
@@ -181,7 +182,7 @@ def _of_items(recipe: RecipeOptions, target: Target, has_tree: bool) -> Candidat
 def _of_baskets(recipe: RecipeOptions, target: Target, has_tree: bool) -> Candidate:
     """Say how a release of baskets is made."""
     from sfumato.anonymizers.items import DEFAULT_MAKER, TREE_MAKER, basket_anonymizer, usual_maker
-    from sfumato.publish._single import basket_layout
+    from sfumato.publish.publication import basket_layout
     from sfumato.requirements.items import basket_requirement
     from sfumato.tradeoff.study.candidate import Candidate
 

@@ -169,7 +169,7 @@ def _about_items(
     """Say what is asked of a column of items; nothing where there is none. `beside` is the original's second file."""
     if items.items is None:
         return {}
-    from sfumato.auditing._legend import legend_beside, read_legend
+    from sfumato.auditing.items import legend_beside, read_legend
     from sfumato.data.hierarchies.declared import read_tree
 
     second = items.second(original.original, baskets)
@@ -202,8 +202,8 @@ def _of_baskets(
     escaped: bool,
 ) -> Audit:
     """Audit published baskets."""
-    from sfumato.auditing._legend import read_legend
     from sfumato.auditing.audit import audit_baskets
+    from sfumato.auditing.items import read_legend
     from sfumato.auditing.question import study_file
 
     against = None
@@ -252,7 +252,7 @@ def _with_items(
 
 def _certified(file: Path, certificate: Path, wanted: str | None, as_json: bool) -> bool:
     """Check that a certificate speaks of a file; say whether that is all there is to say of it."""
-    from sfumato.auditing._legend import legend_file
+    from sfumato.auditing.items import legend_file
     from sfumato.publish.audit_report import certified_lines
     from sfumato.publish.certificate import check_certificate, read_certificate
 

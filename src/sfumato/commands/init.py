@@ -17,8 +17,7 @@ from sfumato.commands import _options as options
 from sfumato.commands._output import announce_first_run, print_json, say, tell
 from sfumato.config.options import SOURCE
 from sfumato.errors import BadInputError
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted
+from sfumato.texts.catalogue import counted, t
 
 if TYPE_CHECKING:
     from sfumato.data.declaration import DataDeclaration

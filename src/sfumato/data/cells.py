@@ -13,7 +13,7 @@ scaled to a mean of 1, so that a table without weights is one whose weights are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from sfumato.config.options import check_number, named_entries
 from sfumato.data.assignment import Assignment, Points, weighted_counts
 from sfumato.data.hierarchies.hierarchy import Hierarchy
-from sfumato.data.look_alikes import ascii_where_unclear, find_look_alikes
+from sfumato.data.hierarchies.notation import ascii_where_unclear, find_look_alikes
 from sfumato.data.persons import GroupPersons, PersonPairs
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Counts, Quiet
@@ -99,6 +99,8 @@ class Sensitive(Quiet):
     hierarchy: Hierarchy
     leaves: NDArray[np.int32]
     counts: Counts
+    by_persons: NDArray[np.float64] | None = None
+    """Q where persons are counted: the records of every person weigh one together."""
 
     @property
     def size(self) -> int:
@@ -122,9 +124,14 @@ class Sensitive(Quiet):
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
-        """Q, the baseline distribution: that of the whole table."""
+        """The shares of the records of the whole table."""
         shares: NDArray[np.float64] = self.counts / self.counts.sum()
         return shares
+
+    @property
+    def q(self) -> NDArray[np.float64]:
+        """Q, the baseline distribution of requirements and risks: that of the whole table."""
+        return self.shares if self.by_persons is None else self.by_persons
 
 
 def spans_of(sensitive: Sequence[Sensitive]) -> Counts:
@@ -229,7 +236,18 @@ class Cells(Quiet):
 
     def group_persons(self, assignment: Assignment, groups: int) -> GroupPersons | None:
         """Count the persons of every group; None where records are counted."""
-        return None if self.persons is None else self.persons.of_groups(assignment, self.counts, groups)
+        if self.persons is None:
+            return None
+        group = self.persons.group_of_cells(assignment, self.counts)
+        return GroupPersons(self.persons, group, groups, self.columns, self.spans)
+
+    def with_persons(self, persons: PersonPairs) -> Cells:
+        """Count persons from here on: in groups, and in Q."""
+        cells = replace(self, persons=persons)
+        whole = GroupPersons(persons, np.zeros(self.size, np.int32), 1, self.columns, self.spans)
+        shares = whole.weighted[0] / persons.number
+        sensitive = [replace(each, by_persons=shares[cells.span(s)]) for s, each in enumerate(self.sensitive)]
+        return replace(cells, sensitive=tuple(sensitive))
 
     @cached_property
     def baseline(self) -> Histograms:

@@ -32,8 +32,7 @@ from sfumato.engines.item_files import ItemRows, find_rows, separator_of, split_
 from sfumato.engines.protocol import CountedLists, Engine, Reading, SourceLayout, column_pairs
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Counts, Quiet
-from sfumato.texts.catalogue import refusal, t
-from sfumato.texts.format import counted
+from sfumato.texts.catalogue import counted, refusal, t
 
 SHOWN = 8
 """How many columns, or items, a notice names."""

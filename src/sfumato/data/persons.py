@@ -1,4 +1,4 @@
-"""PersonPairs: whose records they are, how many different persons a group holds, and how many of its records one has.
+"""PersonPairs: whose records they are. GroupPersons: the persons of every group, and which sensitive values they have.
 
 Groups are counted on pairs of a cell and a person in the order of persons, with one stamp per group: one pass, without
 sorting or hashing. That needs whole cells: an assignment that divides one does not say whose records go where.
@@ -7,7 +7,7 @@ sorting or hashing. That needs whole cells: an assignment that divides one does 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
 
@@ -17,7 +17,8 @@ from sfumato.data._column_names import HOUSEHOLD, NAME, REACH, is_phone, meaning
 from sfumato.data.assignment import Assignment
 from sfumato.data.hierarchies.notation import read_date
 from sfumato.engines.protocol import Engine, Pairs
-from sfumato.runtime.arrays import Counts, Quiet
+from sfumato.runtime._kernel_helpers import members_by
+from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
 from sfumato.runtime.kernels import kernel
 from sfumato.texts.catalogue import refusal
 
@@ -33,26 +34,14 @@ MOSTLY = 0.9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupPersons(Quiet):
-    """For every group the number of its different persons, and the most records that one of them has in it."""
-
-    persons: Counts
-    largest: Counts
-
-    def only(self, group: int) -> GroupPersons:
-        """Return those of one group alone."""
-        return GroupPersons(self.persons[[group]], self.largest[[group]])
-
-
-@dataclass(frozen=True, eq=False, repr=False)
 class PersonPairs(Quiet):
     """Which person has how many records of which cell: pairs in the order of persons."""
 
-    cell: Counts
-    person: Counts
+    cell: Codes
+    person: Codes
     """Numbers from 0, never falling."""
 
-    count: Counts
+    count: Codes
     cells: int
     """The number of cells of the table."""
 
@@ -60,7 +49,8 @@ class PersonPairs(Quiet):
     def of(pairs: Pairs, cells: int) -> PersonPairs:
         """Put pairs into the order of persons, those of one person into that of cells."""
         order = np.lexsort((pairs.cell, pairs.value))
-        return PersonPairs(pairs.cell[order], pairs.value[order], pairs.counts[order], cells)
+        cell, person, count = (column[order].astype(np.int32) for column in (pairs.cell, pairs.value, pairs.counts))
+        return PersonPairs(cell, person, count, cells)
 
     @cached_property
     def number(self) -> int:
@@ -78,32 +68,90 @@ class PersonPairs(Quiet):
         return int(self.records.max(initial=0))
 
     @cached_property
-    def by_cell(self) -> tuple[Counts, Counts, Counts]:
+    def by_cell(self) -> tuple[Counts, Codes, Codes]:
         """The pairs of cell c at `offsets[c]:offsets[c + 1]`: offsets, persons, counts."""
         order = np.argsort(self.cell, kind="stable")
         offsets = np.searchsorted(self.cell[order], np.arange(self.cells + 1))
         return offsets, self.person[order], self.count[order]
 
-    def group_of_cells(self, assignment: Assignment, counts: Counts) -> Counts:
+    def group_of_cells(self, assignment: Assignment, counts: Counts) -> Codes:
         """Return the group of every cell, -1 where it is suppressed; raise where a cell is divided."""
-        group = np.full(self.cells, -1, np.int64)
+        group = np.full(self.cells, -1, np.int32)
         group[assignment.cell] = assignment.group
         whole = np.bincount(assignment.cell, minlength=self.cells).max(initial=0) <= 1
         if not whole or (assignment.count != counts[assignment.cell]).any():
             raise refusal("persons_of_divided_cells")
         return group
 
-    def of_groups(self, assignment: Assignment, counts: Counts, groups: int) -> GroupPersons:
-        """Count the persons of every group; `counts` are the records of the cells."""
-        group = self.group_of_cells(assignment, counts)
-        return GroupPersons(*count_persons(self.cell, self.person, self.count, group, groups))
 
-    def groups_of_persons(self, assignment: Assignment, counts: Counts) -> Counts:
-        """Count for every person the groups in which the person has a record."""
-        group = self.group_of_cells(assignment, counts)[self.cell]
-        shown = group >= 0
-        pairs = np.unique(np.stack([self.person[shown], group[shown]], axis=1), axis=0)
-        return np.bincount(pairs[:, 0], minlength=self.number)
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupPersons(Quiet):
+    """The persons of every group and their sensitive values. Whoever places whole cells asks this; see `count_values`.
+
+    Nothing is counted before it is asked for.
+    """
+
+    pairs: PersonPairs
+    group: Codes
+    """The group of every cell, -1 where it is suppressed."""
+
+    groups: int
+    columns: Counts
+    """For every cell the columns of a histogram that it adds to, one per sensitive attribute."""
+
+    spans: Counts
+    """Where the columns of every attribute start, and the end."""
+
+    @cached_property
+    def _counted(self) -> tuple[Counts, Counts]:
+        pairs = self.pairs
+        return count_persons(pairs.cell, pairs.person, pairs.count, self.group, self.groups)
+
+    @property
+    def persons(self) -> Counts:
+        """The number of different persons of every group."""
+        return self._counted[0]
+
+    @property
+    def largest(self) -> Counts:
+        """The most records that one person has in every group."""
+        return self._counted[1]
+
+    @cached_property
+    def _values(self) -> tuple[Counts, Numbers]:
+        pairs, width = self.pairs, int(self.spans[-1])
+        return count_values(pairs.cell, pairs.person, pairs.count, self.group, self.columns, self.groups, width)
+
+    @property
+    def having(self) -> Counts:
+        """The persons of every group who have each value at least once: groups x values."""
+        return self._values[0]
+
+    @property
+    def weighted(self) -> Numbers:
+        """The values of every group, where the records of one person in it weigh one together: groups x values."""
+        return self._values[1]
+
+    @cached_property
+    def matchings(self) -> Counts:
+        """The largest matching of persons with values that they have: groups x attributes."""
+        pairs, group = self.pairs, self.group[self.pairs.cell]
+        shown = np.flatnonzero(group >= 0)
+        offsets, members = members_by(group[shown], self.groups)
+        person, cell = pairs.person[shown][members], pairs.cell[shown][members]
+        sizes, columns = np.diff(self.spans), self.columns - self.spans[:-1]
+        found = [match_groups(offsets, person, columns[cell, a], int(size)) for a, size in enumerate(sizes)]
+        return np.array(found, np.int64).reshape(len(sizes), self.groups).T
+
+    @cached_property
+    def suppressed(self) -> tuple[int, int]:
+        """Count the persons of whom no record is in a group, and those of whom some records are in none."""
+        shown = np.bincount(self.pairs.person, self.pairs.count * (self.group[self.pairs.cell] >= 0))
+        return int((shown == 0).sum()), int(((shown > 0) & (shown < self.pairs.records)).sum())
+
+    def only(self, group: int) -> GroupPersons:
+        """Return those of one group alone."""
+        return replace(self, group=np.where(self.group == group, 0, -1).astype(np.int32), groups=1)
 
 
 def persons_of(engine: Engine, column: str, link: str, cells: int, most_pairs: int) -> PersonPairs:
@@ -112,7 +160,7 @@ def persons_of(engine: Engine, column: str, link: str, cells: int, most_pairs: i
 
 
 @kernel
-def count_persons(cell: Counts, person: Counts, count: Counts, group: Counts, groups: int) -> tuple[Counts, Counts]:
+def count_persons(cell: Codes, person: Codes, count: Codes, group: Codes, groups: int) -> tuple[Counts, Counts]:
     """Count the different persons of every group and the records of its largest one; a cell of group -1 is left out.
 
     O(pairs); pairs must be in the order of persons.
@@ -129,6 +177,109 @@ def count_persons(cell: Counts, person: Counts, count: Counts, group: Counts, gr
         held[g] += count[i]
         largest[g] = max(largest[g], held[g])
     return persons, largest
+
+
+@kernel
+def count_values(
+    cell: Codes, person: Codes, count: Codes, group: Codes, columns: Counts, groups: int, width: int
+) -> tuple[Counts, Numbers]:
+    """Count for every group and value the persons who have it, and add up values that weigh one for every person.
+
+    Every person of a group spreads one over his values there, by his records. O(pairs x attributes); pairs must be in
+    the order of persons.
+    """
+    having, weighted = np.zeros((groups, width), np.int64), np.zeros((groups, width))
+    last, held = np.full((groups, width), -1, np.int32), np.zeros(groups, np.int64)
+    start = end = 0
+    while end < len(cell):
+        start = end
+        while end < len(cell) and person[end] == person[start]:
+            if group[cell[end]] >= 0:
+                held[group[cell[end]]] += count[end]
+            end += 1
+        for i in range(start, end):
+            g = group[cell[i]]
+            if g < 0:
+                continue
+            for a in range(columns.shape[1]):
+                s = columns[cell[i], a]
+                weighted[g, s] += count[i] / held[g]
+                if last[g, s] != person[i]:
+                    last[g, s] = person[i]
+                    having[g, s] += 1
+        for i in range(start, end):
+            held[max(group[cell[i]], 0)] = 0
+    return having, weighted
+
+
+@kernel
+def match_groups(offsets: Counts, person: Codes, value: Counts, size: int) -> Counts:
+    """Return the largest matching of every group: its entries are in the order of persons."""
+    matched = np.zeros(len(offsets) - 1, np.int64)
+    for g in range(len(matched)):
+        first, end = offsets[g], offsets[g + 1]
+        starts, persons = np.empty(end - first + 1, np.int64), 0
+        for i in range(first, end):
+            if i == first or person[i] != person[i - 1]:
+                starts[persons] = i - first
+                persons += 1
+        starts[persons] = end - first
+        matched[g] = largest_matching(starts[: persons + 1], value[first:end], size, size)
+    return matched
+
+
+@kernel
+def largest_matching(starts: Counts, values: Counts, size: int, enough: int) -> int:
+    """Match persons with values that they have, until enough are matched; those of p start at `starts[p]`.
+
+    Whatever a greedy choice leaves over takes augmenting paths. Values that a search without success came by are never
+    of use again, so O(entries x matching).
+    """
+    persons = len(starts) - 1
+    owner, mine, free = np.full(size, -1, np.int64), np.full(persons, -1, np.int64), np.empty(persons, np.int64)
+    matched = left = 0
+    for p in range(persons):
+        if matched >= enough:
+            return matched
+        for e in range(starts[p], starts[p + 1]):
+            if owner[values[e]] < 0:
+                owner[values[e]], mine[p] = p, values[e]
+                matched += 1
+                break
+        if mine[p] < 0:
+            free[left] = p
+            left += 1
+    seen, came = np.zeros(size, np.bool_), np.empty(size, np.int64)
+    queue, passed = np.empty(size + 1, np.int64), np.empty(size, np.int64)
+    for f in range(left):
+        if matched >= enough:
+            break
+        queue[0], at, waiting, reached, found = free[f], 0, 1, 0, -1
+        while at < waiting and found < 0:
+            p = queue[at]
+            at += 1
+            for e in range(starts[p], starts[p + 1]):
+                s = values[e]
+                if seen[s]:
+                    continue
+                seen[s], came[s], passed[reached] = True, p, s
+                reached += 1
+                if owner[s] < 0:
+                    found = s
+                    break
+                queue[waiting] = owner[s]
+                waiting += 1
+        if found < 0:
+            continue
+        matched += 1
+        while found >= 0:
+            p = came[found]
+            before = mine[p]
+            owner[found], mine[p] = p, found
+            found = before
+        for i in range(reached):
+            seen[passed[i]] = False
+    return matched
 
 
 def is_repeated_key(engine: Engine, name: str) -> bool:

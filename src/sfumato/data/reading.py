@@ -22,8 +22,7 @@ from sfumato.data.hierarchies.automatic import FEW, MOST_CATEGORIES, automatic, 
 from sfumato.data.hierarchies.categorical import APART, flat
 from sfumato.data.hierarchies.declared import Declared, Filed, declared, place_of, read_hierarchies
 from sfumato.data.hierarchies.hierarchy import Hierarchy
-from sfumato.data.hierarchies.notation import read_number
-from sfumato.data.look_alikes import ascii_where_unclear, find_look_alikes
+from sfumato.data.hierarchies.notation import ascii_where_unclear, find_look_alikes, read_number
 from sfumato.data.persons import BYTES_OF_A_PAIR, is_repeated_key, persons_of
 from sfumato.engines import open_rows
 from sfumato.engines.frames import FrameKind, frame_kind
@@ -31,8 +30,7 @@ from sfumato.engines.notations import DayOrder
 from sfumato.engines.protocol import BYTES, Coding, DistinctValues, Engine, Reading, column_pairs
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Counts
-from sfumato.texts.catalogue import refusal, t
-from sfumato.texts.format import counted
+from sfumato.texts.catalogue import counted, refusal, t
 
 Missing = Literal["value", "drop"]
 Unknown = Literal["refuse", "count"]
@@ -174,7 +172,7 @@ class Table:
             raise BadInputError(f"{self.engine.origin}: {error}") from None
         if self.roles.person is not None:
             persons = persons_of(self.engine, self.roles.person, counted.link, cells.size, self._most_pairs)
-            cells = replace(cells, persons=persons)
+            cells = cells.with_persons(persons)
         return cells, counted.dropped, counted.link
 
     @property

@@ -21,8 +21,7 @@ from sfumato.engines._headers import LOOKED_AT, check_header_row, find_header, h
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
 from sfumato.runtime.memory import check_expanded
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted
+from sfumato.texts.catalogue import counted, t
 
 SHEETS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
 UNSAVED = re.compile(rb"(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v></v>)?\s*</c>")

@@ -26,8 +26,8 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.anonymizers.anonymizer import sizes_required
-from sfumato.auditing._legend import read_legend
 from sfumato.auditing.audit import Audit, audit, audit_baskets, audit_mixed
+from sfumato.auditing.items import read_legend
 from sfumato.auditing.published_file import Source, open_published
 from sfumato.data.dataset import MixedTable
 from sfumato.data.declaration import DataDeclaration, TableDeclaration

@@ -24,14 +24,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from sfumato.anonymizers.anonymizer import checked, checked_households, checked_values_of_persons
+from sfumato.anonymizers.anonymizer import checked, checked_households
 from sfumato.anonymizers.full_domain.full_domain import nodes_at
 from sfumato.anonymizers.items.items_of_groups import verify
 from sfumato.auditing.audit import Audit, audit_baskets
 from sfumato.auditing.ledger import Ledger, LedgerEntry, file_digest, kept_in, now
 from sfumato.config.options import check_choice
 from sfumato.data.assignment import Assignment, distinct_rows, weighted_counts
-from sfumato.data.cells import Cells, Histograms
+from sfumato.data.cells import Cells, Histograms, Sensitive, spans_of
 from sfumato.data.dataset import MixedTable
 from sfumato.data.item_reading import items_of_column, items_of_file, tied, with_items_of_file
 from sfumato.data.items import Baskets, counted_baskets, rows_once, taken_rows
@@ -52,8 +52,7 @@ from sfumato.release.writing import format_of
 from sfumato.release.writing_items import Names, laid_out, names_as_before
 from sfumato.runtime.arrays import Codes, Counts, Flags, Quiet
 from sfumato.runtime.staging import check_targets, staged
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted
+from sfumato.texts.catalogue import counted, t
 from sfumato.tradeoff.question.recipients import shown_baskets
 from sfumato.tradeoff.study.candidate import files_of
 
@@ -361,7 +360,6 @@ def _apply_boxes(mapping: AppliedMapping, path: Any, rest: Rest, **reading: Any)
     left_out = fitting.check(rest)
     release = fitting.release()
     checked(release, mapping.requirement)
-    checked_values_of_persons(release, mapping.requirement)
     checked_households(release)
 
     def audited(drafts: Sequence[Path], layout: str, escape: bool) -> Audit:
@@ -486,13 +484,19 @@ class Fitting:
 
 def _reordered(histograms: Histograms, orders: Entries[str, Sequence[str]]) -> Histograms:
     """Put the sensitive values in the order that a mapping keeps, those that it does not know after all others."""
-    sensitive, counts = [], []
-    for position, attribute in enumerate(histograms.sensitive):
+    sensitive: list[Sensitive] = []
+    columns: list[Counts] = [np.zeros(0, np.int64)]
+    for attribute, start in zip(histograms.sensitive, spans_of(histograms.sensitive), strict=False):
         known = {value: place for place, value in enumerate(orders.get(attribute.name, attribute.labels))}
         order = np.argsort([known.get(value, len(known)) for value in attribute.labels], kind="stable")
-        sensitive.append(replace(attribute, leaves=attribute.leaves[order], counts=attribute.counts[order]))
-        counts.append(histograms.of(position)[:, order])
-    return replace(histograms, sensitive=tuple(sensitive), counts=np.hstack(counts)) if counts else histograms
+        q = None if attribute.by_persons is None else attribute.by_persons[order]
+        leaves, counts = attribute.leaves[order], attribute.counts[order]
+        sensitive.append(replace(attribute, leaves=leaves, counts=counts, by_persons=q))
+        columns.append(start + order)
+    order, persons = np.concatenate(columns), histograms.persons
+    if persons is not None:
+        persons = replace(persons, columns=np.argsort(order)[persons.columns])
+    return replace(histograms, sensitive=tuple(sensitive), counts=histograms.counts[:, order], persons=persons)
 
 
 # -- items ---------------------------------------------------------------------------------------------------------

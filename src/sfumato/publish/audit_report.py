@@ -16,8 +16,7 @@ from sfumato.auditing.profile import worst_of
 from sfumato.auditing.question import WorstGroup
 from sfumato.report.measure_sentences import ARROWS, EXACT_VALUES, measure_lines
 from sfumato.requirements.items import basket_requirement, known_in_words, mixed_requirement
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted, ended, listed, number, percent
+from sfumato.texts.catalogue import counted, ended, listed, number, percent, t
 
 LONGEST = 90
 """Characters of a set of items that are shown."""

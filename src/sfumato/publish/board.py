@@ -18,8 +18,7 @@ from sfumato.publish.publication import board_file as board_file
 from sfumato.publish.publication import certificate_files
 from sfumato.report.measure_sentences import Subject, sentences
 from sfumato.report.point_summary import headlines, settings
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted
+from sfumato.texts.catalogue import counted, t
 from sfumato.texts.html import render
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.reasons import warnings as utility_warnings

@@ -34,8 +34,7 @@ from sfumato.requirements.items import (
     RhoUncertainty,
     known_in_words,
 )
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted, ended, listed, percent
+from sfumato.texts.catalogue import counted, ended, listed, percent, t
 from sfumato.tradeoff.study.candidate import Candidate
 
 Places = Mapping[str, Any]

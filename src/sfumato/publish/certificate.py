@@ -35,8 +35,7 @@ from sfumato.report.data_summary import unit_meaning
 from sfumato.report.measure_sentences import changes_sentence
 from sfumato.requirements.requirement import requirement
 from sfumato.runtime.staging import parts_of
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import percent
+from sfumato.texts.catalogue import percent, t
 from sfumato.texts.html import render
 from sfumato.tradeoff.exploration.details import item_changes
 

@@ -25,7 +25,7 @@ from sfumato.release.items import BasketRelease, MixedRelease
 from sfumato.release.records import RecordRelease, coded_columns
 from sfumato.release.release import Release, widened
 from sfumato.requirements.items import MixedRequirement
-from sfumato.texts.format import counted, listed
+from sfumato.texts.catalogue import counted, listed
 from sfumato.tradeoff.study.candidate import Candidate
 
 Drawn = NoisyRelease | RecordRelease

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.dp.mechanism import assigned
-from sfumato.auditing._legend import MAPPING as BASKETS_KIND
-from sfumato.auditing._legend import WORDS
+from sfumato.auditing.items import MAPPING as BASKETS_KIND
+from sfumato.auditing.items import WORDS
 from sfumato.auditing.ledger import file_digest
 from sfumato.config import documents
 from sfumato.config.documents import fields, in_shape, json_text, text
@@ -44,8 +44,7 @@ from sfumato.requirements.items import BasketRequirement, MixedRequirement, bask
 from sfumato.requirements.requirement import Requirement, requirement
 from sfumato.runtime.arrays import Codes, Quiet
 from sfumato.runtime.kernels import kernel
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted
+from sfumato.texts.catalogue import counted, t
 
 SCHEMA = 2
 KIND = "sfumato mapping"

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sfumato.anonymizers.dp.mechanism import Mechanism
 from sfumato.anonymizers.external.external import Brought
@@ -20,22 +20,33 @@ from sfumato.anonymizers.perturbation.record_anonymizer import RecordMaker
 from sfumato.auditing.question import STUDY
 from sfumato.config.options import check_choice
 from sfumato.data.dataset import MixedTable
-from sfumato.data.declaration import ATTRIBUTES, BOTH, ITEMS, BasketsDeclaration, DataDeclaration, TableDeclaration
+from sfumato.data.declaration import ATTRIBUTES, BOTH, ITEMS, DataDeclaration, TableDeclaration
+from sfumato.data.items import Baskets
 from sfumato.data.reading import Table
 from sfumato.engines.formulas import check_escaping
 from sfumato.errors import BadInputError
-from sfumato.measures.groups import Measured, measure
+from sfumato.measures.groups import measure
 from sfumato.measures.items.losses import ItemLosses
 from sfumato.measures.items.queries import fitting_queries
-from sfumato.measures.scales import BasketScales, MixedScales, measure_baskets, protected_risk
-from sfumato.publish._single import Clock, Single, Target, basket_layout, left_out_lines, written
+from sfumato.measures.scales import BasketScales, MixedScales, protected_risk
 from sfumato.publish._written_file import promised_by
 from sfumato.publish.audit_report import neutral_line
 from sfumato.publish.board import Decision, board_file, recipient_named
 from sfumato.publish.cautions import ALARMS, cautions_of, columns_left_out
 from sfumato.publish.certificate import certificate_files, guarantee_values, not_published, notices_of_records
 from sfumato.publish.certificate_facts import Drawn, drawn_from
-from sfumato.publish.publication import Origin, Publication, Publishable, publish
+from sfumato.publish.publication import (
+    Clock,
+    Origin,
+    Publication,
+    Publishable,
+    Single,
+    Target,
+    basket_layout,
+    left_out_lines,
+    publish,
+    written,
+)
 from sfumato.release.records import RecordRelease, unchanged_values
 from sfumato.release.release import Release, counts_people
 from sfumato.release.writing import format_of, inputs_of
@@ -47,8 +58,7 @@ from sfumato.requirements.items import KMAnonymity, known_in_words
 from sfumato.requirements.requirement import KAnonymity
 from sfumato.runtime.cancellation import step
 from sfumato.runtime.staging import check_targets
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted, ended, listed, wrapped
+from sfumato.texts.catalogue import counted, ended, listed, t, wrapped
 from sfumato.tradeoff.exploration.details import item_changes
 from sfumato.tradeoff.exploration.explore import made
 from sfumato.tradeoff.exploration.folder import map_files, read_map
@@ -57,9 +67,6 @@ from sfumato.tradeoff.question.recipients import check_changed, check_published,
 from sfumato.tradeoff.study.candidate import Candidate, files_of
 from sfumato.tradeoff.study.grids import Grid
 from sfumato.tradeoff.study.study import Study
-
-if TYPE_CHECKING:
-    from sfumato.publish.publication import Publishable
 
 How = Mapping[str, Any]
 """How a release is written: layout, legend, escaped formulas; and the files that it is made of."""
@@ -380,93 +387,60 @@ def meanings_alone(table: Table, candidate: Candidate, declared: TableDeclaratio
     return meanings_of(Map(study, (candidate.point(),), about))
 
 
-def single_baskets(declared: BasketsDeclaration, candidate: Candidate, target: Target, clock: Clock) -> Single:
-    """Make a release of baskets, measure it and write it."""
-    baskets, wanted, maker = declared.open(), candidate.requirement, candidate.anonymizer
-    release = candidate.make(baskets)
-    known = wanted.m if isinstance(wanted, KMAnonymity) else BasketScales().known
-    scales = BasketScales(known=known, queries=fitting_queries(baskets))
-    origin = Origin(declared.source, baskets.digest, study_file=target.study)
-    certified = certified_scales(scales, candidate)
-    how = target.how | {"layout": basket_layout(target), "declared": declared, "scales": certified}
-    own = Publishable(release, candidate, target.path, origin, basket_meanings(certified), **how)
-    measures = protected_risk(release, wanted) | dict(measure_baskets(release, scales).values)
-    clock.end("anonymize")
-    values = {
-        "baskets": baskets.origin,
-        "records": baskets.size,
-        "anonymizer": str(maker),
-        "requirement": str(wanted),
-        "changes": item_changes(release),
-        "published_items": len(release.labels),
-        "suppressed": len(release.unpublished),
-        "measures": measures,
-    }
-    subject = Subject(records=baskets.size, known=f"{known_in_words(known)} of", below=BasketScales().linking.below)
-    rows, items = counted(baskets.size, "record"), counted(len(baskets.items), "item")
-    lines = [
-        f"Wrote {target.path}: {rows}, {items} published as {len(release.labels):,}, by {maker.in_words()}.",
-        f"In it {wanted.strengthen(measures).rule_in_words()}.",
-        *own.legend_lines(),
-        f"What was done: {changes_sentence(item_changes(release))}",
-        "",
-        f"Measured {ARROWS}:",
-        *measure_lines(measures, sentences(measures, subject)),
-    ]
-    return written(own, target, clock, values, lines, baskets.notices)
-
-
 def single_items(
-    data: MixedTable, candidate: Candidate, declared: DataDeclaration, target: Target, clock: Clock
+    data: Baskets | MixedTable, candidate: Candidate, declared: DataDeclaration, target: Target, clock: Clock
 ) -> Single:
-    """Make a release of a table with items, measure it and write it."""
+    """Make a release of baskets, or of a table with items, measure it and write it."""
     candidate.check(data)
-    release, wanted = candidate.make(data), candidate.requirement
+    release, wanted, maker = candidate.make(data), candidate.requirement, candidate.anonymizer
     clock.end("anonymize")
-    scales = MixedScales(known=wanted.m, item_queries=fitting_queries(data.baskets))
+    scales, beside = _usual_scales(data, wanted), isinstance(data, MixedTable)
     measured = scales.prepare(data).measure(release)
     clock.end("measure")
-    origin = Origin(data.origin, data.digest, study_file=target.study)
-    how = target.how | {"declared": declared, "scales": scales}
-    own = Publishable(release, candidate, target.path, origin, mixed_meanings(scales), **how)
-    shown = {name: found for name, found in measured.by_sensitive.items() if name != data.column}
-    promised, suppressed = wanted.strengthen(measured.values, shown), data.records - release.records
-    values = {
-        "table": data.origin,
-        "records": data.records,
-        "dropped": data.table.dropped,
-        "items": data.column,
-        "anonymizer": str(candidate.anonymizer),
-        "items_with": str(candidate.item_anonymizer),
-        "merging": str(candidate.merging),
-        "sets": candidate.sets,
-        "requirement": str(wanted),
-        "promise": str(promised),
-        "groups": release.relational.groups,
-        "changes": item_changes(release),
-        "published_items": len(own.names.texts),
-        "suppressed": suppressed,
-        "measures": dict(measured.values),
-    }
-    rows, groups = counted(release.records, "record"), counted(release.relational.groups, "group")
-    done = changes_sentence(item_changes(release), suppressed, data.records)
+    origin = Origin(data.origin if beside else declared.source, data.digest, study_file=target.study)
+    certified = certified_scales(scales, candidate)
+    how = target.how | {"declared": declared, "scales": certified}
+    how |= {} if beside else {"layout": basket_layout(target)}
+    meanings = mixed_meanings(certified) if beside else basket_meanings(certified)
+    own = Publishable(release, candidate, target.path, origin, meanings, **how)
+    shown, records, suppressed = dict(measured.by_sensitive), release.baskets.size, 0
+    measures = dict(measured.values) if beside else protected_risk(release, wanted) | dict(measured.values)
+    values: dict[str, Any] = {"table" if beside else "baskets": data.origin, "records": records}
+    values |= {"anonymizer": str(maker), "requirement": str(wanted), "changes": item_changes(release)}
+    rows, items = counted(release.baskets.size, "record"), len(release.baskets.items)
+    wrote = f"{rows}, {counted(items, 'item')} published as {len(release.labels):,}, by {maker.in_words()}"
+    left_out: list[str] = []
+    if isinstance(data, MixedTable):
+        shown.pop(data.column, None)
+        records, groups, suppressed = data.records, release.relational.groups, data.records - release.records
+        left_out = left_out_lines(suppressed, data.table.dropped)
+        rows = f"{counted(release.records, 'record')} in {counted(groups, 'group')}"
+        wrote = f"{rows}, with what is published of {items:,} items"
+        values |= {"records": records, "dropped": data.table.dropped, "items": data.column, "groups": groups}
+        values |= {"items_with": str(candidate.item_anonymizer), "merging": str(candidate.merging)}
+        values |= {"sets": candidate.sets}
+    promised = wanted.strengthen(measures, shown) if beside else wanted.strengthen(measures)
+    values |= {"promise": str(promised), "published_items": len(own.names.texts) if beside else len(release.labels)}
+    values |= {"suppressed": suppressed if beside else len(release.unpublished), "measures": measures}
+    about = f"{'the quasi-identifiers and ' * beside}{known_in_words(scales.known)} of"
+    subject = Subject(tuple(measured.by_sensitive), records=records, known=about, below=scales.linking.below)
+    done = changes_sentence(item_changes(release), suppressed, records)
     lines = [
-        f"Wrote {target.path}: {rows} in {groups}, with what is published of {len(data.baskets.items):,} items.",
+        f"Wrote {target.path}: {wrote}.",
         f"In it {promised.rule_in_words()}.",
-        *left_out_lines(suppressed, data.table.dropped),
-        wrapped(f"What was done: {done}").lstrip(),
+        *left_out,
         *own.legend_lines(),
-        *_measured_items(data, measured),
+        wrapped(f"What was done: {done}").lstrip(),
+        "",
+        f"Measured {ARROWS}:",
+        *measure_lines(measures, sentences(measures, subject, measured.by_sensitive)),
     ]
     return written(own, target, clock, values, lines, data.notices)
 
 
-def _measured_items(data: MixedTable, measured: Measured) -> Sequence[str]:
-    subject = Subject(
-        tuple(measured.by_sensitive),
-        records=data.records,
-        known=f"the quasi-identifiers and {known_in_words(2)} of",
-        below=MixedScales().linking.below,
-    )
-    said = sentences(measured.values, subject, measured.by_sensitive)
-    return ["", f"Measured {ARROWS}:", *measure_lines(measured.values, said)]
+def _usual_scales(data: Baskets | MixedTable, wanted: Any) -> Any:
+    """Return the scales of a release without a study: an attacker knows as many items as the promise speaks of."""
+    if isinstance(data, MixedTable):
+        return MixedScales(known=wanted.m, item_queries=fitting_queries(data.baskets))
+    known = wanted.m if isinstance(wanted, KMAnonymity) else BasketScales().known
+    return BasketScales(known=known, queries=fitting_queries(data))

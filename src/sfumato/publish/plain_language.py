@@ -12,8 +12,7 @@ from typing import Any
 from sfumato.data.reading import Unit
 from sfumato.release.changes import EXACT, text_pieces
 from sfumato.requirements.requirement import requirement
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted, ended, listed, percent, worst_share
+from sfumato.texts.catalogue import counted, ended, listed, percent, t, worst_share
 
 MOST_NAMES, MOST_LETTERS = 8, 90
 """Columns that are named in a sentence, and their letters together; of more, it says how many."""

@@ -19,7 +19,7 @@ from sfumato.data.hierarchies.notation import read_date, read_number
 from sfumato.data.reading import Ranges
 from sfumato.release.release import Release, present_leaves
 from sfumato.runtime.arrays import Codes, Numbers
-from sfumato.texts.format import counted, number, percent
+from sfumato.texts.catalogue import counted, number, percent
 
 UNCHANGED, LEFT_OUT = "unchanged", "left out (*)"
 HALF, EVEN = 0.5, 1e-9

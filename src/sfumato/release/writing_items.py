@@ -35,7 +35,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from sfumato.auditing._legend import KIND, SCHEMA, legend_file
+from sfumato.auditing.items import KIND, SCHEMA, legend_file
 from sfumato.auditing.notation import set_members
 from sfumato.config.options import check_choice
 from sfumato.engines.formulas import check_escaping, escape_file

@@ -11,8 +11,7 @@ from sfumato.measures.all_measures import MEASURES
 from sfumato.report import point_summary as summary
 from sfumato.report.data_summary import weights_sentences
 from sfumato.report.verdicts import advice, disagreement_sentence
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import listed, number, section, wrapped
+from sfumato.texts.catalogue import listed, number, section, t, wrapped
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.answer import Choice, Reply, in_numbers, within
 from sfumato.tradeoff.question.best_possible import Optimum, surpassed

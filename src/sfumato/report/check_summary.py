@@ -9,8 +9,7 @@ from typing import Any
 from sfumato.measures.group_risk import THRESHOLDS
 from sfumato.measures.superpopulation import SMALL_FRACTION
 from sfumato.requirements.items import known_in_words
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted, ended, percent
+from sfumato.texts.catalogue import counted, ended, percent, t
 from sfumato.tradeoff._check_items import BasketCheck, ItemsCheck, MixedCheck
 from sfumato.tradeoff.check import Check, RepeatedPersons
 from sfumato.tradeoff.hierarchy_levels import SMALL, ColumnHierarchy, Node

@@ -20,8 +20,7 @@ from sfumato.measures.all_measures import ESTIMATORS
 from sfumato.measures.queries import Queries
 from sfumato.measures.reconstruction import EmReader, Reader
 from sfumato.report.measure_sentences import Subject
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import listed, percent
+from sfumato.texts.catalogue import listed, percent, t
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map, Point

@@ -11,8 +11,7 @@ from typing import Any
 from sfumato.report import point_summary as summary
 from sfumato.report import verdicts as worth
 from sfumato.report.measure_sentences import Subject
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted, wrapped
+from sfumato.texts.catalogue import counted, t, wrapped
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.search._enumeration import Frontier
 from sfumato.tradeoff.search.problems import Problem

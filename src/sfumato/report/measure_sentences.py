@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 from sfumato.data.reading import Unit
 from sfumato.measures.all_measures import MEASURES
 from sfumato.release.changes import UNCHANGED
-from sfumato.texts.catalogue import t, texts
-from sfumato.texts.format import counted, either, ended, listed, number, percent, worst_share
+from sfumato.texts.catalogue import counted, either, ended, listed, number, percent, t, texts, worst_share
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map

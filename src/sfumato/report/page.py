@@ -26,8 +26,7 @@ from sfumato.report.data_summary import DECLARED, declares_hierarchies, meanings
 from sfumato.report.measure_sentences import Subject, sentences
 from sfumato.runtime.kernels import cache_folder
 from sfumato.runtime.staging import staged
-from sfumato.texts.catalogue import drawing_texts
-from sfumato.texts.format import counted, listed
+from sfumato.texts.catalogue import counted, drawing_texts, listed
 from sfumato.texts.html import as_svg, drawing, file, in_script, libraries, render, source
 from sfumato.tradeoff import chart
 from sfumato.tradeoff.comparison import VERDICTS, Verdicts

@@ -25,8 +25,7 @@ from sfumato.config.sections import changed, source_word
 from sfumato.measures.all_measures import MEASURES
 from sfumato.report.data_summary import data_words
 from sfumato.report.measure_sentences import GUESSES, Subject, changes_sentence, guess_share, guess_without, sentence
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted, listed, number, percent, wrapped
+from sfumato.texts.catalogue import counted, listed, number, percent, t, wrapped
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.public import PublicStudy
 from sfumato.tradeoff.question.knee import COUNT_ERRORS, Place, place

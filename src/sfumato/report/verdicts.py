@@ -12,8 +12,7 @@ from typing import Any
 from sfumato.anonymizers import anonymizer
 from sfumato.measures.all_measures import MEASURES
 from sfumato.measures.classification.classification import CONFIDENCE
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted, number, signed, unsigned
+from sfumato.texts.catalogue import counted, number, signed, t, unsigned
 from sfumato.tradeoff import comparison
 from sfumato.tradeoff.map import Map, Point
 

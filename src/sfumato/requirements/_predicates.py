@@ -11,7 +11,7 @@ of the attribute's hierarchy. Natural logarithms everywhere.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,11 +160,40 @@ class Rules(NamedTuple):
 
 
 @kernel
-def rule_admits(rules: Rules, rule: int, counts: Counts, size: int) -> bool:
+def rule_admits(rules: Rules, rule: int, counts: Counts | Numbers, size: int) -> bool:
     """Say whether one rule admits a group with these counts (of all sensitive attributes) and this size."""
     rule_counts = counts[rules.firsts[rule] : rules.lasts[rule]]
     q = rules.q[rules.firsts[rule] : rules.lasts[rule]]
     return admits(rules.kinds[rule], rules.parameters[rule], rule_counts, size, q, rule_levels(rules, rule))
+
+
+@kernel
+def rule_admits_persons(
+    rules: Rules, rule: int, persons: int, having: Counts, weighted: Numbers, matching: int
+) -> bool:
+    """Say whether one rule admits a group of so many persons: `having` the values, or who `weigh` one each.
+
+    `matching` is the largest one of persons with values of the rule's sensitive attribute.
+    """
+    kind = rules.kinds[rule]
+    if kind == SIZE:
+        return persons >= rules.parameters[rule, 0]
+    if kind == DISTINCT:
+        return matching >= rules.parameters[rule, 0]
+    if kind == FREQUENCY:
+        return rule_admits(rules, rule, having, persons)
+    return rule_admits(rules, rule, weighted, persons)
+
+
+@kernel
+def groups_of_persons_admitted(
+    rules: Rules, rule: int, persons: Counts, having: Counts, weighted: Numbers, matchings: Counts
+) -> NDArray[np.bool_]:
+    """Say for every group whether one rule admits it, counted by persons."""
+    admitted = np.empty(len(persons), np.bool_)
+    for g in range(len(persons)):
+        admitted[g] = rule_admits_persons(rules, rule, persons[g], having[g], weighted[g], matchings[g])
+    return admitted
 
 
 @kernel
@@ -174,7 +203,7 @@ def rule_levels(rules: Rules, rule: int) -> Counts:
 
 
 @kernel
-def admits(kind: int, parameters: Numbers, counts: Counts, size: int, q: Numbers, levels: Counts) -> bool:
+def admits(kind: int, parameters: Numbers, counts: Any, size: int, q: Numbers, levels: Counts) -> bool:
     """Say whether a rule of this kind admits a group with these counts of the rule's own sensitive attribute."""
     value = parameters[0]
     if kind == SIZE:

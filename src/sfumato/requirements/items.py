@@ -92,8 +92,7 @@ from sfumato.engines.item_files import numbered_lines, separator_of, split_line
 from sfumato.errors import BadInputError
 from sfumato.requirements.requirement import REQUIREMENTS, All, KAnonymity, Requirement
 from sfumato.runtime.arrays import Codes, Numbers
-from sfumato.texts.catalogue import refusal, t
-from sfumato.texts.format import counted, percent
+from sfumato.texts.catalogue import counted, percent, refusal, t
 
 Itemset = tuple[int, ...]
 

@@ -20,8 +20,7 @@ from sfumato.errors import BadInputError
 from sfumato.requirements.items import COMMENT, MOST_SUBSETS, Itemset, is_comment, under_node
 from sfumato.runtime.arrays import Quiet
 from sfumato.runtime.staging import check_targets, staged
-from sfumato.texts.catalogue import refusal
-from sfumato.texts.format import counted
+from sfumato.texts.catalogue import counted, refusal
 
 VISIT_COLUMNS = ("id", "visit", "item")
 PRIVACY, UTILITY = "privacy-constraints", "utility-constraints"

@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,8 @@ from sfumato.data.cells import Histograms, Sensitive, find_sensitive, spans_of
 from sfumato.data.hierarchies.notation import write_number
 from sfumato.errors import BadInputError
 from sfumato.requirements import _predicates as predicates
-from sfumato.requirements._predicates import Rules, groups_admitted
-from sfumato.texts.catalogue import refusal
-from sfumato.texts.format import percent
+from sfumato.requirements._predicates import Rules, groups_admitted, groups_of_persons_admitted
+from sfumato.texts.catalogue import percent, refusal
 
 Rule = tuple[int, float, float]
 """A kind of predicate and its two parameters."""
@@ -147,25 +146,33 @@ class Requirement(Configured, ABC):
         """The same with everything said that it means where persons are counted."""
         return self
 
+    def survives_merging(self, persons: bool) -> bool:
+        """Say whether two admitted groups always merge to an admitted one, by records or by persons.
+
+        A person of both groups counts once in their union, so shares of persons may grow beyond those of both.
+        """
+        kinds = (predicates.SIZE, predicates.DISTINCT)
+        return self.monotone and not (persons and any(kind not in kinds for kind, _, _ in self.rules()))
+
     def check_counting(self, person: str | None) -> None:
-        """Raise where it cannot be counted: shares of one person without a person column, alpha-k with one."""
+        """Raise where it cannot be counted: shares of one person without a person column."""
         for part in self.parts:
             if person is None and isinstance(part, KAnonymity) and part.share is not None:
                 raise refusal("share_without_a_person", part=part)
-            if person is not None and isinstance(part, AlphaK):
-                raise refusal("undefined_for_persons", part=part, person=person)
 
     def admits(self, histograms: Histograms) -> NDArray[np.bool_]:
-        """Say for every group whether it satisfies the requirement.
-
-        Where persons are counted, what is said of sensitive values is asked of records: no more than a rule for a
-        search. What it means is asked of a finished release (`requirements.person_values`).
-        """
-        admitted = groups_admitted(self.compile(histograms.sensitive), histograms.counts, histograms.sizes)
-        if histograms.persons is None:
-            return admitted
-        counted = histograms.persons
-        return admitted & self.of_persons.admits(counted.persons, counted.largest, histograms.sizes)
+        """Say for every group whether it satisfies the requirement."""
+        rules, counted = self.compile(histograms.sensitive), histograms.persons
+        if counted is None:
+            return groups_admitted(rules, histograms.counts, histograms.sizes)
+        admitted = self.of_persons.admits(counted.persons, counted.largest, histograms.sizes)
+        for rule, kind in enumerate(rules.kinds):
+            if kind != predicates.SIZE:
+                place = int(np.searchsorted(counted.spans, rules.firsts[rule]))
+                matchings = counted.matchings[:, place] if kind == predicates.DISTINCT else counted.persons
+                groups = counted.persons, counted.having, counted.weighted, matchings
+                admitted &= groups_of_persons_admitted(rules, rule, *groups)
+        return admitted
 
     def explain_failure(self, histograms: Histograms, group: int) -> str:
         """Say which part a group fails and what would admit it."""
@@ -182,9 +189,21 @@ class Requirement(Configured, ABC):
                     continue
                 place = find_sensitive(histograms.sensitive, part.on) if part.about_sensitive else None
                 attribute = None if place is None else histograms.sensitive[place]
-                counts = alone.counts[0] if place is None else alone.of(place)[0]
-                reasons.append(f"{part} does not hold ({part.would_admit(int(alone.sizes[0]), counts, attribute)})")
+                size, counts = part.counted(alone, place)
+                reasons.append(f"{part} does not hold ({part.would_admit(size, counts, attribute)})")
         return "; ".join(reasons)
+
+    def counted(self, alone: Histograms, place: int | None) -> tuple[int, NDArray[Any]]:
+        """Return what it reads of the one group there is: its size, and the counts of its sensitive values."""
+        size, counts = int(alone.sizes[0]), alone.counts[0] if place is None else alone.of(place)[0]
+        if place is None or alone.persons is None:
+            return size, counts
+        persons, kind = alone.persons, self.rules()[-1][0]
+        if kind == predicates.DISTINCT:
+            return int(persons.persons[0]), np.ones(persons.matchings[0, place], np.int64)
+        columns = slice(persons.spans[place], persons.spans[place + 1])
+        counts = persons.having if kind == predicates.FREQUENCY else persons.weighted
+        return int(persons.persons[0]), counts[0, columns]
 
 
 @dataclass(frozen=True)
@@ -339,7 +358,7 @@ class LDiversity(Requirement):
         if self.variant == "entropy":
             return f"feasible up to l={_down(math.exp(predicates.entropy(counts, size)))}"
         falling = np.sort(counts)[::-1]
-        tail = int(falling[int(self.l) - 1 :].sum())
+        tail = float(falling[int(self.l) - 1 :].sum())
         if tail == 0:
             return f"feasible up to l={np.count_nonzero(counts)}, with c large enough"
         least = (falling[0] + predicates.TOLERANCE * size) / tail  # strictly less, by the tolerance of all comparisons
@@ -376,7 +395,7 @@ class TCloseness(Requirement):
         """Name the smallest t."""
         assert attribute is not None
         levels = sensitive_levels(attribute)
-        value = predicates.distance(DISTANCES[self.distance], counts, size, attribute.shares, levels)
+        value = predicates.distance(DISTANCES[self.distance], counts, size, attribute.q, levels)
         return f"feasible from t={_up(value)}"
 
 
@@ -416,7 +435,7 @@ class DeltaDisclosure(Requirement):
     def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:
         """Name the bound of delta."""
         assert attribute is not None
-        value = predicates.largest_log_ratio(counts, size, attribute.shares, self.absent == "infinite")
+        value = predicates.largest_log_ratio(counts, size, attribute.q, self.absent == "infinite")
         return "a value of the table is absent" if math.isinf(value) else f"feasible above delta={_up(value)}"
 
 
@@ -455,7 +474,7 @@ class BetaLikeness(Requirement):
     def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:
         """Name the smallest beta."""
         assert attribute is not None
-        value = predicates.largest_gain(counts, size, attribute.shares)
+        value = predicates.largest_gain(counts, size, attribute.q)
         return f"feasible from beta={_up(value)}" + ("" if self.variant == "basic" else " with variant=basic")
 
 
@@ -529,7 +548,7 @@ def sensitive_levels(attribute: Sensitive) -> NDArray[np.int64]:
 
 def _compiled(rules: Sequence[Rule], places: Sequence[int], sensitive: tuple[Sensitive, ...]) -> Rules:
     starts = spans_of(sensitive)
-    shares = [attribute.shares for attribute in sensitive]
+    shares = [attribute.q for attribute in sensitive]
     heights = [attribute.hierarchy.height for attribute in sensitive]
     levels = np.zeros((max(heights, default=0) + 1, int(starts[-1])), dtype=np.int64)
     for attribute, start in zip(sensitive, starts[:-1], strict=True):

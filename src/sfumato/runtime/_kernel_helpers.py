@@ -68,7 +68,7 @@ def sort_falling(order: Counts, keys: Counts) -> None:
 @kernel
 def falling(counts: Counts) -> Counts:
     """Return the counts that are not 0, the largest first, by insertion (groups hold few values)."""
-    ordered = np.empty(len(counts), np.int64)
+    ordered = np.empty(len(counts), counts.dtype)
     present = 0
     for s in range(len(counts)):
         if counts[s] > 0:

@@ -3,18 +3,141 @@
 Code computes values and names a text: `t("run.of", done=3, total=20, unit="releases")`. Templates do the same, scripts
 read `texts["columns.title"]`, those that draw releases `w("frontier")` for `drawing.frontier`. A place is one of
 `str.format`, whose format may also be a name of `FORMATS` (`{share:percent}`) or a form for one and one for many
-(`{count:is/are}`).
+(`{count:is/are}`). Numbers, counts and lists are written the same in every sentence.
 """
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
 from functools import cache
 from importlib.resources import files
+from math import ceil, isfinite
 from string import Formatter
+from textwrap import fill
 from typing import Any
 
 from sfumato.errors import BadInputError
-from sfumato.texts.format import either, listed, number, percent
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """Write a number with its noun.
+
+    >>> counted(1, "record"), counted(2000, "record"), counted(2, "query", "queries")
+    ('1 record', '2,000 records', '2 queries')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def listed(parts: Iterable[object]) -> str:
+    """Join parts as a person would.
+
+    >>> listed(["a", "b", "c"]), listed(["a"])
+    ('a, b and c', 'a')
+    """
+    *others, last = [str(part) for part in parts] or [""]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def either(parts: Iterable[object]) -> str:
+    """Join alternatives.
+
+    >>> either(["a", "b", "c"]), either(["a"])
+    ('a, b or c', 'a')
+    """
+    *others, last = [str(part) for part in parts] or [""]
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+SMALLEST = 1e-12
+"""What is closer to zero than this is written as 0."""
+
+
+def ended(sentence: str) -> str:
+    """End a sentence, unless what it ends in does so itself: a column may be called so.
+
+    >>> ended("It shows sex"), ended("It shows Geschl.")
+    ('It shows sex.', 'It shows Geschl.')
+    """
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
+
+
+def number(value: float, digits: int = 4) -> str:
+    """Write a number for a person to read.
+
+    >>> number(45222), number(0.0123456), number(0.00004524), number(float("inf")), number(2e-16)
+    ('45,222', '0.01235', '0.00004524', 'infinite', '0')
+    """
+    if not isfinite(value):
+        return "infinite" if value > 0 else "minus infinite"
+    if abs(value) < SMALLEST:
+        return "0"
+    if float(value).is_integer():
+        return f"{value:,.0f}" if abs(value) < 1e15 else f"{value:.{digits}g}"
+    text = f"{value:.{digits}g}"
+    return f"{Decimal(text):f}" if "e-0" in text else text
+
+
+def percent(share: float, digits: int | None = None) -> str:
+    """Write a share: one that was set with at most so many digits, one that was measured with one after the point.
+
+    Of what was measured a small share is told from none, and a large one from all, by as many more as it takes.
+
+    >>> percent(0.05, 3), percent(0.82363), percent(0.0001), percent(0.9996), percent(0), percent(-0.25)
+    ('5 %', '82.4 %', '0.01 %', '99.96 %', '0.0 %', '-25.0 %')
+    """
+    if digits is not None:
+        return f"{100 * share:.{digits}g} %"
+    if share <= -1e-6:
+        return f"-{percent(-share)}"
+    for places in (1, 2, 3, 4):
+        rounded = round(100 * share, places)
+        if round(share, 12) in (0, 1) or 0 < rounded < 100:
+            return f"{abs(rounded):.{places}f} %"
+    return "less than 0.0001 %" if share < 0.5 else "more than 99.999 %"
+
+
+def worst_share(share: float) -> str:
+    """Write the share of a worst case: never rounded down, and as all of it only where it is.
+
+    >>> worst_share(0.9621), worst_share(0.99996), worst_share(1.0)
+    ('96.3 %', '99.996 %', '100.0 %')
+    """
+    for places in (1, 2, 3, 4):
+        rounded = ceil(100 * share * 10**places - 1e-6) / 10**places
+        if rounded < 100 or share >= 1:
+            return f"{rounded:.{places}f} %"
+    return "nearly 100 %"
+
+
+def wrapped(sentence: str, mark: str = "") -> str:
+    """Break a sentence into lines for the terminal, indented behind a mark."""
+    start = f"  {mark}"
+    return fill(sentence, 110, initial_indent=start, subsequent_indent=" " * len(start), break_on_hyphens=False)
+
+
+def section(title: str, sentences: Iterable[str]) -> Iterator[str]:
+    """Write a title with its sentences, wrapped; nothing where there are none."""
+    if texts := list(sentences):
+        yield f"\n{title}:"
+        yield from (wrapped(text, "- ") for text in texts)
+
+
+def signed(difference: float) -> str:
+    """Write a difference of accuracies in percentage points with its sign; what is not zero never reads as zero.
+
+    >>> signed(0.0235), signed(-0.00012), signed(0.0)
+    ('+2.4', '-0.01', '0')
+    """
+    value = 100 * difference
+    if abs(value) < 1e-9:
+        return "0"
+    return f"{value:+.1f}" if abs(value) >= 0.05 else f"{value:+.1g}"
+
+
+def unsigned(difference: float) -> str:
+    """Write a difference of accuracies in percentage points, with a sign only where it is negative."""
+    return signed(difference).removeprefix("+")
+
 
 LANGUAGE = "en"
 FORMATS: Mapping[str, Callable[[Any], str]] = {

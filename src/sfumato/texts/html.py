@@ -22,7 +22,7 @@ from markupsafe import Markup
 from sfumato.config.documents import to_plain
 from sfumato.errors import BadInputError
 from sfumato.runtime.memory import allowed_bytes
-from sfumato.texts.format import counted, percent, signed, unsigned
+from sfumato.texts.catalogue import counted, percent, signed, unsigned
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -33,17 +33,21 @@ class BasketProblem:
     reason: str
 
 
+@dataclass(frozen=True, repr=False, kw_only=True)
 class ItemsCheck(Quiet):
     """What is said of records with items as they stand, and of a study of them."""
 
-    study: str | None
-    candidates: int
-    problems: tuple[BasketProblem, ...]
+    records: int
     items: int
     tree: bool
     empty: int
     lengths: Mapping[str, float]
+    """Items of a record: the mean, the median and the most."""
+
     notices: tuple[str, ...]
+    study: str | None = None
+    candidates: int = 0
+    problems: tuple[BasketProblem, ...] = ()
 
     @property
     def valid(self) -> bool:
@@ -52,21 +56,14 @@ class ItemsCheck(Quiet):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
-        return asdict(self)  # type: ignore[call-overload, no-any-return]
+        return asdict(self)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class BasketCheck(ItemsCheck):
     """What is said of baskets as they stand."""
 
     baskets: str
-    records: int
-    empty: int
-    items: int
-    tree: bool
-    lengths: Mapping[str, float]
-    """Items of a record: the mean, the median and the most."""
-
     known: int
     rare_items: Mapping[int, int]
     """By threshold, how many items fewer records have."""
@@ -84,77 +81,15 @@ class BasketCheck(ItemsCheck):
     """The same for fewer than five records."""
 
     weakest: tuple[tuple[int, tuple[str, ...]], ...]
-    notices: tuple[str, ...] = ()
-    study: str | None = None
-    candidates: int = 0
-    problems: tuple[BasketProblem, ...] = ()
 
 
-def check_as_it_stands(data: Baskets | MixedTable, study: Study) -> ItemsCheck:
-    """Say how risky records with items are to whom the scales of a study take for an attacker."""
-    if isinstance(data, MixedTable):
-        return check_mixed(data, linking=study.scales.linking)
-    return check_baskets(data, study.scales.known)
-
-
-def check_items(data: Baskets | MixedTable, study: Study | None = None, known: int = 2) -> ItemsCheck:
-    """Say how risky records with items are as they stand, and which candidates of a study cannot be made."""
-    if isinstance(data, MixedTable):
-        return check_mixed(data, study)
-    return check_baskets(data, known if study is None else study.scales.known, study)
-
-
-def check_baskets(baskets: Baskets, known: int = 2, study: Study | None = None) -> BasketCheck:
-    """Say how risky baskets are as they stand, and which candidates of a study cannot be made."""
-    rows = Rows.of_baskets(baskets)
-    spread = itemset_spread(rows, known)
-    reader, linking = BasketReader.of_baskets(baskets), Linking()
-    fits = {n: reader.matches(linking.draw(baskets, n)) for n in range(1, MOST_KNOWN + 1)}
-    rarest = weakest(rows, SHOWN) if known > 1 else [entry for entry in weakest(rows, SHOWN) if len(entry[1]) == 1]
-    return BasketCheck(
-        baskets=baskets.origin,
-        records=baskets.size,
-        empty=baskets.size - baskets.filled,
-        items=len(baskets.items),
-        tree=baskets.tree is not None,
-        lengths=lengths_of(baskets),
-        known=known,
-        rare_items={k: int((baskets.supports < k).sum()) for k in THRESHOLDS},
-        rare_sets={k: _below(spread, k) for k in THRESHOLDS},
-        attacked=min(baskets.size, linking.persons),
-        alone={n: float((counts == 1).mean()) if len(counts) else 0.0 for n, counts in fits.items()},
-        below={n: float((counts < linking.below).mean()) if len(counts) else 0.0 for n, counts in fits.items()},
-        weakest=tuple((n, tuple(baskets.items[code] for code in codes)) for n, codes in rarest),
-        notices=baskets.notices,
-        **({} if study is None else of_study(study, baskets)),
-    )
-
-
-def _below(spread: Spread, k: int) -> float:
-    total = int(spread.numbers.sum())
-    return int(spread.numbers[spread.supports < k].sum()) / total if total else 0.0
-
-
-def lengths_of(baskets: Baskets) -> dict[str, float]:
-    """Say how many items records have: the mean, the median and the most."""
-    lengths = np.repeat(baskets.lengths, baskets.weights)
-    return {"mean": float(lengths.mean()), "median": float(np.median(lengths)), "most": float(lengths.max())}
-
-
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class MixedCheck(ItemsCheck):
     """What is said of a table with items as it stands."""
 
     table: str
-    records: int
     quasi: tuple[str, ...]
     column: str
-    items: int
-    tree: bool
-    empty: int
-    lengths: Mapping[str, float]
-    """Items of a record: the mean, the median and the most."""
-
     below: int
     """Fewer records that fit than this are too few."""
 
@@ -170,15 +105,58 @@ class MixedCheck(ItemsCheck):
     few_by_both: Mapping[int, float]
     """The same by the quasi-identifiers and so many random items."""
 
-    notices: tuple[str, ...] = ()
-    study: str | None = None
-    candidates: int = 0
-    problems: tuple[BasketProblem, ...] = ()
+
+def check_items(
+    data: Baskets | MixedTable, study: Study | None = None, known: int = 2, tries_candidates: bool = True
+) -> ItemsCheck:
+    """Say how risky records with items are as they stand, and which candidates of a study cannot be made.
+
+    An attacker is whom the scales of the study take for one.
+    """
+    baskets = data.baskets if isinstance(data, MixedTable) else data
+    lengths = np.repeat(baskets.lengths, baskets.weights)
+    shared: dict[str, Any] = {
+        "records": baskets.size,
+        "items": len(baskets.items),
+        "tree": baskets.tree is not None,
+        "empty": baskets.size - baskets.filled,
+        "lengths": {"mean": float(lengths.mean()), "median": float(np.median(lengths)), "most": float(lengths.max())},
+        "notices": data.notices,
+    }
+    if study is not None and tries_candidates:
+        shared |= of_study(study, data)
+    if isinstance(data, MixedTable):
+        return _check_mixed(data, Linking() if study is None else study.scales.linking, shared)
+    return _check_baskets(data, known if study is None else study.scales.known, shared)
 
 
-def check_mixed(data: MixedTable, study: Study | None = None, linking: Linking | None = None) -> MixedCheck:
-    """Say how risky a table with items is as it stands, and which candidates of a study cannot be made."""
-    linking = linking or (Linking() if study is None else study.scales.linking)
+def _check_baskets(baskets: Baskets, known: int, shared: Mapping[str, Any]) -> BasketCheck:
+    """Say how risky baskets are as they stand."""
+    rows = Rows.of_baskets(baskets)
+    spread = itemset_spread(rows, known)
+    reader, linking = BasketReader.of_baskets(baskets), Linking()
+    fits = {n: reader.matches(linking.draw(baskets, n)) for n in range(1, MOST_KNOWN + 1)}
+    rarest = weakest(rows, SHOWN) if known > 1 else [entry for entry in weakest(rows, SHOWN) if len(entry[1]) == 1]
+    return BasketCheck(
+        baskets=baskets.origin,
+        known=known,
+        rare_items={k: int((baskets.supports < k).sum()) for k in THRESHOLDS},
+        rare_sets={k: _below(spread, k) for k in THRESHOLDS},
+        attacked=min(baskets.size, linking.persons),
+        alone={n: float((counts == 1).mean()) if len(counts) else 0.0 for n, counts in fits.items()},
+        below={n: float((counts < linking.below).mean()) if len(counts) else 0.0 for n, counts in fits.items()},
+        weakest=tuple((n, tuple(baskets.items[code] for code in codes)) for n, codes in rarest),
+        **shared,
+    )
+
+
+def _below(spread: Spread, k: int) -> float:
+    total = int(spread.numbers.sum())
+    return int(spread.numbers[spread.supports < k].sum()) / total if total else 0.0
+
+
+def _check_mixed(data: MixedTable, linking: Linking, shared: Mapping[str, Any]) -> MixedCheck:
+    """Say how risky a table with items is as it stands."""
     reader, everybody = MixedReader.of_data(data), replace(linking, persons=max(linking.persons, 1))
     by_items: dict[int, Any] = {}
     by_both: dict[int, Any] = {}
@@ -191,13 +169,8 @@ def check_mixed(data: MixedTable, study: Study | None = None, linking: Linking |
     points = data.cells.points.counts
     return MixedCheck(
         table=data.origin,
-        records=data.records,
         quasi=tuple(quasi.name for quasi in data.cells.quasi),
         column=data.column,
-        items=len(data.baskets.items),
-        tree=data.baskets.tree is not None,
-        empty=data.baskets.size - data.baskets.filled,
-        lengths=lengths_of(data.baskets),
         below=linking.below,
         alone_by_quasi=float(points[points == 1].sum() / data.records),
         few_by_quasi=float(points[points < linking.below].sum() / data.records),
@@ -205,8 +178,7 @@ def check_mixed(data: MixedTable, study: Study | None = None, linking: Linking |
         few_by_items={known: _share(fits, linking.below) for known, fits in by_items.items()},
         alone_by_both={known: _share(fits, 2) for known, fits in by_both.items()},
         few_by_both={known: _share(fits, linking.below) for known, fits in by_both.items()},
-        notices=data.notices,
-        **({} if study is None else of_study(study, data)),
+        **shared,
     )
 
 

@@ -76,7 +76,8 @@ def _problem(candidate: Candidate, table: Table, sketch: Table, lattice: bool) -
     except InfeasibleError:
         pass  # of a few records; what holds of the whole table is asked next
     one_group = table.cells.baseline
-    whole = requirement.monotone and not candidate.suppress and not isinstance(maker, WithoutSensitive)
+    proves = requirement.survives_merging(table.cells.persons is not None)
+    whole = proves and not candidate.suppress and not isinstance(maker, WithoutSensitive)
     if whole and not requirement.admits(one_group)[0]:
         return StudyProblem(
             str(candidate), "infeasible", f"even in one group {requirement.explain_failure(one_group, 0)}"

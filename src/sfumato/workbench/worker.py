@@ -118,7 +118,7 @@ def explored(folder: Path, task: RunTask, say: Say) -> str:
     from sfumato.report.folder import save_map
     from sfumato.report.map_summary import frontier_lines
     from sfumato.runtime.kernels import compiled_before
-    from sfumato.texts.format import counted
+    from sfumato.texts.catalogue import counted
     from sfumato.tradeoff.exploration.folder import mend_cache
     from sfumato.tradeoff.exploration.run import check_searchable
     from sfumato.tradeoff.exploration.run import explored as searched

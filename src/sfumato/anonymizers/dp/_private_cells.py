@@ -40,7 +40,7 @@ from sfumato.release.content import Budget, Unit, rounded_down
 from sfumato.release.records import cell_codes, coded_columns
 from sfumato.runtime.arrays import Codes, Counts, Numbers
 from sfumato.runtime.kernels import kernel
-from sfumato.texts.format import listed
+from sfumato.texts.catalogue import listed
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,7 @@ from sfumato.release.records import RecordRelease, Records, record_release
 from sfumato.release.release import Form, Published, Release
 from sfumato.requirements.requirement import KAnonymity, Requirement
 from sfumato.runtime.arrays import Codes, Counts, Numbers
-from sfumato.texts.catalogue import refusal, t
-from sfumato.texts.format import listed
+from sfumato.texts.catalogue import listed, refusal, t
 
 LEAST_EPSILON, MOST_EPSILON = 1e-6, 1000
 MOST_CONTRIBUTION = 1000

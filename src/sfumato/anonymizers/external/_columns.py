@@ -19,7 +19,7 @@ from sfumato.auditing.published_file import EMPTY, STAR, TextColumn, shown_text
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Counts, Flags, Quiet
-from sfumato.texts.format import counted
+from sfumato.texts.catalogue import counted
 
 USUAL_NA = ("NA", "<NA>", "NaN", "nan", "NULL", "null", "None")
 """How programs write a missing value; so they are read where the table has no such value."""

@@ -21,8 +21,8 @@ from sfumato.errors import BadInputError
 from sfumato.release.records import NOT_SHOWN, cell_codes
 from sfumato.release.writing import GROUP
 from sfumato.runtime.arrays import Codes, Counts, Quiet
-from sfumato.texts.format import counted as counted_words
-from sfumato.texts.format import listed
+from sfumato.texts.catalogue import counted as counted_words
+from sfumato.texts.catalogue import listed
 
 ORDER = "its rows stand in the order of the table (aligned)"
 

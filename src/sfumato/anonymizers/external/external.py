@@ -45,7 +45,7 @@ from sfumato.release.release import Form, Release
 from sfumato.release.writing import pandas_frame, typed
 from sfumato.requirements.requirement import KAnonymity, Requirement, requirement
 from sfumato.runtime.arrays import Counts
-from sfumato.texts.format import counted, number
+from sfumato.texts.catalogue import counted, number
 
 Judgement = Literal["holds", "fails", "unchecked"]
 

@@ -10,7 +10,7 @@ number up for every attribute whose level changes, and merges the groups whose k
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.mondrian._cuts import only_sizes
 from sfumato.data.assignment import number_numbers, number_rows
-from sfumato.data.cells import Cells
+from sfumato.data.cells import Cells, Histograms
+from sfumato.data.persons import GroupPersons, PersonPairs
 from sfumato.requirements._deficits import ADMITTED, SLACK, convex_deficit, deficit_unless_admitted, largest_distances
 from sfumato.requirements._predicates import SIZE, TOLERANCE, Rules, rule_levels
-from sfumato.requirements.requirement import PersonRule, Requirement
+from sfumato.requirements.requirement import KAnonymity, Requirement
 from sfumato.runtime._kernel_helpers import members_by
 from sfumato.runtime.arrays import Counts, Numbers
 from sfumato.runtime.kernels import kernel
@@ -50,7 +51,7 @@ class Ladder(NamedTuple):
 
 
 class TransformationGroups(NamedTuple):
-    """The groups of one transformation, and the sensitive values of each; behind these its persons, if counted."""
+    """The groups of one transformation, with the sensitive values of each, or where persons are counted its cells."""
 
     keys: Counts
     """One row per group, as many words as are needed."""
@@ -61,11 +62,20 @@ class TransformationGroups(NamedTuple):
 
     columns: Columns
     counts: Counts
+    of_cell: Columns = np.zeros(0, np.int32)
+    """The group of every cell, where persons are counted."""
 
 
 @kernel
 def group_cells(
-    ladder: Ladder, codes: Columns, counts: Counts, offsets: Counts, columns: Columns, held: Counts, width: int
+    ladder: Ladder,
+    codes: Columns,
+    counts: Counts,
+    offsets: Counts,
+    columns: Columns,
+    held: Counts,
+    width: int,
+    of_cell: Columns,
 ) -> TransformationGroups:
     """Group cells by their quasi-identifiers as they are; `held` records of cell c are in each of its columns."""
     n, d = codes.shape
@@ -73,7 +83,7 @@ def group_cells(
     for i in range(n):
         for a in range(d):
             keys[i, ladder.words[a]] |= np.int64(codes[i, a]) << ladder.shifts[a]
-    return merge(keys, counts, offsets, columns, held, width)
+    return merge(TransformationGroups(keys, counts, offsets, columns, held, of_cell), keys, width)
 
 
 @kernel
@@ -82,7 +92,7 @@ def roll_up(
 ) -> TransformationGroups:
     """Compute the groups of a transformation from those of a finer one; `width` is that of a histogram."""
     keys = raised(ladder, groups.keys, before, after)
-    return merge(keys, groups.sizes, groups.offsets, groups.columns, groups.counts, width)
+    return merge(groups, keys, width)
 
 
 @kernel
@@ -105,10 +115,9 @@ def raised(ladder: Ladder, keys: Counts, before: Counts, after: Counts) -> Count
 
 
 @kernel
-def merge(
-    keys: Counts, sizes: Counts, offsets: Counts, columns: Columns, counts: Counts, width: int
-) -> TransformationGroups:
+def merge(finer: TransformationGroups, keys: Counts, width: int) -> TransformationGroups:
     """Merge groups with equal keys, in the order of their first appearance."""
+    sizes, offsets, columns, counts = finer.sizes, finer.offsets, finer.columns, finer.counts
     first, number = number_numbers(keys[:, 0]) if keys.shape[1] == 1 else number_rows(keys)
     groups = len(first)
     merged_keys = np.empty((groups, keys.shape[1]), np.int64)
@@ -118,13 +127,16 @@ def merge(
     merged_sizes = np.zeros(groups, np.int64)
     for g in range(len(sizes)):
         merged_sizes[number[g]] += sizes[g]
+    of_cell = np.empty_like(finer.of_cell)
+    for i in range(len(of_cell)):
+        of_cell[i] = number[finer.of_cell[i]]
     if len(columns) == 0:
-        return TransformationGroups(merged_keys, merged_sizes, np.zeros(groups + 1, np.int64), columns, counts)
+        return TransformationGroups(merged_keys, merged_sizes, np.zeros(groups + 1, np.int64), columns, counts, of_cell)
     if groups * width <= len(columns):
         merged = merge_few(groups, number, offsets, columns, counts, width)
     else:
         merged = merge_many(groups, number, offsets, columns, counts, width)
-    return TransformationGroups(merged_keys, merged_sizes, merged[0], merged[1], merged[2])
+    return TransformationGroups(merged_keys, merged_sizes, merged[0], merged[1], merged[2], of_cell)
 
 
 @kernel
@@ -210,9 +222,9 @@ class Lattice:
     """The transformations of a table's quasi-identifiers, laid out for the kernels together with a requirement."""
 
     cells: Cells
+    requirement: Requirement
     rules: Rules
-    persons: PersonRule
-    """What is required of persons, where they are counted."""
+    """What is required of records: sizes alone where persons are counted."""
 
     ladder: Ladder
 
@@ -233,8 +245,8 @@ class Lattice:
 
     @cached_property
     def width(self) -> int:
-        """The number of columns of a histogram, with one for every person where persons are counted."""
-        return int(self.cells.spans[-1]) + (0 if self.cells.persons is None else self.cells.persons.number)
+        """The number of columns of a histogram."""
+        return int(self.cells.spans[-1])
 
     @cached_property
     def level_losses(self) -> list[list[float]]:
@@ -254,14 +266,10 @@ class Lattice:
         values = cells.columns if not only_sizes(self.rules) else cells.columns[:, :0]
         cell = np.repeat(np.arange(cells.size), values.shape[1])
         columns, held = values.ravel(), np.repeat(cells.counts, values.shape[1])
-        if cells.persons is not None:
-            pairs = cells.persons
-            cell = np.concatenate([cell, pairs.cell])
-            order = np.argsort(cell, kind="stable")
-            columns = np.concatenate([columns, pairs.person + cells.spans[-1]])[order]
-            cell, held = cell[order], np.concatenate([held, pairs.count])[order]
+        of_cell = np.arange(0 if cells.persons is None else cells.size, dtype=np.int32)
         offsets = np.searchsorted(cell, np.arange(cells.size + 1))
-        return group_cells(self.ladder, cells.codes, cells.counts, offsets, columns.astype(np.int32), held, self.width)
+        of_values = offsets, columns.astype(np.int32), held
+        return group_cells(self.ladder, cells.codes, cells.counts, *of_values, self.width, of_cell)
 
     @property
     def zero(self) -> Levels:
@@ -277,7 +285,7 @@ class Lattice:
         d = len(levels)
         deficits = deficits_of(self.rules, self.most, groups)
         if self.cells.persons is not None:
-            lack_persons(groups, int(self.cells.spans[-1]), self.persons.k, self.persons.share, deficits)
+            self._count_persons(self.cells.persons, groups, deficits)
         numbers = check_groups(self.ladder, groups, np.array(levels), deficits).tolist()
         published, suppressed, deficit, squares, all_squares = numbers[:5]
         return LatticeNode(
@@ -291,6 +299,26 @@ class Lattice:
             numbers[5 : 5 + d],
             numbers[5 + d :],
         )
+
+    def _count_persons(self, pairs: PersonPairs, groups: TransformationGroups, deficits: Counts) -> None:
+        """Raise the deficits of groups that are not admitted by persons.
+
+        No part of a group has more persons or a larger matching. What does not survive merging has no deficit: a part
+        of the group may be admitted.
+        """
+        cells, rule = self.cells, self.requirement.of_persons
+        counted = GroupPersons(pairs, groups.of_cell, len(deficits), cells.columns, cells.spans)
+        lack_persons(counted.persons, counted.largest, groups.sizes, rule.k, rule.share, deficits)
+        for part in sorted(self.requirement.parts, key=lambda part: not part.survives_merging(persons=True)):
+            good = np.flatnonzero(deficits == ADMITTED)
+            if not part.about_sensitive or not len(good):
+                continue
+            number = np.full(len(deficits), -1, np.int32)
+            number[good] = np.arange(len(good))
+            few = replace(counted, group=number[groups.of_cell], groups=len(good))
+            sizes = groups.sizes[good]
+            bad = good[~part.admits(Histograms(cells.sensitive, sizes, np.zeros((len(good), 0), np.int64), few))]
+            deficits[bad] = groups.sizes[bad] if part.survives_merging(persons=True) else 0
 
 
 def lattice_of(cells: Cells, requirement: Requirement) -> Lattice:
@@ -315,7 +343,8 @@ def lattice_of(cells: Cells, requirement: Requirement) -> Lattice:
         shifts,
         masks,
     )
-    return Lattice(cells, requirement.compile(cells.sensitive), requirement.of_persons, ladder)
+    of_records = requirement if cells.persons is None else KAnonymity(requirement.of_persons.k)
+    return Lattice(cells, requirement, of_records.compile(cells.sensitive), ladder)
 
 
 def _bit_fields(sizes: list[int]) -> tuple[Counts, Counts, Counts]:
@@ -381,36 +410,27 @@ def deficits_of(rules: Rules, most: Numbers, groups: TransformationGroups) -> Co
             if deficits[g] == sizes[g]:
                 continue
             for e in range(offsets[g], offsets[g + 1]):
-                if columns[e] < len(histogram):  # behind these are persons
-                    histogram[columns[e]] = counts[e]
+                histogram[columns[e]] = counts[e]
             deficit = deficit_unless_admitted(kind, parameters, most[rule], part, sizes[g], q, levels)
             deficits[g] = max(deficits[g], deficit)
             for e in range(offsets[g], offsets[g + 1]):
-                if columns[e] < len(histogram):
-                    histogram[columns[e]] = 0
+                histogram[columns[e]] = 0
     return deficits
 
 
 @kernel
-def lack_persons(groups: TransformationGroups, first: int, k: int, share: float, deficits: Counts) -> None:
+def lack_persons(persons: Counts, largest: Counts, sizes: Counts, k: int, share: float, deficits: Counts) -> None:
     """Raise the deficits of groups with too few persons, or with one who has too large a share of the records.
 
-    Persons are the columns from `first` on. A part of a group has no more persons; the records of one person are at
-    most the share of what is published, and any other record can at worst be his.
+    A part of a group has no more persons; the records of one person are at most the share of what is published, and any
+    other record can at worst be his.
     """
     for g in range(len(deficits)):
-        size = groups.sizes[g]
-        if deficits[g] == size:
-            continue
-        persons, largest = 0, 0
-        for e in range(groups.offsets[g], groups.offsets[g + 1]):
-            if groups.columns[e] >= first:
-                persons, largest = persons + 1, max(largest, groups.counts[e])
-        if persons < k:
-            deficits[g] = size
-        elif largest > (share + TOLERANCE) * size:
-            lacking = math.ceil(convex_deficit(largest / size, share, 1.0, size) - SLACK)
-            deficits[g] = max(deficits[g], min(size, max(lacking, 0)))
+        if persons[g] < k:
+            deficits[g] = sizes[g]
+        elif largest[g] > (share + TOLERANCE) * sizes[g]:
+            lacking = math.ceil(convex_deficit(largest[g] / sizes[g], share, 1.0, sizes[g]) - SLACK)
+            deficits[g] = max(deficits[g], min(sizes[g], max(lacking, 0)))
 
 
 @kernel

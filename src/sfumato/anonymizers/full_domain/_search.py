@@ -145,6 +145,9 @@ def objective(lattice: Lattice, budget: int, minimize: str, weights: Sequence[fl
 KEPT_GROUPS = 3_000_000
 """Groups, or values and persons in them, that are kept besides those of the finest transformation."""
 
+SMALL = 4
+"""So many times less room a cell takes whose group is kept."""
+
 OCCUPIED = 0.1
 """The share of all possible groups that is expected to occur (a twentieth and less does, in Adult)."""
 
@@ -169,7 +172,7 @@ class Sources:
     def keep(self, groups: TransformationGroups, levels: Levels, source: TransformationGroups) -> None:
         """Keep groups that are at most half as many as those they came from, while there is room."""
         count, size = len(self._groupings), len(groups.sizes)
-        room = max(size, len(groups.columns))
+        room = max(size, len(groups.columns), len(groups.of_cell) // SMALL)
         if 2 * size > len(source.sizes) or room > self._room:
             return
         if count == len(self._sizes):
@@ -302,7 +305,7 @@ class LatticeSearch:
     def _spread(self, call: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
         """Call a function for every job; where there is much to do, by several threads, of which this is one."""
         look()
-        work = sum(len(job.source.sizes) + len(job.source.columns) for job in jobs)
+        work = sum(len(job.source.sizes) + len(job.source.columns) + len(job.source.of_cell) for job in jobs)
         return [call(job) for job in jobs] if work < MUCH_WORK else together(call, jobs)
 
     def _rolled_up(self, job: Job) -> TransformationGroups:

@@ -12,9 +12,18 @@ from numpy.typing import NDArray
 from sfumato.data.assignment import laid_out
 from sfumato.data.cells import Cells
 from sfumato.data.hierarchies.hierarchy import Hierarchy
-from sfumato.requirements._predicates import SIZE, TOLERANCE, Rules, group_admitted
+from sfumato.data.persons import largest_matching
+from sfumato.requirements._predicates import (
+    DISTINCT,
+    SIZE,
+    TOLERANCE,
+    Rules,
+    distinct,
+    group_admitted,
+    rule_admits_persons,
+)
 from sfumato.requirements.requirement import KAnonymity, Requirement
-from sfumato.runtime._kernel_helpers import sorted_together, uniform
+from sfumato.runtime._kernel_helpers import members_by, room, sorted_together, uniform
 from sfumato.runtime.arrays import Codes, Counts, Numbers
 from sfumato.runtime.kernels import kernel
 
@@ -31,16 +40,31 @@ class PersonCounter(NamedTuple):
     most: int
     """The most records that one person has in the table: in larger groups nobody can have too large a share."""
 
+    rules: Rules
+    """The whole requirement; the rules of a cut problem are about sizes then."""
+
+    starts: Counts
+    """Where the columns of every sensitive attribute start, and the end."""
+
     offsets: Counts
     """The persons of cell c stand at `offsets[c]:offsets[c + 1]`."""
 
-    person: Counts
-    records: Counts
+    person: Codes
+    records: Codes
+    own: Counts
+    """For every such person and attribute the number of the person's value in the cell, among all that persons have."""
+
     stamps: Counts
     """Of every person the last time it was counted; one more number at the end counts the times."""
 
     held: Counts
     """The records of every person then."""
+
+    place: Counts
+    """The place of every person among those counted then."""
+
+    own_stamps: Counts
+    """Of every number in `own` the last time it was counted."""
 
 
 class CutProblem(NamedTuple):
@@ -112,6 +136,7 @@ def problem_of(
     Losses count ranges whose ends are `rounded` outward, or the ranges as they are.
     """
     widths, starts = laid_out([quasi.hierarchy.cumulative for quasi in cells.quasi])
+    of_records = requirement if cells.persons is None else KAnonymity(requirement.of_persons.k)
     begins, ends = zip(*(_published_widths(quasi.hierarchy, rounded) for quasi in cells.quasi), strict=True)
     return CutProblem(
         cells.codes,
@@ -122,7 +147,7 @@ def problem_of(
         starts[:-1],
         cells.domains,
         cells.weights,
-        requirement.compile(cells.sensitive),
+        of_records.compile(cells.sensitive),
         np.ones(len(cells.quasi), np.bool_),
         widths[starts[1:] - 1] if spread == "share" else np.ones(len(cells.quasi)),
         (KAnonymity(1) if stop is None else stop).compile(cells.sensitive),
@@ -140,24 +165,43 @@ def _published_widths(hierarchy: Hierarchy, rounded: bool) -> tuple[Numbers, Num
 
 def person_counter(cells: Cells, requirement: Requirement) -> PersonCounter:
     """Lay out whose records the cells hold; nothing where records are counted."""
+    rules, nothing = requirement.compile(cells.sensitive), np.zeros(0, np.int64)
     if cells.persons is None:
-        nothing = np.zeros(0, np.int64)
-        return PersonCounter(0, 1.0, 0, nothing, nothing, nothing, nothing, nothing)
+        nobody = nothing.astype(np.int32)
+        return PersonCounter(0, 1.0, 0, rules, cells.spans, nothing, nobody, nobody, nothing[:, None], *[nothing] * 4)
     persons, rule = cells.persons, requirement.of_persons
+    offsets, person, records = persons.by_cell
+    own = np.zeros((len(person), 0), np.int64)
+    if not only_sizes(rules):
+        own = cells.once.result("values of persons", lambda: _numbered_values(cells, offsets, person))
     stamps, held = np.zeros(persons.number + 1, np.int64), np.zeros(persons.number, np.int64)
-    return PersonCounter(rule.k, rule.share, persons.most, *persons.by_cell, stamps, held)
+    scratch = stamps, held, held.copy(), np.zeros(int(own.max(initial=-1)) + 1, np.int64)
+    return PersonCounter(rule.k, rule.share, persons.most, rules, cells.spans, offsets, person, records, own, *scratch)
+
+
+def _numbered_values(cells: Cells, offsets: Counts, person: Codes) -> Counts:
+    """Number what persons have, a person's value of an attribute once, in the order of cells: pairs x attributes."""
+    values = np.repeat(cells.values.astype(np.int64), np.diff(offsets), axis=0)
+    own, seen = np.zeros_like(values), 0
+    for a in range(values.shape[1]):
+        own[:, a] = (
+            seen + np.unique(person.astype(np.int64) * cells.sensitive[a].size + values[:, a], return_inverse=True)[1]
+        )
+        seen = int(own[:, a].max()) + 1
+    return own
 
 
 @kernel
 def side_admitted(problem: CutProblem, cells: Counts, attribute: int, code: int, left: bool, size: int) -> bool:
-    """Say whether the side of a cut (`left`: up to the code) has enough persons, none with too large a share.
+    """Say whether the side of a cut (`left`: up to the code) satisfies the requirement, counted by persons.
 
-    The side has `size` records. Counting stops at k persons where the share of one is bounded by the size alone.
+    The side has `size` records. Without rules about sensitive values counting stops at k persons, where the share of
+    one is bounded by the size alone.
     """
     counter = problem.persons
     if counter.k == 0:
         return True
-    allowed = (counter.share + TOLERANCE) * size
+    allowed, values = (counter.share + TOLERANCE) * size, counter.own.shape[1] > 0
     small = counter.most > allowed
     counter.stamps[-1] += 1
     now, persons = counter.stamps[-1], 0
@@ -168,14 +212,63 @@ def side_admitted(problem: CutProblem, cells: Counts, attribute: int, code: int,
         for p in range(counter.offsets[cell], counter.offsets[cell + 1]):
             person = counter.person[p]
             if counter.stamps[person] != now:
-                counter.stamps[person], counter.held[person] = now, 0
+                counter.stamps[person], counter.held[person], counter.place[person] = now, 0, persons
                 persons += 1
             counter.held[person] += counter.records[p]
             if small and counter.held[person] > allowed:
                 return False
-        if not small and persons >= counter.k:
+        if not (small or values) and persons >= counter.k:
             return True
-    return persons >= counter.k
+    return persons >= counter.k and (not values or values_admitted(problem, cells, attribute, code, left, persons))
+
+
+@kernel
+def values_admitted(problem: CutProblem, cells: Counts, attribute: int, code: int, left: bool, persons: int) -> bool:
+    """Say whether the rules about sensitive values admit the side of a cut whose persons were just counted."""
+    counter, rules = problem.persons, problem.persons.rules
+    now = counter.stamps[-1]
+    having, weighted = np.zeros(len(rules.q), np.int64), np.zeros(len(rules.q))
+    for i in range(len(cells)):
+        cell = cells[i]
+        if (problem.codes[cell, attribute] <= code) != left:
+            continue
+        for p in range(counter.offsets[cell], counter.offsets[cell + 1]):
+            share = counter.records[p] / counter.held[counter.person[p]]
+            for a in range(counter.own.shape[1]):
+                column = problem.columns[cell, a]
+                weighted[column] += share
+                if counter.own_stamps[counter.own[p, a]] != now:
+                    counter.own_stamps[counter.own[p, a]] = now
+                    having[column] += 1
+    for rule in range(len(rules.kinds)):
+        first, least, matching = rules.firsts[rule], rules.parameters[rule, 0], 0
+        if rules.kinds[rule] == DISTINCT and distinct(having[first : rules.lasts[rule]]) >= least:
+            matching = side_matching(problem, cells, attribute, code, left, persons, first, rules.lasts[rule])
+        if not rule_admits_persons(rules, rule, persons, having, weighted, matching):
+            return False
+    return True
+
+
+@kernel
+def side_matching(
+    problem: CutProblem, cells: Counts, attribute: int, code: int, left: bool, persons: int, first: int, last: int
+) -> int:
+    """Return the largest matching of the persons of the side of a cut with values of columns `first` to `last`."""
+    counter, used, a = problem.persons, 0, 0
+    while counter.starts[a] != first:
+        a += 1
+    place, value = np.empty(16, np.int64), np.empty(16, np.int64)
+    for i in range(len(cells)):
+        cell = cells[i]
+        if (problem.codes[cell, attribute] <= code) != left:
+            continue
+        pairs = counter.offsets[cell + 1] - counter.offsets[cell]
+        place, value = room(place, used + pairs), room(value, used + pairs)
+        for p in range(counter.offsets[cell], counter.offsets[cell + 1]):
+            place[used], value[used] = counter.place[counter.person[p]], problem.columns[cell, a] - first
+            used += 1
+    starts, members = members_by(place[:used], persons)
+    return largest_matching(starts, value[members], last - first, last - first)
 
 
 @kernel

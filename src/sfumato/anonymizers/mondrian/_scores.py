@@ -47,22 +47,6 @@ class Scoring(NamedTuple):
     """Room for a number of every value of the target, given anew in every node."""
 
 
-def check_cut(cut: str, target: str | None, mode: str) -> None:
-    """Raise unless the options of a cut go together."""
-    if cut == "information-gain" and not target:
-        raise BadInputError("mondrian cut=information-gain is about a column to predict: name it with target=COLUMN")
-    if target is not None and cut not in ("information-gain", "variance"):
-        raise BadInputError(
-            f"mondrian cut={cut} looks at quasi-identifiers alone; target={target} belongs to cut=information-gain "
-            "(a target of categories) or cut=variance (a target of numbers)"
-        )
-    if mode == "relaxed" and cut != "median":
-        raise BadInputError(
-            f"mondrian mode=relaxed parts equal records to halve a group exactly, which is cut=median; cut={cut} "
-            "cuts between two values: use mode=strict"
-        )
-
-
 def scoring_of(table: Table, cut: str, target: str | None) -> Scoring:
     """Lay out for the kernels how cuts are scored."""
     nothing, none = np.zeros(0, np.int64), np.zeros(0)

@@ -55,7 +55,7 @@ from sfumato.anonymizers.mondrian._cuts import (
     taken_left,
 )
 from sfumato.anonymizers.mondrian._scored_cuts import scored_cut
-from sfumato.anonymizers.mondrian._scores import Scoring, check_cut, scoring_of, without_number
+from sfumato.anonymizers.mondrian._scores import Scoring, scoring_of, without_number
 from sfumato.anonymizers.mondrian._suppression import joined, trim
 from sfumato.config.options import Option, seed_option
 from sfumato.data.assignment import Assignment, distinct_rows, ranges
@@ -69,7 +69,7 @@ from sfumato.requirements.requirement import requirement as read_requirement
 from sfumato.runtime._kernel_helpers import drawing_state, put, room
 from sfumato.runtime.arrays import Codes, Counts, Flags
 from sfumato.runtime.kernels import kernel
-from sfumato.texts.format import counted
+from sfumato.texts.catalogue import counted
 
 Cut = Callable[[CutProblem, Counts, Counts, Codes, Codes], Groups]
 """Cuts the records of these entries, in this region, as long as the halves are admitted."""
@@ -218,14 +218,15 @@ class Mondrian(Anonymizer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_cut(self.cut, self.target, self.mode)
+        _check_cut(self.cut, self.target, self.mode)
         if self.stop is not None:
             read_requirement(self.stop)
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Partition the cells, spend the budget, and publish the groups in the form asked for."""
         may_merge = {"mode=relaxed": self.mode == "relaxed", "ranges=node": self.ranges_of(table) == "node"}
-        if any(may_merge.values()) and form == "generalization" and not requirement.monotone:
+        survives = requirement.survives_merging(table.cells.persons is not None)
+        if any(may_merge.values()) and form == "generalization" and not survives:
             options = " ".join(option for option, chosen in may_merge.items() if chosen)
             raise BadInputError(
                 f"mondrian {options} may make groups with equal boxes, which are one group in the file, and "
@@ -247,13 +248,14 @@ class Mondrian(Anonymizer):
         state = drawing_state(self.seed)
         everything = np.arange(cells.size)
         admitted = bool(requirement.admits(cells.baseline)[0])
-        if admitted:
+        if admitted or not survives:  # halves may be admitted where the whole is not
 
             def cut_all() -> Groups:
                 return partition(problem, everything, cells.counts, *cells.whole, relaxed, state, scoring)
 
             # strict cuts are the same in every form
             groups = cut_all() if relaxed else cells.once.result((self, requirement), cut_all)
+            admitted = admitted or groups.size > 1
         else:
             groups = one_group(problem, everything, cells.counts, *cells.whole)
         if budget:
@@ -531,3 +533,19 @@ def one_group(problem: CutProblem, cells: Counts, counts: Counts, region_lo: Cod
     find_ranges(problem, cells, lo, hi)
     boxes = np.concatenate([lo, hi, region_lo, region_hi])[None]
     return Groups(cells, counts, np.array([0, len(cells)]), boxes)
+
+
+def _check_cut(cut: str, target: str | None, mode: str) -> None:
+    """Raise unless the options of a cut go together."""
+    if cut == "information-gain" and not target:
+        raise BadInputError("mondrian cut=information-gain is about a column to predict: name it with target=COLUMN")
+    if target is not None and cut not in ("information-gain", "variance"):
+        raise BadInputError(
+            f"mondrian cut={cut} looks at quasi-identifiers alone; target={target} belongs to cut=information-gain "
+            "(a target of categories) or cut=variance (a target of numbers)"
+        )
+    if mode == "relaxed" and cut != "median":
+        raise BadInputError(
+            f"mondrian mode=relaxed parts equal records to halve a group exactly, which is cut=median; cut={cut} "
+            "cuts between two values: use mode=strict"
+        )

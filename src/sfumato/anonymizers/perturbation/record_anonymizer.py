@@ -22,7 +22,7 @@ from sfumato.errors import BadInputError
 from sfumato.release.records import RecordRelease, Records, record_release, unchanged_values
 from sfumato.release.release import Form
 from sfumato.requirements.requirement import KAnonymity, Requirement
-from sfumato.texts.format import percent
+from sfumato.texts.catalogue import percent
 
 NOTHING = KAnonymity(1)
 

@@ -22,7 +22,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.engines import protocol
-from sfumato.engines.derived import coded_columns, lists_in, number_column, numbers_in, text_column, tuples_in
 from sfumato.engines.duckdb import grouped
 from sfumato.engines.duckdb.connection import connect, readable
 from sfumato.engines.duckdb.grouped import unescaped as without_mark
@@ -52,9 +51,15 @@ from sfumato.engines.protocol import (
     Reading,
     Rule,
     Tuples,
+    coded_columns,
     content_digest,
+    lists_in,
+    number_column,
+    numbers_in,
+    text_column,
     too_many_pairs,
     too_many_texts,
+    tuples_in,
 )
 from sfumato.errors import BadInputError
 from sfumato.texts.catalogue import t

@@ -15,9 +15,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.engines.derived import numbers_in
 from sfumato.engines.formulas import BEGINNING, HARMLESS, MARK
-from sfumato.engines.protocol import Coding, Layout, Rule
+from sfumato.engines.protocol import Coding, Layout, Rule, numbers_in
 
 
 def literal(text: str) -> str:

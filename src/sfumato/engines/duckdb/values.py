@@ -15,9 +15,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.engines import notations as notation
-from sfumato.engines.derived import number_column, numbers_in
 from sfumato.engines.duckdb.grouped import literal
-from sfumato.engines.protocol import Reading
+from sfumato.engines.protocol import Reading, number_column, numbers_in
 from sfumato.errors import BadInputError
 from sfumato.texts.catalogue import t
 

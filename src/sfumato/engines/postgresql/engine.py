@@ -13,13 +13,13 @@ from typing import Any, ClassVar, Self
 import pyarrow as pa
 
 from sfumato.engines import protocol
-from sfumato.engines.derived import by_text, distinct_in, lists_in, received, received_names
 from sfumato.engines.duckdb.engine import DuckDBEngine
 from sfumato.engines.locations import is_server
 from sfumato.engines.postgresql.connection import Session, address_of
 from sfumato.engines.postgresql.grouped import column_facts, row_sums, ruled
 from sfumato.engines.postgresql.sources import SAMPLED, Read, ServerRelation, find_source, settled
 from sfumato.engines.postgresql.values import ColumnKind, kind_of, nested_name
+from sfumato.engines.protocol import by_text, distinct_in, lists_in, received, received_names
 from sfumato.errors import BadInputError
 from sfumato.texts.catalogue import t
 

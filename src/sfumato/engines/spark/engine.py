@@ -20,9 +20,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.engines import protocol
-from sfumato.engines.derived import by_text, distinct_in, lists_in, numbers_in, tuples_in
 from sfumato.engines.duckdb.grouped import in_order, packing_of
 from sfumato.engines.locations import is_spark_frame
+from sfumato.engines.protocol import by_text, distinct_in, lists_in, numbers_in, tuples_in
 from sfumato.engines.spark.grouped import column_facts, ruled
 from sfumato.engines.spark.sources import LoadedFrame, collected, load, nested_kind, spoken
 from sfumato.engines.spark.values import SHORT, WHOLE, bare, framed, has_text, text_of

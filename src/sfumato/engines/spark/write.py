@@ -23,10 +23,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.engines.derived import number_column, numbers_in
 from sfumato.engines.duckdb.grouped import packing_of
 from sfumato.engines.duckdb.write import Shown, entries, parts_of, text_tables
-from sfumato.engines.protocol import Coding, Layout, Placement
+from sfumato.engines.protocol import Coding, Layout, Placement, number_column, numbers_in
 from sfumato.engines.spark.sources import collected, settings
 from sfumato.engines.spark.values import framed, has_text, text_of
 from sfumato.errors import BadInputError

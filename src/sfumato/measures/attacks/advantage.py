@@ -22,7 +22,7 @@ from math import hypot, sqrt
 from statistics import NormalDist, median
 from typing import Any
 
-from sfumato.texts.format import counted
+from sfumato.texts.catalogue import counted
 
 LEVEL = 0.95
 """The confidence level of all intervals."""

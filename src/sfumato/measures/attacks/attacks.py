@@ -39,8 +39,7 @@ from sfumato.release.records import cell_codes
 from sfumato.release.release import Grouped, Published
 from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
 from sfumato.runtime.cancellation import look
-from sfumato.texts.catalogue import refusal, t
-from sfumato.texts.format import counted, percent
+from sfumato.texts.catalogue import counted, percent, refusal, t
 
 LEAST_NEW, LEAST_SHARE = 20, 0.5
 """With so many new records expected, a control with less than this share of them is not one of other people."""

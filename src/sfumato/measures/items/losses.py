@@ -30,8 +30,7 @@ from sfumato.errors import BadInputError
 from sfumato.release.items import SUPPRESSED, BasketRelease, ItemParts, ShowsItems
 from sfumato.requirements.items import ItemWeights, lines_of, named_items, names_in, read_weights, spans_of
 from sfumato.runtime.arrays import Codes, Numbers
-from sfumato.texts.catalogue import refusal
-from sfumato.texts.format import SMALLEST
+from sfumato.texts.catalogue import SMALLEST, refusal
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,7 @@ from sfumato.release.items import BasketRelease, MixedRelease
 from sfumato.release.records import RecordRelease, replicated_uniques, unchanged_values
 from sfumato.release.release import Grouped, Published, Release
 from sfumato.runtime.arrays import Counts, Numbers
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import number, percent
+from sfumato.texts.catalogue import number, percent, t
 
 MOST_BINS = 10
 FEW_BINS = 4

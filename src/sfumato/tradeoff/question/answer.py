@@ -24,8 +24,7 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures.all_measures import ATTACK_MEASURES, FIDELITY, MEASURES, READ_NOISY
 from sfumato.requirements.requirement import KAnonymity, LDiversity, Requirement
 from sfumato.runtime.arrays import Quiet
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import listed, number
+from sfumato.texts.catalogue import listed, number, t
 from sfumato.tradeoff.comparison import cost
 from sfumato.tradeoff.question import question as questions
 from sfumato.tradeoff.question import reasons

@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
 from sfumato.config.options import check_choice
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import number
+from sfumato.texts.catalogue import number, t
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Point

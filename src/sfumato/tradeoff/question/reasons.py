@@ -7,8 +7,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from sfumato.measures.all_measures import MEASURES
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted, listed, number
+from sfumato.texts.catalogue import counted, listed, number, t
 from sfumato.tradeoff.question.knee import Curve, CurveStretch, KeptShares, Scale
 from sfumato.tradeoff.question.question import Bound, Relaxation
 from sfumato.tradeoff.question.recipients import RECIPIENTS, refusal

@@ -21,8 +21,7 @@ from sfumato.errors import BadInputError
 from sfumato.measures.group_risk import standing
 from sfumato.release.records import RecordRelease
 from sfumato.release.release import Release
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted
+from sfumato.texts.catalogue import counted, t
 from sfumato.tradeoff.question.question import Bound, Side
 
 if TYPE_CHECKING:

@@ -31,15 +31,7 @@ from sfumato.runtime.arrays import Quiet
 from sfumato.runtime.cancellation import look
 from sfumato.runtime.kernels import kernel
 from sfumato.tradeoff.question.best_possible import Decided
-from sfumato.tradeoff.search.checkpoint import (
-    BETWEEN,
-    NOT_EVOLVED,
-    ONLY_STAGE,
-    Snapshot,
-    kept_snapshot,
-    key_of,
-    write_checkpoint,
-)
+from sfumato.tradeoff.search.checkpoint import BETWEEN, Snapshot, kept_snapshot, key_of, write_checkpoint
 from sfumato.tradeoff.search.problems import Evaluator, KernelProblem, Problem, Problem4, problem
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.grids import Grid
@@ -357,16 +349,15 @@ class Enumeration:
             return sentence
         self.chunk = kept.generation
         self.archive.take(kept.vectors, kept.facts)
-        self.unsuppressed.take(kept.stage.vectors, kept.stage.facts)
+        self.unsuppressed.take(kept.front, kept.front_facts)
         if kept.polished:
             return f"this search is finished: its frontier is taken from {checkpoint}"
         return f"going on after {self.chunk * CHUNK:,} of {self.size:,} cut vectors, from {checkpoint}"
 
     def _keep(self, checkpoint: Path) -> None:
-        finished = self.chunk * CHUNK >= self.size
-        front = replace(ONLY_STAGE, vectors=self.unsuppressed.vectors, facts=self.unsuppressed.rows)
-        kept = Snapshot(self.chunk, NOT_EVOLVED, 0, self.archive.vectors, self.archive.rows, 0, 0, finished, front)
-        write_checkpoint(checkpoint, key_of(self), kept, (), ())
+        finished, other = self.chunk * CHUNK >= self.size, self.unsuppressed
+        kept = Snapshot(self.chunk, self.archive.vectors, self.archive.rows, finished)
+        write_checkpoint(checkpoint, key_of(self), replace(kept, front=other.vectors, front_facts=other.rows))
 
 
 def how_many(number: int) -> str:

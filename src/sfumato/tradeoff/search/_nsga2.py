@@ -4,6 +4,7 @@ An individual is a cut vector and, where a problem has several rows of facts for
 one for every l), which of them it stands for: how far down the list, in steps of a `CHOICES`th.
 """
 
+import json
 import time
 from typing import Any
 
@@ -19,7 +20,7 @@ from pymoo.core.sampling import Sampling
 from pymoo.termination.max_gen import MaximumGenerationTermination
 
 from sfumato.tradeoff.search._variation import SpaceTree, cross, flip, mutate, tree_of
-from sfumato.tradeoff.search.checkpoint import Evolved
+from sfumato.tradeoff.search.checkpoint import Snapshot
 from sfumato.tradeoff.search.pareto import Search
 
 Individuals = NDArray[np.int16]
@@ -31,7 +32,7 @@ OTHER_ROW = 0.1
 """How often an individual changes the row it stands for."""
 
 
-def algorithm_of(search: Search, begun: Evolved | None = None) -> Any:
+def algorithm_of(search: Search, begun: Snapshot | None = None) -> Any:
     """Set up NSGA-II for a search, at its beginning or after a generation; each `next()` is one generation."""
     solver, tree = search.solver, tree_of(search.space)
     algorithm = NSGA2(
@@ -49,20 +50,17 @@ def algorithm_of(search: Search, begun: Evolved | None = None) -> Any:
         population.set("rank", begun.rank)
         population.set("crowding", begun.crowding)
         algorithm.pop, algorithm.n_iter, algorithm.is_initialized = population, search.generation + 1, True
-        algorithm.random_state.bit_generator.state = begun.random
+        algorithm.random_state.bit_generator.state = json.loads(begun.random)
         algorithm.start_time = time.time()  # pymoo wants one where no new individual can be made
     return algorithm
 
 
-def evolved(algorithm: Any) -> Evolved:
+def evolved(algorithm: Any) -> dict[str, Any]:
     """Take down where an algorithm stands between two generations."""
-    individuals, rank, crowding = algorithm.pop.get("X", "rank", "crowding")
-    return Evolved(
-        individuals.astype(np.int16),
-        rank.astype(np.int64),
-        crowding.astype(np.float64),
-        algorithm.random_state.bit_generator.state,
-    )
+    population = dict(zip(("individuals", "rank", "crowding"), algorithm.pop.get("X", "rank", "crowding"), strict=True))
+    kinds = {"individuals": np.int16, "rank": np.int64, "crowding": np.float64}
+    random = {"random": json.dumps(algorithm.random_state.bit_generator.state)}
+    return {name: population[name].astype(kind) for name, kind in kinds.items()} | random
 
 
 class _Problem(Judged):  # type: ignore[misc]

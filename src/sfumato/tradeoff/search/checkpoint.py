@@ -8,22 +8,18 @@ since it was written is not believed. Its owner alone can read it.
 
 from __future__ import annotations
 
-import json
-import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._packages import up_to
 from sfumato.anonymizers.cut_vector.cut_vector import Bits
-from sfumato.config.documents import fields, parse_json, text
-from sfumato.errors import BadInputError
+from sfumato.runtime.arrays import Codes, Counts, Numbers
 from sfumato.runtime.kernels import source_digest
 from sfumato.runtime.staging import staged
 
@@ -31,40 +27,8 @@ if TYPE_CHECKING:
     from sfumato.tradeoff.search._enumeration import Enumeration
     from sfumato.tradeoff.search.pareto import Search
 
-Numbers = NDArray[np.float64]
 BETWEEN = 5.0
 """Seconds between two checkpoints."""
-
-
-@dataclass(frozen=True)
-class Evolved:
-    """A generation of NSGA-II: its individuals with rank and crowding, and where the random numbers are."""
-
-    individuals: NDArray[np.int16]
-    rank: NDArray[np.int64]
-    crowding: Numbers
-    random: dict[str, Any]
-
-
-NOT_EVOLVED = Evolved(np.zeros((0, 0), np.int16), np.zeros(0, np.int64), np.zeros(0), {})
-"""The generation of what looks at all vectors: it has none."""
-
-
-@dataclass(frozen=True)
-class Stage:
-    """Which stage a search is in: where it began, and its own front, where the archive is not that."""
-
-    number: int
-    before: int
-    """Vectors that were worked out in the stages before."""
-
-    start: Bits
-    vectors: Bits
-    facts: Numbers
-
-
-ONLY_STAGE = Stage(0, 0, *(np.zeros((0, 0), np.uint8),) * 2, np.zeros((0, 0)))
-"""The stage of what has only one and no start of its own."""
 
 
 @dataclass(frozen=True)
@@ -72,127 +36,81 @@ class Snapshot:
     """All that a search needs to go on."""
 
     generation: int
-    evolved: Evolved
-    known: tuple[bytes, ...] | int
-    """The vectors that were worked out, in order; in memory only how many they were."""
-
     vectors: Bits
     facts: Numbers
     """Those of the archive."""
 
-    limit: int
-    """The number of vectors at which the local search ends; 0 before it has begun."""
+    polished: bool
+    known: Bits | int = 0
+    """The vectors that were worked out, in order; in memory only how many they were."""
 
-    done: tuple[bytes, ...] | int
+    done: Bits | int = 0
     """The vectors whose neighbours the local search has seen; in memory only how many."""
 
-    polished: bool
-    stage: Stage
+    limit: int = 0
+    """The number of vectors at which the local search ends; 0 before it has begun."""
+
+    stage: int = 0
+    before: int = 0
+    """Vectors that were worked out in the stages before."""
+
+    start: Bits = field(default_factory=lambda: np.zeros((0, 0), np.uint8))
+    front: Bits = field(default_factory=lambda: np.zeros((0, 0), np.uint8))
+    """The front of the stage, where the archive is not that."""
+
+    front_facts: Numbers = field(default_factory=lambda: np.zeros((0, 0), np.float64))
+    individuals: Codes = field(default_factory=lambda: np.zeros((0, 0), np.int16))
+    """Those of NSGA-II, with their rank and crowding; none where all vectors are looked at."""
+
+    rank: Counts = field(default_factory=lambda: np.zeros((0, 0), np.int64))
+    crowding: Numbers = field(default_factory=lambda: np.zeros((0, 0), np.float64))
+    random: str = ""
+    """The state of the random numbers, as JSON."""
 
 
 def key_of(search: Search | Enumeration) -> str:
     """Digest everything that a search depends on."""
     table = search.table
     start = None if search.start is None else search.start.tobytes()
-    parts = [
-        table.digest(),
-        table.roles,
-        table.missing,
-        table.ranges,
-        search.problem,
-        search.space,
-        search.solver,
-        start,
-    ]
+    of_table = table.digest(), table.roles, table.missing, table.ranges
     sources = source_digest(*up_to("measures"), "tradeoff/search")
-    return sha256("\n".join(map(repr, [*parts, sources])).encode()).hexdigest()
+    parts = (*of_table, search.problem, search.space, search.solver, start, sources)
+    return sha256("\n".join(map(repr, parts)).encode()).hexdigest()
 
 
-def write_checkpoint(path: Path, key: str, snapshot: Snapshot, known: Iterable[bytes], done: Iterable[bytes]) -> None:
+def write_checkpoint(path: Path, key: str, snapshot: Snapshot) -> None:
     """Write a snapshot with the vectors it speaks of; the file is whole or as it was before."""
-    bits = snapshot.vectors.shape[1]
-    about = {
-        "key": key,
-        "generation": snapshot.generation,
-        "random": snapshot.evolved.random,
-        "limit": snapshot.limit,
-        "polished": snapshot.polished,
-        "stage": snapshot.stage.number,
-        "before": snapshot.stage.before,
-        "bits": bits,
-    }
-    arrays: dict[str, NDArray[Any]] = {
-        "individuals": snapshot.evolved.individuals,
-        "rank": snapshot.evolved.rank,
-        "crowding": snapshot.evolved.crowding,
-        "known": _packed(known, bits),
-        "vectors": snapshot.vectors,
-        "facts": snapshot.facts,
-        "done": _packed(done, bits),
-        "start": snapshot.stage.start,
-        "front": snapshot.stage.vectors,
-        "front facts": snapshot.stage.facts,
-    }
-    signed = {**about, "content": _content(about, arrays)}
+    arrays = {name: np.asarray(value) for name, value in vars(snapshot).items()}
     with staged([path], private=[path]) as [draft], draft.open("wb") as stream:
-        np.savez(stream, about=np.array(json.dumps(signed)), **arrays)  # type: ignore[arg-type]
+        np.savez_compressed(stream, key=np.asarray(key), content=np.asarray(_content(key, arrays)), **arrays)  # type: ignore[arg-type]
 
 
 def read_checkpoint(path: Path, key: str) -> Snapshot | None:
     """Read a snapshot; None where the file belongs to another search. Raises ValueError where it cannot be read."""
     try:
         with np.load(path, allow_pickle=False) as file:
-            held = dict(file)
-    except (
-        OSError,
-        EOFError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        NotImplementedError,
-        BadZipFile,
-        zlib.error,
-    ) as error:
-        raise ValueError(str(error)) from None
-    try:
-        about = parse_json(str(held.pop("about", "")), str(path), "a checkpoint", fields({"key": text}))
-    except BadInputError as error:
-        raise ValueError(str(error)) from None
-    if about["key"] != key:
-        return None
-    if about.pop("content", None) != _content(about, held):
-        raise ValueError(f"{path}: it does not fit its check sum")
-    bits = about["bits"]
-    return Snapshot(
-        about["generation"],
-        Evolved(held["individuals"], held["rank"], held["crowding"], about["random"]),
-        _unpacked(held["known"], bits),
-        held["vectors"],
-        held["facts"],
-        about["limit"],
-        _unpacked(held["done"], bits),
-        about["polished"],
-        Stage(about["stage"], about["before"], held["start"], held["front"], held["front facts"]),
-    )
+            arrays = dict(file)
+        own, content = str(arrays.pop("key")), str(arrays.pop("content"))
+        if own == key and content != _content(key, arrays):
+            raise ValueError("it does not fit its check sum")
+        values: dict[str, Any] = {name: array if array.ndim else array.item() for name, array in arrays.items()}
+        return Snapshot(**values) if own == key else None
+    except Exception as error:  # a damaged archive raises many kinds
+        raise ValueError(f"{path} is not a checkpoint: {error}") from None
 
 
-def _content(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
+def _content(key: str, arrays: Mapping[str, NDArray[Any]]) -> str:
     """Digest all that a checkpoint holds."""
-    digest = sha256(json.dumps(about, sort_keys=True).encode())
+    digest = sha256(key.encode())
     for name, array in sorted(arrays.items()):
-        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode() + array.tobytes())
     return digest.hexdigest()
 
 
-def _packed(vectors: Iterable[bytes], bits: int) -> Bits:
-    """Write vectors with eight bits to a byte."""
+def joined(vectors: Iterable[bytes], bits: int) -> Bits:
+    """Write vectors one below the other."""
     listed = list(vectors)
-    return np.packbits(np.frombuffer(b"".join(listed), np.uint8).reshape(len(listed), bits), axis=1)
-
-
-def _unpacked(packed: Bits, bits: int) -> tuple[bytes, ...]:
-    return tuple(row.tobytes() for row in np.unpackbits(packed, axis=1, count=bits))
+    return np.frombuffer(b"".join(listed), np.uint8).reshape(len(listed), bits)
 
 
 def kept_snapshot(checkpoint: Path, key: str) -> tuple[Snapshot | None, str]:

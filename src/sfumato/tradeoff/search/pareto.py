@@ -301,10 +301,11 @@ class Search:
         kept, sentence = checkpoints.kept_snapshot(checkpoint, checkpoints.key_of(self))
         if kept is None:
             return sentence
-        assert isinstance(kept.known, tuple) and isinstance(kept.done, tuple)
-        self._begin(kept.stage.number, kept.stage.before, kept.stage.start)
-        self.evaluator.known = dict.fromkeys(kept.known)
-        self._done = dict.fromkeys(kept.done)
+        assert not isinstance(kept.known, int) and not isinstance(kept.done, int)
+        self._begin(kept.stage, kept.before, kept.start)
+        self.evaluator.known, self._done = (
+            dict.fromkeys(row.tobytes() for row in each) for each in (kept.known, kept.done)
+        )
         self._restore(replace(kept, known=len(kept.known), done=len(kept.done)))
         if self.generation == self.generations and (self.polished or self.solver.operators == "paper"):
             return f"this search is finished: its frontier is taken from {checkpoint}"
@@ -421,26 +422,25 @@ class Search:
     # -- between two generations
 
     def _snapshot(self) -> checkpoints.Snapshot:
-        from sfumato.tradeoff.search._nsga2 import evolved
-
-        one = self.front is self.archive
-        return checkpoints.Snapshot(
+        here = checkpoints.Snapshot(
             self.generation,
-            checkpoints.NOT_EVOLVED if self._algorithm is None else evolved(self._algorithm),
-            len(self.evaluator.known),
             self.archive.vectors,
             self.archive.rows,
-            self._limit,
-            len(self._done),
             self.polished,
-            checkpoints.Stage(
-                self.stage,
-                self._before,
-                self._start,
-                checkpoints.ONLY_STAGE.vectors if one else self.front.vectors,
-                checkpoints.ONLY_STAGE.facts if one else self.front.rows,
-            ),
+            len(self.evaluator.known),
+            len(self._done),
+            self._limit,
+            self.stage,
+            self._before,
+            self._start,
         )
+        if self.front is not self.archive:
+            here = replace(here, front=self.front.vectors, front_facts=self.front.rows)
+        if self._algorithm is None:
+            return here
+        from sfumato.tradeoff.search._nsga2 import evolved
+
+        return replace(here, **evolved(self._algorithm))
 
     def _restore(self, own: checkpoints.Snapshot | None) -> None:
         """Go back to a snapshot; whatever was begun after it is forgotten. None: back to the beginning."""
@@ -460,9 +460,9 @@ class Search:
         self.generation, self._limit, self.polished = own.generation, own.limit, own.polished
         self.archive.take(own.vectors, own.facts)
         if not one:
-            self.front.take(own.stage.vectors, own.stage.facts)
-        if len(own.evolved.individuals):
-            self._algorithm = algorithm_of(self, own.evolved)
+            self.front.take(own.front, own.front_facts)
+        if len(own.individuals):
+            self._algorithm = algorithm_of(self, own)
 
 
 class _Keeper:
@@ -477,8 +477,10 @@ class _Keeper:
         own = self.search._last
         if own is not None and (at_once or time.monotonic() - self.written >= checkpoints.BETWEEN):
             assert isinstance(own.known, int) and isinstance(own.done, int)
-            known, done = islice(self.search.evaluator.known, own.known), islice(self.search._done, own.done)
-            checkpoints.write_checkpoint(self.path, self.key, own, known, done)
+            bits, known, done = self.search.space.bits, self.search.evaluator.known, self.search._done
+            met = {"known": islice(known, own.known), "done": islice(done, own.done)}
+            rows: Any = {name: checkpoints.joined(vectors, bits) for name, vectors in met.items()}
+            checkpoints.write_checkpoint(self.path, self.key, replace(own, **rows))
             self.written = time.monotonic()
 
 

@@ -37,7 +37,7 @@ from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
 from sfumato.runtime.arrays import Numbers
 from sfumato.runtime.cancellation import Cancel
-from sfumato.texts.format import listed
+from sfumato.texts.catalogue import listed
 from sfumato.tradeoff.comparison import cost, exclusive, hypervolume, non_dominated
 from sfumato.tradeoff.exploration.explore import Exploration, Progress
 from sfumato.tradeoff.map import Map, Point

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 from starlette.responses import Response
 
-from sfumato.auditing._legend import legend_beside, legend_file
 from sfumato.auditing.audit import Audit, audit_baskets, audit_mixed
 from sfumato.auditing.audit import audit as audit_table
+from sfumato.auditing.items import legend_beside, legend_file
 from sfumato.auditing.published_file import open_published
 from sfumato.config.options import Option
 from sfumato.data.dataset import MixedTable
@@ -23,8 +23,7 @@ from sfumato.publish.audit_report import audit_lines
 from sfumato.report.measure_sentences import ARROWS, measure_lines
 from sfumato.requirements.items import basket_requirement, mixed_requirement
 from sfumato.requirements.requirement import requirement
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import number
+from sfumato.texts.catalogue import number, t
 from sfumato.workbench.endpoints import Call, a_list, an_object, endpoint, flag, text
 from sfumato.workbench.errors import FieldError, RefusedError, blamed
 from sfumato.workbench.opened_data import all_in_forms, of_data

@@ -24,8 +24,7 @@ from sfumato.engines._text_files import DELIMITED, PARQUET
 from sfumato.engines.item_files import are_ragged, field_counts, named_rows
 from sfumato.engines.protocol import Engine, KeepsOrder
 from sfumato.errors import SfumatoError
-from sfumato.texts.catalogue import t
-from sfumato.texts.format import counted
+from sfumato.texts.catalogue import counted, t
 from sfumato.tradeoff.catalogue import Entry
 from sfumato.tradeoff.study.draft import Draft, draft, draft_items
 from sfumato.tradeoff.study.study import read_study

@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from sfumato.measures.group_risk import THRESHOLDS
 from sfumato.report.check_summary import KNOWN_FOR, SENTENCE, check_parts
-from sfumato.tradeoff._check_items import BasketCheck, ItemsCheck, MixedCheck, check_as_it_stands
+from sfumato.tradeoff._check_items import BasketCheck, ItemsCheck, MixedCheck, check_items
 from sfumato.tradeoff.check import Check, check
 from sfumato.workbench.endpoints import Call, endpoint
 from sfumato.workbench.opened_data import in_forms, of_data, shown
@@ -22,7 +22,7 @@ def checked(project: Project) -> Check | ItemsCheck:
         done = of_data(study.data, "check", check)
     else:
         what = f"check {study.scales.known} {study.scales.linking}"
-        done = of_data(study.data, what, lambda data: check_as_it_stands(data, study))
+        done = of_data(study.data, what, lambda data: check_items(data, study, tries_candidates=False))
     return done
 
 
