@@ -370,7 +370,8 @@ def folder(tmp_path):
 
 
 def test_the_command_answers_and_says_how_to_publish(folder, monkeypatch):
-    code, out, _ = run("ask", folder, "k within loss 0.25 or loss 0.45 by suppression")
+    code, out, _ = run("ask", folder, "k within loss 0.25 or loss 0.45 by suppression", "--details")
+    assert "With loss 0.45 also:" in run("ask", folder, "k within loss 0.25 or loss 0.45 by suppression")[1]
     assert code == 0 and "point 00000020: k 20 at loss 0.25" in out
     assert "With loss 0.45 also:\n  - 00000040: k 40" in out and "no record suppressed: 00000010: k 10" in out
     assert f"sfumato release {folder} --point 00000020 --to release-00000020.csv" in out

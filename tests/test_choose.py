@@ -599,8 +599,17 @@ def write(folder, shown):
     (folder / "study.toml").write_text(shown.study.to_toml())
 
 
+def test_without_details_the_verdict_is_first_and_the_command_last(folder):
+    code, out, _ = run("choose", folder, "--prefer", "u_loss")
+    lines = out.splitlines()
+    verdict = next(place for place, line in enumerate(lines) if line.startswith(("Fit for", "Not fit for")))
+    assert code == 0 and lines[0].startswith("Recommended: ") and verdict <= 3 and len(lines) <= 25
+    assert lines[-2].startswith("Publish it: sfumato release ") and lines[-1] == "Everything else: add --details."
+    assert all(len(line) <= 80 for line in lines[:-2])
+
+
 def test_the_command_recommends_and_says_how_to_publish(folder):
-    code, out, err = run("choose", folder, "--for", "public")
+    code, out, err = run("choose", folder, "--for", "public", "--details")
     assert (code, err) == (0, "")
     flat = " ".join(out.split())
     assert out.startswith("Point fair: Mondrian, every group at least 2 records, published as ranges.")

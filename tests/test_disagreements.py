@@ -179,7 +179,7 @@ def explored(tmp_path_factory):
         'requirements = ["k-anonymity k=2", "k-anonymity k=5", "k-anonymity k=9", "k-anonymity k=20"]\n'
         'forms = ["generalization", "bucketization"]\n'
     )
-    done = CliRunner().invoke(app, ["explore", str(folder / "study.toml"), "--out", str(folder / "map")])
+    done = CliRunner().invoke(app, ["explore", str(folder / "study.toml"), "--out", str(folder / "map"), "--details"])
     assert done.exit_code == 0, done.output
     return folder, done.output
 
@@ -213,7 +213,7 @@ def test_choose_prints_it(tmp_path):
 
 def test_explore_reads_as_it_is_told(explored):
     folder, _ = explored
-    where = ["explore", str(folder / "study.toml"), "--out", str(folder / "plain")]
+    where = ["explore", str(folder / "study.toml"), "--out", str(folder / "plain"), "--details"]
     done = CliRunner().invoke(app, [*where, "--reader", "uniform"])
     assert done.exit_code == 0 and "u_loss_em" not in done.output
     assert 'reader = "uniform"' in (folder / "plain" / "study.toml").read_text()

@@ -239,8 +239,8 @@ def test_three_hundred_records_with_five_digits_are_explored_in_little_memory(tm
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, preexec_fn=limited)
     assert done.returncode == 0, done.stderr
     assert "2 candidates: 2 measured" in done.stdout
-    assert "map.png: not drawn" in done.stderr and "ulimit -v" in done.stderr  # V8 reserves addresses for 70 GB
-    assert (tmp_path / "map" / "points.json").exists() and not (tmp_path / "map" / "map.png").exists()
+    assert "map-public.png: not drawn" in done.stderr and "ulimit -v" in done.stderr  # V8 reserves addresses for 70 GB
+    assert (tmp_path / "map" / "points.json").exists() and not (tmp_path / "map" / "map-public.png").exists()
 
 
 K5 = requirement("k-anonymity k=5")

@@ -70,7 +70,7 @@ def test_explore_leaves_what_the_design_lists(folder):
     said = json.loads(ended.stdout)
     assert said["points"] == 19 and said["states"] == {"measured": 15, "infeasible": 4}
     names = {file.name for file in (folder / "map").iterdir()}
-    assert {"points.json", "timings.json", "report.html", "report-public.html", "map.png", "study.toml"} <= names
+    assert {"points.json", "timings.json", "report.html", "report-public.html", "map-public.png", "study.toml"} <= names
     content = json.loads((folder / "map" / "points.json").read_text())
     assert content["schema"] == 1 and len(content["points"]) == 19
     wanted = {"id", "anonymizer", "form", "requirement", "parameters", "status", "reason", "measures", "on_frontier"}

@@ -205,7 +205,7 @@ def test_the_commands_say_it_and_the_folder_keeps_it(known, monkeypatch, capsys,
     freer = json.loads(answered(0.05, "k within loss 0.45 and suppressed 5%", "--json"))
     best = best_k(releases, Fraction(45, 100), 0.05)
     assert observed == "town" or (freer["answer"]["measures"]["k"] == best and freer["bound"]["gap"] == 0)
-    lines = " ".join(answered(0.05, "k within loss 0.45").split())
+    lines = " ".join(answered(0.05, "k within loss 0.45", "--details").split())
     assert "How far from the best possible" in lines and "128 cut vectors (age anywhere, town along its" in lines
     # the same of a budget, after another search in the same folder, and of two maps put together
     map_ = tune(study_of(folder, makers=("cut-vector",)), tries=6, cache=tmp_path / "cache.jsonl")

@@ -107,7 +107,7 @@ def test_a_changed_cache_changes_no_map(here):
     Path("study.toml").write_text(STUDY)
     words = ["explore", "study.toml", "--out", "map"]
     code, out, _ = run(*words)
-    assert code == 0 and "cache.jsonl show records" in out
+    assert code == 0 and "cache.jsonl contain records" in out
     points, cache = Path("map/points.json"), Path("map/cache.jsonl")
     before, text = points.read_bytes(), cache.read_text()
     for changed in (text.replace('"k": 6', '"k": 60'), text.replace('"loss": 0.', '"loss": 0.5'), text[:-30], "{}\n"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -43,13 +44,18 @@ def test_the_worked_example_counts_two_persons_and_three_quarters_of_a_group(tmp
     measures = sfumato.measure(release).values
     assert (measures["k"], measures["prosecutor"], measures["marketer"]) == (2, 0.75, 0.4)
     release.to_csv(tmp_path / "out.csv")
-    plain = risks(groups_of(read_rows(tmp_path / "out.csv"), WORKED, ["clinic"], "person"))
-    assert plain == {"k": 2, "prosecutor": Fraction(3, 4), "marketer": Fraction(2, 5)}
+    counted = risks(groups_of(read_rows(tmp_path / "out.csv"), WORKED, ["clinic"], "person"))
+    assert counted == {"k": 2, "prosecutor": Fraction(3, 4), "marketer": Fraction(2, 5)}
     by_records = sfumato.measure(
         sfumato.anonymize(read(WORKED, quasi=["clinic"], sensitive=["illness"]), "k-anonymity k=1", "original")
     )
     assert (by_records["k"], by_records["prosecutor"], by_records["marketer"]) == (4, 0.25, 0.25)
-    assert not {"smallest_group", "l_distinct", "p_loss", "t_js", "a_know", "weighted_k"} & measures.keys()
+    found = plain.value_risks(WORKED_GROUPS, WORKED_TABLE, [], Attribute.flat(table.cells.sensitive[0].labels))
+    assert {name: measures[name] for name in found} == pytest.approx(found)
+    assert (measures["singled_out"], measures["weighted_k"]) == (1, 13 / 5)
+    assert (
+        "smallest_group" not in measures and not {"certain", "one_value_left", "singled_out"} & by_records.values.keys()
+    )
 
 
 @pytest.mark.parametrize(
@@ -228,10 +234,11 @@ def test_every_group_of_the_written_file_satisfies_what_is_required_of_persons(
     except BadInputError as error:
         assert "need not survive merging" in str(error) and not wanted.survives_merging(persons=True)
         return
-    groups, _ = made_groups(folder, rows, quasi, release)
+    groups, left = made_groups(folder, rows, quasi, release)
     assert holds(wanted, groups, everything, of)
     measures = sfumato.measure(release).values
     plain_risks = risks(groups_of(read_rows(folder / "out.csv"), rows, quasi, "person"))
+    plain_risks |= plain.value_risks(groups, everything, left, of) | {"singled_out": plain.singled_out(groups)}
     assert {name: measures[name] for name in plain_risks} == pytest.approx(dict(plain_risks))
 
 
@@ -538,7 +545,8 @@ def test_the_panel_is_counted_in_men_from_init_to_audit(walk):
 def test_every_measured_point_of_a_study_with_persons_has_risks_of_persons_alone(walk):
     _, points, _ = walk
     names = {name for point in points if point["status"] == "measured" for name in point["measures"]}
-    assert {name for name in names if sfumato.MEASURES[name].kind == "risk"} == {"k", "prosecutor", "marketer"}
+    assert all(sfumato.MEASURES[name].by_persons for name in names if sfumato.MEASURES[name].kind == "risk")
+    assert {"k", "prosecutor", "marketer", "p_loss", "l_frequency", "certain", "singled_out"} <= names
     assert {point["status"] for point in points} <= {"measured", "infeasible"}
 
 
@@ -582,8 +590,10 @@ def test_a_study_with_a_repeated_key_stops_and_measures_of_records_are_refused(w
     assert checked.returncode == 1 and "--one-record-per-person" in checked.stdout
     declared = undeclared.replace("identifier = [", "one_record_per_person = true\nidentifier = [")
     assert sfumato.Study.from_toml(declared).unit == "one each"
-    with pytest.raises(BadInputError, match="p_loss is not defined where persons are counted"):
-        sfumato.Study.from_toml(text.replace('axes = ["k", "loss"]', 'axes = ["p_loss", "loss"]'))
+    with pytest.raises(BadInputError, match="smallest_group is not defined where persons are counted"):
+        sfumato.Study.from_toml(text.replace('axes = ["k", "loss"]', 'axes = ["smallest_group", "loss"]'))
+    with pytest.raises(BadInputError, match="certain is defined only where persons are counted"):
+        sfumato.Study.from_toml(declared.replace('axes = ["k", "loss"]', 'axes = ["certain", "loss"]'))
     written = sfumato.Study.from_toml(text).to_toml()
     assert 'person = "nr"' in written and "k-anonymity k=5 share=0.5" in written
 
@@ -598,9 +608,11 @@ OF_PERSONS = re.compile(
 """A count or a rate of persons."""
 
 OF_RECORDS = re.compile(
-    "every record shares|record that is easiest to find is found|average record is found", re.IGNORECASE
+    "every record shares|record that is easiest to find is found|average record is found|"
+    "about the (average|most exposed) record|a record's group|of the records (have the same|would need)",
+    re.IGNORECASE,
 )
-"""What is said of k, prosecutor and marketer where records are counted."""
+"""What is said of risks where records are counted."""
 
 
 def texts_of(folder):
@@ -661,16 +673,14 @@ def test_without_a_person_column_no_count_and_no_rate_is_of_persons(walked):
     assert OF_RECORDS.search(texts["report.html"]) and OF_RECORDS.search(texts["anonymize.txt"])
 
 
-def test_with_a_person_column_identity_is_counted_in_persons_and_nothing_else(walked):
+def test_with_a_person_column_no_risk_is_of_records(walked):
     texts = texts_of(walked((*WITHOUT, "patient")))
-    assert not [(name, found.group()) for name, text in texts.items() for found in OF_RECORDS.finditer(text)]
-    of_persons = (
-        r"at least \d+ (different )?persons|the (average|most exposed) person has|30 of 30 persons|number of different"
-    )
-    for name, text in texts.items():
-        for found in OF_PERSONS.finditer(text):
-            around = text[max(0, found.start() - 25) : found.end() + 10]
-            assert re.search(of_persons, around, re.IGNORECASE), (name, around)
+    found = [
+        (name, text[max(0, m.start() - 70) : m.end() + 40])
+        for name, text in texts.items()
+        for m in OF_RECORDS.finditer(text)
+    ]
+    assert not found, "\n".join(map(str, found))
 
 
 def test_the_visits_are_counted_in_patients_from_init_to_audit(walked):
@@ -723,10 +733,16 @@ def test_what_is_recommended_to_a_recipient_is_released_to_it(tmp_path):
         assert plain["k"] >= k and plain["prosecutor"] <= Fraction(1, k)
 
 
-def test_with_sensitive_values_neither_chooses_nor_releases_for_a_recipient(walked):
+def test_what_is_fit_for_a_partner_has_two_values_of_different_persons(walked):
     folder = walked((*WITHOUT, "patient"))
-    point = json.loads((folder / "choose-json.txt").read_text())["point"]["id"]
-    for words in (("choose", "map"), ("release", "map", "--point", point, "--to", "refused.csv")):
-        ended = run(*words, "--for", "partner", cwd=folder)
-        assert ended.returncode == 1 and "illness is not measured where persons are counted" in ended.stderr
-    assert not (folder / "refused.csv").exists()
+    chosen = run("choose", "map", "--for", "partner", "--json", cwd=folder)
+    assert chosen.returncode == 0, chosen.stderr
+    words = json.loads(chosen.stdout)["command"].split()
+    released = run(*words[1:], "--force", cwd=folder)
+    assert released.returncode == 0, released.stderr
+    groups = defaultdict(list)
+    whose = {row["row"]: row["patient"] for row in read_rows(folder / "visits.csv")}
+    for row in read_rows(folder / words[words.index("--to") + 1]):
+        groups[row["age"], row["zip"]].append((whose[row["row"]], row["illness"]))
+    assert min(map(plain.matching, groups.values())) >= 2
+    assert min(map(plain.persons_in, groups.values())) >= 5

@@ -280,9 +280,9 @@ def test_public_map_is_made_once_and_drawn_from_nothing_else(explored: tuple[Pat
     folder, shown = explored
     public = shown.public()
     assert public.public() == public and public.limit is None and set(public.about) == {"quasi", "sensitive", "note"}
-    assert (folder / "map.png").read_bytes() == public.chart(internal=True).png()
-    assert (folder / "map.png").read_bytes() != (folder / "map-internal.png").read_bytes()
-    assert set(PUBLIC_FILES) == {"map.png", "report-public.html"}
+    assert (folder / "map-public.png").read_bytes() == public.chart(internal=True).png()
+    assert (folder / "map-public.png").read_bytes() != (folder / "map-internal.png").read_bytes()
+    assert set(PUBLIC_FILES) == {"map-public.png", "report-public.html"}
     assert all(set(point.published) == {"a_know", "k"} for point in shown.points if point.status == "measured")
 
 

@@ -307,6 +307,6 @@ def test_settings_are_told_in_words(asked: str, form: str, said: str) -> None:
 def test_files_are_whole_and_leave_nothing_beside_them(plain: Map, tmp_path: Path) -> None:
     written = save_map(plain, tmp_path)
     assert sorted(tmp_path.iterdir()) == sorted(written)
-    assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "map-public.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(BadInputError, match="cannot be written"):
-        save_map(plain, tmp_path / "map.png" / "nowhere")
+        save_map(plain, tmp_path / "map-public.png" / "nowhere")

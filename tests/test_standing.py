@@ -109,7 +109,7 @@ def test_a_map_keeps_such_a_point_and_nobody_is_offered_it(tmp_path):
     same, rounded = (next(p for p in points if p["anonymizer"] == f"rounding base={base}") for base in (1, 10))
     assert "query_error_median" in same["measures"] and "shows the table as it is" in same["refused"]
     assert "refused" not in rounded
-    asked = run("ask", "map", "query_error_median", cwd=tmp_path)
+    asked = run("ask", "map", "query_error_median", "--details", cwd=tmp_path)
     assert asked.returncode == 0 and f"Point {same['id']}, which shows the table as it is" in asked.stdout
     chosen = run("choose", "map", "--prefer", "query_error_median", cwd=tmp_path)
     assert chosen.returncode == 0 and same["id"] not in chosen.stdout

@@ -97,7 +97,7 @@ def walk(tmp_path_factory):
     folder = tmp_path_factory.mktemp("statements")
     write(folder / "survey.csv", survey())
     (folder / "study.toml").write_text(STUDY, encoding="utf-8")
-    explored = run("explore", "study.toml", "--out", "map", "--workers", 1, cwd=folder)
+    explored = run("explore", "study.toml", "--out", "map", "--workers", 1, "--details", cwd=folder)
     assert explored.returncode == 0, explored.stderr
     return folder, explored.stdout
 

@@ -236,7 +236,7 @@ def explored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
         '[[candidates]]\nrequirements = ["k-anonymity k=5", "k-anonymity k=150"]\n'
         '[[candidates]]\nanonymizers = ["without-quasi", "without-sensitive", "original"]\n'
     )
-    words = ["explore", str(folder / "study.toml"), "--target", HOSTILE, "--out", str(folder / "map")]
+    words = ["explore", str(folder / "study.toml"), "--target", HOSTILE, "--out", str(folder / "map"), "--details"]
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 0, result.output
     return folder / "map", result.stdout
@@ -270,7 +270,7 @@ def test_explore_and_choose_say_the_verdict_on_the_terminal(explored: tuple[Path
     words = ["explore", str(folder / "study.toml"), "--out", str(folder), "--json"]
     verdicts = json.loads(CliRunner().invoke(app, words).stdout)["verdicts"]
     assert sorted(verdicts["better"]) == sorted(better) and sum(map(len, verdicts.values())) == 2
-    chosen = CliRunner().invoke(app, ["choose", str(folder), "--prefer", "utility_gain"])
+    chosen = CliRunner().invoke(app, ["choose", str(folder), "--prefer", "utility_gain", "--details"])
     assert chosen.exit_code == 0 and "Is it worth it:" in chosen.stdout
 
 

@@ -81,7 +81,7 @@ def test_invoices(tmp_path, monkeypatch, wide):
     items = {item for basket in baskets.values() for item in basket}
     assert f"600 records, each a set of some of {len(items)} items" in said
     keep_candidates(tmp_path / "study.toml", ['"coat"', "k=5 m=2", "original", "one-item", "k=1 m=1"])
-    said = run("check", "study.toml")
+    said = run("check", "study.toml", "--details")
     single = Counter(item for basket in baskets.values() for item in basket)
     pairs = Counter(pair for basket in baskets.values() for pair in itertools.combinations(sorted(basket), 2))
     below = [sum(count < 5 for count in counts.values()) for counts in (single, pairs)]
@@ -170,7 +170,7 @@ def test_skewed_costs(tmp_path, monkeypatch):
         tmp_path / "study.toml",
         ['"mondrian"', '"k-anonymity k=10"', "original", "without", '"age', "cost", "paid", "sex"],
     )
-    said = run("check", "study.toml")
+    said = run("check", "study.toml", "--details")
     run("explore", "study.toml", "--out", "map", "--workers", "1")
     point = point_of(tmp_path / "map", "mondrian", "k-anonymity k=10")
     run("choose", "map")
@@ -221,7 +221,7 @@ def test_an_excel_file_with_a_title(tmp_path, monkeypatch):
         ],
     )
     assert "n.d." in (tmp_path / "study.toml").read_text()
-    said = run("check", "study.toml")
+    said = run("check", "study.toml", "--details")
     values = Counter(p[:3] for p in people)
     assert f"{len(values)} different combinations of values occur" in said
     assert f"{sum(c == 1 for c in values.values())} records" in said
@@ -243,7 +243,7 @@ def test_patients_without_quasi_identifiers_are_found_by_their_items(tmp_path, m
     start, end = draft.index("\n[[candidates]]"), draft.index('\n[[candidates]]\nanonymizers = ["without-quasi"]')
     draft = re.sub(r'    "k-km-anonymity k=(2|3|10|20|50) m=2",\n', "", draft[:start] + draft[end:])
     (tmp_path / "study.toml").write_text(draft)
-    explored = run("explore", "study.toml", "--out", "map", "--workers", "1")
+    explored = run("explore", "study.toml", "--out", "map", "--workers", "1", "--details")
     point = point_of(tmp_path / "map", "without-quasi", "k-km-anonymity k=5 m=2")
     said = run("release", "map", "--point", point, "--to", "o.csv")
     records = read_records(tmp_path / "o.csv", ["age", "sex", "race"], "codes")

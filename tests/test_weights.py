@@ -354,9 +354,9 @@ def test_a_map_keeps_its_weights_apart_and_says_them(folder):
         heavy.merged(plain)
     said = "age 3, sex 0, town 1; what weighs 0 is protected like the others"
     for words in (("choose",), ("ask", "k within loss 0.9")):
-        code, out, _ = run(words[0], folder / "heavy", *words[1:])
+        code, out, _ = run(words[0], folder / "heavy", *words[1:], "--details")
         assert code == 0 and said in " ".join(out.split())
-        assert "by these weights" not in run(words[0], folder / "plain", *words[1:])[1]
+        assert "by these weights" not in run(words[0], folder / "plain", *words[1:], "--details")[1]
         values = run(words[0], folder / "heavy", *words[1:], "--json")[1]
         assert json.loads(values)["weights"] == heavy.about["weights"]
     assert said in (folder / "heavy/report.html").read_text()

@@ -162,7 +162,7 @@ def test_files_of_a_project_are_marked_and_nothing_else_is_handed_out(desk: Desk
     folder = make_project(desk.folder / 'péople "x"')
     for name in ("report.html", "report-public.html", "cache.jsonl"):
         (folder / name).write_text(name, encoding="utf-8")
-    (folder / "map.png").symlink_to(folder / "cache.jsonl")
+    (folder / "map-public.png").symlink_to(folder / "cache.jsonl")
     with client_of(desk) as client:
         files = client.get('/api/projects/péople "x"/files').json()["files"]
         told = {each["name"]: each["audience"] for each in files}
@@ -172,7 +172,7 @@ def test_files_of_a_project_are_marked_and_nothing_else_is_handed_out(desk: Desk
         given = answer.headers["content-disposition"]
         assert given.startswith('attachment; filename="p_ople _x_-public-report-public.html"')
         assert "filename*=UTF-8''p%C3%A9ople%20%22x%22-public-report-public.html" in given
-        for name in ("cache.jsonl", "people.csv", "map.png", "workbench.json", "..%2Fstudy.toml", "nothing"):
+        for name in ("cache.jsonl", "people.csv", "map-public.png", "workbench.json", "..%2Fstudy.toml", "nothing"):
             assert client.get(f'/api/projects/péople "x"/files/{name}').status_code == 404, name
         assert client.head('/api/projects/péople "x"/files/study.toml').status_code == 200
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sfumato.tradeoff.study.study import Study
 
 AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+Details = Annotated[bool, typer.Option("--details", help="Print everything that is known, not the first lines alone.")]
 LISTED = "; repeat, or separate by commas"
 SEVERAL_FILES = "; of several, the last that knows a column decides"
 ABOUT_TABLES = (

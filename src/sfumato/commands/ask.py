@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.commands._options import AsJson
+from sfumato.commands._options import AsJson, Details
 from sfumato.commands._output import explored_into, folder_named, print_json
 from sfumato.errors import BadInputError, InfeasibleError
 
@@ -28,6 +28,7 @@ def ask(
     search: str | None = None,
     out: Path | None = None,
     workers: int | None = None,
+    details: Details = False,
     as_json: AsJson = False,
 ) -> None:
     """Answer a question over all releases on a map: the best measure within bounds, its neighbours, how to publish it.
@@ -57,9 +58,9 @@ def ask(
             check_subject(wanted, given)
         map_ = _asked_of(_grown(given, folder, wanted), folder, wanted, seconds, workers)
     if wanted is None:
-        tell_choice(map_, folder, as_json, **chosen)
+        tell_choice(map_, folder, as_json, details, **chosen)
     else:
-        tell_reply(map_.ask(wanted), map_, folder, as_json)
+        tell_reply(map_.ask(wanted), map_, folder, as_json, details)
 
 
 def _chosen_by(question: str) -> dict[str, str]:
@@ -70,9 +71,9 @@ def _chosen_by(question: str) -> dict[str, str]:
     return {"by": word} if word in ("knee", "ideal") else {"recipient": word} if word in RECIPIENTS else {}
 
 
-def tell_choice(map_: Map, folder: Path, as_json: bool, **asked: Any) -> None:
+def tell_choice(map_: Map, folder: Path, as_json: bool, details: bool, **asked: Any) -> None:
     """Print the release that is recommended; where nothing fits, that and what to relax, exit code 1."""
-    from sfumato.report.answer_summary import choice_lines, choice_values
+    from sfumato.report.answer_summary import choice_brief, choice_lines, choice_values
     from sfumato.report.point_summary import release_command
     from sfumato.tradeoff.question.answer import NothingFitsError
 
@@ -87,12 +88,13 @@ def tell_choice(map_: Map, folder: Path, as_json: bool, **asked: Any) -> None:
     if as_json:
         print_json(choice_values(choice, map_) | {"command": command})
     else:
-        typer.echo("\n".join(choice_lines(choice, map_, command)))
+        lines = choice_lines if details else choice_brief
+        typer.echo("\n".join(lines(choice, map_, command)))
 
 
-def tell_reply(reply: Reply, map_: Map, folder: Path, as_json: bool) -> None:
+def tell_reply(reply: Reply, map_: Map, folder: Path, as_json: bool, details: bool) -> None:
     """Print a reply; where nothing fits, that and what to relax, exit code 1."""
-    from sfumato.report.answer_summary import nothing_fits, reply_lines, reply_values
+    from sfumato.report.answer_summary import nothing_fits, reply_brief, reply_lines, reply_values
 
     if as_json:
         print_json(reply_values(reply, map_, folder))
@@ -101,7 +103,8 @@ def tell_reply(reply: Reply, map_: Map, folder: Path, as_json: bool) -> None:
     elif reply.answer is None:
         raise InfeasibleError("\n  ".join(nothing_fits(reply)))
     else:
-        typer.echo("\n".join(reply_lines(reply, map_, folder)))
+        lines = reply_lines if details else reply_brief
+        typer.echo("\n".join(lines(reply, map_, folder)))
 
 
 def _asked_of(study: Study, folder: Path, question: Question | None, seconds: float | None, workers: int | None) -> Map:
@@ -150,6 +153,7 @@ def choose(
     recipient: Annotated[str | None, typer.Option("--for")] = None,
     by: str | None = None,
     axes: Annotated[str | None, typer.Option(metavar="RISK,UTILITY")] = None,
+    details: Details = False,
     as_json: AsJson = False,
 ) -> None:
     """Recommend one point of a map and say why: the knee; with bounds, a recipient or a loss, the best within them."""
@@ -165,7 +169,7 @@ def choose(
             if value is not None:
                 raise BadInputError(f"--loss and {option} are two ways to choose; give one of them")
         map_ = read_map(folder)
-        tell_reply(map_.ask(_question(map_, loss, relaxed, suppress, prefer, limits)), map_, folder, as_json)
+        tell_reply(map_.ask(_question(map_, loss, relaxed, suppress, prefer, limits)), map_, folder, as_json, details)
         return
     for option, given in {"--relaxed": relaxed, "--suppress": suppress}.items():
         if given is not None:
@@ -175,6 +179,7 @@ def choose(
         map_,
         folder,
         as_json,
+        details,
         **limits,
         prefer=prefer,
         by="knee" if knee else by,

@@ -11,6 +11,7 @@ import typer
 
 from sfumato.commands._options import (
     AsJson,
+    Details,
     Named,
     OfBaskets,
     OfItems,
@@ -50,6 +51,7 @@ def check(
     hierarchies: Annotated[Path | None, option(HIERARCHIES)] = None,
     missing: str | None = None,
     known: Annotated[int, option(KNOWN)] = 2,
+    details: Details = False,
     as_json: AsJson = False,
 ) -> None:
     """Say how risky a table is (or baskets are) as it stands, and whether a study would run (exit 1 if not)."""
@@ -62,7 +64,9 @@ def check(
         baskets.refuse_for_table()
         done = _table(study, roles, about, sampled, reading, missing)
     tell(done.notices)
-    say({**done.to_dict(), "seconds": round(time.perf_counter() - started, 4)}, [check_in_words(done)], as_json)
+    say(
+        {**done.to_dict(), "seconds": round(time.perf_counter() - started, 4)}, [check_in_words(done, details)], as_json
+    )
     if not done.valid:
         raise typer.Exit(1)
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.commands._options import AsJson
+from sfumato.commands._options import AsJson, Details
 from sfumato.commands._output import explored_into, folder_named, make_folder, print_json, tell
 from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.texts.catalogue import t
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.study.candidate import Candidate
@@ -28,6 +29,7 @@ def explore(
     add: Annotated[list[str], typer.Option(metavar="FILE|DIR")] = [],  # noqa: B006
     preset: str | None = None,
     reader: str | None = None,
+    details: Details = False,
     as_json: AsJson = False,
 ) -> None:
     """Make and measure all candidates of a study, search on as it says, and draw the map.
@@ -36,7 +38,7 @@ def explore(
     """
     from sfumato.measures.classification.classification import Classification
     from sfumato.report.folder import PUBLIC_FILES
-    from sfumato.report.map_summary import frontier_values, leaving, map_lines, map_values, search_lines
+    from sfumato.report.map_summary import frontier_values, leaving, map_brief, map_lines, map_values, search_lines
     from sfumato.tradeoff.exploration.folder import add_cache, read_map, with_added
     from sfumato.tradeoff.exploration.run import named, with_candidate
     from sfumato.tradeoff.search.tuner import read_budget
@@ -79,11 +81,13 @@ def explore(
     if outcome.frontier is not None:
         typer.echo("\n".join(search_lines(outcome.frontier)) + "\n")
     page = folder / "report.html"
-    for line in map_lines(map_, str(page) if page in files else None):
+    for line in (map_lines if details else map_brief)(map_, str(page) if page in files else None):
         typer.echo(line)
+    if not details:
+        typer.echo(t("brief.go_on", folder=folder))
     others = f"of {folder} is internal, and so are the numbers above."
-    typer.echo(f"\n{leaving(PUBLIC_FILES, others)}")
-    typer.echo("report.html and cache.jsonl show records, rare ones too: their owner alone can read them.")
+    typer.echo(leaving(PUBLIC_FILES, others))
+    typer.echo(t("map_line.records"))
 
 
 def _folder(name: str, study: Study) -> Path:

@@ -144,10 +144,11 @@ class GroupPersons(Quiet):
         return np.array(found, np.int64).reshape(len(sizes), self.groups).T
 
     @cached_property
-    def suppressed(self) -> tuple[int, int]:
-        """Count the persons of whom no record is in a group, and those of whom some records are in none."""
+    def suppressed(self) -> dict[str, int]:
+        """Count the persons of whom no record is in a group, and those of whom some records are in none: internal."""
         shown = np.bincount(self.pairs.person, self.pairs.count * (self.group[self.pairs.cell] >= 0))
-        return int((shown == 0).sum()), int(((shown > 0) & (shown < self.pairs.records)).sum())
+        some = (shown > 0) & (shown < self.pairs.records)
+        return {"persons_left_out": int((shown == 0).sum()), "persons_missing_records": int(some.sum())}
 
     def only(self, group: int) -> GroupPersons:
         """Return those of one group alone."""

@@ -49,6 +49,9 @@ class Measure:
     by_persons: bool = False
     """Whether it is a risk that is defined where persons, not records, are counted."""
 
+    by_records: bool = True
+    """Whether it is defined where records are counted."""
+
     function: Callable[[Any], float] | None = None
     """What works it out from a release; those that share their work have none and are worked out together."""
 
@@ -84,7 +87,8 @@ MEASURES = {
         needs_sensitive=said.get("sensitive", True),
         reads_noisy=said.get("noisy", False),
         said_of=said.get("of", "table"),
-        by_persons=said.get("persons", False),
+        by_persons=bool(said.get("persons", False)),
+        by_records=said.get("persons") != "only",
     )
     for name, said in DECLARED.items()
 }

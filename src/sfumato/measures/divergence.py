@@ -9,6 +9,7 @@ the person's group. Records that are not published teach him nothing and are not
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -147,9 +148,10 @@ def group_gains(release: Release, on: str | None = None) -> GroupGains:
         return GroupGains(np.abs(p - q).sum(axis=1) / 2, np.abs(np.log(p / q)).max(axis=1))
 
 
-def adversary_gains(counts: Counts, sizes: Counts, q: Numbers) -> dict[str, float]:
+def adversary_gains(counts: Counts | Numbers, sizes: Counts, q: Numbers) -> dict[str, float]:
     """Average over the published records: `a_know`, `a_acc`, and the information gain in nats."""
-    know, right, gain = sum_gains(np.ascontiguousarray(counts), sizes, q)
+    rows: Any = np.ascontiguousarray(counts)
+    know, right, gain = sum_gains(rows, sizes, q)
     published = float(sizes.sum())
     return {
         "a_know": know / published,
@@ -159,7 +161,7 @@ def adversary_gains(counts: Counts, sizes: Counts, q: Numbers) -> dict[str, floa
 
 
 @kernel
-def sum_gains(counts: Counts, sizes: Counts, q: Numbers) -> tuple[float, float, float]:
+def sum_gains(counts: Counts | Numbers, sizes: Counts, q: Numbers) -> tuple[float, float, float]:
     """Sum up over records half the L1 distance to q, the share of the commonest value, and KL(p, q)."""
     know = right = gain = 0.0
     log_q = np.log(q)

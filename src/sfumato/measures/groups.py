@@ -11,8 +11,10 @@ import numpy as np
 
 from sfumato.data.assignment import laid_out
 from sfumato.data.cells import Sensitive
+from sfumato.data.persons import GroupPersons
 from sfumato.measures.all_measures import MEASURES, READ_NOISY
 from sfumato.measures.divergence import adversary_gains
+from sfumato.measures.person_risk import exposures, gains_of_persons, recursive_ranks, singled_out
 from sfumato.release.items import BasketRelease, MixedRelease
 from sfumato.release.release import Grouped, Published, counts_people
 from sfumato.requirements.requirement import sensitive_levels
@@ -50,6 +52,7 @@ COLUMNS = (
 )
 L_FREQUENCY, L_DISTINCT, L_ENTROPY, L_RECURSIVE, T_EQUAL, T_ORDERED, T_HIERARCHICAL, JS, DELTA, BETA = range(10)
 AVERAGES = ("p_loss", "p_loss_mean", "p_loss_median", "p_loss_95", "a_know", "a_acc", "information_gain")
+OF_PERSONS = ("one_value_left", "certain")
 RECURSIVE_C = 3.0
 """The c with which `l_recursive` is reported, as in Brickell & Shmatikov 2008."""
 
@@ -98,7 +101,10 @@ def measure(release: Any, scales: Mapping[str, Any] | None = None) -> Measured:
     by_sensitive, losses, unread = {}, None, False
     if release.histograms is not None:
         for position, attribute in enumerate(release.histograms.sensitive):
-            counts = release.histograms.of(position)
+            counts, persons = release.histograms.of(position), release.group_persons
+            if persons is not None:
+                by_sensitive[attribute.name] = _of_persons(release, persons, position)
+                continue
             if not release.truthful and (counts.sum(axis=1) != release.sizes).any():
                 unread = True  # values that nobody in the table has: Q says nothing of them
                 continue
@@ -110,7 +116,7 @@ def measure(release: Any, scales: Mapping[str, Any] | None = None) -> Measured:
                 | adversary_gains(counts, release.sizes, attribute.shares)
             )
     values = {**_sizes(release), **(_losses(release) if release.truthful else {})}
-    for name in (*COLUMNS, *AVERAGES):
+    for name in (*COLUMNS, *AVERAGES, *(OF_PERSONS if release.group_persons is not None else ())):
         by_attribute = [measures[name] for measures in by_sensitive.values()]
         if by_attribute and not unread:  # the worst of some attributes may be better than the worst of all
             values[name] = min(by_attribute) if MEASURES[name].better == "higher" else max(by_attribute)
@@ -119,6 +125,33 @@ def measure(release: Any, scales: Mapping[str, Any] | None = None) -> Measured:
             values[name] = declared.function(release)
     ordered = {name: values[name] for name in MEASURES if name in values}
     return defined(release, Measured(ordered, by_sensitive, losses=losses))
+
+
+def _of_persons(release: Grouped, persons: GroupPersons, position: int) -> dict[str, float]:
+    """Measure what groups tell of one sensitive attribute, counted by persons; averages run over sightings."""
+    assert release.histograms is not None
+    cells, columns = release.cells, release.cells.span(position)
+    per_group = of_persons(persons, columns, position, cells.sensitive[position])
+    return (
+        _worst_groups(per_group)
+        | _spread(per_group[:, JS], persons.persons)
+        | gains_of_persons(cells, persons, columns)
+        | exposures(persons, cells.values[:, position], position, release.histograms)
+    )
+
+
+def of_persons(persons: GroupPersons, columns: slice, position: int, attribute: Sensitive) -> Numbers:
+    """Return for every group the measures in `COLUMNS` of one sensitive attribute, counted by persons."""
+    weighted, sizes = np.ascontiguousarray(persons.weighted[:, columns]), persons.persons
+    out = np.empty((len(COLUMNS), len(sizes)))
+    out[L_FREQUENCY] = sizes / persons.having[:, columns].max(axis=1)
+    out[L_DISTINCT] = persons.matchings[:, position]
+    out[L_RECURSIVE] = recursive_ranks(weighted, sizes, RECURSIVE_C)
+    levels = sensitive_levels(attribute)
+    distances(weighted, sizes, attribute.q, out)
+    tree_distances(weighted, sizes, attribute.q, last_values(levels), len(levels) - 1, out)
+    weighted_divergences(weighted, sizes, attribute.q, out)
+    return out.T
 
 
 def defined(release: Published, measured: Measured) -> Measured:
@@ -166,12 +199,12 @@ def _sizes(release: Grouped) -> dict[str, float]:
     published = release.records
     squares = float((sizes * sizes).sum())
     return {
-        **_identity(release),
         "smallest_group": int(release.sizes.min()),
         "discernibility": squares + float(release.suppressed) * release.cells.records,
         "average_group": published / release.groups,
         "weighted_k": squares / published,
         "suppressed": release.suppressed,
+        **_identity(release),
     }
 
 
@@ -185,6 +218,8 @@ def _identity(release: Grouped) -> dict[str, float]:
         "k": int(counted.persons.min()),
         "prosecutor": float((counted.largest / release.sizes).max()),
         "marketer": release.groups / int(counted.persons.sum()),
+        "weighted_k": float((counted.persons.astype(np.float64) ** 2).sum()) / int(counted.persons.sum()),
+        "singled_out": singled_out(counted),
     }
 
 
@@ -283,7 +318,7 @@ def diversities(counts: Counts, sizes: Counts, c: float, out: Numbers) -> None:
 
 
 @kernel
-def distances(counts: Counts, sizes: Counts, q: Numbers, out: Numbers) -> None:
+def distances(counts: Counts | Numbers, sizes: Counts, q: Numbers, out: Numbers) -> None:
     """How far a group's distribution p is from q, and the largest and smallest p/q."""
     values, inverse_q = len(q), 1 / q
     for g in range(len(sizes)):
@@ -305,7 +340,9 @@ def distances(counts: Counts, sizes: Counts, q: Numbers, out: Numbers) -> None:
 
 
 @kernel
-def tree_distances(counts: Counts, sizes: Counts, q: Numbers, lasts: Counts, height: int, out: Numbers) -> None:
+def tree_distances(
+    counts: Counts | Numbers, sizes: Counts, q: Numbers, lasts: Counts, height: int, out: Numbers
+) -> None:
     """Earth mover's distance on the value hierarchy: half of what its edges carry; those of the leaves are known."""
     for g in range(len(sizes)):
         share = 1.0 / sizes[g]
@@ -353,6 +390,25 @@ def divergences(counts: Counts, sizes: Counts, q: Numbers, out: Numbers) -> None
                 n = counts[g, s]
                 js += divergence_term(n * share, q[s], q_log_q[s])
                 sum_n_log_n += N_LOG_N[n] if n < SMALL else n * math.log(n)
+        p_log_p = sum_n_log_n * share - log_size
+        out[L_ENTROPY, g] = math.exp(-p_log_p)
+        out[JS, g] = max((js + p_log_p) / 2, 0.0)
+
+
+@kernel
+def weighted_divergences(weighted: Numbers, sizes: Counts, q: Numbers, out: Numbers) -> None:
+    """Work out the same where the counts need not be whole: nothing is remembered of their terms."""
+    q_log_q = q * np.log(q)
+    for g in range(len(sizes)):
+        share, js, sum_n_log_n = 1.0 / sizes[g], 0.0, 0.0
+        for s in range(len(q)):
+            n = weighted[g, s]
+            js += divergence_term(n * share, q[s], q_log_q[s])
+            if n == int(n) and n < SMALL:
+                sum_n_log_n += N_LOG_N[int(n)]
+            else:
+                sum_n_log_n += n * math.log(n)
+        log_size = LOGS[sizes[g]] if sizes[g] < SMALL else math.log(sizes[g])
         p_log_p = sum_n_log_n * share - log_size
         out[L_ENTROPY, g] = math.exp(-p_log_p)
         out[JS, g] = max((js + p_log_p) / 2, 0.0)

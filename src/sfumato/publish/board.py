@@ -47,8 +47,6 @@ class Decision:
         """Raise where the release is not fit for its recipient: as the map measured it, or as it was `written`."""
         if self.recipient is None:
             return
-        if why := self.recipient.why_unknown(self.map_):
-            raise InfeasibleError(why)
         measures = {**self.point.measures, **(written or {})}
         if against := self.recipient.objections(self.map_, self.point, measures):
             raise InfeasibleError(

@@ -224,8 +224,10 @@ def _similar(inside: InternalContext, places: Places) -> str:
 def _gain(inside: InternalContext, places: Places) -> str:
     """Name the column whose distribution in a group differs most from the table's."""
     histograms, names = inside.groups.histograms, _unbounded(inside.public)
+    of, persons = histograms, inside.groups.group_persons
+    counts, sizes = (of.counts, of.sizes) if persons is None else (persons.weighted, persons.persons)
     gains = {
-        attribute.name: float((histograms.of(place) / histograms.sizes[:, None] / attribute.shares).max())
+        attribute.name: float((counts[:, inside.groups.cells.span(place)] / sizes[:, None] / attribute.q).max())
         for place, attribute in enumerate(histograms.sensitive)
         if attribute.name in names
     }

@@ -94,10 +94,11 @@ def _requirement(context: PublicContext) -> dict[str, Any]:
     """Say what a requirement promises of groups, of sets of items, or of both."""
     candidate, promised, columns = context.candidate, context.promised, context.columns
     group = "bucket" if context.bucketized else "group"
+    named = () if context.shown.items else (group,)
     content: dict[str, Any] = {
         "requirement": str(promised),
         "parts": [
-            _part(part, context.is_confirmed(part), _checked(context, part), () if context.shown.items else (group,))
+            _part(part, context.is_confirmed(part), _checked(context, part), named, columns.unit == "persons")
             for part in promised.parts
         ],
         "checked_on_the_file": True,
@@ -117,11 +118,13 @@ def _requirement(context: PublicContext) -> dict[str, Any]:
     return content
 
 
-def _part(part: Any, confirmed: bool, checked: str, group: Sequence[str] = ("group",)) -> dict[str, Any]:
+def _part(
+    part: Any, confirmed: bool, checked: str, group: Sequence[str] = ("group",), persons: bool = False
+) -> dict[str, Any]:
     """Say what a part promises, and who can check it."""
     return {
         "requirement": str(part),
-        "in_words": part.rule_in_words(*group),
+        "in_words": part.words_of_persons() if persons else part.rule_in_words(*group),
         "confirmed_by_the_file": confirmed,
         "checked": t(f"certificate.{checked}"),
     }
@@ -370,7 +373,10 @@ def _groups(inside: InternalContext) -> Iterator[Section]:
     yield Section("meaning", meaning_of(checked.measures))
     yield Section("baselines", _baselines(release))
     yield Section("details", dict(release.details))
-    yield Section("suppressed", {"records": release.suppressed, "of": records, "dropped": table.dropped})
+    left_out: dict[str, Any] = {"records": release.suppressed, "of": records, "dropped": table.dropped}
+    if release.group_persons is not None:
+        left_out |= release.group_persons.suppressed
+    yield Section("suppressed", left_out)
     if checked.households is not None:
         shared = {"same_value_of": table.shared_names, "confirmed_on_the_file": checked.households.holds}
         yield Section("households", shared)
@@ -385,7 +391,7 @@ def _baselines(release: Release) -> dict[str, Any]:
     for place, attribute in enumerate(release.histograms.sensitive):
         published = zip(attribute.labels, release.histograms.of(place).sum(axis=0), strict=True)
         baselines[attribute.name] = {
-            "table": dict(zip(attribute.labels, attribute.shares.tolist(), strict=True)),
+            "table": dict(zip(attribute.labels, attribute.q.tolist(), strict=True)),
             "file": {label: int(n) / release.assignment.records for label, n in published if n},
         }
     return baselines

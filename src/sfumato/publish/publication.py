@@ -453,6 +453,7 @@ def table_values(own: Publishable) -> dict[str, Any]:
         "changes": column_changes(release),
         "loss": measured.values["loss"],
         "suppressed": release.suppressed,
+        **(release.group_persons.suppressed if release.group_persons is not None else {}),
         **release.details,
         "measures": dict(measured.values),
         "by_sensitive": {name: dict(values) for name, values in measured.by_sensitive.items()},
@@ -485,6 +486,8 @@ def table_lines(own: Publishable, files: Sequence[Path]) -> list[str]:
         lines.append(f"{EXACT_VALUES} The size of a group is a bucket size, not k-anonymity.")
     lines += [*own.maker.account(release), *own.end_lines()]
     lines += left_out_lines(release.suppressed, release.table.dropped)
+    if release.suppressed and release.group_persons is not None:
+        lines.append(t("release.persons_left_out", **release.group_persons.suppressed))
     done = changes_sentence(column_changes(release), release.suppressed, release.cells.records)
     lines.append(wrapped(f"What was done: {done}").lstrip())
     lines += [wrapped(f"WARNING: {text}.").lstrip() for text in _single_values(release)]

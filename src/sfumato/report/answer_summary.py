@@ -65,6 +65,29 @@ def reply_lines(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
         t("reply.neighbours"),
         (f"{side}: {place_words(point, reply)}" for side, point in around.items() if point is not None),
     )
+    yield from _asked_besides(reply)
+    yield from section(t("reply.how_far"), [bound_words(reply, map_)])
+    yield from section(t("reply.what_loss"), weights_sentences(map_))
+    yield from section(t("reply.what_does"), note_words(reply))
+    which = "it" if len(reply.best) == 1 else t("reply.first_them")
+    yield t("reply.publish", which=which, release_command=summary.release_command(folder, map_, answer))
+
+
+def reply_brief(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
+    """Write a reply in a few lines: the answer, the headlines, how far from the best it is, how to publish it."""
+    answer = reply.answer
+    assert answer is not None
+    yield wrapped(answer_words(reply), width=summary.SHORT).lstrip()
+    _, *facts = summary.brief_lines(map_, answer)
+    yield from facts
+    yield from _asked_besides(reply)
+    if reply.bound is not None:
+        yield wrapped(t("brief.bound", bound=bound_words(reply, map_)), width=summary.SHORT).lstrip()
+    yield t("brief.publish", command=summary.release_command(folder, map_, answer))
+
+
+def _asked_besides(reply: Reply) -> Iterator[str]:
+    """Write what the question asks for besides: within weaker bounds, by anonymizer, by suppressed share."""
     if reply.question.relaxed:
         bought = [place_words(point, reply) for point in reply.bought]
         more = listed(bound.typed for bound in reply.question.relaxed)
@@ -75,11 +98,6 @@ def reply_lines(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
         t("reply.suppression"),
         (t("reply.suppressed", share=share, place=_place(point, reply)) for share, point in rows),
     )
-    yield from section(t("reply.how_far"), [bound_words(reply, map_)])
-    yield from section(t("reply.what_loss"), weights_sentences(map_))
-    yield from section(t("reply.what_does"), note_words(reply))
-    which = "it" if len(reply.best) == 1 else t("reply.first_them")
-    yield t("reply.publish", which=which, release_command=summary.release_command(folder, map_, answer))
 
 
 def _rivals(reply: Reply, map_: Map) -> list[Point]:
@@ -177,6 +195,15 @@ def _row(point: Point | None, reply: Reply) -> dict[str, Any]:
 
 def _place(point: Point | None, reply: Reply) -> str:
     return t("reply.nothing_fits") if point is None else place_words(point, reply)
+
+
+def choice_brief(choice: Choice, map_: Map, command: str) -> Iterator[str]:
+    """Write a choice in a few lines: the verdict, the headlines, the first reason, how to publish it."""
+    yield from summary.brief_lines(map_, choice.point)
+    why, *_ = choice.why or [""]
+    texts = [t("brief.why", why=why), *(t("brief.caution", text=text) for text in choice.warnings[:1])]
+    yield from (wrapped(text, width=summary.SHORT).lstrip() for text in texts)
+    yield t("brief.publish", command=command)
 
 
 def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:

@@ -22,9 +22,15 @@ LONGEST = 100
 """Letters of a set of items."""
 
 
-def check_in_words(check: Check | ItemsCheck) -> str:
+BEHIND_DETAILS = frozenset(("attributes", "subsets", "worst", "sets", "rarest"))
+"""The paragraphs of a check that are printed with `--details`."""
+
+
+def check_in_words(check: Check | ItemsCheck, details: bool = True) -> str:
     """Write a check as paragraphs."""
-    return "\n\n".join("\n".join(lines) for lines in check_parts(check).values())
+    parts = check_parts(check)
+    shown = ["\n".join(lines) for name, lines in parts.items() if details or name not in BEHIND_DETAILS]
+    return "\n\n".join(shown) if len(shown) == len(parts) else "\n".join([*shown, t("check.more")])
 
 
 def check_parts(check: Check | ItemsCheck) -> dict[str, list[str]]:

@@ -13,10 +13,10 @@ from sfumato.texts.html import NoRoomError
 from sfumato.tradeoff.exploration.folder import decided_values, limit_values, point_values
 from sfumato.tradeoff.map import Map, Point
 
-PUBLIC_FILES = ("report-public.html", "map.png")
+PUBLIC_FILES = ("report-public.html", "map-public.png")
 """What may leave the house of the files in the folder; all others are internal."""
 
-DRAWN = ("report.html", "map-internal.png", "report-public.html", "map.png")
+DRAWN = ("report.html", "map-internal.png", "report-public.html", "map-public.png")
 """What is drawn: left out where there is no room for that."""
 
 INTERNAL = ("report.html", "map-internal.png")

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
+from sfumato.errors import SfumatoError
 from sfumato.report import point_summary as summary
 from sfumato.report import verdicts as worth
 from sfumato.report.measure_sentences import Subject
@@ -28,9 +29,7 @@ MOST_TOLD = 5
 
 def map_lines(map_: Map, page: str | None) -> Iterator[str]:
     """Write a map as lines for the terminal; `page` is where it can be looked at."""
-    states = ", ".join(f"{count} {state}" for state, count in _states(map_).items())
-    look = t("map_line.open_see", page=page) if page else ""
-    yield f"{counted(len(map_.points), 'candidate')}: {states}. {look}".rstrip()
+    yield _tally(map_, page)
     yield from _reasons(map_)
     yield from _budget(map_)
     yield from _frontier(map_)
@@ -52,6 +51,21 @@ def map_lines(map_: Map, page: str | None) -> Iterator[str]:
     if verdicts is not None:
         sentences = [worth.reach(verdicts), worth.tally(verdicts), worth.best(verdicts)]
         yield from _section(t("map_line.worth"), sentences)
+
+
+def map_brief(map_: Map, page: str | None) -> Iterator[str]:
+    """Write a map in a few lines: what became of the candidates, and the release that is recommended."""
+    yield _tally(map_, page)
+    yield from _reasons(map_)
+    yield from _budget(map_)
+    try:
+        point = map_.choose().point
+    except SfumatoError as error:  # nothing fits, or the map has no two axes
+        yield wrapped(t("brief.nothing", why=str(error).splitlines()[0]), width=summary.SHORT).lstrip()
+        return
+    yield from summary.brief_lines(map_, point)
+    if foreign := list(summary.foreign_lines(map_)):
+        yield from _section(t("map_line.made_elsewhere"), foreign[:MOST_TOLD])
 
 
 def map_values(map_: Map) -> dict[str, Any]:
@@ -76,12 +90,18 @@ def map_values(map_: Map) -> dict[str, Any]:
 
 
 def leaving(files: Sequence[str], others: str) -> str:
-    """Say which files of a map may leave the house."""
+    """Say which files of a map are safe to share."""
     return t("map_line.may_leave", files=files, others=others)
 
 
 def _states(map_: Map) -> dict[str, int]:
     return dict(Counter(point.status for point in map_.points))
+
+
+def _tally(map_: Map, page: str | None) -> str:
+    states = ", ".join(f"{count} {state}" for state, count in _states(map_).items())
+    look = t("map_line.open_see", page=page) if page else ""
+    return f"{counted(len(map_.points), 'candidate')}: {states}. {look}".rstrip()
 
 
 def _reasons(map_: Map) -> Iterator[str]:

@@ -248,7 +248,8 @@ def guess_share(name: str, value: float, baseline: float | None) -> float | None
 
 
 def _guess(name: str, value: float, subject: Subject, baseline: float | None) -> str:
-    who, share = t(f"guess.{name}", column=subject.column), guess_share(name, value, baseline)
+    of_persons = "_of_persons" * (name == "a_acc" and subject.unit == "persons")
+    who, share = t(f"guess.{name}{of_persons}", column=subject.column), guess_share(name, value, baseline)
     if name == "attack_accuracy" and subject.surest < 1:
         who += t("guess.surest", share=subject.surest)
     if share is None:

@@ -29,7 +29,7 @@ from sfumato.texts.catalogue import counted, listed, number, percent, t, wrapped
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.public import PublicStudy
 from sfumato.tradeoff.question.knee import COUNT_ERRORS, Place, place
-from sfumato.tradeoff.question.recipients import RECIPIENTS
+from sfumato.tradeoff.question.recipients import RECIPIENTS, refusal
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.study import Study
 
@@ -114,8 +114,6 @@ def learned(point: Point, subject: Subject) -> Headline:
     The columns that tell most come first. The share is that of the column that is guessed right most often.
     """
     about, measures = t("headline.what_can"), point.measures
-    if subject.unit == "persons" and subject.sensitive:
-        return Headline(about, t("headline.what_learned"))
     columns = subject.of_columns(measures, point.by_sensitive)
     guesses = [guess for about_column, own in columns if (guess := best_guess(about_column, own)) is not None]
     if guesses:
@@ -213,6 +211,31 @@ def headline_lines(map_: Map, point: Point) -> Iterator[str]:
     for headline in headlines(map_, point):
         formulas = ", ".join(f"{name} {number(point.measures[name])}" for name in headline.measures)
         yield wrapped(f"{headline.about}: {headline.said}{f' [{formulas}]' if formulas else ''}")
+
+
+SHORT = 80
+"""Letters of a line of what is printed without `--details`."""
+
+
+def brief_lines(map_: Map, point: Point) -> Iterator[str]:
+    """Write the verdict on a point, its three headlines, and what was done to the columns, in a few lines."""
+    for text in (t("brief.recommended", point=point, settings=settings(point)), fit_sentence(map_, point)):
+        yield wrapped(text, width=SHORT).lstrip()
+    facts = [f"{headline.about}: {headline.said}" for headline in headlines(map_, point)]
+    if done := done_sentence(map_, point):
+        facts.append(t("choice.what_done", done=done))
+    yield from (wrapped(fact, "- ", SHORT) for fact in facts)
+
+
+def fit_sentence(map_: Map, point: Point) -> str:
+    """Say for which recipients a point is fit, and why not for the most careful of the others."""
+    against = {name: own.objections(map_, point, point.measures) for name, own in RECIPIENTS.items()}
+    if why := refusal(point):
+        return t("brief.unfit", why=why)
+    fit, unfit = ([name for name, why in against.items() if bool(why) is is_so] for is_so in (False, True))
+    first = t("brief.fit", fit=fit) if fit else ""
+    second = t("brief.not_fit", name=unfit[0], why=against[unfit[0]][0]) if unfit else ""
+    return f"{first} {second}".strip()
 
 
 # -- axes --------------------------------------------------------------------------------------------------

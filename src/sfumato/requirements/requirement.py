@@ -107,6 +107,10 @@ class Requirement(Configured, ABC):
         """Say what it asks of every group, to people who know no requirement by name."""
         return str(self)
 
+    def words_of_persons(self) -> str:
+        """Say what it asks of every group where persons are counted."""
+        return f"{self.rule_in_words()}, where all records of a person in a group weigh one together"
+
     @property
     def _value(self) -> str:
         return f"value of {self.on}" if self.on else "sensitive value"
@@ -283,6 +287,10 @@ class KAnonymity(Requirement):
         least = f"every {group} at least {self.k:,} {'person' if self.k == 1 else 'different persons'}"
         return least if self.share == 1 else f"{least}, none with more than {percent(self.share, 3)} of its records"
 
+    def words_of_persons(self) -> str:
+        """Say how many persons groups have; of a single person nothing is asked."""
+        return self.by_persons.rule_in_words()
+
     def strengthen(self, measures: Mapping[str, float], by_sensitive: Mapping[str, Mapping[str, float]]) -> Requirement:
         """Take the size of the smallest group."""
         return replace(self, k=max(self.k, int(measures.get("smallest_group", 0))))
@@ -333,6 +341,15 @@ class LDiversity(Requirement):
             case "entropy":
                 return f"every {group} at least as diverse as {self.l:g} equally frequent {self._values}"
         return f"recursive ({self.c:g}, {self.l:g})-diversity of {self._values} in every {group}"
+
+    def words_of_persons(self) -> str:
+        """Say which persons are counted, by the variant."""
+        match self.variant:
+            case "frequency":
+                return f"no {self._value} that more than 1/{self.l:g} of the persons of a group have, if only once"
+            case "distinct":
+                return f"at least {self.l:g} different {self._values} in every group, each of another person"
+        return super().words_of_persons()
 
     def strengthen(self, measures: Mapping[str, float], by_sensitive: Mapping[str, Mapping[str, float]]) -> Requirement:
         """Take the l of the least diverse group; that of recursive diversity is measured with one c alone."""
@@ -495,6 +512,11 @@ class AlphaK(Requirement):
         """Say how large groups are, and which share a value may have."""
         share = percent(self.alpha, 3)
         return f"every {group} at least {self.k:,} records and no {self._value} above {share} of a {group}"
+
+    def words_of_persons(self) -> str:
+        """Say how many persons groups have, and how many of them may have a value."""
+        persons, share = f"every group at least {self.k:,} different persons", percent(self.alpha, 3)
+        return f"{persons} and no {self._value} that more than {share} of them have, if only once"
 
     def strengthen(self, measures: Mapping[str, float], by_sensitive: Mapping[str, Mapping[str, float]]) -> Requirement:
         """Take the size of the smallest group, and the largest share of a value."""

@@ -109,10 +109,10 @@ def worst_share(share: float) -> str:
     return "nearly 100 %"
 
 
-def wrapped(sentence: str, mark: str = "") -> str:
+def wrapped(sentence: str, mark: str = "", width: int = 110) -> str:
     """Break a sentence into lines for the terminal, indented behind a mark."""
     start = f"  {mark}"
-    return fill(sentence, 110, initial_indent=start, subsequent_indent=" " * len(start), break_on_hyphens=False)
+    return fill(sentence, width, initial_indent=start, subsequent_indent=" " * len(start), break_on_hyphens=False)
 
 
 def section(title: str, sentences: Iterable[str]) -> Iterator[str]:

@@ -108,9 +108,12 @@ MEANING = t("meaning.limit")
 
 
 def limit(prepared: Prepared) -> Limit | None:
-    """Work the limit of a table out; there is none without a sensitive attribute or without large populations."""
+    """Work the limit of a table out; there is none without a sensitive attribute or without large populations.
+
+    Groups of records bound no loss of persons, so where persons are counted there is none either.
+    """
     cells = prepared.table.cells
-    if not cells.sensitive or not prepared.populations.size:
+    if not cells.sensitive or not prepared.populations.size or cells.persons is not None:
         return None
     tangents, trivial, revealed = [np.zeros((1, 3))], 0.0, 0.0
     for i, attribute in enumerate(cells.sensitive):

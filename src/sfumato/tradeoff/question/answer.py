@@ -191,8 +191,6 @@ def _question(
     if recipient is not None:
         check_choice("recipient", recipient, RECIPIENTS)
         preset, asked_already = RECIPIENTS[recipient], {(bound.measure, bound.side): bound for bound in given}
-        if why := preset.why_unknown(map_):
-            raise NothingFitsError(why)
         study = map_.study
         asked_of = [each for each in preset.bounds_of(study.unit) if MEASURES[each.measure].is_said_of(study.section)]
         kept = [bound for bound in asked_of if (bound.measure, bound.side) not in asked_already]

@@ -200,10 +200,11 @@ def _least_losses(map_: Map, share: float) -> Iterator[tuple[int, float]]:
         candidate, maker = point.candidate, point.candidate.anonymizer
         if not isinstance(maker, FullDomain) or replace(maker, search="exact", seconds=None, seed=0) != EVERY_LEVEL:
             continue
-        if isinstance(candidate.requirement, KAnonymity) and point.form == "generalization":
+        wanted = candidate.requirement
+        if isinstance(wanted, KAnonymity) and wanted.share in (None, 1) and point.form == "generalization":
             loss = _least_loss(point, maker.search == "exact")
             if loss is not None:
-                yield candidate.requirement.k, loss if candidate.suppress >= share else min(loss, candidate.suppress)
+                yield wanted.k, loss if candidate.suppress >= share else min(loss, candidate.suppress)
 
 
 def _least_loss(point: Point, exact: bool) -> float | None:

@@ -188,13 +188,6 @@ class Recipient:
         others = (bound for bound in self.bounds if bound is not size)
         return (Bound("k", "min", size.value, least), Bound("prosecutor", "max", 1 / size.value, part), *others)
 
-    def why_unknown(self, map_: Map) -> str:
-        """Say why no release of a map is known to be fit; nothing where the bounds can be checked."""
-        sensitive = map_.about.get("sensitive", ())
-        if map_.study.unit != "persons" or not sensitive:
-            return ""
-        return t("fit.no_release", self=self, sensitive=sensitive)
-
     def admits_exact(self, given: Sequence[Bound]) -> bool:
         """Say whether exact quasi-identifiers may be had: identity need not be hidden, or was waived by a weaker k."""
         least = [bound.value for bound in given if (bound.measure, bound.side) == ("k", "min")]
@@ -206,7 +199,7 @@ class Recipient:
         A bound on what is not measured of such a release says nothing of it.
         """
         exact = t("fit.shows_exact")
-        against = [*filter(None, [self.why_unknown(map_)]), *[exact] * (self.hides_identity and shows_exact(point))]
+        against = [exact] * (self.hides_identity and shows_exact(point))
         return against + [
             t("fit.asked", bound=bound, measures=measures[bound.measure])
             for bound in self.bounds_of(map_.study.unit)

@@ -103,6 +103,8 @@ class Study:
         object.__setattr__(self, "scales", self.scales.having((*self.axes, *bounded)))  # what counts is measured
         if self.table.person is not None:
             self._check_persons((*self.axes, *bounded))
+        elif of_persons := [name for name in (*self.axes, *bounded) if not MEASURES[name].by_records]:
+            raise BadInputError(t("refusal.records_axes", lacking=of_persons))
         nobody = [str(candidate.anonymizer) for candidate in self.candidates if not candidate.anonymizer.people]
         lacking = [axis for axis in self.axes if axis not in READ_NOISY]
         if nobody and lacking:

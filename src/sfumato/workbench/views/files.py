@@ -34,7 +34,7 @@ OFFERED = (
     "study.toml",
     "report.html",
     "report-public.html",
-    "map.png",
+    "map-public.png",
     "map-internal.png",
     "points.json",
     "timings.json",

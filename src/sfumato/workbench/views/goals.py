@@ -85,7 +85,7 @@ BY_PERSONS = ("k", "loss")
 
 def parts_for(study: Study, table: Table, wishes: Wishes) -> dict[str, Any]:
     """Return the parts of a study that the wishes make: axes, scales and candidates, as they stand in a file."""
-    if table.cells.persons is not None:  # by persons only sizes are required and measured
+    if table.cells.persons is not None:  # by persons only sizes are proposed
         sizes = presets.Requirements(table.cells.persons.number, ()).all(SIZES[wishes.recipient])
         blocks = [_block(("mondrian", _full_domain(table)), sizes, (0.0, 0.05)), {"anonymizers": list(presets.ENDS)}]
         return {"axes": list(BY_PERSONS), "scales": {}, "candidates": blocks}
