@@ -460,7 +460,7 @@ def _check_beside_items(roles: TableDeclaration, items: ItemsDeclaration) -> Non
     if roles.household is not None:
         raise BadInputError("a household column (--household) is not known beside a column of items; leave it out")
     if roles.person is not None:
-        raise BadInputError("persons (--person) are not counted beside a column of items; leave the option out")
+        raise refusal("person_beside_items", roles=roles)
     said = {"quasi": roles.quasi, "sensitive": roles.sensitive, "identifier": roles.identifier}
     for role, columns in said.items():
         if items.name in columns:
