@@ -12,8 +12,8 @@ from sfumato.auditing.published_file import Counted, TextColumn
 from sfumato.config.documents import bundled_facts
 from sfumato.data.hierarchies.automatic import automatic, rounded_span
 from sfumato.data.hierarchies.categorical import similar_groups
+from sfumato.data.hierarchies.classifications import CLASSIFICATIONS, _keys, _names, _words, countries, icd
 from sfumato.data.hierarchies.classifications import _education_place as level
-from sfumato.data.hierarchies.classifications import _keys, _names, _place_9, _place_10, _words, countries, icd, ranges
 from sfumato.data.hierarchies.classifications import _place as country
 from sfumato.data.hierarchies.declared import from_entry
 
@@ -134,7 +134,7 @@ BLOCKS = {
         "T98": ("T90-T98", "S00-T98"),
         "U07.1": ("U00-U49", "U00-U99"),
         "V00.1": ("V00.-", "V00-Y99"),
-        "X59": ("W00-X59", "V00-Y99"),
+        "X59": ("X58-X59", "V00-Y99"),
         "X60": ("X60-X84", "V00-Y99"),
         "Y99": ("Y99.-", "V00-Y99"),
     },
@@ -153,7 +153,10 @@ BLOCKS = {
 }
 
 
-@pytest.mark.parametrize(("place", "found"), [(_place_10, BLOCKS["icd10"]), (_place_9, BLOCKS["icd9"])])
+@pytest.mark.parametrize(
+    ("place", "found"),
+    [(CLASSIFICATIONS["icd-10"].place, BLOCKS["icd10"]), (CLASSIFICATIONS["icd-9-cm"].place, BLOCKS["icd9"])],
+)
 def test_hard_cases_of_diagnoses_stand_where_the_lists_have_them(place, found):
     assert {code: place(code)[1][1:] for code in found} == found
     assert [place(code) for code in ("", "?", "n/a", "E11,9", "0.5", "S", "12345678")] == [None] * 7
@@ -198,7 +201,7 @@ def test_countries_stand_where_the_united_nations_have_them():
     assert [name for name in nowhere if country(name)] == ["and"]  # which is Andorra's code
 
 
-@pytest.mark.parametrize("ranges", [*ranges("icd-10"), *ranges("icd-9-cm")])
+@pytest.mark.parametrize("ranges", [each for one in CLASSIFICATIONS.values() for each in one.ranges])
 def test_ranges_of_diagnoses_rise_and_do_not_overlap(ranges):
     ends = [end for pair in zip(ranges.firsts, ranges.lasts, strict=True) for end in pair]
     assert ends == sorted(ends)
@@ -207,9 +210,10 @@ def test_ranges_of_diagnoses_rise_and_do_not_overlap(ranges):
     assert all(last < first for last, first in strict)
 
 
-@pytest.mark.parametrize("pair", [ranges("icd-10"), ranges("icd-9-cm")])
+@pytest.mark.parametrize("pair", [one.ranges for one in CLASSIFICATIONS.values()])
 def test_every_block_lies_in_one_chapter(pair):
     chapters, blocks = pair
+    assert len(chapters.labels) in (19, 22)
     for first, last in zip(blocks.firsts, blocks.lasts, strict=True):
         assert chapters.around(first) == chapters.around(last) is not None, first
 

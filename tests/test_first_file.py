@@ -318,6 +318,24 @@ def test_a_title_above_the_names_is_found_and_told(tmp_path, above, row):
     assert f"row {row} holds the names of the columns" in told and "--header-row" in told and "'ASL Napoli'" in told
 
 
+@pytest.mark.parametrize("title", ["ASL Napoli", "ASL Napoli;;", '"ASL\nNapoli"', "ASL Napoli\n\n01/02/2024;;"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_title_above_the_names_of_a_text_file_is_left_out(tmp_path, title, end):
+    lines = [title, "Eta;Reddito;Esito", *(f"{31 + i};1.234,{i};{'xy'[i % 2]}" for i in range(30))]
+    rows = opened(save(tmp_path / "t.csv", end.join(lines).replace("\n", end).replace("\r\r", "\r") + end))
+    assert rows.columns == ("Eta", "Reddito", "Esito") and rows.row_count == 30
+    row = 2 + title.count("\n")
+    assert sum(f"row {row} holds the names of the columns" in notice for notice in rows.notices) == 1
+
+
+def test_a_first_row_that_may_hold_data_is_no_title(tmp_path):
+    """A short first set of items, and a first record with missing values."""
+    with pytest.raises(sfumato.BadInputError, match="the header has 1"):
+        opened(save(tmp_path / "t.txt", "a\na b c\na b\nb c d e\n" * 9), delimiter=" ")
+    rows = opened(save(tmp_path / "t.csv", "a,b,c\n1,,\n" + "1,2,3\n" * 30))
+    assert rows.columns == ("a", "b", "c") and rows.row_count == 31
+
+
 def test_the_row_of_the_names_can_be_said(tmp_path):
     path = titled(tmp_path / "w.xlsx", ["ASL", "2023", "riservato"])
     assert opened(path).columns == ("ASL", "2023", "riservato")

@@ -26,9 +26,19 @@ def packages() -> str:
     return "\n".join(["| package | responsibility |", "| --- | --- |", *lines])
 
 
+def of_entry(entry: catalogue.Entry) -> str:
+    """Write how a kind is typed, what it does, and the table of its options."""
+    lines = [f"**`{entry.text}`**: {entry.meaning}"]
+    if entry.options:
+        lines += ["", "| option | may be | default | meaning |", "| --- | --- | --- | --- |"]
+    for key, *words in entry.rows():
+        lines.append(" | ".join([f"| `{key}`", *(text.replace("|", "\\|") for text in words)]) + " |")
+    return "\n".join(lines)
+
+
 def options(section: str, name: str) -> str:
     """Write one kind of a section with its options, or all."""
-    return "\n\n".join(entry.markdown() for entry in catalogue.sections()[section] if name in ("", entry.name))
+    return "\n\n".join(of_entry(entry) for entry in catalogue.sections()[section] if name in ("", entry.name))
 
 
 def reference() -> str:

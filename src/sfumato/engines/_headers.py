@@ -48,6 +48,14 @@ def find_header(rows: Sequence[Sequence[object]]) -> int:
     return next((place for place, number in enumerate(filled) if number > 1 and 2 * number > usual), 0)
 
 
+def name_titles(origin: str, titles: Sequence[Sequence[str | None]], row: int) -> str:
+    """Report which row names the columns, and which titles above it are left out."""
+    texts = [cell for title in titles for cell in title if cell]
+    shown = ", ".join(map(repr, texts[:2])) + (", ..." if len(texts) > 2 else "")
+    above = f"; what stands above it is left out: {shown}" if texts else ""
+    return f"{origin}: row {row} holds the names of the columns{above} (--header-row names another row)"
+
+
 def header_of(
     origin: str, records: Sequence[Sequence[str]], given: bool | None, columns: Sequence[str], trims: bool
 ) -> Header:

@@ -16,14 +16,16 @@ import shutil
 import sys
 import tempfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import IO, Any
 
-from sfumato.engines._headers import LOOKED_AT, Header, check_header_row, header_of
+from sfumato.engines._headers import LOOKED_AT, Header, check_header_row, find_header, header_of, name_titles
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
 from sfumato.runtime.cancellation import unfinished
@@ -129,6 +131,9 @@ OPEN_FILES = Path("/dev/fd")
 
 NEEDS_QUOTES = re.compile(r'[",\r\n]')
 BLOCK = 1 << 20
+COMPARED = 200
+"""Records by which a delimiter is chosen."""
+
 SNIFFED = 1 << 20
 """How many characters of a text file are looked at to find its delimiter and header."""
 
@@ -174,7 +179,7 @@ def sniff(path: Path, reading: Reading) -> tuple[DelimitedText, bool]:
     check_header_row(reading)
     above = (reading.header_row or 1) - 1
     with opened_text(path, encoding) as stream:
-        skip_lines(stream, above)
+        passed = skip_lines(stream, above)
         sample = stream.read(SNIFFED)
     if len(sample) == SNIFFED:
         sample = sample[: sample.rfind("\n") + 1] or sample
@@ -183,6 +188,12 @@ def sniff(path: Path, reading: Reading) -> tuple[DelimitedText, bool]:
         raise BadInputError(f"{path}: the file is empty{below}; give one with a header and rows")
     if "\x00" in sample:
         raise BadInputError(f"{path}: not a text file (it has zero bytes); is it UTF-16 (--encoding utf-16)?")
+    if reading.header_row is None and reading.header is not False and not reading.columns:
+        with wide_fields(), readable_text(path):
+            above, titles = _titles(sample, delimiter)
+        rest = io.StringIO(sample, newline="")
+        passed, sample = skip_lines(rest, above), rest.read()
+        notices += [name_titles(str(path), titles, above + 1)] if above else []
     with wide_fields(), readable_text(path):
         chosen = delimiter or _delimiter(sample)
         records, lines = _records(sample, chosen, reading.settles)
@@ -193,7 +204,7 @@ def sniff(path: Path, reading: Reading) -> tuple[DelimitedText, bool]:
     if spaced:
         notices.append(f"{path}: blanks before quoted values and names are taken away")
     header = replace(header, notices=(*notices, *header.notices))
-    rewrite = mixed or spaced or any("\n" in name for name in records[0])
+    rewrite = mixed or spaced or '"' in passed or any("\n" in name for name in records[0])  # DuckDB skips records
     skipped = above + (lines if header.stands else 0)
     return DelimitedText(path, chosen, text_encoding(encoding), header, skipped, above, spaced), rewrite
 
@@ -204,10 +215,27 @@ def _has_spaced_quotes(sample: str, delimiter: str, skipped: int) -> bool:
     return re.search(rf'(^|{re.escape(delimiter)})[ ]+"', body, re.MULTILINE) is not None
 
 
-def skip_lines(stream: IO[str], number: int) -> None:
-    """Pass over the first lines of a text."""
-    for _ in range(number):
-        stream.readline()
+def _titles(sample: str, given: str | None) -> tuple[int, list[list[str]]]:
+    """Find titles above the names of the columns: how many lines they take, and their cells.
+
+    Nearly all records must have the same number of fields: in a file of sets the first line may just be short.
+    """
+    best, found = (0.0, 0), (0, list[list[str]]())
+    for delimiter in given or DELIMITERS:
+        reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
+        records = [(record, reader.line_num) for record in islice(reader, COMPARED) if record]
+        fields, agreeing = Counter(len(record) for record, _ in records).most_common(1)[0]
+        score = (agreeing / len(records), fields)
+        if fields > 1 and score > max(best, (0.9, 0)):
+            place = find_header([record for record, _ in records])
+            is_title = place > 0 and len(records[place][0]) == fields
+            best, found = score, (records[place - 1][1], [row for row, _ in records[:place]]) if is_title else (0, [])
+    return found
+
+
+def skip_lines(stream: IO[str], number: int) -> str:
+    """Pass over the first lines of a text, and return them."""
+    return "".join(stream.readline() for _ in range(number))
 
 
 def _records(sample: str, delimiter: str, trims: bool) -> tuple[list[list[str]], int]:
@@ -333,7 +361,7 @@ def _delimiter(sample: str) -> str:
         for record in csv.reader(stream, delimiter=candidate, skipinitialspace=True):
             if record:
                 records.append(len(record))
-            if len(records) == 200:
+            if len(records) == COMPARED:
                 break
         fields = records[0]
         agree = sum(count == fields for count in records) / len(records)

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.engines._headers import LOOKED_AT, check_header_row, find_header, header_of
+from sfumato.engines._headers import LOOKED_AT, check_header_row, find_header, header_of, name_titles
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
 from sfumato.runtime.memory import check_expanded
@@ -39,7 +39,7 @@ def read_sheet(path: Path, reading: Reading) -> tuple[pa.Table, tuple[str, ...]]
     origin = f"{path}, sheet {name!r}"
     header_place = _header_place(origin, cells, before, reading)
     if header_place:
-        notices.append(_name_titles(origin, cells[:header_place], before + header_place + 1))
+        notices.append(name_titles(origin, cells[:header_place], before + header_place + 1))
     elif before and reading.header_row is None:
         notices.append(f"{origin}: {counted(before, 'empty row')} above the first one")
     cells = cells[header_place:]
@@ -69,14 +69,6 @@ def _header_place(origin: str, cells: Sequence[Sequence[str | None]], before: in
     if reading.header is False or reading.columns:
         return 0
     return find_header(cells[:LOOKED_AT])
-
-
-def _name_titles(origin: str, titles: Sequence[Sequence[str | None]], row: int) -> str:
-    """Say which row was read as the names of the columns, and what stands above it."""
-    texts = [cell for title in titles for cell in title if cell is not None]
-    shown = ", ".join(map(repr, texts[:2])) + (", ..." if len(texts) > 2 else "")
-    above = f"; what stands above it is left out: {shown}" if texts else ""
-    return f"{origin}: row {row} holds the names of the columns{above} (--header-row names another row)"
 
 
 def _unsaved(path: Path) -> list[str]:

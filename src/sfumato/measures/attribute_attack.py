@@ -22,7 +22,7 @@ from sfumato.errors import BadInputError
 from sfumato.measures.classification._classifiers import LEAST_LEAF, Forest
 from sfumato.measures.divergence import densities_at
 from sfumato.release.regions import Stretches, uniform_leaves
-from sfumato.release.release import Grouped, Published
+from sfumato.release.release import Published
 from sfumato.runtime.arrays import Codes, Counts, Numbers
 from sfumato.runtime.kernels import kernel
 
@@ -86,7 +86,7 @@ class Attack(Configured):
 
     def run(self, release: Published, on: str | None = None) -> Attacked:
         """Attack one sensitive attribute of a release (the only one, where none is named)."""
-        if isinstance(release, Grouped) and release.histograms is None:
+        if not release.shows_sensitive:
             raise BadInputError("this release shows no sensitive value, so there is nothing to learn them from")
         cells = release.cells
         return self.against(release, cells.points, cells.truth, find_sensitive(cells.sensitive, on))

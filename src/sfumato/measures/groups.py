@@ -15,7 +15,6 @@ from sfumato.data.persons import GroupPersons
 from sfumato.measures.all_measures import MEASURES, READ_NOISY
 from sfumato.measures.divergence import adversary_gains
 from sfumato.measures.person_risk import exposures, gains_of_persons, recursive_ranks, singled_out
-from sfumato.release.items import BasketRelease, MixedRelease
 from sfumato.release.release import Grouped, Published, counts_people
 from sfumato.requirements.requirement import sensitive_levels
 from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
@@ -93,7 +92,7 @@ def measure(release: Any, scales: Mapping[str, Any] | None = None) -> Measured:
 
     Where there are several sensitive attributes, a measure about sensitive values is that of the worst attribute.
     """
-    if isinstance(release, BasketRelease | MixedRelease):
+    if release.kind in ("baskets", "items"):
         from sfumato.measures.scales import measure_items
 
         return measure_items(release, scales or {})

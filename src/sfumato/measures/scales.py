@@ -1,9 +1,8 @@
-"""The scales on which many releases of one table are measured together.
+"""The scales on which many releases of one data set are measured together.
 
-What does not depend on a release (large populations, their true histograms, the queries and their answers) is
-prepared once per table; a release then costs milliseconds.
-
-All measures of items, prepared for one data set: every release is measured on the same scales.
+What does not depend on a release (large populations, their true histograms, the queries and their answers, the persons
+who are attacked) is prepared once; a release then costs milliseconds. A table, baskets and a table with items have a
+class of scales each, with a prepared form.
 
 Beside attributes, the table's side is measured as every release of a table, by its groups and boxes. The items' side is
 measured within groups where it is about what somebody knows (`itemset_risk`, `least_support`, `candidates`), over all
@@ -41,11 +40,10 @@ from sfumato.measures.items.queries import ItemQueries, JointQueries
 from sfumato.measures.queries import Queries, Workload
 from sfumato.measures.reconstruction import EmReader, Entries, Reader, guessed, weighted_estimates
 from sfumato.release._itemsets import Rows, Spread, itemset_spread
-from sfumato.release.content import Guarantee
 from sfumato.release.items import BasketRelease, MixedRelease
 from sfumato.release.populations import MOST_MEMBERS, Populations, large_populations
 from sfumato.release.regions import Members, are_points, estimated_histograms, overlap_estimates
-from sfumato.release.release import Grouped, Published, Release, counts_people
+from sfumato.release.release import Published, Release, counts_people
 from sfumato.requirements.items import BasketRequirement, Itemset, PrivacyConstraints
 from sfumato.runtime.arrays import Numbers, Quiet
 from sfumato.runtime.cancellation import look
@@ -204,7 +202,7 @@ class Prepared:
     def _estimated(self, release: Published) -> Measured:
         """Measure what follows from groups, boxes and the estimates that they allow."""
         measured = measure(release) if counts_people(release) else Measured(promised(release), {})
-        if isinstance(release, Grouped) and release.histograms is None:
+        if not release.shows_sensitive:
             return measured
         look()
         points = self.point_estimates(release)
@@ -320,8 +318,7 @@ class Prepared:
 
 def promised(release: Published) -> dict[str, float]:
     """Return the budget of a release that is differentially private."""
-    guarantee: Guarantee | None = getattr(release, "guarantee", None)
-    return {} if guarantee is None else {"epsilon": guarantee.epsilon}
+    return {} if release.guarantee is None else {"epsilon": release.guarantee.epsilon}
 
 
 RESAMPLES = 200
@@ -633,6 +630,5 @@ def group_spread(release: MixedRelease, known: int) -> Spread:
 
 def measure_items(release: BasketRelease | MixedRelease, scales: Mapping[str, Any]) -> Any:
     """Measure a release with items on scales that are written as in a study."""
-    kind: Any = MixedScales if isinstance(release, MixedRelease) else BasketScales
-    data = release.data if isinstance(release, MixedRelease) else release.baskets
-    return kind(**section_values("[scales]", scales, kind)).prepare(data).measure(release)
+    kind: Any = MixedScales if release.kind == "items" else BasketScales
+    return kind(**section_values("[scales]", scales, kind)).prepare(release.data).measure(release)

@@ -1,15 +1,12 @@
-"""The command by which everybody, or the publisher, checks a release again: derived from what it was made of.
-
-It is run in the folder of the released file. The public one asks of the file what the file alone can answer. The
-publisher's names the study that declares the original, and so forgets nothing that is needed to read it.
-
-What was written, before it gets its name: what the file shows by itself, and what an audit against the table finds.
+"""What was written, before it gets its name: what the file shows by itself, and what an audit against the table finds.
 
 What a file shows alone is, with the settings, all that a public certificate may be made of: nothing there looks at the
-table. So two tables that come out as the same file are told apart by nothing that leaves the house. The audit against
-the table shares nothing with who made the release; it is one of four, by what is published.
+table. So two tables that come out as the same file have the same public certificate. The audit against the table shares
+nothing with who made the release. Both depend on the kind of what is published.
 
-What a certificate says of cells that a spreadsheet would run as formulas.
+The commands of a certificate (`public_check`, `internal_check`) are derived from what the release was made of, and run
+in the folder of the released file. The public one asks of the file what the file alone can answer. The publisher names
+the study that declares the original, so it forgets nothing that is needed to read it.
 """
 
 from __future__ import annotations
@@ -215,9 +212,9 @@ def columns_of(release: Any, rows: pa.Table | None = None) -> ReleasedColumns:
 
     `rows` are those of what was made elsewhere.
     """
-    if isinstance(release, BasketRelease):
+    if release.kind == "baskets":
         return ReleasedColumns((), (), ())
-    if isinstance(release, MixedRelease):
+    if release.kind == "items":
         data = release.data
         sensitive = tuple(each.name for each in data.cells.sensitive if each.name != data.column)
         return ReleasedColumns(tuple(quasi.name for quasi in data.cells.quasi), sensitive, (), items=data.column)
@@ -227,11 +224,9 @@ def columns_of(release: Any, rows: pa.Table | None = None) -> ReleasedColumns:
         quasi, sensitive, neutral = (tuple(n for n in names if n in rows.column_names) for names in by_role)
         ordered = tuple(name for name in sensitive if hierarchies[name].lists_values)
         return ReleasedColumns(quasi, sensitive, neutral, ordered=ordered)
-    if isinstance(release, NoisyRelease):
-        return ReleasedColumns(roles.quasi, roles.sensitive, ())
-    if isinstance(release, RecordRelease):
-        return ReleasedColumns(roles.quasi, roles.sensitive if release.shows_sensitive else (), ())
-    sensitive = roles.sensitive if release.histograms is not None else ()
+    sensitive = roles.sensitive if release.shows_sensitive else ()
+    if release.kind != "table":
+        return ReleasedColumns(roles.quasi, sensitive, ())
     ordered = tuple(name for name in sensitive if hierarchies[name].lists_values)
     return ReleasedColumns(roles.quasi, sensitive, roles.neutral, roles.household, ordered, roles.weights, roles.unit)
 

@@ -22,7 +22,6 @@ from sfumato.publish.plain_language import NEARLY_SURE, NOISE_PREVAILS, belief, 
 from sfumato.release._itemsets import Rows
 from sfumato.release.changes import ends_of_single_records, unique_numbers
 from sfumato.release.content import NoisyRelease
-from sfumato.release.items import MixedRelease
 from sfumato.release.records import replicated_uniques, unchanged_records
 from sfumato.requirements.items import (
     Coherence,
@@ -265,7 +264,7 @@ def _listed_items(inside: InternalContext, places: Places) -> str:
 def _more_known(inside: InternalContext, places: Places) -> str:
     """Say what happens to somebody of whom more is known than the promise speaks of."""
     release, k, more = inside.release, places["k"], inside.public.required.m + 1
-    if isinstance(release, MixedRelease):
+    if inside.public.shown.attributes:
         persons = Persons.drawn(release.data, replace(Linking(), persons=2000), more)
         kept, items = persons.in_release(release)
         asked = persons.questions(release.data, kept, items, True) if kept else None

@@ -21,7 +21,6 @@ from sfumato.measures.items.linking import set_parts
 from sfumato.publish.publication import Origin
 from sfumato.release.changes import unique_numbers
 from sfumato.release.content import Guarantee, NoisyRelease
-from sfumato.release.items import BasketRelease, MixedRelease
 from sfumato.release.records import RecordRelease, coded_columns
 from sfumato.release.release import Release, widened
 from sfumato.requirements.items import MixedRequirement
@@ -237,19 +236,19 @@ class InternalContext:
     @property
     def groups(self) -> Any:
         """The part of the release that is groups by quasi-identifiers."""
-        return self.release.relational if isinstance(self.release, MixedRelease) else self.release
+        return getattr(self.release, "relational", self.release)
 
 
 def shown_by(release: Any, maker: ReleaseMaker, names_sensitive: bool = False) -> PublishedFacts:
     """Read off a release what its file shows."""
-    if isinstance(release, BasketRelease):
+    if release.kind == "baskets":
         sets = bool(set_parts(release).any())
         return PublishedFacts("groups", attributes=False, items=True, sets=sets, names_sensitive=names_sensitive)
-    if isinstance(release, MixedRelease):
+    if release.kind == "items":
         return PublishedFacts(**_groups(release.relational, maker), items=True, sets=bool(set_parts(release).any()))
-    if isinstance(release, Release):
+    if release.kind == "table":
         return PublishedFacts(**_groups(release, maker))
-    if release.guarantee is None:
+    if release.kind == "records":
         return PublishedFacts("records", people=release.people, rows=release.records)
     rows, noise, guarantee = release.rows_written, noise_of_counts(release), release.guarantee
     spread, drawn = _spread(release), drawn_from(release)

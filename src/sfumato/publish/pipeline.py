@@ -48,7 +48,7 @@ from sfumato.publish.publication import (
     written,
 )
 from sfumato.release.records import RecordRelease, unchanged_values
-from sfumato.release.release import Release, counts_people
+from sfumato.release.release import counts_people
 from sfumato.release.writing import format_of, inputs_of
 from sfumato.release.writing_items import MODES, laid_out
 from sfumato.report.data_summary import basket_meanings, mixed_meanings
@@ -373,7 +373,7 @@ def publish_release(release: Any, path: Path, force: bool, escape_formulas: bool
     candidate, table, roles = Candidate(*release.made), release.table, release.table.roles
     persons = {"person": roles.person, "one_record_per_person": roles.unit == "one each"}
     declared = TableDeclaration("table", quasi=roles.quasi, **persons)
-    meanings = meanings_alone(table, candidate, declared) if isinstance(release, Release) else ()
+    meanings = meanings_alone(table, candidate, declared) if release.kind == "table" else ()
     how: dict[str, Any] = {"escape_formulas": escape_formulas, "inputs": inputs_of(release)}
     origin = Origin(table.engine.origin, table.digest(()))
     return publish(Publishable(release, candidate, path, origin, meanings, **how), force)

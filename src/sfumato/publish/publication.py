@@ -21,7 +21,6 @@ from sfumato.engines.formulas import MARK, escape_file, formula_items, formula_n
 from sfumato.engines.protocol import OWN_FILE
 from sfumato.measures.groups import Measured, measure
 from sfumato.release.changes import ends_of_single_records
-from sfumato.release.items import BasketRelease, MixedRelease
 from sfumato.release.release import Release
 from sfumato.release.writing import format_of
 from sfumato.release.writing_items import Names, files_of, release_names, write_item_drafts
@@ -108,15 +107,7 @@ class Publishable:
     @cached_property
     def kind(self) -> str:
         """What is published: a table in groups, baskets, a table with items; or noisy, records, external."""
-        if isinstance(self.release, BasketRelease):
-            return "baskets"
-        if isinstance(self.release, MixedRelease):
-            return "items"
-        if self.rows is not None:
-            return "external"
-        if isinstance(self.release, Release):
-            return "table"
-        return "records" if self.release.guarantee is None else "noisy"
+        return "external" if self.rows is not None else str(self.release.kind)
 
     @property
     def maker(self) -> Any:

@@ -39,7 +39,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -205,6 +205,8 @@ READINGS = ("cut", "unbiased")
 @dataclass(frozen=True, eq=False, repr=False)
 class NoisyRelease(WrittenRecords):
     """Boxes with noisy sensitive counts; every box is a group of its own."""
+
+    kind: ClassVar[str] = "noisy"  # type: ignore[misc]
 
     table: Table
     boxes: Boxes

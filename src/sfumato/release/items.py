@@ -1,22 +1,16 @@
-"""What is published of baskets: every item as the part it belongs to, or not at all.
+"""What is published of items: each as the part it belongs to, or not at all; of baskets, or within groups of a table.
 
 A `Recoding` is a partition of the items and a suppressed rest; a published part stands for "one or more of these
 items". A `BasketRelease` applies one recoding to all baskets (AA, COAT, PCTA) or to each *piece* of them its own (LRA,
-Partition).
+Partition). A `MixedRelease` is a release of the table (groups) and, for every row, the parts that its items are
+published as; rows are the distinct pairs of a group and a basket. A part is an item, a node of the item tree, or a set
+`{a, b}`; an item may be published as one part in one group and as another in the next.
 
-Which records of a cell go to which group: the assignment of a table's release, for pairs of cell and basket.
-
-A maker of tables says how many records of a cell go to a group. Where a cell is divided, or some of its records are
-left out, its records differ in their baskets, and somebody must go. They are dealt out in the order of a digest of
-their basket that is keyed by the digest of the whole data: the same data give the same release, the order of rows has
-no say, and a reader, who knows neither the data nor that digest, learns nothing of a basket from the side that it is
-on. An order by the baskets themselves would tell which items stand on which side.
-
-What is published of a table with a set-valued column: groups of quasi-identifiers, and within each its own parts.
-
-A `MixedRelease` is a release of the table (groups) and, for every row, the parts that its items are published as. Rows
-are the distinct pairs of a group and a basket. A part is an item, a node of the item tree, or a set `{a, b}`, and
-stands for "one or more of these"; an item may be published as one part in one group and as another in the next.
+`Placed` says which records of a cell go to which group. A maker of tables says how many do. Where a cell is divided, or
+some of its records are left out, its records differ in their baskets. They are dealt out in the order of a digest of
+their basket that is keyed by the digest of the whole data: the same data give the same release, the order of rows does
+not matter, and a reader, who knows neither the data nor that digest, learns nothing of a basket from its group. An
+order by the baskets themselves would tell which items are in which group.
 """
 
 import hashlib
@@ -25,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -299,6 +293,8 @@ def rows_by_piece(piece: Codes, pieces: int) -> list[Counts]:
 class BasketRelease(ShowsItems):
     """Baskets and what is published of them."""
 
+    kind: ClassVar[str] = "baskets"
+
     baskets: Baskets
     recodings: Sequence[Recoding]
     """One for every piece."""
@@ -509,6 +505,8 @@ class PartsInUse:
 @dataclass(frozen=True, eq=False, repr=False)
 class MixedRelease(ShowsItems):
     """What is published of a table with a set-valued column, record by record."""
+
+    kind: ClassVar[str] = "items"
 
     data: MixedTable
     relational: Release

@@ -150,6 +150,11 @@ class RecordRelease(WrittenRecords, Grouped):
         return f"<RecordRelease: {kind} of {', '.join(quasi.name for quasi in self.cells.quasi)}>"
 
     @property
+    def kind(self) -> str:  # type: ignore[override]
+        """Records, unless they are drawn with noise."""
+        return "records" if self.guarantee is None else "noisy"
+
+    @property
     def form(self) -> Form:  # type: ignore[override]
         """Every record has its own values."""
         return "generalization"
@@ -168,11 +173,6 @@ class RecordRelease(WrittenRecords, Grouped):
     def values(self) -> Codes:
         """The sensitive leaf codes of the distinct records, `NOT_SHOWN` where they are not published."""
         return self.rows[:, 2 * len(self.cells.quasi) :]
-
-    @property
-    def shows_sensitive(self) -> bool:
-        """Whether sensitive values are published."""
-        return self.histograms is not None
 
     @cached_property
     def records(self) -> int:

@@ -31,6 +31,7 @@ from sfumato.texts.catalogue import refusal
 
 if TYPE_CHECKING:
     from sfumato.engines.spark.engine import SparkEngine
+    from sfumato.release.content import Guarantee
 
 Form = Literal["generalization", "bucketization"]
 FORMS: tuple[Form, ...] = ("generalization", "bucketization")
@@ -56,6 +57,15 @@ class Published(ABC):
 
     table: Table
     boxes: Boxes
+    kind: str
+    """What a file of it holds: a table in groups, records, noisy counts, baskets, or a table with items."""
+
+    guarantee: Guarantee | None = None
+    """Differential privacy, where it was drawn so."""
+
+    people: bool = False
+    """Whether every record stands for a person of the table, so that counting them says something of people."""
+
     made: ClassVar[tuple[Any, ...]] = ()
     """Who made it, by which requirement, form and share of suppressed records: known until it is changed."""
 
@@ -63,6 +73,11 @@ class Published(ABC):
     def cells(self) -> Cells:
         """The cells of the table."""
         return self.table.cells
+
+    @property
+    def shows_sensitive(self) -> bool:
+        """Whether sensitive values are published."""
+        return bool(self.cells.sensitive)
 
     def made_by(self, *settings: Any) -> Self:
         """Keep how it was made, for its certificates."""
@@ -147,8 +162,6 @@ class Grouped(Published):
     """The sensitive values of every group; None where no sensitive attribute is published."""
 
     people: bool = True
-    """Whether every record stands for a person of the table, so that counting them says something of people."""
-
     truthful: bool = True
     """Whether every record's box holds the values of the person it stands for, so that its width is what is lost."""
 
@@ -173,6 +186,11 @@ class Grouped(Published):
         return None
 
     @property
+    def shows_sensitive(self) -> bool:
+        """Whether sensitive values are published."""
+        return self.histograms is not None
+
+    @property
     def groups(self) -> int:
         """The number of groups."""
         return len(self.sizes)
@@ -192,12 +210,14 @@ class Grouped(Published):
 
 def counts_people(release: Published) -> TypeGuard[Grouped]:
     """Say whether a release has groups of records that each stand for a person."""
-    return isinstance(release, Grouped) and release.people
+    return release.people
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(Grouped):
     """What is published of a table, record by record."""
+
+    kind: ClassVar[str] = "table"  # type: ignore[misc]
 
     table: Table
     form: Form

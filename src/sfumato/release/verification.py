@@ -2,16 +2,10 @@
 
 Nothing here knows how a release was made. Rows are recoded anew from the baskets, pairs of parts are counted by a
 sparse matrix product, larger ones by enumeration, published baskets as they are. Where pieces of the baskets have
-recodings of their own, every piece must satisfy k^m-anonymity by itself: then whoever matches known items against
-all pieces finds, in each, none or at least k records.
-
-A counterexample to what was required of a release of baskets.
-
-Proof that nothing sensitive can be inferred from a release: counted on its published rows, piece by piece.
-
-Where pieces of the baskets have recodings of their own, every piece must satisfy the requirement by itself: the share
-of all records that fit is then a mean of shares that are small enough. An item whose label nobody shows counts as one
-that is not published; with one recoding for all records, which all makers of such releases have, there is none.
+recodings of their own, every piece must satisfy the requirement by itself. For k^m-anonymity, whoever matches known
+items against all pieces then finds, in each, none or at least k records. For requirements about inference, the share of
+all records that fit is a mean of shares that are small enough. An item whose label nobody shows counts as one that is
+not published; with one recoding for all records, which all makers of such releases have, there is none.
 """
 
 from collections.abc import Iterator, Sequence

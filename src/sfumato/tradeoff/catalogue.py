@@ -91,15 +91,6 @@ class Entry:
             when = f" Only with {on}={' or '.join(values)}." if on else ""
             yield each.key, values_in_words(each), default_in_words(each), each.meaning + when
 
-    def markdown(self) -> str:
-        """Write it for the docs: how it is typed, what it does, and the table of its options."""
-        lines = [f"**`{self.text}`**: {self.meaning}"]
-        if self.options:
-            lines += ["", "| option | may be | default | meaning |", "| --- | --- | --- | --- |"]
-        for key, *words in self.rows():
-            lines.append(" | ".join([f"| `{key}`", *(text.replace("|", "\\|") for text in words)]) + " |")
-        return "\n".join(lines)
-
 
 def sections() -> Mapping[str, tuple[Entry, ...]]:
     """Return all that has options by what it is for; within each in the order in which it is offered."""

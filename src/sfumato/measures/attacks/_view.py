@@ -18,8 +18,7 @@ from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.measures.attacks import anonymeter, record_linkage
 from sfumato.measures.attacks.advantage import LEAST_TRIES, Advantage, AttackFindings, rate_entry
 from sfumato.measures.attacks.membership import Suspects, area, bounded, membership
-from sfumato.release.content import NoisyRelease
-from sfumato.release.records import RecordRelease, read_as_records
+from sfumato.release.records import read_as_records
 from sfumato.release.release import Published
 from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
 from sfumato.runtime.cancellation import look
@@ -115,8 +114,7 @@ class View(Quiet):
         members = len(self.suspects.members)
         suspects = self.placed(self.suspects.both)
         to_release = record_linkage.nearest_records(suspects, points, 1, generator)[1][:, 0]
-        guarantee = release.guarantee if isinstance(release, NoisyRelease | RecordRelease) else None
-        advantages.append(bounded(membership(to_release, self.to_reference, members), guarantee))
+        advantages.append(bounded(membership(to_release, self.to_reference, members), release.guarantee))
         exact = record_linkage.exact_rows(release, len(self.hierarchies), generator)
         beside = {
             "closest_of_members": _median(to_release[:members]),

@@ -36,7 +36,7 @@ from sfumato.measures.attacks.advantage import LEAST_TRIES, AttackFindings, Atta
 from sfumato.measures.attacks.membership import ShadowAttack
 from sfumato.measures.attacks.record_linkage import alone, exact_rows, leaf_places, record_linkage, replicated_uniques
 from sfumato.release.records import cell_codes
-from sfumato.release.release import Grouped, Published
+from sfumato.release.release import Published, counts_people
 from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
 from sfumato.runtime.cancellation import look
 from sfumato.texts.catalogue import counted, percent, refusal, t
@@ -230,7 +230,7 @@ class AttackedTable(Quiet):
         versus = []
         for draw, release in enumerate(made):
             look()
-            view = self.whole if shows_sensitive(release) else self.without_sensitive
+            view = self.whole if release.shows_sensitive else self.without_sensitive
             versus.append(view.against(release, self.random(VERSUS, draw)))
         pairs = (
             zip(alone_findings, versus, strict=False)
@@ -267,19 +267,12 @@ class AttackedTable(Quiet):
     def _alone(self, release: Published, generator: np.random.Generator) -> AttackFindings:
         """Say what needs no control: whose own record is found, and who is replicated."""
         cells, quasi = self.table.cells, len(self.table.cells.quasi)
-        width = len(self._hierarchies) if shows_sensitive(release) else quasi
+        width = len(self._hierarchies) if release.shows_sensitive else quasi
         uniques = alone(cell_codes(cells)[:, :width], cells.counts)
         rate = replicated_uniques(uniques, exact_rows(release, width, generator))
         described = {"replicated_uniques": (rate.share, rate.interval())}
         beside = {"replicated": int(rate.successes), "uniques": rate.tries}
         linkage = None
-        if isinstance(release, Grouped):
+        if counts_people(release):
             linkage = record_linkage(release, self.lines[:quasi], self.options.number, generator)
         return AttackFindings(() if linkage is None else (linkage,), described, beside)
-
-
-def shows_sensitive(release: Published) -> bool:
-    """Say whether a release shows sensitive values."""
-    if isinstance(release, Grouped):
-        return release.histograms is not None
-    return bool(release.cells.sensitive)

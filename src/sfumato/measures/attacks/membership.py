@@ -62,8 +62,8 @@ from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.reading import Table
 from sfumato.measures.attacks.advantage import Advantage, Interval, Rate
 from sfumato.measures.attacks.record_linkage import nearest_records, placed
-from sfumato.release.content import Guarantee, NoisyRelease
-from sfumato.release.records import RecordRelease, cell_codes, read_as_records
+from sfumato.release.content import Guarantee
+from sfumato.release.records import cell_codes, read_as_records
 from sfumato.release.release import Published
 from sfumato.runtime.arrays import Codes, Counts, Flags, Numbers, Quiet
 from sfumato.runtime.cancellation import look
@@ -219,7 +219,7 @@ class ShadowAttack(Quiet):
             true, false = true + int(guesses[inside].sum()), false + int(guesses[~inside].sum())
             tries += PAIRS
         advantage = Advantage("membership_shadow", Rate(true, tries), Rate(false, tries), of_failures=False)
-        return bounded(advantage, release.guarantee if isinstance(release, NoisyRelease | RecordRelease) else None)
+        return bounded(advantage, None if release is None else release.guarantee)
 
     def outliers(self) -> Counts:
         """Find the cells of one record that are farthest from any other."""

@@ -329,14 +329,14 @@ def item_details(
     release: Any, measured: Measured, maker: ReleaseMaker, studies: Sequence[ItemStudy] = ()
 ) -> dict[str, Any]:
     """Describe a release with items."""
-    if isinstance(release, MixedRelease):
+    if release.kind == "items":
         return _mixed_details(release, measured, maker)
     return _basket_details(release, measured.matching, studies)
 
 
 def item_changes(release: Any) -> dict[str, str]:
     """Say what was done to every column, in a few words."""
-    if not isinstance(release, MixedRelease):
+    if release.kind == "baskets":
         return {"items": _changes_of_sets(release)}
     changes = {name: text for name, text in column_changes(release.relational).items() if name != release.data.column}
     return changes | {release.data.column: _changes_of_items(release)}
