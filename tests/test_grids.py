@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import sys
 from collections import Counter
 from dataclasses import MISSING, fields, replace
 from math import inf
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import jsonschema
@@ -296,6 +299,36 @@ KINDS = [entry.kind for entry in ENTRIES]
 TYPED = [kind for kind in KINDS if issubclass(kind, Configured)]
 OUTSIDE_TEXTS = {"scales"}
 """Fields that are set from Python only."""
+
+
+SETTINGS = """
+@dataclass(frozen=True)
+class Base:
+    most: Annotated[int, Option(least=1)] = 2
+    '''How many
+    there are.'''
+
+@dataclass(frozen=True)
+class Plugin(Base):
+    by: Annotated[str, Option("In its argument.")] = "a"
+    bare: Annotated[int, Option()] = 0
+"""
+
+
+def test_a_field_is_explained_below_it_or_in_its_option(tmp_path, monkeypatch):
+    head = (
+        "from dataclasses import dataclass\nfrom typing import Annotated\nfrom sfumato.config.options import Option\n"
+    )
+    (tmp_path / "plugin.py").write_text(head + SETTINGS)
+    monkeypatch.syspath_prepend(tmp_path)
+    own, session = vars(importlib.import_module("plugin")), ModuleType("session")
+    monkeypatch.setitem(sys.modules, "session", session)
+    exec(head + SETTINGS, vars(session))  # has no file to read
+    meanings = [
+        {name: each.meaning for name, each in described(each["Plugin"]).items()} for each in (own, vars(session))
+    ]
+    assert meanings[0] == {"most": "How many there are.", "by": "In its argument.", "bare": ""}
+    assert meanings[1] == {"most": "", "by": "In its argument.", "bare": ""}
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.kind.__module__.split('.')[1]}:{entry.name}")

@@ -19,6 +19,7 @@ command line's option of the same name shows the same sentence. Nothing heavy is
 """
 
 import ast
+import inspect
 import math
 import re
 import sys
@@ -28,7 +29,6 @@ from dataclasses import field as dataclass_field
 from functools import cache
 from importlib import import_module
 from itertools import pairwise
-from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -114,7 +114,7 @@ class Described:
     @property
     def meaning(self) -> str:
         """What it does, in one sentence or two."""
-        return self.option.meaning or _docstrings_of_fields(self.owner)[self.name]
+        return self.option.meaning or _docstrings_of_fields(self.owner).get(self.name, "")
 
     def check(self, value: Any) -> None:
         """Raise unless the value is one that this field takes."""
@@ -217,8 +217,10 @@ def _docstrings_of_fields(kind: type) -> Mapping[str, str]:
 @cache
 def _classes_of(module: str) -> Mapping[str, list[ast.stmt]]:
     """Parse a module of the package or of a plugin: the bodies of its classes."""
-    file = getattr(sys.modules.get(module), "__file__", None)
-    tree = ast.parse("" if file is None else Path(file).read_text(encoding="utf-8"))
+    try:
+        tree = ast.parse(inspect.getsource(sys.modules[module]))
+    except (OSError, TypeError):  # a class that was made in a session
+        return {}
     return {each.name: each.body for each in tree.body if isinstance(each, ast.ClassDef)}
 
 

@@ -3,10 +3,14 @@
 Whatever the release is (groups of a table, a noisy draw, baskets), it names its files, writes them to drafts, and is
 verified as written. The loop does the rest: drafts beside their targets, certificates made of a public and an internal
 context, certificates and mapping named first, data last; all of it or nothing.
+
+`single_table` makes one release of a table in one line, for `anonymize`: made, measured, and published by the same
+loop. Without a certificate nothing is audited either: the data are written, all or nothing.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,39 +19,37 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
-from sfumato.engines import open_rows
-from sfumato.engines.duckdb.write import write_table
-from sfumato.engines.formulas import MARK, escape_file, formula_items, formula_notice, is_formula, unescaped
-from sfumato.engines.protocol import OWN_FILE
-from sfumato.measures.groups import Measured, measure
-from sfumato.release.changes import ends_of_single_records
-from sfumato.release.release import Release
-from sfumato.release.writing import format_of
-from sfumato.release.writing_items import Names, files_of, release_names, write_item_drafts
-from sfumato.runtime.arrays import Quiet
-from sfumato.runtime.cancellation import look, step
-from sfumato.runtime.staging import check_targets, staged
-from sfumato.texts.catalogue import t
-
-if TYPE_CHECKING:
-    from sfumato.publish.board import Decision
-    from sfumato.publish.certificate_facts import PublishedFacts
-
-
-import time
-from typing import TYPE_CHECKING
-
 from sfumato.anonymizers.anonymizer import Anonymizer
 from sfumato.config.options import check_choice
 from sfumato.data.declaration import TableDeclaration
 from sfumato.data.reading import Table
-from sfumato.engines.formulas import check_escaping
-from sfumato.release.changes import column_changes, unique_numbers
+from sfumato.engines import open_rows
+from sfumato.engines.duckdb.write import write_table
+from sfumato.engines.formulas import (
+    MARK,
+    check_escaping,
+    escape_file,
+    formula_items,
+    formula_notice,
+    is_formula,
+    unescaped,
+)
+from sfumato.engines.protocol import OWN_FILE
+from sfumato.measures.groups import Measured, measure
+from sfumato.release.changes import column_changes, ends_of_single_records, unique_numbers
+from sfumato.release.release import Release
+from sfumato.release.writing import format_of
+from sfumato.release.writing_items import Names, files_of, release_names, write_item_drafts
 from sfumato.report.measure_sentences import ARROWS, EXACT_VALUES, Subject, changes_sentence, measure_lines, sentences
 from sfumato.requirements.requirement import Requirement
-from sfumato.texts.catalogue import counted, wrapped
+from sfumato.runtime.arrays import Quiet
+from sfumato.runtime.cancellation import look, step
+from sfumato.runtime.staging import check_targets, staged
+from sfumato.texts.catalogue import counted, t, wrapped
 
 if TYPE_CHECKING:
+    from sfumato.publish.board import Decision
+    from sfumato.publish.certificate_facts import PublishedFacts
     from sfumato.tradeoff.study.candidate import Candidate
 
 STEPS = ("read", "make", "write", "verify", "certify")
