@@ -248,6 +248,17 @@ class CellValues(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
+class Pairs(Quiet):
+    """The distinct pairs of a cell and a value of one column that is not missing, and the number of rows of each."""
+
+    cell: NDArray[np.int64]
+    value: NDArray[np.int64]
+    """Numbers from 0, in the order of the values' texts; the texts themselves stay in the engine."""
+
+    counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True, repr=False)
 class Tuples(Quiet):
     """The distinct tuples of a cell and values of some columns, by cell and texts, and the number of rows of each."""
 
@@ -396,6 +407,9 @@ class Engine(Protocol):
     def tuples(self, columns: Sequence[str], link: str) -> Tuples:
         """List the tuples of values that the rows of every cell have, in the order in which `write` deals rows out."""
 
+    def pairs(self, column: str, link: str, most: int) -> Pairs:
+        """Count the pairs of a cell and a value of a column; raise where there are more than `most`."""
+
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
         """Write the placed rows as "csv" or "parquet", shuffled; return the number of rows; `OSError` if it fails."""
 
@@ -420,6 +434,11 @@ class KeepsOrder(Protocol):
 
     def texts_in_order(self, columns: Sequence[str], most: int | None = None) -> pa.Table:
         """Return the texts of some columns (null: missing), row by row as they stand: all, or at most so many."""
+
+
+def too_many_pairs(origin: str, column: str, number: int, most: int) -> BadInputError:
+    """Say that there are more pairs of a cell and a value than fit into memory, and what to do."""
+    return BadInputError(t("engines.too_many_pairs", origin=origin, column=column, number=number, most=most))
 
 
 def too_many_texts(origin: str, column: str, number: int) -> BadInputError:

@@ -46,6 +46,7 @@ from sfumato.engines.protocol import (
     CountedLists,
     DistinctValues,
     Layout,
+    Pairs,
     Placement,
     Reading,
     Rule,
@@ -56,6 +57,7 @@ from sfumato.engines.protocol import (
     number_column,
     numbers_in,
     text_column,
+    too_many_pairs,
     too_many_texts,
     tuples_in,
 )
@@ -325,6 +327,24 @@ class DuckDBEngine:
             )
             table = self._connection.sql(query).to_arrow_table()
         return tuples_in(table)
+
+    @translated
+    def pairs(self, column: str, link: str, most: int, called: str | None = None) -> Pairs:
+        """Count the pairs of a cell and a value: values are numbered once, so that no text of a pair leaves DuckDB.
+
+        `called` is the name of the column for messages, where rows came from a server.
+        """
+        with self._lock:
+            made = f"SELECT cell, {self._text(column)} AS t, {self._number} AS n {self._linked(link)} GROUP BY ALL"
+            self._connection.execute(f"CREATE OR REPLACE TEMP TABLE pairs AS {made}")
+            number = self._connection.execute("SELECT count(t) FROM pairs").fetchall()[0][0]
+            if number > most:
+                raise too_many_pairs(self.origin, called or column, number, most)
+            numbered = "SELECT t, row_number() OVER (ORDER BY t) - 1 AS u FROM (SELECT DISTINCT t FROM pairs)"
+            query = f"SELECT cell, u, n FROM pairs JOIN ({numbered}) USING (t)"
+            table = self._connection.sql(query).to_arrow_table()
+            self._connection.execute("DROP TABLE pairs")
+        return Pairs(*map(numbers_in, table.columns))
 
     @translated
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
