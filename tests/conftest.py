@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import weakref
 from collections.abc import Callable, Iterator
@@ -54,8 +55,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 OWN_DATABASES = ("test_out_of_core", "test_interrupts")
 """Files of tests about memory and signals: every table is in a database of its own, as it is for users."""
 
-LOOK_AT_PICTURES = ("basket_study", "explore", "hostile", "mixed", "noisy_points", "public_map", "record", "report")
+LOOK_AT_PICTURES = {"basket_study", "explore", "mixed", "noisy_points", "public_map", "record_releases", "report"}
 """What files are called in which maps have their pictures; two take half a second, and elsewhere nobody looks."""
+
+LOOK_AT_PAGES = re.compile(r"\.html|write_report|browser|report import|report\.(page|folder)|undrawn")
+"""What a file of tests names if it looks at the pages of maps; two take a quarter of a second."""
 
 
 class DatabasePool:
@@ -98,12 +102,14 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture(autouse=True, scope="module")
 def spared_work(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Let tables use databases one after the other, and leave out pictures that no test of a file looks at."""
+    """Let tables use databases one after the other, and leave out pictures and pages at which no test looks."""
     with pytest.MonkeyPatch.context() as patch:
         if request.path.stem not in OWN_DATABASES:
             patch.setattr(duckdb, "connect", POOL.connect)
-        if not request.path.stem.removeprefix("test_").startswith(LOOK_AT_PICTURES):
+        if request.path.stem.removeprefix("test_") not in LOOK_AT_PICTURES:
             patch.setattr("sfumato.report.folder.picture_bytes", lambda *_, **__: b"not drawn")
+            if not LOOK_AT_PAGES.search(request.path.read_text(encoding="utf-8")):
+                patch.setattr("sfumato.report.folder.report_bytes", lambda *_, **__: b"not drawn")
         yield
 
 

@@ -10,6 +10,7 @@ import math
 import re
 from collections import Counter
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 EPS = 1e-9
@@ -212,6 +213,7 @@ def gain(q, p, s):
     return math.inf if q.get(s, 0) == 0 else (p.get(s, 0) - q[s]) / q[s]
 
 
+@cache
 def number(text):
     """The text as an exact number, or None."""
     return Fraction(text) if NUMBER.fullmatch(text) else None
@@ -520,6 +522,7 @@ def set_members(text):
             return members
 
 
+@cache
 def interval_covers(text, value, numeric):
     """`20-29`, `-5..-1` and ISO dates `a..b` (both ends in), `1.3..<2.1` (upper end out), a lone number."""
     low, dots, high = text.partition("..")

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.engines.formulas import unescaped
-from sfumato.engines.protocol import ColumnFacts, CountedCodes, CountedLists, DistinctValues, Tuples
+from sfumato.engines.protocol import ColumnFacts, CountedCodes, CountedLists, DistinctValues, Pairs, Tuples
 from sfumato.errors import BadInputError
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -195,6 +195,15 @@ class PlainEngine:
         values = [[texts[i].index(row[i]) for i in range(len(columns))] for _, row in order]
         cells, numbers = np.array([cell for cell, _ in order]), np.array([counts[pair] for pair in order])
         return Tuples(cells, np.array(values).reshape(len(order), len(columns)), numbers, texts)
+
+    def pairs(self, column, link, most):
+        values = [row[0] for row in self.rows([column])]
+        place = {text: number for number, text in enumerate(sorted({*values} - {None}))}
+        linked = zip(self.links[int(link)], values, strict=True)
+        counts = Counter((cell, place[text]) for cell, text in linked if cell is not None and text is not None)
+        assert len(counts) <= most
+        cells, numbers = np.array(list(counts), np.int64).reshape(-1, 2).T
+        return Pairs(cells, numbers, np.array(list(counts.values())))
 
     def write(self, placement, layout, path, format):
         return self.save(self.placed(placement, layout), path, format)

@@ -463,6 +463,7 @@ def test_what_is_refused_leaves_no_folder_behind(tmp_path, monkeypatch, words, s
     assert sorted(path.name for path in tmp_path.iterdir()) == ["patients.csv", "study.toml"]
 
 
+@pytest.mark.usefixtures("counted_time")
 def test_what_a_search_finds_stays_and_every_answer_is_published_and_audited(tmp_path, monkeypatch):
     rows = [f"{20 + i},{100 + i % 7},{'abc'[i * i % 3]}" for i in range(24)]
     (tmp_path / "patients.csv").write_text("\n".join(["age,zip,ill", *rows]) + "\n")

@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import independent_checker as checker
 import sfumato
@@ -37,8 +36,6 @@ from test_proof import (
     table_of,
     texts,
 )
-
-runner = CliRunner()
 
 
 def write(path, lines, delimiter=","):

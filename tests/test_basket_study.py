@@ -206,6 +206,7 @@ def test_a_budget_searches_baskets_as_it_searches_tables(shop: Path, tmp_path: P
     assert after.measures["query_utility"] >= before.measures["query_utility"]
 
 
+@pytest.mark.usefixtures("counted_time")
 def test_a_budget_and_a_searched_question_on_the_command_line(shop: Path, tmp_path: Path) -> None:
     out = str(tmp_path / "map")
     run("explore", str(shop / "map" / "study.toml"), "--budget", "1s", "--out", out)

@@ -689,6 +689,7 @@ requirements = ["k-anonymity k=5"]
 """
 
 
+@pytest.mark.usefixtures("counted_time")
 def test_epsilon_is_asked_of_a_study_whose_axes_are_about_groups(explored, tmp_path, monkeypatch):
     """Its map moves to axes that both have, what was on it stays, and what the questions are about is measured."""
     for name in ("people.csv", "domains.toml"):
@@ -711,6 +712,7 @@ def test_epsilon_is_asked_of_a_study_whose_axes_are_about_groups(explored, tmp_p
     assert run("release", "grouped-map", "--point", private["id"], "--to", "drawn.csv")[0] == 0
 
 
+@pytest.mark.usefixtures("counted_time")
 def test_a_search_for_epsilon_says_why_no_mechanism_can_be_run(explored, tmp_path, monkeypatch):
     (tmp_path / "people.csv").write_bytes((explored / "people.csv").read_bytes())
     (tmp_path / "study.toml").write_text(GROUPED.replace('hierarchies = "domains.toml"', ""), encoding="utf-8")

@@ -348,9 +348,9 @@ hidden = st.lists(
 )
 
 
-@tries(40)
-@given(hidden)
-def test_a_group_is_judged_by_the_worst_values_that_it_may_hide(groups):
+@tries(50)
+@given(hidden, st.data())
+def test_a_group_is_judged_by_the_worst_values_that_it_may_hide(groups, data):
     """Against every way to fill in the open values, and not only against those that the audit tries."""
     certain = Counter(value for group in groups for value in group if value in "abc" and value)
     if not certain:
@@ -365,8 +365,8 @@ def test_a_group_is_judged_by_the_worst_values_that_it_may_hide(groups):
     rows = [(number, value) for number, group in enumerate(groups) for value in group]
     with tempfile.TemporaryDirectory() as folder:
         path = written(Path(folder) / "out.csv", rows)
-        for text, holds in expected.items():
-            assert sfumato.audit(path, "age", "ill", require=text).holds == holds, text
+        for text in data.draw(st.permutations(sorted(expected)))[:4]:
+            assert sfumato.audit(path, "age", "ill", require=text).holds == expected[text], text
 
 
 # ---------------------------------------------------------------- at the boundary of each definition

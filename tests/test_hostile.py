@@ -254,14 +254,6 @@ ATTACKS = {
 }
 
 
-@pytest.mark.parametrize("name", ATTACKS)
-@QUICKLY
-@given(data=st.data())
-def test_a_damaged_json_file_ends_in_a_sentence(name, made, tmp_path_factory, data):
-    folder = tmp_path_factory.getbasetemp() / f"attacked-{Path(name).name}"
-    attacked(made, folder, name, ATTACKS[name], data, damaged_json)
-
-
 @st.composite
 def damaged_toml(draw, text):
     """The text of a TOML document with one thing wrong with it."""
@@ -282,7 +274,7 @@ def damaged_toml(draw, text):
     return marked.replace(f'"{MARK}"', draw(st.sampled_from(tokens))).encode()
 
 
-TOML = {
+ATTACKS |= {
     "map/study.toml": ["choose", "map"],
     "hierarchies.toml": [
         *("anonymize", "t.csv", "--quasi", "age,zip", "--sensitive", "ill", "--require", "k-anonymity k=4"),
@@ -291,12 +283,12 @@ TOML = {
 }
 
 
-@pytest.mark.parametrize("name", TOML)
+@pytest.mark.parametrize("name", ATTACKS)
 @QUICKLY
 @given(data=st.data())
-def test_a_damaged_toml_file_ends_in_a_sentence(name, made, tmp_path_factory, data):
+def test_a_damaged_document_ends_in_a_sentence(name, made, tmp_path_factory, data):
     folder = tmp_path_factory.getbasetemp() / f"attacked-{Path(name).name}"
-    attacked(made, folder, name, TOML[name], data, damaged_toml)
+    attacked(made, folder, name, ATTACKS[name], data, damaged_json if name.endswith(".json") else damaged_toml)
 
 
 @pytest.mark.parametrize("reader", [read_mapping, read_certificate, read_legend, sfumato.read_hierarchies])

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,9 +29,14 @@ def room_of(module):
     return module.split(".")[1]
 
 
+@cache
+def parsed(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imported(path):
     """The modules of sfumato that a file imports anywhere, also inside functions and for types alone."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "sfumato")
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "sfumato":
@@ -123,7 +129,7 @@ def test_only_engines_touch_rows_and_their_files():
     outside = []
     for path in SOURCES.rglob("*.py"):
         if path.relative_to(SOURCES).parts[0] != "engines":
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in ast.walk(parsed(path)):
                 names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
                 if isinstance(node, ast.ImportFrom):
                     names = [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
@@ -139,7 +145,7 @@ def test_no_folder_has_more_files_side_by_side_than_a_stranger_can_look_through(
 def test_no_two_classes_are_called_by_one_name():
     places = defaultdict(list)
     for path in SOURCES.rglob("*.py"):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in parsed(path).body:
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(str(path.relative_to(SOURCES)))
     assert {name: found for name, found in places.items() if len(found) > 1} == {}

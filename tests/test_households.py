@@ -18,7 +18,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import sfumato
 from command_line import told
@@ -33,7 +32,6 @@ REQUIREMENTS = [
     "l-diversity l=2 variant=distinct",
     "delta-disclosure delta=2 absent=ignore",
 ]
-runner = CliRunner()
 
 
 @st.composite

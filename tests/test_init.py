@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -280,6 +280,7 @@ TEXTS = st.one_of(
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.one_of(st.none(), TEXTS), min_size=1, max_size=12))
+@example(["0\x1f"])
 def test_facts_of_a_column_agree_with_a_plain_count(values):
     values = [None if value is not None and "\x00" in value else value for value in values]
     found = engine(c=[*values, "x"]).facts("c")

@@ -141,6 +141,7 @@ def test_a_problem_that_does_not_tell_of_the_axes_still_proposes(rows):
     assert len(found) >= 2 and all(point.candidate.anonymizer.cuts in allowed for point in found)
 
 
+@pytest.mark.usefixtures("counted_time")
 def test_a_budget_of_the_section_is_spent_and_a_study_of_ends_alone_needs_one(rows, tmp_path):
     from sfumato.tradeoff.exploration.run import check_searchable
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import sfumato
 from command_line import told
@@ -18,7 +17,6 @@ from strategies import tries
 
 pytestmark = pytest.mark.quick
 
-runner = CliRunner()
 NAMES = ["q0", "q1", "q2", "q3"]
 
 

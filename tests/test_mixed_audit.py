@@ -256,7 +256,6 @@ requirements = ["k-km-anonymity k=3 m=2 & l-diversity l=2 variant=distinct on=ou
 sets = ["{sets}"]
 limits = ["suppression share=0.9 of=occurrences"]
 """
-ASKED = "k-km-anonymity k=3 m=2 & l-diversity l=2 variant=distinct on=outcome"
 CODES = ["abc", "abd", "ab", "c", "cd", "dg", "g", "e", "ef", ""]
 
 

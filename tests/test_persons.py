@@ -433,6 +433,12 @@ def test_records_of_nobody_are_refused_or_dropped_and_counted():
     assert (table.dropped, table.cells.records, table.cells.persons.number) == (1, 17, 6)
 
 
+def test_beside_items_persons_are_refused_with_what_to_do():
+    table = sfumato.TableDeclaration("visits.csv", quasi=("age",), person="patient")
+    with pytest.raises(BadInputError, match=r"--person patient.+merge the records of each person into one"):
+        sfumato.DataDeclaration(table, sfumato.ItemsDeclaration(column="codes"))
+
+
 def test_a_person_has_no_other_role_and_no_household_beside():
     rows = visits(6, 3)
     with pytest.raises(BadInputError, match="both quasi and person"):

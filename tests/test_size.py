@@ -52,7 +52,8 @@ def test_one_release_without_a_certificate_imports_few_modules(tmp_path):
     asked = ["anonymize", "adult", "--require", "k-anonymity k=10", "--to", "x.csv", "--no-certificate"]
     code = (
         f"import sys; sys.argv = ['sfumato', *{asked!r}]\nfrom sfumato.commands.app import _command\n"
-        "assert _command() == 0\nprint('modules:', sum(name.split('.')[0] == 'sfumato' for name in sys.modules))"
+        "assert _command() == 0 and 'pandas' not in sys.modules\n"
+        "print('modules:', sum(name.split('.')[0] == 'sfumato' for name in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert int(done.stdout.rpartition("modules:")[2]) <= 170

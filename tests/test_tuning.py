@@ -509,6 +509,7 @@ def test_a_larger_budget_goes_on_and_its_study_can_be_explored_again(folder):  #
         tune(study)
 
 
+@pytest.mark.usefixtures("counted_time")
 def test_explore_budget_on_the_command_line(folder):  # noqa: F811
     assert sfumato(folder, "explore", "study.toml", "--out", "map").returncode == 0
     ended = sfumato(folder, "explore", "study.toml", "--out", "map", "--budget", "1s")
@@ -545,6 +546,7 @@ def test_the_report_draws_the_score_over_time(folder):  # noqa: F811
 # ---------------------------------------------------------------- several sensitive columns
 
 
+@pytest.mark.usefixtures("counted_time")
 @pytest.mark.parametrize("sensitive", [["ill", "pay"], ["ill", "pay", "job"]])
 def test_a_budget_a_choice_and_a_release_with_several_sensitive_columns(tmp_path, sensitive):
     generator = random.Random(5)

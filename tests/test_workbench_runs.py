@@ -316,8 +316,6 @@ def test_a_worker_ends_with_the_workbench_that_started_it(desk: Desk) -> None:
 
 LIMITS = OpeningLimits(expanded=5_000_000, memory=1 << 30, seconds=120, columns=50)
 
-GOOD = "age,ill\n" + "".join(f"{20 + n % 5},{'flu' if n % 2 else 'gout'}\n" for n in range(40))
-
 
 @pytest.fixture
 def plain_desk(tmp_path: Path) -> Desk:

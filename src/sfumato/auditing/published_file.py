@@ -21,7 +21,7 @@ from sfumato.data.bundled import open_source as open_table
 from sfumato.data.reading import Table
 from sfumato.engines import open_rows
 from sfumato.engines.notations import BLANKS
-from sfumato.engines.protocol import BYTES, Engine, Reading
+from sfumato.engines.protocol import BYTES, Engine, Reading, numbers_in
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Counts
 from sfumato.runtime.threads import together
@@ -149,7 +149,7 @@ class Source:
 
         for batch in self.engine.count_texts(names, self.complete):
             together(partial(code, batch), range(len(names)))
-            counts.append(batch.column(len(names)).to_numpy().astype(np.int64))
+            counts.append(numbers_in(batch.column(len(names))).astype(np.int64))
         columns = {name: _column(*coded) for name, coded in zip(names, zip(known, parts, strict=True), strict=True)}
         return Counted(columns, np.concatenate(counts) if counts else np.zeros(0, np.int64))
 
@@ -161,7 +161,7 @@ def group_sizes_in(rows: Engine, names: Sequence[str], complete: Sequence[str] =
     """
     smallest, alone = 0, 0
     for batch in rows.count_texts(names, complete):
-        counts = batch.column(len(names)).to_numpy()
+        counts = numbers_in(batch.column(len(names)))
         if len(counts):
             smallest = min(smallest or int(counts.min()), int(counts.min()))
             alone += int((counts == 1).sum())
@@ -205,7 +205,7 @@ def _coded(texts: Any, known: dict[str | None, int], missing: str | None) -> Cod
     if indices.null_count:
         indices = indices.cast(pa.int32()).fill_null(len(numbers))
         numbers.append(known.setdefault(missing, len(known)))
-    codes: Codes = np.asarray(numbers, np.int32)[indices.to_numpy()]
+    codes: Codes = np.asarray(numbers, np.int32)[numbers_in(indices)]
     return codes
 
 

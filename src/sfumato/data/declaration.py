@@ -183,7 +183,7 @@ class TableDeclaration(SectionDeclaration):
         most = usual_most_cells(self.memory) if self.most_cells is None else self.most_cells
         table = with_roles(rows or self.open_rows(), self.roles, given, self.missing, most_cells=most)
         kind = frame_kind(self.source.content) if isinstance(self.source, Frame) else table.kind
-        return replace(table, kind=kind, ranges=self.ranges)
+        return replace(table, kind=kind, ranges=self.ranges, memory=self.memory)
 
     @property
     def roles(self) -> Roles:
@@ -460,7 +460,7 @@ def _check_beside_items(roles: TableDeclaration, items: ItemsDeclaration) -> Non
     if roles.household is not None:
         raise BadInputError("a household column (--household) is not known beside a column of items; leave it out")
     if roles.person is not None:
-        raise BadInputError("persons (--person) are not counted beside a column of items; leave the option out")
+        raise refusal("person_beside_items", roles=roles)
     said = {"quasi": roles.quasi, "sensitive": roles.sensitive, "identifier": roles.identifier}
     for role, columns in said.items():
         if items.name in columns:

@@ -16,12 +16,14 @@ import numpy as np
 from sfumato.data._column_names import HOUSEHOLD, NAME, REACH, is_phone, meaning_of
 from sfumato.data.assignment import Assignment
 from sfumato.data.hierarchies.notation import read_date
-from sfumato.data.households import Memberships, memberships_of
-from sfumato.engines.protocol import Engine
+from sfumato.engines.protocol import Engine, Pairs
 from sfumato.runtime._kernel_helpers import members_by
 from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
 from sfumato.runtime.kernels import kernel
 from sfumato.texts.catalogue import refusal
+
+BYTES_OF_A_PAIR = 100
+"""What a pair of a cell and a person takes in memory: three numbers in two orders, and as much while it is sorted."""
 
 EXAMINED = 2_000
 """Records among which the values of an identifier are looked at."""
@@ -44,11 +46,10 @@ class PersonPairs(Quiet):
     """The number of cells of the table."""
 
     @staticmethod
-    def of(memberships: Memberships, cells: int) -> PersonPairs:
-        """Put pairs into the order of persons."""
-        order = np.argsort(memberships.household, kind="stable")
-        columns = (memberships.combination, memberships.household, memberships.counts)
-        cell, person, count = (column[order].astype(np.int32) for column in columns)
+    def of(pairs: Pairs, cells: int) -> PersonPairs:
+        """Put pairs into the order of persons, those of one person into that of cells."""
+        order = np.lexsort((pairs.cell, pairs.value))
+        cell, person, count = (column[order].astype(np.int32) for column in (pairs.cell, pairs.value, pairs.counts))
         return PersonPairs(cell, person, count, cells)
 
     @cached_property
@@ -158,9 +159,9 @@ class GroupPersons(Quiet):
         return some
 
 
-def persons_of(engine: Engine, column: str, link: str, cells: int) -> PersonPairs:
+def persons_of(engine: Engine, column: str, link: str, cells: int, most_pairs: int) -> PersonPairs:
     """Find whose records every cell has; records without a person were refused or dropped before."""
-    return PersonPairs.of(memberships_of(engine, column, link), cells)
+    return PersonPairs.of(engine.pairs(column, link, most_pairs), cells)
 
 
 @kernel

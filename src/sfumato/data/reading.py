@@ -23,7 +23,7 @@ from sfumato.data.hierarchies.categorical import APART, flat
 from sfumato.data.hierarchies.declared import Declared, Filed, declared, place_of, read_hierarchies
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.hierarchies.notation import ascii_where_unclear, find_look_alikes, read_number
-from sfumato.data.persons import is_repeated_key, persons_of
+from sfumato.data.persons import BYTES_OF_A_PAIR, is_repeated_key, persons_of
 from sfumato.engines import open_rows
 from sfumato.engines.frames import FrameKind, frame_kind
 from sfumato.engines.notations import DayOrder
@@ -31,9 +31,6 @@ from sfumato.engines.protocol import BYTES, Coding, DistinctValues, Engine, Read
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Counts
 from sfumato.texts.catalogue import counted, refusal, t
-
-DUCKDB = "duckdb"
-"""The engine that counts persons."""
 
 Missing = Literal["value", "drop"]
 Unknown = Literal["refuse", "count"]
@@ -140,6 +137,9 @@ class Table:
     most_cells: int | None = None
     """The cell budget because of which they were."""
 
+    memory: str | None = None
+    """How much memory is declared for it."""
+
     kind: FrameKind = "arrow"
     """The kind of frame that its releases come back as: the one that it came as, or Arrow's."""
 
@@ -171,8 +171,14 @@ class Table:
         except BadInputError as error:
             raise BadInputError(f"{self.engine.origin}: {error}") from None
         if self.roles.person is not None:
-            cells = cells.with_persons(persons_of(self.engine, self.roles.person, counted.link, cells.size))
+            persons = persons_of(self.engine, self.roles.person, counted.link, cells.size, self._most_pairs)
+            cells = cells.with_persons(persons)
         return cells, counted.dropped, counted.link
+
+    @property
+    def _most_pairs(self) -> int:
+        """How many pairs of a cell and a person fit into memory."""
+        return coarsening.usual_most_cells(self.memory) * coarsening.BYTES_OF_A_CELL // BYTES_OF_A_PAIR
 
     @property
     def cells(self) -> cell_values.Cells:
@@ -308,7 +314,7 @@ class Table:
         if key is None:
             return None
         remedy = f"say whose record it is (--person {key}, or person in a study)"
-        if self.has_items or self.engine.name != DUCKDB:  # which count no persons
+        if self.has_items:  # which count no persons
             remedy = "give a table with one record per person"
         return t("notice.identifier_repeats", table=self, key=key, remedy=remedy)
 
@@ -386,7 +392,7 @@ def read(source: Any, **columns: Unpack[Columns]) -> Table:
     most = said.get("most_cells")
     most = coarsening.usual_most_cells(reading.memory) if most is None else most
     table = with_roles(rows, roles, hierarchies, said.get("missing", "value"), most_cells=most)
-    return replace(table, kind=frame_kind(source), ranges=said.get("ranges"))
+    return replace(table, kind=frame_kind(source), ranges=said.get("ranges"), memory=reading.memory)
 
 
 def as_table(source: Any, columns: Columns) -> Table:
@@ -467,8 +473,6 @@ def _records_without_person(engine: Engine, roles: Roles, missing: Missing) -> i
     """Count the records without a value in the person column; raise where they may not be dropped."""
     if roles.person is None:
         return 0
-    if engine.name != DUCKDB:
-        raise refusal("persons_of_another_engine", engine=engine, roles=roles)
     lacking = engine.row_count - engine.facts(roles.person).present
     if lacking == engine.row_count:
         raise BadInputError(f"{engine.origin}: the person column {roles.person!r} has no value at all; name another")

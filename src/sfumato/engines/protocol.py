@@ -248,6 +248,17 @@ class CellValues(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
+class Pairs(Quiet):
+    """The distinct pairs of a cell and a value of one column that is not missing, and the number of rows of each."""
+
+    cell: NDArray[np.int64]
+    value: NDArray[np.int64]
+    """Numbers from 0, in the order of the values' texts; the texts themselves stay in the engine."""
+
+    counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True, repr=False)
 class Tuples(Quiet):
     """The distinct tuples of a cell and values of some columns, by cell and texts, and the number of rows of each."""
 
@@ -396,6 +407,9 @@ class Engine(Protocol):
     def tuples(self, columns: Sequence[str], link: str) -> Tuples:
         """List the tuples of values that the rows of every cell have, in the order in which `write` deals rows out."""
 
+    def pairs(self, column: str, link: str, most: int) -> Pairs:
+        """Count the pairs of a cell and a value of a column; raise where there are more than `most`."""
+
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
         """Write the placed rows as "csv" or "parquet", shuffled; return the number of rows; `OSError` if it fails."""
 
@@ -422,6 +436,11 @@ class KeepsOrder(Protocol):
         """Return the texts of some columns (null: missing), row by row as they stand: all, or at most so many."""
 
 
+def too_many_pairs(origin: str, column: str, number: int, most: int) -> BadInputError:
+    """Say that there are more pairs of a cell and a value than fit into memory, and what to do."""
+    return BadInputError(t("engines.too_many_pairs", origin=origin, column=column, number=number, most=most))
+
+
 def too_many_texts(origin: str, column: str, number: int) -> BadInputError:
     """Say that a column has more values than anybody lists, and what to do."""
     return BadInputError(
@@ -445,10 +464,11 @@ def numbers_in(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     return np.from_dlpack(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
 
 
-def number_column(numbers: NDArray[Any]) -> pa.Array:
-    """Make a column of numbers."""
+def number_column(numbers: NDArray[Any], known: NDArray[np.bool_] | None = None) -> pa.Array:
+    """Make a column of numbers, of which some may be missing."""
     whole = np.ascontiguousarray(numbers)
-    return pa.Array.from_buffers(pa.from_numpy_dtype(whole.dtype), len(whole), [None, pa.py_buffer(whole)])
+    bits = None if known is None else pa.py_buffer(np.packbits(known, bitorder="little"))
+    return pa.Array.from_buffers(pa.from_numpy_dtype(whole.dtype), len(whole), [bits, pa.py_buffer(whole)])
 
 
 def text_column(texts: Iterable[str | None]) -> pa.Array:
@@ -494,8 +514,10 @@ def coded_columns(texts: Sequence[pa.Array], codings: Sequence[Coding]) -> list[
     for column, coding in zip(texts, codings, strict=True):
         is_listed = pa.types.is_dictionary(column.type)
         encoded = column if is_listed else column.dictionary_encode(null_encoding="encode")
-        codes = pa.array([coding.codes.get(text) for text in encoded.dictionary.to_pylist()], pa.int32())
-        columns.append(codes.take(encoded.indices))
+        listed = encoded.dictionary.to_pylist()
+        codes = np.array([coding.codes.get(text, 0) for text in listed], np.int32)
+        known = np.array([text in coding.codes for text in listed], bool)
+        columns.append(number_column(codes, known).take(encoded.indices))
     return columns
 
 

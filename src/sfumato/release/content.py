@@ -50,6 +50,7 @@ from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.reading import Table
 from sfumato.engines.duckdb.write import shuffled_table, write_table
 from sfumato.engines.formulas import escape_file
+from sfumato.engines.protocol import number_column, text_column
 from sfumato.release.regions import uniform_leaves
 from sfumato.release.release import Boxes, Published
 from sfumato.release.writing import Format, typed
@@ -302,4 +303,4 @@ def rounded(counts: Numbers) -> Counts:
 
 
 def _texts(hierarchy: Hierarchy, codes: NDArray[np.integer]) -> pa.Array:
-    return pa.array([label or None for label in hierarchy.leaves], pa.string()).take(pa.array(codes))
+    return text_column([label or None for label in hierarchy.leaves]).take(number_column(codes))

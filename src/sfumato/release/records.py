@@ -23,6 +23,7 @@ from sfumato.data.assignment import Assignment, Points, distinct_rows, weighted_
 from sfumato.data.cells import Cells, Histograms, Quasi, Sensitive, counted_leaves
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.reading import Table
+from sfumato.engines.protocol import number_column, text_column
 from sfumato.errors import BadInputError
 from sfumato.release.content import Guarantee, NoisyRelease, WrittenRecords
 from sfumato.release.regions import uniform_leaves
@@ -217,7 +218,7 @@ class RecordRelease(WrittenRecords, Grouped):
 
 def _texts(texts: Sequence[str], which: Codes) -> pa.Array:
     """Write a column; an empty text is a missing value."""
-    return pa.array([text or None for text in texts], pa.string()).take(pa.array(which))
+    return text_column([text or None for text in texts]).take(number_column(which))
 
 
 def record_release(

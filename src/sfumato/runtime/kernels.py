@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from sfumato.runtime.cancellation import removed_when_left
 
@@ -202,5 +202,5 @@ def _locked(name: str) -> Iterator[None]:
 
 
 @cache
-def _lock_file() -> IO[bytes]:
-    return (cache_folder() / "compiling").open("ab")
+def _lock_file() -> int:
+    return os.open(cache_folder() / "compiling", os.O_RDWR | os.O_CREAT, 0o600)

@@ -64,7 +64,7 @@ class Account:
 def sampled_counts(persons: PersonPairs, most: int, generator: np.random.Generator) -> Counts:
     """Keep at most so many records of every person, uniformly without replacement; count those of every cell."""
     many = persons.records[persons.person] > most
-    kept = np.where(many, 0, persons.count)
+    kept = np.where(many, 0, persons.count).astype(np.int64)
     shuffled = generator.permutation(np.repeat(np.flatnonzero(many), persons.count[many]))
     shuffled = shuffled[np.argsort(persons.person[shuffled], kind="stable")]
     whose = persons.person[shuffled]

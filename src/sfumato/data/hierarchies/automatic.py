@@ -33,7 +33,8 @@ MOST_CODES = 100_000
 FINEST = 100_000
 """An automatic numeric domain has fewer leaves than this: its resolution becomes coarser."""
 
-NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|nan|inf|infinity)\s*", re.IGNORECASE)
+BLANKS = r"[^\S\x1c-\x1f]*"  # float() accepts no separators of files, groups, records and units
+NUMBER = re.compile(rf"{BLANKS}[+-]?(\d+\.?\d*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?|nan|inf|infinity){BLANKS}", re.IGNORECASE)
 LEADING_ZERO = re.compile(r"0\d+")
 CODE = re.compile(r"(?=.*\d)[0-9A-Za-z]{3,12}")
 FEW_YEARS = 5

@@ -46,6 +46,7 @@ from sfumato.engines.protocol import (
     CountedLists,
     DistinctValues,
     Layout,
+    Pairs,
     Placement,
     Reading,
     Rule,
@@ -56,6 +57,7 @@ from sfumato.engines.protocol import (
     number_column,
     numbers_in,
     text_column,
+    too_many_pairs,
     too_many_texts,
     tuples_in,
 )
@@ -275,7 +277,7 @@ class DuckDBEngine:
                 some = slice(start, start + TUPLES_AT_ONCE)
                 codes = packing.unpacked([key[some] for key in keys])
                 listed = [_listed(codes[:, i], texts) for i, texts in enumerate(dictionaries)]
-                yield pa.RecordBatch.from_arrays([*listed, pa.array(counts[some])], names)
+                yield pa.RecordBatch.from_arrays([*listed, number_column(counts[some])], names)
 
     @translated
     def texts_in_order(self, columns: Sequence[str], most: int | None = None) -> pa.Table:
@@ -325,6 +327,24 @@ class DuckDBEngine:
             )
             table = self._connection.sql(query).to_arrow_table()
         return tuples_in(table)
+
+    @translated
+    def pairs(self, column: str, link: str, most: int, called: str | None = None) -> Pairs:
+        """Count the pairs of a cell and a value: values are numbered once, so that no text of a pair leaves DuckDB.
+
+        `called` is the name of the column for messages, where rows came from a server.
+        """
+        with self._lock:
+            made = f"SELECT cell, {self._text(column)} AS t, {self._number} AS n {self._linked(link)} GROUP BY ALL"
+            self._connection.execute(f"CREATE OR REPLACE TEMP TABLE pairs AS {made}")
+            number = self._connection.execute("SELECT count(t) FROM pairs").fetchall()[0][0]
+            if number > most:
+                raise too_many_pairs(self.origin, called or column, number, most)
+            numbered = "SELECT t, row_number() OVER (ORDER BY t) - 1 AS u FROM (SELECT DISTINCT t FROM pairs)"
+            query = f"SELECT cell, u, n FROM pairs JOIN ({numbered}) USING (t)"
+            table = self._connection.sql(query).to_arrow_table()
+            self._connection.execute("DROP TABLE pairs")
+        return Pairs(*map(numbers_in, table.columns))
 
     @translated
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
@@ -475,11 +495,12 @@ class DuckDBEngine:
         self, codings: Sequence[Coding], packing: grouped.Packing
     ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
         """Count tuples by their texts, and code these while they come: a join for every column costs more."""
-        parts = [pa.schema([(name, pa.int64()) for name in (*packing.names, "n")]).empty_table()]
+        names = [*packing.names, "n"]
+        parts = [pa.table([number_column(np.zeros(0, np.int64))] * len(names), names)]
         for batch in self._tuples_to_code(codings):
             coded = pa.table([*coded_columns(batch.columns[:-1], codings), batch.columns[-1]], batch.schema.names)
             *codes, counts = map(numbers_in, coded.drop_null().columns)
-            parts.append(pa.table(list(map(number_column, [*packing.packed(codes), counts])), parts[0].schema.names))
+            parts.append(pa.table(list(map(number_column, [*packing.packed(codes), counts])), names))
         keys, counts = grouped.in_order(pa.concat_tables(parts), len(packing.names))
         first = np.flatnonzero(np.any([np.diff(key, prepend=-1) != 0 for key in keys], axis=0))
         return [key[first] for key in keys], np.add.reduceat(counts, first) if len(first) else counts

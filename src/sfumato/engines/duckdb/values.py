@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.engines import notations as notation
 from sfumato.engines.duckdb.grouped import literal
-from sfumato.engines.protocol import Reading, number_column, numbers_in
+from sfumato.engines.protocol import Reading, number_column, numbers_in, text_column
 from sfumato.errors import BadInputError
 from sfumato.texts.catalogue import t
 
@@ -50,7 +50,8 @@ def count_values(connection: duckdb.DuckDBPyConnection, columns: int) -> dict[st
     texts = connection.sql("SELECT * FROM rows").to_arrow_table()
     counted = {f"c{i}": _counted_column(texts[i].combine_chunks()) for i in range(columns)}
     tables = [
-        column.values.append_column("base", pa.repeat(name, len(column.values))) for name, column in counted.items()
+        column.values.append_column("base", text_column([name] * len(column.values)))
+        for name, column in counted.items()
     ]
     connection.register("counted", pa.concat_tables(tables))
     return counted

@@ -198,7 +198,7 @@ def _texts(texts: pa.Array, codes: NDArray[np.int32]) -> pa.Array:
     if not pa.types.is_dictionary(_kind(texts)):
         return texts.take(number_column(codes))
     there = texts.drop_null()  # Parquet's lists have no missing text: it is a missing number instead
-    numbers = pa.array(codes, mask=codes == len(there)) if len(there) < len(texts) else number_column(codes)
+    numbers = number_column(codes, codes != len(there)) if len(there) < len(texts) else number_column(codes)
     return pa.DictionaryArray.from_arrays(numbers, there)
 
 

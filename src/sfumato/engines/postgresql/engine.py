@@ -149,10 +149,13 @@ class PostgreSQLEngine:
 
     def tuples(self, columns: Sequence[str], link: str) -> protocol.Tuples:
         """List the tuples of values that the rows of every cell have, in the order of cells and texts."""
-        codings, cells = self._links[link]
-        asked = [*((coding.column, coding.rule) for coding in codings), *((column, None) for column in columns)]
-        local = self._received(self._counting([column for column, _ in asked], (), [rule for _, rule in asked]), asked)
-        return local.tuples(local.columns[len(codings) :], local.link(received(codings), cells))
+        local, names, link = self._with_cells(columns, link)
+        return local.tuples(names, link)
+
+    def pairs(self, column: str, link: str, most: int) -> protocol.Pairs:
+        """Count the pairs of a cell and a value of a column."""
+        local, [name], link = self._with_cells([column], link)
+        return local.pairs(name, link, most, column)
 
     def write(self, placement: protocol.Placement, layout: protocol.Layout, path: Path, format: str) -> int:
         """Write the placed rows as "csv" or "parquet", shuffled; return the number of rows."""
@@ -249,6 +252,13 @@ class PostgreSQLEngine:
                 f'SELECT items, count(*) FROM ({records}) AS records GROUP BY items ORDER BY items COLLATE "C"'
             )
         )
+
+    def _with_cells(self, columns: Sequence[str], link: str) -> tuple[DuckDBEngine, Sequence[str], str]:
+        """Let the counted tuples of cells and texts come to DuckDB; return what the columns and the link are called."""
+        codings, cells = self._links[link]
+        asked = [*((coding.column, coding.rule) for coding in codings), *((column, None) for column in columns)]
+        local = self._received(self._counting([column for column, _ in asked], (), [rule for _, rule in asked]), asked)
+        return local, local.columns[len(codings) :], local.link(received(codings), cells)
 
     @cached_property
     def _beside(self) -> DuckDBEngine:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sfumato.engines import protocol
 from sfumato.engines.duckdb.grouped import in_order, packing_of
 from sfumato.engines.locations import is_spark_frame
-from sfumato.engines.protocol import by_text, distinct_in, lists_in, tuples_in
+from sfumato.engines.protocol import by_text, distinct_in, lists_in, numbers_in, tuples_in
 from sfumato.engines.spark.grouped import column_facts, ruled
 from sfumato.engines.spark.sources import LoadedFrame, collected, load, nested_kind, spoken
 from sfumato.engines.spark.values import SHORT, WHOLE, bare, framed, has_text, text_of
@@ -182,6 +182,19 @@ class SparkEngine:
         cells = self._cells(link)
         linked = cells.linked(coded.groupBy(*coded.columns).count(), cell=np.arange(len(cells.counts)))
         return tuples_in(by_text(collected(linked.select("cell", *shown, "count")), len(shown) + 1))
+
+    @translated
+    def pairs(self, column: str, link: str, most: int) -> protocol.Pairs:
+        """Count the pairs of a cell and a value; the distinct values come here once and get their numbers."""
+        coded = self._coded(self._links[int(link)].codings, {"t": self._text(column)}).where("t IS NOT NULL")
+        cells = self._cells(link)
+        counted = cells.linked(coded.groupBy(*coded.columns).count(), cell=np.arange(len(cells.counts)))
+        if self.row_count > most and (number := self._number(counted)) > most:
+            raise protocol.too_many_pairs(self.origin, column, number, most)
+        values = by_text(collected(coded.select("t").distinct()), 1)
+        numbered = self._session.createDataFrame(values.append_column("u", pa.array(np.arange(values.num_rows))))
+        table = collected(counted.join(numbered, "t").select("cell", "u", "count"))
+        return protocol.Pairs(*map(numbers_in, table.columns))
 
     @translated
     def write(self, placement: protocol.Placement, layout: protocol.Layout, path: Path, format: str) -> int:
