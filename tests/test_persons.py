@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import plain_persons as plain
@@ -150,7 +150,17 @@ def test_two_admitted_groups_may_merge_to_one_that_is_not(part, first, second):
     assert wanted.survives_merging(persons=False) and not wanted.survives_merging(persons=True)
 
 
+@pytest.mark.parametrize("maker", ["mondrian", "full-domain"])
+@pytest.mark.parametrize("part", ["l-diversity l=2 variant=frequency", "alpha-k alpha=0.5 k=2"])
+def test_finer_groups_may_keep_what_all_records_together_fail(maker, part):
+    rows = [("u1", "25", "x"), ("u2", "25", "y"), ("u1", "45", "y"), ("u2", "45", "x")]
+    rows = [{"row": f"r{i}"} | dict(zip(("person", "age", "value"), row, strict=True)) for i, row in enumerate(rows)]
+    release = sfumato.anonymize(read(rows, quasi=["age"], sensitive=["value"], person="person"), part, maker)
+    assert release.groups == 2 and release.group_persons.having.tolist() == [[1, 1], [1, 1]]
+
+
 @settings(max_examples=200)
+@example([(1, 3), (1, 4), (2, 0), (2, 2), (3, 0), (3, 3), (4, 3)])
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4)), min_size=1, max_size=14).map(sorted))
 def test_a_matching_is_as_large_as_its_smallest_cover(entries):
     persons = [person for person, _ in entries]
