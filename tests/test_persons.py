@@ -122,12 +122,18 @@ def test_the_worked_example_has_the_numbers_of_the_definitions():
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_a_requirement_admits_the_groups_of_the_worked_example_that_the_plain_definition_does(part):
+def test_requirement_and_audit_admit_the_groups_of_the_worked_example_that_the_plain_definition_does(part, tmp_path):
     table = read(WORKED, quasi=["clinic"], sensitive=["illness"], person="person")
-    histograms = sfumato.anonymize(table, "k-anonymity k=1", "original").histograms
+    release = sfumato.anonymize(table, "k-anonymity k=1", "original")
+    histograms = release.histograms
     of, wanted = Attribute.flat(table.cells.sensitive[0].labels), sfumato.requirement(part)
     expected = [plain.admits(wanted, group, WORKED_TABLE, of) for group in WORKED_GROUPS]
     assert wanted.admits(histograms).tolist() == expected
+    release.to_csv(tmp_path / "out.csv")
+    asked = {"quasi": ["clinic"], "sensitive": ["illness"], "original": table, "person": "person", "require": part}
+    assert [each.groups for each in sfumato.audit(tmp_path / "out.csv", **asked).failures] == [
+        expected.count(False) for _ in range(not all(expected))
+    ]
 
 
 @pytest.mark.parametrize(
