@@ -24,8 +24,8 @@ from sfumato.data.bundled import load_baskets
 from sfumato.data.item_reading import read_baskets
 from sfumato.data.items import Baskets, baskets_of, counted_baskets, rows_once
 from sfumato.measures.scales import measure_baskets
+from sfumato.release.item_verification import verify
 from sfumato.release.items import BasketRelease
-from sfumato.release.verification import verify
 from sfumato.requirements.items import KMAnonymity, basket_requirement
 
 KS = (2, 5, 10, 15, 20, 25, 40, 60, 80, 100)

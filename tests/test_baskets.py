@@ -38,8 +38,8 @@ from sfumato.data.bundled import load_baskets
 from sfumato.data.hierarchies.hierarchy import Level
 from sfumato.data.items import baskets_of, rows_once
 from sfumato.release._itemsets import rare_itemsets
+from sfumato.release.item_verification import verify, violations
 from sfumato.release.items import BasketRelease, global_release, set_recoding
-from sfumato.release.verification import verify, violations
 from sfumato.requirements.items import KMAnonymity, SuppressionLimit, UtilityConstraints, basket_requirement
 from strategies import tries
 

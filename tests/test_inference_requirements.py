@@ -19,8 +19,8 @@ from sfumato import BadInputError, DeltaDisclosure, InfeasibleError, audit_baske
 from sfumato.anonymizers.items import anonymize_baskets, usual_maker
 from sfumato.data.items import baskets_of
 from sfumato.measures.items.losses import ItemStudy
+from sfumato.release.item_verification import verify, violations
 from sfumato.release.items import global_release, set_recoding
-from sfumato.release.verification import verify, violations
 from sfumato.release.writing_items import write_items
 from sfumato.requirements.items import basket_requirement
 from strategies import flat_sensitive, group_counts, one_histogram, sensitives, single_requirements, tries

@@ -28,8 +28,8 @@ from sfumato.engines.protocol import Engine
 from sfumato.measures.reconstruction import UniformReader
 from sfumato.release.populations import large_populations
 from sfumato.tradeoff.exploration.effort import populations_about
-from sfumato.tradeoff.study.presets import FIRST_MAP_LONGEST as LONGEST
-from sfumato.tradeoff.study.presets import FirstMap
+from sfumato.tradeoff.study.first_map import FIRST_MAP_LONGEST as LONGEST
+from sfumato.tradeoff.study.first_map import FirstMap
 
 ICD = ["J45.0", "I20.9", "E11.9", "F32.1", "C50.9", "K35.8", "M54.5", "N39.0", "A09.9", "G40.2", "I10", "J18.9"]
 TOWNS = ["Ulm", "Bonn", "Kiel"]
@@ -462,7 +462,7 @@ def test_a_first_map_takes_about_a_minute_and_says_what_was_left_out_for_that(tm
     scales = Study.from_toml(text).scales
     assert made.first.effort.in_words in text and scales == made.first.scales and scales.queries.number == 100
     assert len(Study.from_toml(text).candidates) == len(made.first.candidates)
-    monkeypatch.setattr("sfumato.tradeoff.study.presets.FIRST_MAP_LONGEST", 0.0)
+    monkeypatch.setattr("sfumato.tradeoff.study.first_map.FIRST_MAP_LONGEST", 0.0)
     least = replace(made).first
     assert made.first.ends == ("without-quasi",) and usual.effort.gigabytes > 4 > made.first.effort.gigabytes
     assert [str(one) for one in least.candidates[:-1]] == [

@@ -31,8 +31,8 @@ from sfumato.publish.certificate import contexts_of, public_certificate
 from sfumato.publish.mapping import SCHEMA, basket_mapping, mapping_of, mixed_mapping, read_mapping
 from sfumato.publish.plain_language import DROPPED
 from sfumato.publish.publication import Origin, Publishable
+from sfumato.release.item_verification import inference_violations
 from sfumato.release.items import BasketRelease, set_recoding
-from sfumato.release.verification import inference_violations
 from sfumato.release.writing_items import release_names, write_items
 from sfumato.requirements.items import basket_requirement, mixed_requirement
 from strategies import tries

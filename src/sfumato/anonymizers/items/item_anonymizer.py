@@ -12,8 +12,8 @@ import numpy as np
 from sfumato.anonymizers.anonymizer import ReleaseMaker
 from sfumato.data.items import Baskets
 from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.release.item_verification import verify, violations
 from sfumato.release.items import BasketRelease, Recoding, global_release, set_recoding
-from sfumato.release.verification import verify, violations
 from sfumato.requirements import items as item_rules
 from sfumato.runtime.arrays import Codes
 from sfumato.texts.catalogue import t

@@ -7,8 +7,6 @@ number in Spark: cells are linked to rows by working out their codes anew.
 
 from __future__ import annotations
 
-import datetime
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
@@ -23,16 +21,13 @@ from sfumato.engines import protocol
 from sfumato.engines.duckdb.grouped import in_order, packing_of
 from sfumato.engines.locations import is_spark_frame
 from sfumato.engines.protocol import by_text, distinct_in, lists_in, numbers_in, tuples_in
-from sfumato.engines.spark.grouped import column_facts, ruled
+from sfumato.engines.spark.grouped import coded_rows, column_facts, counted_cells, ruled
 from sfumato.engines.spark.sources import LoadedFrame, collected, load, nested_kind, spoken
 from sfumato.engines.spark.values import SHORT, WHOLE, bare, framed, has_text, text_of
 from sfumato.engines.spark.write import LinkedCells, PublishedRows, SourceRows, published, save
 from sfumato.errors import BadInputError
 
 FEW_ROWS = 1000
-NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
-DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-"""A whole number and a day, as they are written."""
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
@@ -289,33 +284,13 @@ class SparkEngine:
         return grouped.selectExpr(*texts, "count AS n")
 
     def _counted_cells(self, codings: Sequence[protocol.Coding]) -> Any:
-        """Count the distinct tuples of codes of all rows whose texts have codes, packed into numbers."""
-        coded = self._coded(codings, {})
-        return (
-            coded.where(" AND ".join(f"{name} IS NOT NULL" for name in coded.columns)).groupBy(*coded.columns).count()
-        )
+        return counted_cells(self._coded(codings, {}))
 
     def _number(self, frame: Any) -> int:
         return int(collected(frame.selectExpr("count(*) AS rows"))["rows"][0].as_py())
 
     def _coded(self, codings: Sequence[protocol.Coding], kept: Mapping[str, str]) -> Any:
-        """Give rows the codes of their values, packed into numbers, by broadcasting which value has which.
-
-        Grouping by a number is cheaper than grouping by the values. What is `kept` of a row has a name each.
-        """
-        keys = [self._lookup_key(coding) for coding in codings]
-        listed = [f"{key} AS y{i}" for i, (key, _) in enumerate(keys)]
-        frame = self._frame.selectExpr(*listed, *(f"{value} AS {name}" for name, value in kept.items()))
-        codes = []
-        for i, (coding, (_, kind)) in enumerate(zip(codings, keys, strict=True)):
-            lookup = self._session.createDataFrame(_lookup(coding, i, kind)).hint("broadcast")
-            frame = frame.join(lookup, f"y{i}", "left")
-            missing = coding.codes.get(None)
-            code = f"code{i}" if missing is None else f"CASE WHEN y{i} IS NULL THEN {missing} ELSE code{i} END"
-            codes.append(f"named_struct('code', {code}) AS s{i}")
-        packing = packing_of(codings)
-        numbers = [f"{number} AS {name}" for name, number in zip(packing.names, packing.numbers, strict=True)]
-        return frame.selectExpr(*codes, *kept).selectExpr(*numbers, *kept)
+        return coded_rows(self._frame, codings, [self._lookup_key(coding) for coding in codings], kept)
 
     def _cells(self, link: str) -> LinkedCells:
         found = self._links[int(link)]
@@ -335,26 +310,6 @@ class SparkEngine:
             kept = {column: column for column, _ in neutral.values()}
             rows = SourceRows(self._links[int(placement.link)].codings, lambda codings: self._coded(codings, kept))
         return published(self._cells(placement.link), placement, layout, rows, neutral, as_texts)
-
-
-def _lookup(coding: protocol.Coding, i: int, kind: pa.DataType) -> pa.Table:
-    """List the values of a coding with their codes; a text that is none of the type's is no value of the column."""
-    read = {pa.int64(): _whole, pa.date32(): _day}.get(kind, str)
-    values = {read(text): code for text, code in coding.codes.items() if text is not None}
-    values.pop(None, None)
-    codes = pa.array(list(values.values()), pa.int32())
-    return pa.table({f"y{i}": pa.array(list(values), kind), f"code{i}": codes})
-
-
-def _whole(text: str) -> int | None:
-    return int(text) if NUMBER.fullmatch(text) else None
-
-
-def _day(text: str) -> datetime.date | None:
-    try:
-        return datetime.date.fromisoformat(text) if DAY.fullmatch(text) else None
-    except ValueError:
-        return None
 
 
 def _counted_lists(table: pa.Table) -> protocol.CountedLists:

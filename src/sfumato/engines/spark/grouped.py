@@ -1,14 +1,27 @@
-"""The SQL by which Spark reads a column by a rule, and says what it is like: the fields of `ColumnFacts`."""
+"""How Spark groups: cells by the codes of their values, a column by a rule, and the facts of a column.
 
+Codes are packed into numbers, since grouping by a number is cheaper than grouping by the values.
+"""
+
+import datetime
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sfumato.engines.protocol import Rule
+import pyarrow as pa
+
+from sfumato.engines.duckdb.grouped import packing_of
+from sfumato.engines.protocol import Coding, Rule
 from sfumato.engines.spark.values import let, literal, matches, text_of
 
 NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 ISO_DAY = r"(?s)[0-9]{4}-[0-9]{2}-[0-9]{2}([ T].*)?"
 PADDED = r"0[0-9]+"
 DAY = r"([0-9]{4}-[0-9]{2}-[0-9]{2})([ T][0-9]{2}:[0-9]{2}.*)?"
+WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+PLAIN_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+"""A whole number and a day, as they are written."""
+
 DOTTED_DAY = r"([0-9]{1,2})\.([0-9]{1,2})\.([1-9][0-9]{3})"
 
 
@@ -56,3 +69,49 @@ def column_facts(frame: Any) -> Any:
         "min(d) AS first",
         "max(d) AS last",
     )
+
+
+def coded_rows(
+    frame: Any, codings: Sequence[Coding], keys: Sequence[tuple[str, pa.DataType]], kept: Mapping[str, str]
+) -> Any:
+    """Give rows the codes of their values, packed into numbers, by broadcasting which value has which.
+
+    `keys` are what values are looked up by, each with its type. What is `kept` of a row has a name each.
+    """
+    listed = [f"{key} AS y{i}" for i, (key, _) in enumerate(keys)]
+    rows = frame.selectExpr(*listed, *(f"{value} AS {name}" for name, value in kept.items()))
+    codes = []
+    for i, (coding, (_, kind)) in enumerate(zip(codings, keys, strict=True)):
+        lookup = frame.sparkSession.createDataFrame(_lookup(coding, i, kind)).hint("broadcast")
+        rows = rows.join(lookup, f"y{i}", "left")
+        missing = coding.codes.get(None)
+        code = f"code{i}" if missing is None else f"CASE WHEN y{i} IS NULL THEN {missing} ELSE code{i} END"
+        codes.append(f"named_struct('code', {code}) AS s{i}")
+    packing = packing_of(codings)
+    numbers = [f"{number} AS {name}" for name, number in zip(packing.names, packing.numbers, strict=True)]
+    return rows.selectExpr(*codes, *kept).selectExpr(*numbers, *kept)
+
+
+def counted_cells(coded: Any) -> Any:
+    """Count the distinct tuples of codes of all rows whose texts have codes."""
+    return coded.where(" AND ".join(f"{name} IS NOT NULL" for name in coded.columns)).groupBy(*coded.columns).count()
+
+
+def _lookup(coding: Coding, i: int, kind: pa.DataType) -> pa.Table:
+    """List the values of a coding with their codes; a text that is none of the type's is no value of the column."""
+    read = {pa.int64(): _whole, pa.date32(): _day}.get(kind, str)
+    values = {read(text): code for text, code in coding.codes.items() if text is not None}
+    values.pop(None, None)
+    codes = pa.array(list(values.values()), pa.int32())
+    return pa.table({f"y{i}": pa.array(list(values), kind), f"code{i}": codes})
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if WHOLE_NUMBER.fullmatch(text) else None
+
+
+def _day(text: str) -> datetime.date | None:
+    try:
+        return datetime.date.fromisoformat(text) if PLAIN_DAY.fullmatch(text) else None
+    except ValueError:
+        return None

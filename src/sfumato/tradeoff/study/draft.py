@@ -34,6 +34,7 @@ from sfumato.runtime.staging import check_targets, staged
 from sfumato.texts.catalogue import t
 from sfumato.texts.html import render
 from sfumato.tradeoff.study import presets
+from sfumato.tradeoff.study.first_map import FirstMap, first_map
 from sfumato.tradeoff.study.study import Study, read_study
 
 ENOUGH_FOR_POPULATIONS = 200
@@ -84,9 +85,9 @@ class Draft(Quiet):
         return [guess_.column for guess_ in self.of_role("sensitive")]
 
     @cached_property
-    def first(self) -> presets.FirstMap:
+    def first(self) -> FirstMap:
         """The candidates and scales that the table can bear."""
-        return presets.first_map(self.records, self.of_role("quasi"), self.of_role("sensitive"), self.cells)
+        return first_map(self.records, self.of_role("quasi"), self.of_role("sensitive"), self.cells)
 
     def to_toml(self, folder: Path | None = None) -> str:
         """Write the study; the table's file is named as seen from a folder, if one is given."""

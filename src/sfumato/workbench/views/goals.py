@@ -31,7 +31,7 @@ from sfumato.tradeoff.check import problems
 from sfumato.tradeoff.exploration.effort import effort_of
 from sfumato.tradeoff.question.recipients import RECIPIENTS
 from sfumato.tradeoff.search.tuner import read_budget
-from sfumato.tradeoff.study import presets
+from sfumato.tradeoff.study import first_map, presets
 from sfumato.tradeoff.study.draft import ENOUGH_FOR_POPULATIONS
 from sfumato.tradeoff.study.study import Study
 from sfumato.workbench.endpoints import Call, endpoint
@@ -99,16 +99,16 @@ def parts_for(study: Study, table: Table, wishes: Wishes) -> dict[str, Any]:
         makers, axes = (*makers, "local-recoding"), [risk, "loss"]
         sizes = [text for text in wanted if "&" not in text]
         more = [_block(("local-suppression",), sizes, (0.0,))]
-    blocks = [_block(makers, wanted, (0.0, 0.05)), *more, {"anonymizers": list(presets.ENDS)}]
+    blocks = [_block(makers, wanted, (0.0, 0.05)), *more, {"anonymizers": list(first_map.ENDS)}]
     return {"axes": axes, "scales": scales, "candidates": blocks}
 
 
 def requirements(table: Table, wishes: Wishes) -> list[str]:
     """List what is required, as far as the table could satisfy it."""
     persons = table.cells.persons
-    usual = presets.Requirements(persons.number if persons else table.cells.records, tuple(_as_guessed(table)))
-    diverse = presets.DIVERSE if wishes.learned in ("value", "all") else ()
-    close = presets.CLOSE if wishes.learned in ("close", "all") else ()
+    usual = first_map.Requirements(persons.number if persons else table.cells.records, tuple(_as_guessed(table)))
+    diverse = first_map.DIVERSE if wishes.learned in ("value", "all") else ()
+    close = first_map.CLOSE if wishes.learned in ("close", "all") else ()
     texts = usual.all(SIZES[wishes.recipient], diverse, close)
     joined = [text for text in texts if "&" in text]
     return joined if joined and wishes.learned in ("value", "close") else texts
@@ -129,7 +129,7 @@ def _as_guessed(table: Table) -> list[Guess]:
 def _full_domain(table: Table) -> str:
     """Let full-domain search to the end where its lattice is small."""
     heights = {each.name: {"type": "tree", "levels": [0] * (each.hierarchy.height - 1)} for each in table.cells.quasi}
-    return presets.full_domain([Guess(name, "quasi", "", "", levels) for name, levels in heights.items()])
+    return first_map.full_domain([Guess(name, "quasi", "", "", levels) for name, levels in heights.items()])
 
 
 def _target(table: Table, wishes: Wishes) -> str:
