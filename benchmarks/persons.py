@@ -73,7 +73,9 @@ def main() -> None:
     by_unit = {}
     for unit, more in (("records", {"one_record_per_person": True}), ("persons", {"person": "patient"})):
         started = time.perf_counter()
-        by_unit[unit] = sfumato.read(rows, quasi=["age", "weight", "town"], hierarchies=HIERARCHIES, **more)
+        by_unit[unit] = sfumato.read(
+            rows, quasi=["age", "weight", "town"], sensitive=["illness"], hierarchies=HIERARCHIES, **more
+        )
         assert by_unit[unit].cells.records == given.records
         print(f"read and counted, {unit}: {time.perf_counter() - started:.2f} s (once)")
     lines = []
@@ -84,6 +86,11 @@ def main() -> None:
             for maker in ("mondrian", "full-domain")
             for k in (5, 10, 50)
         }
+        for maker in ("mondrian", "full-domain"):
+            for part in ("l-diversity l=2 variant=frequency", "t-closeness t=0.3 distance=equal"):
+                required = f"k-anonymity k=10 & {part}"
+                tables = by_unit.values()
+                jobs[f"{maker} {part}"] = [anonymize_job(table, maker, required) for table in tables]
         jobs["explore, 6 candidates"] = [
             explore_job(Path(folder), more) for more in ("one_record_per_person = true", 'person = "patient"')
         ]

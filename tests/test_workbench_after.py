@@ -6,8 +6,8 @@ import csv
 import json
 import os
 import re
+import runpy
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -426,28 +426,26 @@ def same(one: Path, other: Path) -> None:
             assert mine["measures"] == theirs["measures"] and mine["promise"] == theirs["promise"]
 
 
-def test_the_downloaded_commands_publish_the_same_bytes(repeated: tuple[Path, Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["again.sh", "again.py"])
+def test_what_is_downloaded_publishes_the_same_bytes(
+    name: str,
+    repeated: tuple[Path, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A real shell splits the words of the commands, and they run in this process."""
     releases, downloads = repeated
-    bin = tmp_path / "bin"
-    bin.mkdir()
-    (bin / "sfumato").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m sfumato "$@"\n')
-    (bin / "sfumato").chmod(0o755)
-    there = tmp_path / "there"
-    there.mkdir()
-    environment = {**os.environ, "PATH": f"{bin}:{os.environ['PATH']}"}
-    script = str(downloads / "again.sh")
-    done = subprocess.run(["sh", "-e", script], cwd=there, env=environment, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    same(releases, there)
-
-
-def test_the_downloaded_python_publishes_the_same_bytes(repeated: tuple[Path, Path], tmp_path: Path) -> None:
-    releases, downloads = repeated
-    script = str(downloads / "again.py")
-    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    promise = json.loads((releases / "release.csv.certificate.json").read_text(encoding="utf-8"))["promise"]
-    assert f"Re-checked on the written file: {promise['requirement']}" in done.stdout
+    monkeypatch.chdir(tmp_path)
+    if name == "again.py":
+        runpy.run_path(str(downloads / name), run_name="__main__")
+        promise = json.loads((releases / "release.csv.certificate.json").read_text(encoding="utf-8"))["promise"]
+        assert f"Re-checked on the written file: {promise['requirement']}" in capsys.readouterr().out
+    else:
+        words = "sfumato() { printf '%s\\0' \"$@\"; printf '\\n\\0'; }; . \"$0\""
+        told = subprocess.run(["sh", "-ec", words, str(downloads / name)], capture_output=True, text=True, check=True)
+        for command in told.stdout.split("\n\0")[:-1]:
+            assert run(*command.split("\0")[:-1]).returncode == 0
     same(releases, tmp_path)
 
 

@@ -281,7 +281,11 @@ def test_settings_of_a_table_are_checked_beside_their_field(client: TestClient, 
     assert sent(client, f"{API}/table", {"person": UGLY[0]}, 422)["field"] == "person"
     sent(client, f"{API}/table", {"household": "", "person": UGLY[1]})
     study = tomllib.loads(ugly.read_text())
-    assert study["table"]["person"] == UGLY[1] and "household" not in study["table"] and study["axes"] == ["k", "loss"]
+    assert (
+        study["table"]["person"] == UGLY[1]
+        and "household" not in study["table"]
+        and study["axes"] == ["p_loss", "loss"]
+    )
     sent(client, f"{API}/table", {"person": "", "one_record_per_person": True})
     table = tomllib.loads(ugly.read_text())["table"]
     assert table["one_record_per_person"] and "person" not in table

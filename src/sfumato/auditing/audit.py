@@ -33,7 +33,14 @@ from sfumato.auditing.items import Legend, PublishedRecords, legend_beside, read
 from sfumato.auditing.ledger import Difference, Throughout, difference, earlier_files, throughout
 from sfumato.auditing.missing_values import GENEROUS, Matching, misses_a_value
 from sfumato.auditing.notation import Notation
-from sfumato.auditing.persons import OF_RECORDS, PersonAudit, evidence_of_original, evidence_of_rows, judged_by_persons
+from sfumato.auditing.persons import (
+    OF_RECORDS,
+    PersonAudit,
+    evidence_of_original,
+    evidence_of_rows,
+    judged_by_persons,
+    measured_values,
+)
 from sfumato.auditing.profile import Baseline, Profile, baseline, size_measures, suppression_measures, worst_of
 from sfumato.auditing.published_file import (
     EMPTY,
@@ -545,10 +552,11 @@ def _by_persons(answer: Audit, asked: AuditQuestion, given: Mapping[str, Hierarc
     table = {name: (original.columns[name], whose, original.counts) for name in asked.sensitive}
     persons, failed = judged_by_persons(person, found, wanted, asked.sensitive, called, table, given)
     kept = {name: value for name, value in answer.measures.items() if name in OF_RECORDS}
+    by_sensitive = measured_values(found, asked.sensitive, called, table, given)
     return replace(
         answer,
-        measures={**persons.measures(), **kept},
-        by_sensitive={},
+        measures={**persons.measures(), **worst_of(by_sensitive), **kept},
+        by_sensitive=by_sensitive,
         worst=tuple(group for group in answer.worst if group.why == "smallest"),
         require=None if wanted is None else str(wanted.by_persons),
         failures=failed,

@@ -30,6 +30,9 @@ from sfumato.runtime.arrays import Counts, Quiet
 OF_RECORDS = ("average_group", "discernibility", "generalization_loss", "loss", "suppressed", "suppression_loss")
 """Measures of utility, which count records whatever risks count."""
 
+OF_VALUES = ("a_acc", "l_recursive")
+"""Measures of values that a profile of weights does not give: of whole counts, and of suppressed records."""
+
 Calling = Callable[[str, TextColumn], TextColumn]
 """Calls the values of a sensitive column by the labels of their leaves."""
 
@@ -236,6 +239,19 @@ def _values_admitted(
     if isinstance(part, LDiversity) and part.variant == "distinct":
         matched = {g: _matched(persons) for g, persons in held.items()}
         return {g: number >= part.l for g, number in matched.items()}, f"l={min(matched.values())}"
+    profile = _profile(held, name, called, table, hierarchy)
+    admitted, _, achieved = judge(part, profile.sizes, profile)
+    return dict(zip(held, admitted.tolist(), strict=True)), achieved
+
+
+def _profile(
+    held: Mapping[int, Mapping[int, Counter[str]]],
+    name: str,
+    called: Calling,
+    table: tuple[TextColumn, Counts, Counts],
+    hierarchy: Hierarchy | None,
+) -> Profile:
+    """Return the values of every group, where all records of a person in it weigh one together, beside those of all."""
     texts, persons, counts = table
     everybody = _held(np.zeros(len(counts), np.int64), persons, called(name, texts), counts)[0]
     weights = _weights(everybody)
@@ -247,8 +263,42 @@ def _values_admitted(
     place = {text: number for number, text in enumerate(compared.values)}
     entries = sorted((i, place[text], w) for i, own in enumerate(held.values()) for text, w in _weights(own).items())
     group, value, count = (np.array(column) for column in zip(*entries, strict=True))
-    admitted, _, achieved = judge(part, np.array(list(map(len, held.values()))), Profile(compared, group, value, count))
-    return dict(zip(held, admitted.tolist(), strict=True)), achieved
+    profile = Profile(compared, group, value, count)
+    vars(profile)["sizes"] = np.array(list(map(len, held.values())))  # weights add up to it but for rounding
+    return profile
+
+
+def measured_values(
+    found: GroupEvidence,
+    sensitive: Sequence[str],
+    called: Calling,
+    table: Mapping[str, tuple[TextColumn, Counts, Counts]],
+    hierarchies: Mapping[str, Hierarchy],
+) -> dict[str, dict[str, float]]:
+    """Return the risks by persons of every sensitive column; none where not all groups were counted."""
+    measured: dict[str, dict[str, float]] = {}
+    for name in sensitive if found.counted.all() else ():
+        held = _held(found.group, found.person, called(name, found.values[name]), found.count)
+        profile = _profile(held, name, called, table[name], hierarchies.get(name))
+        own = {measure: value for measure, value in profile.measures().items() if measure not in OF_VALUES}
+        commonest = [max(Counter(s for each in persons.values() for s in each).values()) for persons in held.values()]
+        own["l_frequency"] = float((profile.sizes / np.array(commonest)).min())
+        own["l_distinct"] = min(_matched(persons) for persons in held.values())
+        own["certain"] = _certain(held)
+        measured[name] = own
+    return measured
+
+
+def _certain(held: Mapping[int, Mapping[int, Counter[str]]]) -> float:
+    """Return the share of persons with more records in a group than it has rows without some value."""
+    certain: set[int] = set()
+    everybody: set[int] = set()
+    for persons in held.values():
+        rows = sum(own.total() for own in persons.values())
+        commonest = max(Counter(s for own in persons.values() for s in own.elements()).values())
+        certain |= {person for person, own in persons.items() if own.total() > rows - commonest}
+        everybody |= persons.keys()
+    return len(certain) / len(everybody)
 
 
 def _held(group: Counts, person: Counts, column: TextColumn, count: Counts) -> dict[int, dict[int, Counter[str]]]:

@@ -275,7 +275,7 @@ class Histograms(Quiet):
 
     def only(self, group: int) -> Histograms:
         """Return one group alone."""
-        persons = None if self.persons is None else self.persons.only(group)
+        persons = None if self.persons is None else self.persons.some(np.array([group]))
         return Histograms(self.sensitive, self.sizes[[group]], self.counts[[group]], persons)
 
     def __len__(self) -> int:

@@ -162,9 +162,13 @@ class GroupPersons(Quiet):
         some = (shown > 0) & (shown < self.pairs.records)
         return {"persons_left_out": int((shown == 0).sum()), "persons_missing_records": int(some.sum())}
 
-    def only(self, group: int) -> GroupPersons:
-        """Return those of one group alone."""
-        return replace(self, group=np.where(self.group == group, 0, -1).astype(np.int32), groups=1)
+    def some(self, groups: Counts) -> GroupPersons:
+        """Return those of some groups, numbered in this order."""
+        number = np.full(self.groups + 1, -1, np.int32)  # the last one is that of suppressed cells
+        number[groups] = np.arange(len(groups))
+        some = replace(self, group=number[self.group], groups=len(groups))
+        vars(some)["_counted"] = (self.persons[groups], self.largest[groups])
+        return some
 
 
 def persons_of(engine: Engine, column: str, link: str, cells: int, most_pairs: int) -> PersonPairs:
@@ -178,18 +182,19 @@ def count_persons(cell: Codes, person: Codes, count: Codes, group: Codes, groups
 
     O(pairs); pairs must be in the order of persons.
     """
-    persons, largest = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
-    last, held = np.full(groups, -1, np.int64), np.zeros(groups, np.int64)
+    last, held, persons, largest = range(4)
+    counted = np.zeros((groups, 4), np.int32)  # what is known of a group is in one place of the cache
+    counted[:, last] = -1
     for i in range(len(cell)):
         g = group[cell[i]]
         if g < 0:
             continue
-        if last[g] != person[i]:
-            last[g], held[g] = person[i], 0
-            persons[g] += 1
-        held[g] += count[i]
-        largest[g] = max(largest[g], held[g])
-    return persons, largest
+        if counted[g, last] != person[i]:
+            counted[g, last], counted[g, held] = person[i], 0
+            counted[g, persons] += 1
+        counted[g, held] += count[i]
+        counted[g, largest] = max(counted[g, largest], counted[g, held])
+    return counted[:, persons].astype(np.int64), counted[:, largest].astype(np.int64)
 
 
 @kernel

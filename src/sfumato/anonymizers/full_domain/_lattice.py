@@ -10,7 +10,7 @@ number up for every attribute whose level changes, and merges the groups whose k
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -313,10 +313,7 @@ class Lattice:
             good = np.flatnonzero(deficits == ADMITTED)
             if not part.about_sensitive or not len(good):
                 continue
-            number = np.full(len(deficits), -1, np.int32)
-            number[good] = np.arange(len(good))
-            few = replace(counted, group=number[groups.of_cell], groups=len(good))
-            sizes = groups.sizes[good]
+            few, sizes = counted.some(good), groups.sizes[good]
             bad = good[~part.admits(Histograms(cells.sensitive, sizes, np.zeros((len(good), 0), np.int64), few))]
             deficits[bad] = groups.sizes[bad] if part.survives_merging(persons=True) else 0
 

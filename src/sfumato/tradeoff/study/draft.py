@@ -86,8 +86,7 @@ class Draft(Quiet):
     @cached_property
     def first(self) -> presets.FirstMap:
         """The candidates and scales that the table can bear."""
-        persons = self.declaration.person is not None
-        return presets.first_map(self.records, self.of_role("quasi"), self.of_role("sensitive"), self.cells, persons)
+        return presets.first_map(self.records, self.of_role("quasi"), self.of_role("sensitive"), self.cells)
 
     def to_toml(self, folder: Path | None = None) -> str:
         """Write the study; the table's file is named as seen from a folder, if one is given."""
@@ -132,9 +131,11 @@ class Draft(Quiet):
         return path
 
     def _axes(self) -> tuple[str, str]:
-        if not self.sensitive or self.declaration.person is not None:
+        if not self.sensitive:
             return "k", "loss"
-        return "p_loss", "u_loss" if self.records >= ENOUGH_FOR_POPULATIONS else "loss"
+        persons = None if self.cells is None else self.cells.persons
+        people = self.records if persons is None else persons.number
+        return "p_loss", "u_loss" if people >= ENOUGH_FOR_POPULATIONS else "loss"
 
     def _source(self, folder: Path | None) -> str:
         """Name the table as seen from a folder, if one is given."""

@@ -265,16 +265,9 @@ class FirstMap:
         return replace(self, effort=Load.of(cells, self.scales).effort(self.candidates, CORES))
 
 
-def first_map(
-    records: int, quasi: Sequence[Guess], sensitive: Sequence[Guess], cells: Cells | None, persons: bool = False
-) -> FirstMap:
-    """Choose the candidates and scales for a table; without its cells, by the guesses about its columns alone.
-
-    Where `persons` are counted, only their number is required of groups.
-    """
-    if persons:
-        records = records if cells is None or cells.persons is None else cells.persons.number
-        sensitive = ()
+def first_map(records: int, quasi: Sequence[Guess], sensitive: Sequence[Guess], cells: Cells | None) -> FirstMap:
+    """Choose the candidates and scales for a table; without its cells, by the guesses about its columns alone."""
+    records = records if cells is None or cells.persons is None else cells.persons.number
     wanted = Requirements(records, tuple(sensitive))
     scales = Scales(_min_support(records, len(quasi), cells), _queries(quasi))
     usual = FirstMap(tuple(wanted.all(SIZES)), ("mondrian", full_domain(quasi)), scales, left_out=tuple(wanted.told()))
@@ -322,6 +315,8 @@ class Requirements:
     """The usual requirements, as far as a table could satisfy them."""
 
     records: int
+    """Of the table, or its persons where persons are counted."""
+
     sensitive: tuple[Guess, ...]
 
     def all(self, sizes: Sequence[int], diverse: Sequence[int] = DIVERSE, close: Sequence[float] = CLOSE) -> list[str]:

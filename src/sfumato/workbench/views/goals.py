@@ -79,22 +79,17 @@ class Wishes:
     version: Annotated[str | None, VERSION] = None
 
 
-BY_PERSONS = ("k", "loss")
-"""The axes of a study that counts persons."""
-
-
 def parts_for(study: Study, table: Table, wishes: Wishes) -> dict[str, Any]:
     """Return the parts of a study that the wishes make: axes, scales and candidates, as they stand in a file."""
-    if table.cells.persons is not None:  # by persons only sizes are proposed
-        sizes = presets.Requirements(table.cells.persons.number, ()).all(SIZES[wishes.recipient])
-        blocks = [_block(("mondrian", _full_domain(table)), sizes, (0.0, 0.05)), {"anonymizers": list(presets.ENDS)}]
-        return {"axes": list(BY_PERSONS), "scales": {}, "candidates": blocks}
+    if table.cells.persons is not None:  # the other purposes propose what counts records
+        wishes = replace(wishes, purpose="counts")
     if wishes.purpose == "everything":
         content = tomlkit.parse(presets.with_preset(study, "everything").to_toml()).unwrap()
         return {"axes": content["axes"], "scales": {}, "candidates": content["candidates"]}
     wanted = requirements(table, wishes)
     sensitive = bool(table.roles.sensitive)
-    lossless = table.cells.records >= ENOUGH_FOR_POPULATIONS
+    persons = table.cells.persons
+    lossless = (persons.number if persons else table.cells.records) >= ENOUGH_FOR_POPULATIONS
     risk = "p_loss" if sensitive else "k"
     makers: Sequence[str] = ("mondrian", _full_domain(table))
     axes, scales, more = [risk, "u_loss" if sensitive and lossless else "loss"], {}, []
@@ -110,7 +105,8 @@ def parts_for(study: Study, table: Table, wishes: Wishes) -> dict[str, Any]:
 
 def requirements(table: Table, wishes: Wishes) -> list[str]:
     """List what is required, as far as the table could satisfy it."""
-    usual = presets.Requirements(table.cells.records, tuple(_as_guessed(table)))
+    persons = table.cells.persons
+    usual = presets.Requirements(persons.number if persons else table.cells.records, tuple(_as_guessed(table)))
     diverse = presets.DIVERSE if wishes.learned in ("value", "all") else ()
     close = presets.CLOSE if wishes.learned in ("close", "all") else ()
     texts = usual.all(SIZES[wishes.recipient], diverse, close)
@@ -221,8 +217,7 @@ def _parts(study: Study, declared: TableDeclaration | None, wishes: Wishes) -> d
         return dict(of_data(study.data, what, lambda baskets: basket_parts_for(study, baskets, wishes)))
     if study.data.items is not None:
         return dict(of_table(declared, what, lambda table: mixed_parts_for(study, table, wishes)))
-    axes = study.axes if declared.person is None else BY_PERSONS
-    fitting = replace(study, data=DataDeclaration(declared), axes=axes)
+    fitting = replace(study, data=DataDeclaration(declared))
     return dict(of_table(declared, what, lambda table: parts_for(fitting, table, wishes)))
 
 
