@@ -158,8 +158,6 @@ class Prepared:
 
     def ready(self) -> Prepared:
         """Work everything out now, so that threads only read."""
-        if self.table.roles.person is not None and self.scales.attacks:
-            raise refusal("held_out_beside_persons", prepared=self)
         if self.attacks is not None:
             self.attacks.ready()
         if self.portrait is not None:
