@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import sfumato
@@ -215,6 +215,96 @@ def test_makers_see_a_table_that_never_had_the_control(table):
     assert rows == expected and held.sum() == 300 and left.cells.records == 1200
     assert (left.cells.counts > 0).all()
     assert [secret.counts.sum() for secret in left.cells.sensitive] == [1200]
+
+
+def visits(owners, seed):
+    random = np.random.default_rng(seed)
+    kinds = [("north", "flu"), ("north", "gout"), ("south", "flu"), ("west", "cold")]
+    drawn = [kinds[random.integers(4)] for _ in owners]
+    return [(town, ill, f"p{owner:03}") for (town, ill), owner in zip(drawn, owners, strict=True)]
+
+
+def of_visits(rows, person="who"):
+    columns = dict(zip(("town", "ill", "who"), map(list, zip(*rows, strict=True)), strict=True))
+    return read(pa.table(columns), quasi=["town"], sensitive=["ill"], person=person)
+
+
+def shown(table, rows):
+    """Every combination by its texts."""
+    cells = table.cells
+    town, ill = cells.quasi[0].hierarchy, cells.sensitive[0]
+    towns = {int(town.encode([text])[0]): text for text, *_ in rows}
+    pairs = zip(cells.codes[:, 0].tolist(), cells.values[:, 0].tolist(), strict=True)
+    return [(towns[code], ill.labels[value]) for code, value in pairs]
+
+
+@tries(30)
+@given(st.lists(st.integers(0, 12), min_size=8, max_size=40), st.integers(0, 9))
+def test_whoever_is_held_out_is_held_out_with_all_records(owners, seed):
+    rows = visits([*owners, 20, 21, 22, 23, 24, 25], seed)
+    assume(len({ill for _, ill, _ in rows}) > 1)
+    table = of_visits(rows)
+    attacked = Attacks(control=0.3, seed=seed).prepare(table)
+    names = sorted({name for *_, name in rows})  # as engines number them
+    out = table.cells.persons.drawn(0.3, attacked.random(0))
+    held = {name for name, is_out in zip(names, out, strict=True) if is_out}
+    assert len(held) == round(0.3 * len(names))
+    assume(len({ill for _, ill, name in rows if name not in held}) > 1)
+    kept = Counter((town, ill) for town, ill, name in rows if name not in held)
+    combinations, left = shown(attacked.training, rows), attacked.training.cells
+    assert dict(zip(combinations, left.counts.tolist(), strict=True)) == kept
+    named = [name for name in names if name not in held]
+    pairs = Counter(
+        {
+            (named[person], combinations[cell]): count
+            for cell, person, count in zip(
+                *map(np.ndarray.tolist, (left.persons.cell, left.persons.person, left.persons.count)), strict=True
+            )
+        }
+    )
+    assert pairs == Counter((name, (town, ill)) for town, ill, name in rows if name not in held)
+    whole = dict(zip(map(tuple, cell_codes(table.cells).tolist()), shown(table, rows), strict=True))
+    control = Counter(whole[tuple(row)] for row in attacked.control.tolist())
+    assert control == Counter((town, ill) for town, ill, name in rows if name in held)
+    mixed = [
+        (*rows[i][:2], f"p{999 - int(rows[i][2][1:])}") for i in np.random.default_rng(seed).permutation(len(rows))
+    ]
+    assert (Attacks(control=0.3, seed=seed).prepare(of_visits(mixed)).control == attacked.control).all()
+
+
+def test_with_one_record_per_person_the_same_records_are_held_out_as_without_persons():
+    rows = visits(np.random.default_rng(1).permutation(300), 2)
+    by_record, by_person = (Attacks(seed=4).prepare(of_visits(rows, person)) for person in (None, "who"))
+    assert (by_record.control == by_person.control).all() and len(by_record.control) == 60
+    assert (by_record.training.cells.counts == by_person.training.cells.counts).all()
+    assert by_person.training.cells.persons.number == 240
+
+
+def test_a_control_of_single_records_would_hide_who_is_recognized_by_another_record():
+    """Everybody has a town of his own and five records. The attack finds a person by any record from his town."""
+    rows = [(f"t{owner:03}", ("flu", "cold")[owner % 2], f"p{owner:03}") for owner in range(100) for _ in range(5)]
+    table = of_visits(rows)
+    attacked = Attacks().prepare(table)
+
+    def advantage(training, control):
+        towns = set(training[:, 0].tolist())
+        found = [sum(row[0] in towns for row in side.tolist()) for side in (training, control)]
+        return Advantage("fake", Rate(found[0], len(training)), Rate(found[1], len(control))).value
+
+    left = attacked.training.cells
+    assert advantage(np.repeat(cell_codes(left), left.counts, axis=0), attacked.control) == 1
+    out = held_out(table.cells, 0.2, np.random.default_rng(0))
+    codes = cell_codes(table.cells)
+    by_records = [np.repeat(codes, counts, axis=0) for counts in (table.cells.counts - out, out)]
+    assert advantage(*by_records) < 0.05
+    for single in (
+        lambda: RemainingTable.of(table, table.cells.counts - out),
+        lambda: attacked.ready(),
+        lambda: attacked.attacked([]),
+        lambda: Scales(attacks=Attacks()).prepare(table).ready(),
+    ):
+        with pytest.raises(BadInputError, match="has several"):
+            single()
 
 
 def test_a_neutral_column_of_the_remaining_table_has_the_values_of_the_remaining_records():

@@ -36,6 +36,7 @@ from sfumato.measures.classification._validation import (
 )
 from sfumato.measures.classification.classification import Classification, interval
 from sfumato.measures.divergence import group_gains
+from sfumato.measures.scales import Scales
 from strategies import tries
 
 AGE = {"type": "numeric", "lower": 20, "upper": 59, "intervals": [10]}
@@ -182,6 +183,112 @@ def test_folds_spread_every_class_evenly(labels, folds, sample, seed):
         assert members.max() - members.min() <= 1
     counted = Folds.of(fold, folds).counts(np.array([0, 2]), np.array([2, len(labels)]))
     assert counted.tolist() == [[int((part == f).sum()) for f in range(folds)] for part in (fold[:2], fold[2:])]
+
+
+def fold_of_lines(table: sfumato.Table, **options) -> dict[str, int]:
+    """Say in which fold the record of every line is: the column `line` is neutral and different in every record."""
+    task = table_task(table, **options)
+    lines = task.records.names.index("line")
+    first = np.arange(task.records.size)
+    fold = task.folds.counts(first, first + 1)
+    shown = [task.records.texts[lines][value] for value in task.records.neutral[:, lines]]
+    return {line: int(row.argmax()) if row.any() else -1 for line, row in zip(shown, fold, strict=True)}
+
+
+def table_task(table: sfumato.Table, **options):
+    return Classification("disease", **options).prepare(table)
+
+
+@tries(25)
+@given(st.lists(st.integers(0, 30), min_size=40, max_size=90), st.sampled_from([0, 30]), st.integers(0, 9))
+def test_a_fold_holds_out_whole_persons_whatever_their_names_and_the_order_of_rows(owners, sample, seed):
+    owners = [*range(4), *owners]
+    frame = people(len(owners)).append_column("who", pa.array([f"p{owner}" for owner in owners]))
+    shuffled = frame.take(np.random.default_rng(seed).permutation(len(owners)))
+    renamed = shuffled.drop_columns("who").append_column(
+        "who", pa.array([f"q{99 - int(name[1:]):02}" for name in shuffled["who"].to_pylist()])
+    )
+    roles = {"quasi": ["age", "sex"], "sensitive": ["disease"], "neutral": ["line"], "person": "who"}
+    tables = [sfumato.read(each, hierarchies={"age": AGE, "sex": ["f", "m"]}, **roles) for each in (frame, renamed)]
+    folds = [fold_of_lines(table, folds=4, sample=sample, seed=seed) for table in tables]
+    assert folds[0] == folds[1]
+    of_person: dict[int, set[int]] = {}
+    for line, fold in folds[0].items():
+        of_person.setdefault(owners[int(line)], set()).add(fold)
+    assert all(len(own) == 1 for own in of_person.values())
+    drawn = [fold for own in of_person.values() for fold in own if fold >= 0]
+    held = [drawn.count(fold) for fold in range(4)]
+    assert max(held) - min(held) <= 1
+    records = sum(fold >= 0 for fold in folds[0].values())
+    assert records <= sample if sample else -1 not in drawn and records == len(owners)
+
+
+@tries(40)
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 8)), min_size=12, max_size=40),
+    st.integers(0, 9),
+)
+def test_folds_of_persons_who_share_combinations_are_those_of_a_plain_twin(rows, seed):
+    """Persons in the order of what they have, shuffled, dealt out by the class that most of their records have."""
+    rows += [(0, 0, 9), (1, 1, 10), (2, 0, 11)]
+    columns = {name: [f"{name}{row[i]}" for row in rows] for i, name in enumerate(("age", "disease", "who"))}
+    table = sfumato.read(pa.table(columns), quasi=["age"], sensitive=["disease"], person="who")
+    task = table_task(table, folds=3, seed=seed)
+    kinds = sorted({(age, disease) for age, disease, _ in rows})
+    held: dict[int, dict[int, int]] = {}
+    for age, disease, owner in rows:
+        own = held.setdefault(owner, {})
+        own[kinds.index((age, disease))] = own.get(kinds.index((age, disease)), 0) + 1
+    order = sorted(sorted(own.items()) for own in held.values())
+    classes = []
+    for own in order:
+        by_class = [sum(count for kind, count in own if kinds[kind][1] == disease) for disease in (0, 1)]
+        classes.append(int(by_class[1] > by_class[0]))
+    shuffled = np.random.default_rng(seed).permutation(len(order)).tolist()
+    expected = [[0] * 3 for _ in kinds]
+    for place, person in enumerate(sorted(shuffled, key=lambda each: classes[each])):
+        for kind, count in order[person]:
+            expected[kind][place % 3] += count
+    starts = task.records.starts
+    assert task.folds.counts(starts, starts + task.records.counts).tolist() == expected
+
+
+@pytest.mark.parametrize("target", ["disease", "drug"])
+def test_with_one_record_per_person_classifiers_find_what_they_find_without_persons(target):
+    names = pa.array([f"p{name}" for name in np.random.default_rng(3).permutation(240)])
+    roles = {"quasi": ["age", "sex"], "sensitive": ["disease"], "neutral": ["drug"]}
+    frame, hierarchies = people().append_column("who", names), {"age": AGE, "sex": ["f", "m"]}
+    tables = [sfumato.read(frame, hierarchies=hierarchies, person=person, **roles) for person in (None, "who")]
+    scales = Scales(classification=Classification(target, folds=4, sample=200))
+    plain, counted = (
+        scales.prepare(table).measure(sfumato.anonymize(table, "k-anonymity k=5", "full-domain")) for table in tables
+    )
+    assert plain.worth == counted.worth
+    learned = [name for name in plain.values if name.startswith(("workload", "utility_gain"))]
+    assert len(learned) == 5
+    assert [plain.values[name] for name in learned] == [counted.values[name] for name in learned]
+
+
+def test_who_is_recognized_by_another_record_teaches_nothing_where_persons_are_held_out():
+    """Forty persons, each with its own mark and one coin in all ten records: one record tells the others' coin."""
+    coins = np.random.default_rng(0).permutation(np.repeat([0, 1], 20))
+    who = np.repeat(np.arange(40), 10)
+    frame = pa.table(
+        {"who": who, "mark": np.char.add("m", who.astype(str)), "coin": np.char.add("c", coins[who].astype(str))}
+    )
+    accuracy = []
+    for person in (None, "who"):
+        table = sfumato.read(frame, quasi=["mark"], sensitive=["coin"], person=person)
+        task = Classification("coin", "naive-bayes", folds=5).prepare(table)
+        accuracy.append(
+            task.learn(
+                sfumato.anonymize(table, "k-anonymity k=1 share=1" if person else "k-anonymity k=1", "original")
+            ).accuracy
+        )
+    assert accuracy[0] == 1
+    assert accuracy[1] <= 0.6
+    with pytest.raises(BadInputError, match=r"folds=41 is more than the 40 persons"):
+        assert Classification("coin", folds=41).prepare(table).folds
 
 
 # -- what a classifier sees --------------------------------------------------------------------------------

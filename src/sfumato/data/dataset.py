@@ -11,7 +11,8 @@ cells are divided by it here, so that every requirement and measure of tables ca
 A table without some of its records, which were held out: makers see a table that never had them.
 
 Which records are held out is drawn from a seed over the cells, which stand in the order of their codes: so it depends
-on the seed and on what the records are, and not on the order in which they came.
+on the seed and on what the records are, and not on the order in which they came. Where persons are counted, persons are
+drawn and held out with all their records, in an order that follows from these.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from sfumato.data.assignment import weighted_counts
 from sfumato.data.cells import Cells, CountedValues, sensitive_attribute, sorted_cells
 from sfumato.data.hierarchies.categorical import flat
 from sfumato.data.items import Baskets
+from sfumato.data.persons import PersonPairs
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Counts, Quiet
@@ -201,11 +203,25 @@ class RemainingTable(Table):
     kept: Counts | None = None
     """How many records of every cell of the whole table are left."""
 
+    persons: PersonPairs | None = None
+    """Whose they are, where persons are counted; the cells are those of the whole table."""
+
     @staticmethod
-    def of(table: Table, kept: Counts) -> RemainingTable:
-        """Keep so many records of every cell of a table."""
+    def of(table: Table, kept: Counts, persons: PersonPairs | None = None) -> RemainingTable:
+        """Keep so many records of every cell of a table; where persons are counted, all of those who are named."""
+        if table.cells.persons is not None and persons is None:
+            raise refusal("single_records_of_persons", table=table)
         declared = {field.name: getattr(table, field.name) for field in fields(Table)}
-        return RemainingTable(**declared, whole=table, kept=kept)
+        return RemainingTable(**declared, whole=table, kept=kept, persons=persons)
+
+    @staticmethod
+    def drawn(table: Table, share: float, generator: np.random.Generator) -> RemainingTable:
+        """Hold a share of the records out, or of the persons where these are counted; keep the others."""
+        cells = table.cells
+        if cells.persons is None:
+            return RemainingTable.of(table, cells.counts - held_out(cells, share, generator))
+        persons = cells.persons.without(cells.persons.drawn(share, generator))
+        return RemainingTable.of(table, persons.counts(), persons)
 
     @cached_property
     def places(self) -> Counts:
@@ -215,6 +231,7 @@ class RemainingTable(Table):
 
     def remaining(self, cell: Counts) -> tuple[Counts, Counts]:
         """Of rows with these cells of the whole table, in random order, say which are left, and of which cell here."""
+        self._check_no_persons()
         assert self.whole is not None and self.kept is not None
         order = np.argsort(cell, kind="stable")
         starts = np.searchsorted(cell[order], np.arange(self.whole.cells.size))
@@ -230,14 +247,20 @@ class RemainingTable(Table):
         left = [attribute.leaves[cells.values[self.places, s]] for s, attribute in enumerate(cells.sensitive)]
         codes = np.column_stack([cells.codes[self.places], *left]).astype(np.int32)
         sensitive = [(attribute.name, attribute.hierarchy) for attribute in cells.sensitive]
-        return (
-            sorted_cells(cells.quasi, sensitive, codes, self.kept[self.places]),
-            self.whole.dropped,
-            self.whole.link,
-        )
+        left_cells = sorted_cells(cells.quasi, sensitive, codes, self.kept[self.places])
+        if self.persons is not None:
+            cell = np.searchsorted(self.places, self.persons.cell).astype(np.int32)
+            left_cells = left_cells.with_persons(replace(self.persons, cell=cell, cells=len(self.places)))
+        return left_cells, self.whole.dropped, self.whole.link
+
+    def _check_no_persons(self) -> None:
+        """Raise where the records of a cell are told apart: some may be those of a person who is held out."""
+        if self.persons is not None:
+            raise refusal("single_records_of_persons", table=self)
 
     def _count_neutral(self, column: str) -> CountedValues:
         """Draw, cell by cell, which of a neutral column's values the records that are left have."""
+        self._check_no_persons()
         assert self.whole is not None and self.kept is not None
         counted, generator = self.whole.counts_of(column), np.random.default_rng(int(self.kept.sum()))
         counts = counted.counts.copy()

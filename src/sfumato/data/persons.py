@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby, pairwise
 from math import isfinite
 
 import numpy as np
@@ -18,7 +19,7 @@ from sfumato.data.assignment import Assignment
 from sfumato.data.hierarchies.notation import read_date
 from sfumato.engines.protocol import Engine, Pairs
 from sfumato.runtime._kernel_helpers import members_by
-from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
+from sfumato.runtime.arrays import Codes, Counts, Flags, Numbers, Quiet
 from sfumato.runtime.kernels import kernel
 from sfumato.texts.catalogue import refusal
 
@@ -66,6 +67,45 @@ class PersonPairs(Quiet):
     def most(self) -> int:
         """The most records that one person has."""
         return int(self.records.max(initial=0))
+
+    @cached_property
+    def ordered(self) -> Codes:
+        """The persons in an order that follows from their records alone, so not from how they are numbered.
+
+        Persons of equal records stand together: whoever draws by places in this order draws the same records.
+        """
+        return np.array(sorted(range(self.number), key=self._held_by_each.__getitem__), np.int32)
+
+    @cached_property
+    def _held_by_each(self) -> list[bytes]:
+        """What every person has, in a form that compares as the numbers of cells and records do."""
+        held = np.column_stack([self.cell, self.count]).astype(">i4").tobytes()
+        ends = np.cumsum(np.bincount(self.person, minlength=self.number)) * 8
+        return [held[first:end] for first, end in pairwise([0, *ends.tolist()])]
+
+    def drawn(self, share: float, generator: np.random.Generator) -> Flags:
+        """Draw a share of the persons, without replacement: how many of every sort of equal records, the first ones."""
+        wanted = round(share * self.number)
+        if not 0 < wanted < self.number:
+            raise refusal("nobody_held_out", share=share, persons=self, wanted=wanted)
+        sorts = groupby(self._held_by_each[person] for person in self.ordered)
+        alike = np.array([len(list(equal)) for _, equal in sorts])
+        first = np.cumsum(alike) - alike
+        chosen = generator.multivariate_hypergeometric(alike, wanted, method="marginals")
+        drawn = np.zeros(self.number, np.bool_)
+        place = np.arange(self.number) - np.repeat(first, alike)
+        drawn[self.ordered[place < np.repeat(chosen, alike)]] = True
+        return drawn
+
+    def without(self, left_out: Flags) -> PersonPairs:
+        """Leave some persons out, with all their records; the others are numbered anew, cells are not."""
+        kept = ~left_out[self.person]
+        number = (np.cumsum(~left_out) - 1).astype(np.int32)
+        return PersonPairs(self.cell[kept], number[self.person[kept]], self.count[kept], self.cells)
+
+    def counts(self) -> Counts:
+        """Count the records of every cell."""
+        return np.bincount(self.cell, self.count, self.cells).astype(np.int64)
 
     @cached_property
     def by_cell(self) -> tuple[Counts, Codes, Codes]:

@@ -159,9 +159,6 @@ class Prepared:
 
     def ready(self) -> Prepared:
         """Work everything out now, so that threads only read."""
-        if self.table.roles.person is not None and (self.scales.attacks or self.scales.classification):
-            what = "attacks hold" if self.scales.attacks else "classifiers hold"
-            raise refusal("held_out_beside_persons", what=what, prepared=self)
         if self.attacks is not None:
             self.attacks.ready()
         if self.portrait is not None:

@@ -143,7 +143,8 @@ def _table_meanings(map_: Map) -> Iterator[Meaning]:
     if map_.verdicts is not None:
         workload = map_.verdicts.workload
         shown = t("meanings.shown_release" if workload.test == "release" else "meanings.shown_original")
-        yield _entry("learning", workload=workload, shown=shown)
+        others = t("meanings.taught_persons" if study.unit == "persons" else "meanings.taught_records")
+        yield _entry("learning", workload=workload, shown=shown, others=others)
     if any(point.is_noisy for point in map_.points):
         yield _entry("noise", draws=scales.draws)
 

@@ -1,9 +1,10 @@
 """All attacks on one table's releases, and the control: records that the makers never saw.
 
-A share of the records is held out, every candidate is made a second time from the others, and that release is
-attacked: records of the table and of the control have then the same source, and differ in one thing only. The release
-that is published is still that of the whole table. Where the publisher has a file of other records of the same source
-it is the control, and the release itself is attacked. What needs no control is always said of the release itself.
+A share of the records is held out, or of the persons with all their records, and every candidate is made a second time
+from the others. That release is attacked: records of the table and of the control have then the same source, and differ
+in one thing only. The release that is published is still that of the whole table. Where the publisher has a file of
+other records of the same source it is the control, and the release itself is attacked. What needs no control is always
+said of the release itself.
 
 Whatever does not hang on a release is worked out once for all of them: the split, the lines that columns are put on,
 whom to attack, and how far the suspects are from the reference.
@@ -25,7 +26,7 @@ import numpy as np
 
 from sfumato.config.options import Configured, Option
 from sfumato.data.assignment import distinct_rows
-from sfumato.data.dataset import RemainingTable, held_out
+from sfumato.data.dataset import RemainingTable
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.reading import Roles, Table, with_roles
 from sfumato.engines import open_rows
@@ -162,24 +163,25 @@ class AttackedTable(Quiet):
         return np.random.default_rng([self.options.seed, *what])
 
     @cached_property
-    def _held(self) -> Counts:
+    def _left(self) -> RemainingTable:
         if self.table.roles.household is not None:
             raise refusal("attacks_beside_households", attacked_table=self)
-        return held_out(self.table.cells, self.options.control, self.random(SPLIT))
+        return RemainingTable.drawn(self.table, self.options.control, self.random(SPLIT))
 
     @cached_property
     def training(self) -> Table:
         """What makers see for releases that are attacked."""
         if self.options.file is not None:
             return self.table
-        return RemainingTable.of(self.table, self.table.cells.counts - self._held)
+        return self._left
 
     @cached_property
     def control(self) -> Codes:
         """The records that they do not see."""
         if self.options.file is not None:
             return control_records(self.table, self.options.file)
-        return np.repeat(cell_codes(self.table.cells), self._held, axis=0)
+        assert self._left.kept is not None
+        return np.repeat(cell_codes(self.table.cells), self.table.cells.counts - self._left.kept, axis=0)
 
     @cached_property
     def _everybody(self) -> Codes:
@@ -215,15 +217,22 @@ class AttackedTable(Quiet):
 
     def ready(self) -> AttackedTable:
         """Work out now what all releases share, so that threads only read."""
+        self._check_records()
         self.whole.ready()
         self.without_sensitive.ready()
         return self
+
+    def _check_records(self) -> None:
+        """Raise where persons are counted: targets are drawn, and successes counted, by records."""
+        if self.table.roles.person is not None:
+            raise refusal("attacks_beside_persons", attacked_table=self)
 
     def attacked(self, releases: Sequence[Published], again: Remake | None = None) -> AttackOutcome:
         """Attack a candidate: `releases` of the whole table, and those that `again` makes of what is left of it.
 
         A release that cannot be made again is attacked where the control is a file, or else in what needs none.
         """
+        self._check_records()
         releases = releases[: self.options.draws]
         alone_findings = [self._alone(release, self.random(OWN, draw)) for draw, release in enumerate(releases)]
         made, cautions = self._attackable(releases, again)

@@ -1,6 +1,7 @@
 """One release read as features: distinct rows with the records of every class and fold, ready to train and to test.
 
-Nothing of a test record reaches the training but that its fold is left out: boxes and groups are what the release
+Nothing of a test record reaches the training but that its fold is left out, where persons are counted with all records
+of its person: boxes and groups are what the release
 publishes, and the sensitive values of a bucket, where they are the classes to learn, are counted again without it.
 
 Records one by one, as the written file has them: which group each goes to, and to which fold of a validation.
@@ -29,7 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.assignment import Assignment, distinct_rows, weighted_counts
+from sfumato.data.persons import PersonPairs
 from sfumato.data.reading import Table
+from sfumato.engines.protocol import Pairs
 from sfumato.measures.classification import _classifiers
 from sfumato.measures.classification._classifiers import features
 from sfumato.release.records import RecordRelease, cell_codes, read_as_records
@@ -55,6 +58,8 @@ class DealtRecords:
     counts: Counts
     names: tuple[str, ...]
     texts: tuple[tuple[str | None, ...], ...]
+    persons: PersonPairs | None = None
+    """Whose records they are, where persons are counted; a distinct record takes the place of a cell."""
 
     @cached_property
     def starts(self) -> Counts:
@@ -83,12 +88,20 @@ class Dealt:
 def records_of(table: Table) -> DealtRecords:
     """List the distinct records of a table."""
     names = tuple(name for name in table.published if name in table.roles.neutral)
-    cells = table.cells  # counted first: the link comes with them
+    cells, person = table.cells, table.roles.person  # counted first: the link comes with them
     if not names:
         none = np.zeros((cells.size, 0), np.int64)
-        return DealtRecords(np.arange(cells.size), none, cells.counts, (), ())
-    tuples = table.engine.tuples(names, table.link)
-    return DealtRecords(tuples.cell, tuples.values, tuples.counts, names, tuple(map(tuple, tuples.texts)))
+        return DealtRecords(np.arange(cells.size), none, cells.counts, (), (), cells.persons)
+    tuples = table.engine.tuples(names if person is None else (*names, person), table.link)
+    texts = tuple(map(tuple, tuples.texts[: len(names)]))
+    if person is None:
+        return DealtRecords(tuples.cell, tuples.values, tuples.counts, names, texts)
+    shown = np.column_stack([tuples.cell, tuples.values[:, :-1]])  # in order, whoever has them
+    first = np.flatnonzero(np.r_[True, (shown[1:] != shown[:-1]).any(axis=1)])
+    record = np.repeat(np.arange(len(first)), np.diff(np.r_[first, len(shown)]))
+    persons = PersonPairs.of(Pairs(record, tuples.values[:, -1], tuples.counts), len(first))
+    counts = np.add.reduceat(tuples.counts, first)
+    return DealtRecords(shown[first, 0], shown[first, 1:], counts, names, texts, persons)
 
 
 def deal(records: DealtRecords, assignment: Assignment) -> Dealt:
@@ -110,19 +123,37 @@ def deal(records: DealtRecords, assignment: Assignment) -> Dealt:
     return Dealt(record, np.where(taken, group[entry] if len(group) else -1, -1), breaks, ends)
 
 
-def folds_of(labels: Counts, folds: int, sample: int, seed: int) -> NDArray[np.int16]:
+def folds_of(labels: Counts, folds: int, sample: int, seed: int, records: Counts | None = None) -> NDArray[np.int16]:
     """Give every record a fold, each class spread evenly over the folds; beyond `sample` records only some are drawn.
 
     Which records fall into one fold depends on the seed and on the labels alone, never on a release: so the same
-    fold of two releases holds the same people, and their results can be compared pair by pair.
+    fold of two releases holds the same people, and their results can be compared pair by pair. With the number of
+    `records` of each the labels are those of persons, who get a fold with all that they have.
     """
     random = np.random.default_rng(seed)
     shuffled = random.permutation(len(labels))
-    drawn = shuffled[: min(sample, len(labels))] if sample else shuffled
+    together = np.arange(1, len(labels) + 1) if records is None else np.cumsum(records[shuffled])
+    drawn = shuffled[: np.searchsorted(together, sample, side="right")] if sample else shuffled
     by_class = drawn[np.argsort(labels[drawn], kind="stable")]
     fold = np.full(len(labels), NOT_DRAWN, np.int16)
     fold[by_class] = np.arange(len(by_class)) % folds
     return fold
+
+
+def folds_of_persons(persons: PersonPairs, labels: Counts, folds: int, sample: int, seed: int) -> NDArray[np.int16]:
+    """Give every person a fold with all records, by the class that most of them have: the folds of all records.
+
+    `labels` are those of the distinct records. Persons are drawn in an order that follows from their records, and
+    equal records stand in it too.
+    """
+    rank = np.empty(persons.number, np.int64)
+    rank[persons.ordered] = np.arange(persons.number)
+    classes = int(labels.max()) + 1
+    by_class = np.bincount(rank[persons.person] * classes + labels[persons.cell], persons.count, len(rank) * classes)
+    label = by_class.reshape(-1, classes).argmax(axis=1)
+    fold = folds_of(label, folds, sample, seed, persons.records[persons.ordered])
+    order = np.lexsort((rank[persons.person], persons.cell))
+    return np.repeat(fold[rank[persons.person[order]]], persons.count[order])
 
 
 @dataclass(frozen=True, eq=False)

@@ -170,12 +170,18 @@ class ClassificationTask:
 
     @cached_property
     def folds(self) -> _validation.Folds:
-        """The folds of all records."""
-        labels = np.repeat(self.labels, self.records.counts)
-        if len(labels) < self.workload.folds:
-            raise BadInputError(f"folds={self.workload.folds} is more than the {len(labels)} records of the table")
-        fold_of_record = _validation.folds_of(labels, self.workload.folds, self.workload.sample, self.workload.seed)
-        return _validation.Folds.of(fold_of_record, self.workload.folds)
+        """The folds of all records; where persons are counted each has all records of its persons."""
+        records, chosen = self.records, self.workload
+        number = records.size if records.persons is None else records.persons.number
+        if number < chosen.folds:
+            unit = "records" if records.persons is None else "persons"
+            raise BadInputError(f"folds={chosen.folds} is more than the {number} {unit} of the table")
+        drawn = chosen.folds, chosen.sample, chosen.seed
+        if records.persons is None:
+            fold_of_record = _validation.folds_of(np.repeat(self.labels, records.counts), *drawn)
+        else:
+            fold_of_record = _validation.folds_of_persons(records.persons, self.labels, *drawn)
+        return _validation.Folds.of(fold_of_record, chosen.folds)
 
     def learn(self, release: Published) -> Learned | None:
         """Learn the target from a release; None where the release does not have it."""
