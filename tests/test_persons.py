@@ -807,3 +807,16 @@ def test_what_is_fit_for_a_partner_has_two_values_of_different_persons(walked):
         groups[row["age"], row["zip"]].append((whose[row["row"]], row["illness"]))
     assert min(map(plain.matching, groups.values())) >= 2
     assert min(map(plain.persons_in, groups.values())) >= 5
+
+
+@pytest.mark.parametrize("dominated", [False, True])
+def test_a_search_seeds_cuts_by_persons(dominated, tmp_path):
+    """240 records of 30 persons bear no k=100; where one person has most of the records, no k at all."""
+    rows = visits(30, 8) + (visits(1, 400) if dominated else [])
+    write_rows(tmp_path / "t.csv", rows)
+    text = (
+        'schema = 1\nname = "t"\naxes = ["k", "loss"]\n[table]\nsource = "t.csv"\nperson = "patient"\nquasi = ["age"]\n'
+        '[[candidates]]\nanonymizers = ["mondrian"]\nrequirements = ["k-anonymity k=3 share=1"]\n'
+    )
+    (tmp_path / "s.toml").write_text(text)
+    assert any(point.status == "measured" for point in sfumato.tune(str(tmp_path / "s.toml"), tries=6).points)

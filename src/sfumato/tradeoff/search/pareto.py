@@ -39,7 +39,7 @@ from sfumato.anonymizers.full_domain.full_domain import FullDomain
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.config.options import Configured, Option, check_number, parse
 from sfumato.data.reading import Table
-from sfumato.errors import BadInputError, StoppedError
+from sfumato.errors import BadInputError, InfeasibleError, StoppedError
 from sfumato.requirements.requirement import KAnonymity
 from sfumato.runtime.cancellation import look
 from sfumato.texts.catalogue import t
@@ -50,7 +50,7 @@ from sfumato.tradeoff.search._variation import drawn, levelled, neighbours
 from sfumato.tradeoff.search.problems import Evaluator, KernelProblem, Problem, allowed, problem
 
 SIZES = (2, 5, 10, 25, 100, 500, 2500)
-"""The k that are tried, as far as half of the records are at least so many."""
+"""The k that are tried, as far as half of the records, or persons, are at least so many."""
 
 MOST_LEVELS = 200_000
 """Where there are more combinations of levels, their optima would take too long to find."""
@@ -58,7 +58,8 @@ MOST_LEVELS = 200_000
 
 def seeds(table: Table, space: CutSpace, suppress: float) -> Bits:
     """List seeds, each once: full-domain and Mondrian's in turn, from the smallest k to the largest."""
-    sizes = [k for k in SIZES if 2 * k <= table.cells.records]
+    persons = table.cells.persons
+    sizes = [k for k in SIZES if 2 * k <= (persons.number if persons else table.cells.records)]
     vectors: dict[bytes, Bits] = {}
     optima = full_domain_seeds(table, space, sizes, suppress)
     for vector in chain.from_iterable(zip_longest(optima, mondrian_seeds(table, space, sizes))):
@@ -91,7 +92,10 @@ def levels_as_cuts(space: CutSpace, levels: Levels) -> Bits:
 def mondrian_seeds(table: Table, space: CutSpace, sizes: list[int]) -> Iterator[Bits]:
     """For every k the cuts that Mondrian's boxes have in common."""
     for k in sizes:
-        boxes = Mondrian(ranges="region").release(table, KAnonymity(k), "generalization", 0).boxes
+        try:
+            boxes = Mondrian(ranges="region").release(table, KAnonymity(k), "generalization", 0).boxes
+        except InfeasibleError:  # one person has most of the records
+            return
         parts = []
         for a, attribute in enumerate(space.attributes):
             begins = np.searchsorted(attribute.starts, boxes.lo[:, a], side="right") - 1
