@@ -3,7 +3,7 @@
 One builder for everything that can be published: each part of a release contributes sections. The requirement says its
 promise, the maker its procedure, the release its counts, the file what was measured on it. The public certificate is
 made first, of a `PublicContext`, which holds settings and what the file shows by itself and nothing else. The
-publisher's own is the same with a part `for_your_eyes`, which may read the release; nothing of it may leave the house.
+publisher's own is the same with a part `for_your_eyes`, which may read the release; nothing of it is safe to share.
 """
 
 import platform

@@ -14,7 +14,7 @@ from sfumato.tradeoff.exploration.folder import decided_values, limit_values, po
 from sfumato.tradeoff.map import Map, Point
 
 PUBLIC_FILES = ("report-public.html", "map-public.png")
-"""What may leave the house of the files in the folder; all others are internal."""
+"""The files of the folder that are safe to share; all others are internal."""
 
 DRAWN = ("report.html", "map-internal.png", "report-public.html", "map-public.png")
 """What is drawn: left out where there is no room for that."""

@@ -240,7 +240,7 @@ class Map:
         return merged(self, other)
 
     def public(self) -> Map:
-        """Return what may leave the house of this map, and nothing else: `docs/public.md` says what and why."""
+        """Return what of this map is safe to share, and nothing else: `docs/public.md` says what and why."""
         from sfumato.tradeoff.public import public_map  # it makes maps, so it cannot be imported before them
 
         return public_map(self)

@@ -1,4 +1,4 @@
-"""What may leave the house of a map: one function makes it, from what is allowed, and everything public is made of it.
+"""What of a map is safe to share: one function makes it, from what is allowed, and everything public is made of it.
 
 The public page, the picture and what a notebook keeps are drawn from `public_map` alone. It takes over the settings of
 exact releases without seeds and file names, what became of them, and three kinds of measures. Nothing of noisy
@@ -39,7 +39,7 @@ WORTH = {"a_know": 20, "u_loss": 1, "query_error": 50, "workload_accuracy": 50, 
 """How many records a step is worth for every release of the map: some forty times what one record moves on the mean."""
 
 ALLOWED = (*WORTH, *PROMISED)
-"""The measures that may leave the house; every other one stays inside."""
+"""The measures that are safe to share; every other one is internal."""
 
 LARGEST_STEP = 0.2
 """Where steps would be larger, there is no number."""
@@ -90,7 +90,7 @@ NO_DATA = "a public map has neither data nor a study to run; take the map it was
 
 
 def public_map(map_: Map) -> Map:
-    """Return what may leave the house of a map, and nothing else."""
+    """Return what of a map is safe to share, and nothing else."""
     study = map_.study
     if isinstance(study, PublicStudy):
         return map_

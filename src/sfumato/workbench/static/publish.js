@@ -7,7 +7,7 @@ const form = document.getElementById("publish");
 const byName = (id) => document.getElementById(id);
 const isTicked = (id) => Boolean(byName(id)?.checked);
 
-// What a file is and for whom: some may leave the house, the others stay inside.
+// What a file is and for whom: some are safe to share, the others are internal.
 const kept = (kind) => element("span", { class: `mark ${kind === "data" || kind === "public" ? "public" : "internal"}` }, t(`publish.file_${kind}`));
 
 function files() {
