@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from math import cos, hypot, inf, pi, sin
 
 import pytest
@@ -16,6 +16,7 @@ from points import point_of
 from sfumato import MEASURES, BadInputError, Candidate, Grid, InfeasibleError, Map, Study
 from sfumato.anonymizers.items import candidate_maker
 from sfumato.config.documents import json_text
+from sfumato.report.point_summary import fit_sentence
 from sfumato.requirements.items import basket_requirement
 from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.question.answer import NothingFitsError
@@ -717,3 +718,15 @@ def test_the_best_is_the_highest_or_the_lowest():
         for k in (9, 4)
     ]
     assert "it has the highest k: 9" in best(points, "k", [])
+
+
+def test_a_release_is_called_fit_only_where_every_bound_was_measured():
+    shown = Map(PEOPLE.study, PEOPLE.points, {"sensitive": ["illness"]})
+    full = shown["fair"]
+    assert fit_sentence(shown, full) == "Fit for public, partner and internal use."
+    for name, whom in {"k": "public and partner", "l_frequency": "public"}.items():
+        less = replace(full, measures={n: v for n, v in full.measures.items() if n != name})
+        words = f"Not known to be fit for {whom} use: {name} not measured for this release."
+        assert fit_sentence(shown, less).endswith(words)
+    nothing = fit_sentence(shown, replace(full, measures={"u_loss": 0.1}))
+    assert nothing.startswith("Not known to be fit for public, partner and internal use")

@@ -228,14 +228,22 @@ def brief_lines(map_: Map, point: Point) -> Iterator[str]:
 
 
 def fit_sentence(map_: Map, point: Point) -> str:
-    """Say for which recipients a point is fit, and why not for the most careful of the others."""
-    against = {name: own.objections(map_, point, point.measures) for name, own in RECIPIENTS.items()}
+    """Say for which recipients a point is fit, why not for the most careful of the others, and what is not known."""
     if why := refusal(point):
         return t("brief.unfit", why=why)
-    fit, unfit = ([name for name, why in against.items() if bool(why) is is_so] for is_so in (False, True))
-    first = t("brief.fit", fit=fit) if fit else ""
-    second = t("brief.not_fit", name=unfit[0], why=against[unfit[0]][0]) if unfit else ""
-    return f"{first} {second}".strip()
+    against = {name: own.objections(map_, point, point.measures) for name, own in RECIPIENTS.items()}
+    unknown = {name: own.unmeasured(map_, point) for name, own in RECIPIENTS.items() if not against[name]}
+    fit = [name for name, lacking in unknown.items() if not lacking]
+    unfit, open_ = (
+        [name for name, why in against.items() if why],
+        [name for name, lacking in unknown.items() if lacking],
+    )
+    sentences = [
+        t("brief.fit", fit=fit) if fit else "",
+        t("brief.not_fit", name=unfit[0], why=against[unfit[0]][0]) if unfit else "",
+        t("brief.not_known", names=open_, measures=unknown[open_[0]]) if open_ else "",
+    ]
+    return " ".join(filter(None, sentences))
 
 
 # -- axes --------------------------------------------------------------------------------------------------

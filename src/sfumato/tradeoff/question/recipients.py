@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.data.reading import Unit
 from sfumato.errors import BadInputError
+from sfumato.measures.all_measures import MEASURES
 from sfumato.measures.group_risk import standing
 from sfumato.release.records import RecordRelease
 from sfumato.release.release import Release
@@ -205,6 +206,13 @@ class Recipient:
             for bound in self.bounds_of(map_.study.unit)
             if bound.measure in measures and bound.outside(measures[bound.measure])
         ]
+
+    def unmeasured(self, map_: Map, point: Point) -> list[str]:
+        """Name the measures of the bounds that are unknown of a release: it is not known to be fit."""
+        names = [bound.measure for bound in self.bounds_of(map_.study.unit) if bound.measure not in point.measures]
+        sensitive = bool(map_.about.get("sensitive"))
+        apply = [name for name in names if MEASURES[name].is_said_of(map_.study.section)]
+        return [name for name in apply if sensitive or not name.startswith("l_")]
 
 
 _ASKED: Mapping[str, tuple[bool, Mapping[str, tuple[Side, float]]]] = {
