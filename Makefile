@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # What is installed is compiled when it is first imported: most of it never is.
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: demo test quick clean
+.PHONY: demo test quick docs clean
 
 # What a person waits for between two edits: the files of tests that are marked so, which go through every room and explore
 # no bundled table. They are looked for, not listed, since a list that names a file that is gone runs nothing at all.
@@ -26,6 +26,13 @@ quick: $(VENV)/.tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pytest -n 2 --dist worksteal -q -m quick $(QUICK)
+
+docs: $(VENV)/.documented
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
+
+$(VENV)/.documented: $(VENV)/.installed
+	$(PIP) --group docs
+	touch $@
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -1,4 +1,4 @@
-"""Print the table of docs/everything.md from the map that `sfumato explore adult --preset everything --out DIR` leaves.
+"""Print the table of docs/guides/synthetic.md from the map that `sfumato explore adult --preset everything --out DIR` leaves.
 
 python benchmarks/everything.py DIR
 """

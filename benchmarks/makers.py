@@ -1,7 +1,7 @@
 """Hilbert, Anatomy, SABRE and BUREL: seconds a release on Adult (target: under 2 s warm), growth on synthetic cells.
 
 Run: python benchmarks/makers.py [--sizes 45000 450000 5000000] [--repeats 3]; with --compare nothing but the table of
-docs/anonymizers.md: what each maker reaches on Adult for its requirements, beside Mondrian.
+docs/concepts/anonymizers.md: what each maker reaches on Adult for its requirements, beside Mondrian.
 
 Each maker works out one release with a fixed seed, the check of every group included. The baseline of the same run is a
 plain Python version of its core (the recursion over the curve; drawing from piles; taking the nearest records of a

@@ -410,7 +410,7 @@ def counted_crossings(monkeypatch):
 
 # -- what only Spark has: a session that is somebody else's, and files of its own ------------------------------
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "spark.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "guides" / "spark.md"
 PATIENTS = pa.table(
     {
         "age": pa.array([20 + i % 4 for i in range(24)], pa.int32()),

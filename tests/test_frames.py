@@ -402,7 +402,7 @@ def test_a_frame_of_a_kind_that_is_not_installed_is_told(monkeypatch):
 
 # ---------------------------------------------------------------- the page on Python
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "python.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "start" / "python.md"
 
 
 def test_what_the_page_on_python_says_comes_out_so(tmp_path, monkeypatch, capsys):

@@ -107,7 +107,7 @@ def test_file_and_legend_say_what_was_published(tmp_path: Path, records, keys, w
 
 
 def spelled(behind):
-    """A set by its members; a text that spells one out is read by the notation that docs/baskets.md describes."""
+    """A set by its members; a text that spells one out is read by the notation that docs/guides/items.md describes."""
     from sfumato.auditing.notation import set_members
 
     if isinstance(behind, frozenset):

@@ -72,10 +72,10 @@ def filled(text: str) -> str:
 def main() -> None:
     """Write the pages, or say which are out of date."""
     stale = []
-    for page in sorted(DOCS.glob("*.md")):
+    for page in sorted(DOCS.rglob("*.md")):
         text = page.read_text(encoding="utf-8")
         if filled(text) != text:
-            stale.append(page.name)
+            stale.append(page.relative_to(DOCS).as_posix())
             if "--check" not in sys.argv:
                 page.write_text(filled(text), encoding="utf-8")
     if "--check" in sys.argv and stale:

@@ -165,7 +165,7 @@ class Map:
         return [known[i] for i in sorted(kept, key=lambda i: (tuple(values[i]), known[i].id))]
 
     def score(self, points: Iterable[Point] | None = None, axes: Sequence[str] | None = None) -> float:
-        """Return the area under the staircase of some points, or of all, as a part of the worst: `docs/limit.md`.
+        """Return the area under the staircase of some points, or of all, as a part of the worst: `docs/concepts/limit.md`.
 
         Without axes it is that of the study's. Lower is better; the trivial release always counts, the original never.
         """
@@ -176,7 +176,7 @@ class Map:
         return scores(self, axes)
 
     def ask(self, question: Question | str) -> Reply:
-        """Answer a question such as `k within loss 0.25` over all that may be published: `docs/choosing.md`."""
+        """Answer a question such as `k within loss 0.25` over all that may be published: `docs/guides/choosing.md`."""
         return ask(self, question)
 
     def choose(
@@ -189,14 +189,14 @@ class Map:
         recipient: str | None = None,
         axes: Sequence[str] | None = None,
     ) -> Choice:
-        """Recommend one point and say why: `docs/choosing.md` explains the ways. Raises InfeasibleError if none fits.
+        """Recommend one point and say why: `docs/guides/choosing.md` explains the ways. Raises InfeasibleError if none fits.
 
         `by` is knee, ideal or best (by the measure `prefer`); with bounds it is best, else the knee.
         """
         return choose(self, max, min, prefer, by, recipient, axes)
 
     def release(self, point: Point | str) -> Release | NoisyRelease | RecordRelease:
-        """Make the release of a point again, in memory, from the table as it was measured: `docs/python.md`.
+        """Make the release of a point again, in memory, from the table as it was measured: `docs/start/python.md`.
 
         What may not be published is refused as `sfumato release` does. A
         maker that draws at random draws afresh, so a noisy release costs its budget at every call.
@@ -206,7 +206,7 @@ class Map:
         return remade(self, self[point] if isinstance(point, str) else point)
 
     def add(self, given: Any, name: str | None = None, **declared: Any) -> Map:
-        """Return the map with a release that was made elsewhere: `docs/foreign.md`.
+        """Return the map with a release that was made elsewhere: `docs/guides/other-tools.md`.
 
         `given` is the path of a file, a frame, a function that makes a frame of the table's frame, or the text of a
         maker (`brought file=...`). What is claimed for it is judged: a requirement (`claim`), `epsilon` and `delta`,
@@ -240,7 +240,7 @@ class Map:
         return merged(self, other)
 
     def public(self) -> Map:
-        """Return what of this map is safe to share, and nothing else: `docs/public.md` says what and why."""
+        """Return what of this map is safe to share, and nothing else: `docs/guides/public.md` says what and why."""
         from sfumato.tradeoff.public import public_map  # it makes maps, so it cannot be imported before them
 
         return public_map(self)

@@ -13,7 +13,7 @@ made elsewhere has its name and what is claimed for it, and no numbers: nobody h
   records tries every value of a missing one against all numbers together, so more numbers must be coarser ones.
 
 Where a step would be too coarse to say anything, the number is left out. Of the number of records nothing enters but
-its order of magnitude. `docs/public.md` shows the attack that this is tested by.
+its order of magnitude. `docs/guides/public.md` shows the attack that this is tested by.
 """
 
 from bisect import bisect

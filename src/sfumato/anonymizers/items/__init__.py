@@ -27,7 +27,7 @@ PAPER = ("aa", "coat", "pcta")
 """The three anonymizers of Loukides et al. 2012 as we read their papers."""
 
 DEFAULT_MAKER = "coat order=ascending visit=once loss=size"
-"""What loses least in our measurements (docs/transactions.md); the names alone are the papers' algorithms."""
+"""What loses least in our measurements (docs/concepts/items.md); the names alone are the papers' algorithms."""
 
 
 TREE_MAKER = "coat order=ascending visit=once loss=tree"

@@ -23,7 +23,7 @@ COAT: COnstraint-based Anonymization of Transactions (Loukides, Gkoulalas-Divani
 
 The papers leave the order of constraints and ties open; what is done here is said in `merging`. `coat` without
 options is the reading above. `order=ascending visit=once` (the rarest constraint first, one merge at a time) loses less
-in most of our measurements (docs/transactions.md).
+in most of our measurements (docs/concepts/items.md).
 
 PCTA: Privacy-constrained Clustering-based Transaction Anonymization (Gkoulalas-Divanis & Loukides, PAIS 2011).
 

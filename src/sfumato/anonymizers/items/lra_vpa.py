@@ -9,7 +9,7 @@ k^m-anonymous. An item may be published differently in different pieces.
 
 Which items are the highest bits is open in what we could read of the paper. In the order of the tree's leaves a piece
 has the items of few subtrees, often, which is what AA generalizes to; with the most frequent items first every piece
-has all of the rare ones, each a few times, and loses up to twice as much (docs/transactions.md).
+has all of the rare ones, each a few times, and loses up to twice as much (docs/concepts/items.md).
 
 VPA: vertical partitioning anonymization for k^m-anonymity (Terrovitis, Mamoulis & Kalnis, VLDB Journal 2011).
 

@@ -1,7 +1,7 @@
 """For whom a release is made, as presets of bounds.
 
 Cormode et al. 2013 conclude that the trust in the recipient decides: the strongest protection for third parties, while
-l-diversity suffices within an organization. Their numbers are those of thresholds in use (`docs/choosing.md`).
+l-diversity suffices within an organization. Their numbers are those of thresholds in use (`docs/guides/choosing.md`).
 
 Which points of a map are releases that a person may publish: decided by what they show, not by who made them.
 
