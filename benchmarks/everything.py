@@ -1,4 +1,4 @@
-"""Print the table of docs/guides/synthetic.md from the map that `sfumato explore adult --preset everything --out DIR` leaves.
+"""Print the table of docs/guides/synthetic.md from a map of `sfumato explore adult --preset everything --out DIR`.
 
 python benchmarks/everything.py DIR
 """

@@ -1,4 +1,4 @@
-"""Perturbed and synthetic releases of Adult, with top coding and local suppression: the table of docs/concepts/perturbation.md.
+"""Changed and synthetic releases of Adult: the table of docs/concepts/perturbation.md.
 
 Run: OPENBLAS_NUM_THREADS=1 python benchmarks/perturbation.py [--source adult]
 

@@ -15,7 +15,7 @@ one that loses least is published: small regions pay where much is allowed.
 **What this gives away.** The promise is the requirement's: of a bucket, its histogram is near Q. It is not a promise
 about a record whose quasi-identifiers do not fit its bucket. Such a record was exchanged, and a region gives away what
 it has too much of; so who knows this algorithm can guess its value better than the bucket's histogram says, and as well
-as, or better than, from the region's true distribution (docs/concepts/anonymizers.md has measurements). In the plan every value
+as, or better than, from the region's true distribution. In the plan every value
 of a region has a chance to go to every bucket; of whole records that need not be left. The certificate says so.
 
 Exchange: the algorithm (`exchange`), its regions, the plan, and how records are dealt out by it.

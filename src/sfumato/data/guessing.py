@@ -553,7 +553,7 @@ def _flat_advice(column: SampledColumn) -> str:
     if column.nearly:
         return f"nearly all are {column.nearly}: correct the others, or declare them missing (na)"
     if column.facts.distinct > automatic.FEW:
-        return 'many values without groups: give them some with type = "tree" or a level table (docs/guides/hierarchies.md)'
+        return 'many values without groups: add groups with type = "tree" or a level table (docs/guides/hierarchies.md)'
     return ""
 
 

@@ -165,7 +165,7 @@ class Map:
         return [known[i] for i in sorted(kept, key=lambda i: (tuple(values[i]), known[i].id))]
 
     def score(self, points: Iterable[Point] | None = None, axes: Sequence[str] | None = None) -> float:
-        """Return the area under the staircase of some points, or of all, as a part of the worst: `docs/concepts/limit.md`.
+        """Return the area under the staircase frontier as a share of the worst: `docs/concepts/limit.md`.
 
         Without axes it is that of the study's. Lower is better; the trivial release always counts, the original never.
         """
@@ -189,7 +189,7 @@ class Map:
         recipient: str | None = None,
         axes: Sequence[str] | None = None,
     ) -> Choice:
-        """Recommend one point and say why: `docs/guides/choosing.md` explains the ways. Raises InfeasibleError if none fits.
+        """Recommend a point with reasons: `docs/guides/choosing.md` lists the ways. Raise InfeasibleError if none fits.
 
         `by` is knee, ideal or best (by the measure `prefer`); with bounds it is best, else the knee.
         """

@@ -484,7 +484,7 @@ class Reply(Quiet):
 
 
 def ask(map_: Map, question: questions.Question | str) -> Reply:
-    """Answer a question such as `k within loss 0.25` over all releases of a map: `docs/guides/choosing.md` has the grammar."""
+    """Answer a question such as `k within loss 0.25` over a map; `docs/guides/choosing.md` has the grammar."""
     asked = questions.read_question(question) if isinstance(question, str) else question
     return _Asked(map_, asked).reply()
 
