@@ -1,4 +1,4 @@
-"""Fill the parts of the docs that are made of the code: tables of options, the list of packages, the reference.
+"""Fill the parts of the docs that are generated from the code: commands, options, measures, packages, public names.
 
     python tools/docs.py          writes them
     python tools/docs.py --check  says which file is out of date, exit code 1
@@ -11,9 +11,13 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from typing import get_args
+
+import typer
 
 import sfumato
 from sfumato._packages import PACKAGES
+from sfumato.commands.app import app
 from sfumato.tradeoff import catalogue
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -51,21 +55,47 @@ def reference() -> str:
     return "\n".join(lines)
 
 
+def commands() -> str:
+    """Write every command with its arguments, options and settings."""
+    parts = []
+    for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
+        arguments = " ".join(each.name.upper() for each in command.params if each.param_type_name == "argument")
+        parts += [f"## {name}", f"`sfumato {name} {arguments}`".replace(" `", "`"), " ".join(command.help.split())]
+        rows = [(each.opts[0], each.help) for each in command.params if each.opts[0] != "--set"]
+        rare = {f"--set {key.replace('_', '-')}=": each for key, each in getattr(command.callback, "rare", {}).items()}
+        rows += [(key, get_args(each.annotation)[1].help) for key, each in sorted(rare.items())]
+        lines = [f"| `{key if key.startswith('-') else key.upper()}` | {in_cell(text)} |" for key, text in rows]
+        parts.append("\n".join(["| option | meaning |", "| --- | --- |", *lines]))
+    return "\n\n".join(parts)
+
+
+def measures() -> str:
+    """Write every measure: what it is about, its direction, its range and its meaning."""
+    lines = ["| measure | kind | better | data | meaning |", "| --- | --- | --- | --- | --- |"]
+    for name, each in sfumato.MEASURES.items():
+        data = {"table": "attributes", "baskets": "items", "items": "both"}[each.said_of]
+        lines.append(f"| `{name}` | {each.kind} | {each.better} | {data} | {in_cell(each.meaning)} |")
+    return "\n".join(lines)
+
+
+def in_cell(text: str) -> str:
+    """Return a text for one cell of a table."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
 def made(what: str) -> str:
     """Write one part by its name."""
     kind, _, rest = what.partition(" ")
-    if kind == "packages":
-        return packages()
-    if kind == "reference":
-        return reference()
+    if kind in (single := {"packages": packages, "reference": reference, "commands": commands, "measures": measures}):
+        return single[kind]()
     if kind == "options":
         section, _, name = rest.partition(": ")
         return options(section, name)
-    raise SystemExit(f"docs: nobody makes {what!r}")
+    raise SystemExit(f"docs: the generated part {what!r} is not known")
 
 
 def filled(text: str) -> str:
-    """Return a page with all its made parts anew."""
+    """Return a page with its generated parts replaced."""
     return PART.sub(lambda part: f"<!-- made: {part['what']} -->\n{made(part['what'])}\n<!-- end -->", text)
 
 

@@ -1,0 +1,44 @@
+"""The guides: their commands run on the made-up file that they name, and print what they show."""
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from command_line import run
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def steps(page):
+    """List the commands of a page, each with the lines that it shows."""
+    found = []
+    for line in "\n".join(BLOCK.findall(page.read_text(encoding="utf-8"))).splitlines():
+        if line.startswith("$ "):
+            found.append((line.removeprefix("$ sfumato "), []))
+        elif line.strip():
+            found[-1][1].append(line)
+    return found
+
+
+@pytest.mark.parametrize("page", ["start/index.md", "guides/publication.md"])
+def test_the_commands_of_a_page_print_what_it_shows(tmp_path, page):
+    for example in (DOCS / "examples").glob("visits*"):
+        shutil.copy(example, tmp_path)
+    listed = steps(DOCS / page)
+    assert len(listed) >= 4
+    for command, shown in listed:
+        done = run(*shlex.split(command), cwd=tmp_path)
+        assert done.returncode == 0, (command, done.stderr)
+        for line in shown:
+            assert line.rstrip() in done.stdout, (command, line, done.stdout)
+
+
+def test_the_example_file_is_what_its_script_writes(tmp_path):
+    script = tmp_path / "make_visits.py"
+    shutil.copy(DOCS / "examples" / "make_visits.py", script)
+    exec(compile(script.read_text(), str(script), "exec"), {"__name__": "__main__", "__file__": str(script)})
+    assert (tmp_path / "visits.csv").read_bytes() == (DOCS / "examples" / "visits.csv").read_bytes()
