@@ -4,7 +4,7 @@ Run: python benchmarks/reader.py [--repeats N] [--largest CELLS] [--adult]
 
 The plain reader deals all groups at once with whole arrays (products, sums by group, scaling rows and columns until all
 groups are balanced). With --adult the 64 releases of Li & Li 2009 are measured with and without the better reader, and
-the tables of docs/concepts/analyst.md are printed.
+the tables of docs/concepts/attacks.md are printed.
 """
 
 from __future__ import annotations
