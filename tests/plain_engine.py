@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.engines.formulas import unescaped
+from sfumato.engines._text_files import unescaped
 from sfumato.engines.protocol import ColumnFacts, CountedCodes, CountedLists, DistinctValues, Pairs, Tuples
 from sfumato.errors import BadInputError
 

@@ -13,8 +13,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from sfumato.anonymizers import anonymizer
-from sfumato.data.assignment import Assignment
-from sfumato.data.cells import Quasi, sorted_cells
+from sfumato.data.cells import Assignment, Quasi, sorted_cells
 from sfumato.data.hierarchies.categorical import tree
 from sfumato.data.hierarchies.numeric import numeric
 from sfumato.errors import InfeasibleError

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import plain_releases as plain
 import sfumato
-import sfumato.data.assignment
+import sfumato.data.cells
 import sfumato.release.release
 from points import point_of
 from sfumato import (
@@ -254,7 +254,7 @@ def test_who_is_not_published_is_guessed_too():
     kept = assignment.group == 1
     part = sfumato.release.release.generalization(
         small(),
-        sfumato.data.assignment.Assignment(
+        sfumato.data.cells.Assignment(
             assignment.cell[kept], np.zeros(int(kept.sum()), np.int64), assignment.count[kept]
         ),
         release.boxes.lo[1:],

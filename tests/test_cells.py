@@ -20,7 +20,7 @@ from plain_engine import PlainEngine
 from sfumato import BadInputError, Roles, numeric, prefixes, tree
 from sfumato.anonymizers.anonymizer import loss_of
 from sfumato.auditing.notation import Notation, leaves_covered
-from sfumato.data.assignment import Assignment, Points, laid_out, ranges, weighted_counts
+from sfumato.data.cells import Assignment, Points, laid_out, ranges, weighted_counts
 from sfumato.data.coarsening import usual_most_cells
 from sfumato.data.reading import with_roles
 from sfumato.engines.duckdb.engine import DuckDBEngine

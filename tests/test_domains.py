@@ -18,7 +18,7 @@ import sfumato
 from plain_reader import box_weights
 from sfumato import BadInputError, anonymizer, read, requirement
 from sfumato.anonymizers.full_domain.full_domain import fixed_levels
-from sfumato.data.assignment import Points
+from sfumato.data.cells import Points
 from sfumato.data.hierarchies.automatic import automatic
 from sfumato.data.hierarchies.categorical import from_level_table
 from sfumato.data.hierarchies.declared import from_entry

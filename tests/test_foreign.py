@@ -18,7 +18,7 @@ import sfumato
 from sfumato.anonymizers import anonymizer
 from sfumato.anonymizers.external._rows import row_cells
 from sfumato.anonymizers.external.external import BroughtFile, BroughtFrame
-from sfumato.data.assignment import Assignment
+from sfumato.data.cells import Assignment
 from sfumato.data.hierarchies.categorical import flat, tree
 from sfumato.data.hierarchies.numeric import numeric
 from sfumato.data.reading import read

@@ -466,7 +466,7 @@ def test_duckdbs_lack_of_memory_is_not_the_files_fault(tmp_path):
 def test_duckdb_keeps_to_the_limit_of_the_shell(monkeypatch):
     resource = pytest.importorskip("resource")
 
-    from sfumato.engines.duckdb.connection import connect
+    from sfumato.engines.duckdb.sources import connect
 
     monkeypatch.setattr(resource, "getrlimit", lambda _: (2 << 30, 2 << 30))
     assert connect().execute("SELECT current_setting('memory_limit')").fetchone() == ("1.0 GiB",)

@@ -117,7 +117,7 @@ WORK = """
     from pathlib import Path
     import numpy as np
     from sfumato.runtime import cancellation as interrupts
-    from sfumato.engines.duckdb.connection import connect
+    from sfumato.engines.duckdb.sources import connect
     from sfumato.runtime.kernels import kernel
     from sfumato.runtime.staging import staged
 

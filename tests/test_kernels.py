@@ -26,8 +26,16 @@ from sfumato.anonymizers.mondrian._cuts import (
 from sfumato.anonymizers.mondrian._suppression import best_trim, loss
 from sfumato.anonymizers.mondrian.mondrian import Mondrian, one_group, partition
 from sfumato.anonymizers.trivial import WithoutQuasi, WithoutSensitive
-from sfumato.data.assignment import MANY_ENTRIES, Assignment, distinct_rows, number_numbers
-from sfumato.data.cells import Histograms, Quasi, Sensitive, sorted_cells
+from sfumato.data.cells import (
+    MANY_ENTRIES,
+    Assignment,
+    Histograms,
+    Quasi,
+    Sensitive,
+    distinct_rows,
+    number_numbers,
+    sorted_cells,
+)
 from sfumato.data.hierarchies.numeric import numeric
 from sfumato.errors import InfeasibleError
 from sfumato.measures.groups import COLUMNS, measure, of_groups

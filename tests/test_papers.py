@@ -16,7 +16,7 @@ import independent_checker as checker
 import sfumato
 from sfumato import BadInputError, Queries, Scales, papers
 from sfumato.commands.app import main
-from sfumato.data.assignment import Assignment
+from sfumato.data.cells import Assignment
 from sfumato.measures.classification.classification import Classification, Learned
 from sfumato.papers import brickell_shmatikov_2008 as paper
 from sfumato.papers import li_li_2009 as li_li_paper

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import independent_checker as checker
 import sfumato
-from sfumato.data.assignment import Assignment
+from sfumato.data.cells import Assignment
 from sfumato.engines import open_rows
 from sfumato.release.release import Release, generalization
 

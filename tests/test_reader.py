@@ -19,7 +19,7 @@ from sfumato.anonymizers import MECHANISMS
 from sfumato.anonymizers.dp.mechanism import BoxMechanism
 from sfumato.anonymizers.dp.noise import UnsafeSeededNoise
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
-from sfumato.data.assignment import Assignment
+from sfumato.data.cells import Assignment
 from sfumato.measures.all_measures import RECONSTRUCTED
 from sfumato.measures.attacks.definetti import best_values, definetti
 from sfumato.measures.attribute_attack import Attack

@@ -371,7 +371,7 @@ def test_no_sentence_about_a_choice_is_nonsense(walk):
 
 
 def test_ranges_below_zero_are_no_formulas_and_open_ranges_no_labels(tmp_path):
-    from sfumato.engines.formulas import is_formula
+    from sfumato.engines._text_files import is_formula
     from sfumato.release.changes import shown_in_file
 
     assert not any(map(is_formula, ("-0.5..<0", "-5..-1", "-5+", "-3", "+4")))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import sfumato
 from command_line import run
 from sfumato import Candidate, audit
-from sfumato.engines.formulas import escaped, formula_notice, is_formula, unescaped
+from sfumato.engines._text_files import escaped, formula_notice, is_formula, unescaped
 from sfumato.publish.publication import Origin, Publishable, written_formulas
 
 NASTY = [

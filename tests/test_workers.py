@@ -19,7 +19,7 @@ import pytest
 import sfumato
 from sfumato import Cancel, Grid, Queries, Scales, StoppedError, Study, TableDeclaration, explore
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
-from sfumato.engines.duckdb.connection import connect
+from sfumato.engines.duckdb.sources import connect
 from sfumato.measures import groups
 from sfumato.runtime.cancellation import interruptible, look
 from sfumato.runtime.threads import Crew, Once, together, workers

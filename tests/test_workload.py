@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import sfumato
 from sfumato import BadInputError, InfeasibleError, Study, measure
-from sfumato.data.assignment import Assignment
+from sfumato.data.cells import Assignment
 from sfumato.measures.classification._classifiers import (
     CLASSIFIERS,
     features,

@@ -31,8 +31,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.mondrian._cuts import problem_of
 from sfumato.anonymizers.mondrian._scores import scoring_of
 from sfumato.anonymizers.mondrian.mondrian import partition
-from sfumato.data.assignment import Points
-from sfumato.data.cells import Sensitive
+from sfumato.data.cells import Points, Sensitive
 from sfumato.data.reading import Table
 from sfumato.release.populations import Populations, large_populations
 from sfumato.requirements._nearest import Ball

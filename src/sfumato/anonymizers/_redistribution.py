@@ -17,8 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.anonymizers.hilbert import points_on_curve
-from sfumato.data.assignment import Assignment, weighted_counts
-from sfumato.data.cells import Cells
+from sfumato.data.cells import Assignment, Cells, weighted_counts
 from sfumato.errors import BadInputError
 from sfumato.requirements._predicates import EQUAL, HIERARCHICAL, JS, TOLERANCE, hierarchical_distance
 from sfumato.requirements.requirement import KAnonymity, Requirement

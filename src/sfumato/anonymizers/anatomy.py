@@ -21,8 +21,7 @@ import numpy as np
 
 from sfumato.anonymizers.anonymizer import Anonymizer, check_feasible, check_nothing_suppressed
 from sfumato.config.options import seed_option
-from sfumato.data.assignment import Assignment
-from sfumato.data.cells import find_sensitive
+from sfumato.data.cells import Assignment, find_sensitive
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
 from sfumato.release.release import Form, Release, bucketization

@@ -13,8 +13,7 @@ from typing import Annotated, Any, ClassVar, Self, get_args
 import numpy as np
 
 from sfumato.config.options import Configured, Option, check_choice, check_number, without_seed
-from sfumato.data.assignment import Assignment, ranges
-from sfumato.data.cells import Cells, Histograms
+from sfumato.data.cells import Assignment, Cells, Histograms, ranges
 from sfumato.data.reading import AllowedRanges, Ranges, Table, coarser
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release.release import FORMS, Form, Grouped, Release, bucketization, generalization

@@ -40,8 +40,7 @@ from sfumato.anonymizers._exchange_plan import (
 )
 from sfumato.anonymizers.anonymizer import Anonymizer
 from sfumato.config.options import Option, seed_option
-from sfumato.data.assignment import Assignment
-from sfumato.data.cells import Histograms
+from sfumato.data.cells import Assignment, Histograms
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
 from sfumato.release.release import Form, Release, bucketization

@@ -41,8 +41,7 @@ from sfumato.anonymizers.local_recoding.local_recoding import deal
 from sfumato.anonymizers.mondrian._cuts import CutProblem, only_sizes, problem_of
 from sfumato.anonymizers.mondrian._scores import mean_loss
 from sfumato.config.options import Option, seed_option
-from sfumato.data.assignment import Assignment
-from sfumato.data.cells import Cells
+from sfumato.data.cells import Assignment, Cells
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release.release import Form, Release

@@ -25,7 +25,7 @@ from sfumato.auditing.coverage import Coverage, Places, TextCombinations, locate
 from sfumato.auditing.notation import Meaning, Notation, leaves_covered
 from sfumato.auditing.published_file import Counted
 from sfumato.auditing.question import AuditQuestion
-from sfumato.data.assignment import weighted_counts
+from sfumato.data.cells import weighted_counts
 from sfumato.data.hierarchies.automatic import automatic
 from sfumato.data.hierarchies.categorical import flat
 from sfumato.data.hierarchies.hierarchy import Hierarchy

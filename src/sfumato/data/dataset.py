@@ -25,8 +25,7 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.config.documents import named
-from sfumato.data.assignment import weighted_counts
-from sfumato.data.cells import Cells, CountedValues, sensitive_attribute, sorted_cells
+from sfumato.data.cells import Cells, CountedValues, sensitive_attribute, sorted_cells, weighted_counts
 from sfumato.data.hierarchies.categorical import flat
 from sfumato.data.items import Baskets
 from sfumato.data.persons import PersonPairs

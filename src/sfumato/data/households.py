@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.assignment import distinct_rows, ranges, weighted_counts
+from sfumato.data.cells import distinct_rows, ranges, weighted_counts
 from sfumato.engines.protocol import CellValues, Engine, column_pairs
 from sfumato.runtime.arrays import Codes, Counts, Quiet
 

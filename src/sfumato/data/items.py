@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.assignment import weighted_counts
+from sfumato.data.cells import weighted_counts
 from sfumato.data.hierarchies.categorical import in_order
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.errors import BadInputError

@@ -11,17 +11,21 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, pairwise
 from math import isfinite
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sfumato.data._column_names import HOUSEHOLD, NAME, REACH, is_phone, meaning_of
-from sfumato.data.assignment import Assignment
 from sfumato.data.hierarchies.notation import read_date
 from sfumato.engines.protocol import Engine, Pairs
 from sfumato.runtime._kernel_helpers import members_by
 from sfumato.runtime.arrays import Codes, Counts, Flags, Numbers, Quiet
 from sfumato.runtime.kernels import kernel
 from sfumato.texts.catalogue import refusal
+
+if TYPE_CHECKING:
+    from sfumato.data.cells import Assignment
+
 
 BYTES_OF_A_PAIR = 100
 """What a pair of a cell and a person takes in memory: three numbers in two orders, and as much while it is sorted."""

@@ -17,7 +17,7 @@ from sfumato.config.options import check_choice
 from sfumato.data import cells as cell_values
 from sfumato.data import coarsening, households
 from sfumato.data._column_names import may_number_persons
-from sfumato.data.assignment import weighted_counts
+from sfumato.data.cells import weighted_counts
 from sfumato.data.hierarchies.automatic import FEW, MOST_CATEGORIES, automatic, looks_like_dates, looks_numeric
 from sfumato.data.hierarchies.categorical import APART, flat
 from sfumato.data.hierarchies.declared import Declared, Filed, declared, place_of, read_hierarchies

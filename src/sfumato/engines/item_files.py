@@ -27,8 +27,15 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from sfumato.engines._text_files import csv_line, existing_file, opened_text, wide_fields
-from sfumato.engines.formulas import escaped, is_formula, unescaped
+from sfumato.engines._text_files import (
+    csv_line,
+    escaped,
+    existing_file,
+    is_formula,
+    opened_text,
+    unescaped,
+    wide_fields,
+)
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
 from sfumato.texts.catalogue import t

@@ -16,8 +16,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from sfumato.config.options import Configured, Option
-from sfumato.data.assignment import Points
-from sfumato.data.cells import find_sensitive
+from sfumato.data.cells import Points, find_sensitive
 from sfumato.errors import BadInputError
 from sfumato.measures.classification._classifiers import LEAST_LEAF, Forest
 from sfumato.measures.divergence import densities_at

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.data.assignment import Points, laid_out
-from sfumato.data.cells import Cells, find_sensitive
+from sfumato.data.cells import Cells, Points, find_sensitive, laid_out
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.measures._box_tree import FEW_FOUND, BoxTree, covering
 from sfumato.release.release import Published, Release, counts_people

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.data.assignment import distinct_rows, weighted_counts
+from sfumato.data.cells import distinct_rows, weighted_counts
 from sfumato.release.records import RecordRelease, cell_codes
 from sfumato.runtime.arrays import Codes, Counts, Flags, Numbers
 from sfumato.runtime.kernels import kernel

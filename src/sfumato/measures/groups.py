@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.data.assignment import laid_out
-from sfumato.data.cells import Sensitive
+from sfumato.data.cells import Sensitive, laid_out
 from sfumato.data.persons import GroupPersons
 from sfumato.measures.all_measures import MEASURES, READ_NOISY
 from sfumato.measures.divergence import adversary_gains

@@ -12,8 +12,7 @@ The file does not link rows to persons, so `singled_out` is a risk only where so
 
 import numpy as np
 
-from sfumato.data.assignment import distinct_rows
-from sfumato.data.cells import Cells, Histograms
+from sfumato.data.cells import Cells, Histograms, distinct_rows
 from sfumato.data.persons import GroupPersons
 from sfumato.measures.divergence import adversary_gains
 from sfumato.requirements._predicates import TOLERANCE

@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.config.options import Configured, Option
-from sfumato.data.assignment import Points
-from sfumato.data.cells import Cells
+from sfumato.data.cells import Cells, Points
 from sfumato.errors import BadInputError
 from sfumato.release._selections import Selections, choose_smallest, one_after_another, unpacked, words_for
 from sfumato.release.regions import Members, Regions

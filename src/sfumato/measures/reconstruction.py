@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.config.options import Configured, Option
-from sfumato.data.assignment import Points, distinct_rows
+from sfumato.data.cells import Points, distinct_rows
 from sfumato.measures.attribute_attack import spread_over_leaves
 from sfumato.release._selections import Bank, all_widths_below, has_bit
 from sfumato.release.regions import Held, Intervals, Regions, Stretches, held_in, most_selected, shown_intervals

@@ -21,7 +21,7 @@ import numpy as np
 
 from sfumato.config.options import Option, check_options
 from sfumato.config.sections import section_values
-from sfumato.data.assignment import Points
+from sfumato.data.cells import Points
 from sfumato.data.dataset import MixedTable
 from sfumato.data.items import Baskets
 from sfumato.data.reading import Table

@@ -18,7 +18,7 @@ from itertools import combinations
 
 import numpy as np
 
-from sfumato.data.assignment import Points, distinct_rows, ranges
+from sfumato.data.cells import Points, distinct_rows, ranges
 from sfumato.data.households import Memberships, shared_attributes
 from sfumato.measures.group_risk import THRESHOLDS, GroupRisk, agreeing, group_risk
 from sfumato.runtime._kernel_helpers import mixed_in, slots_for

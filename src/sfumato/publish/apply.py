@@ -30,14 +30,13 @@ from sfumato.anonymizers.items.items_of_groups import verify
 from sfumato.auditing.audit import Audit, audit_baskets
 from sfumato.auditing.ledger import Ledger, LedgerEntry, file_digest, kept_in, now
 from sfumato.config.options import check_choice
-from sfumato.data.assignment import Assignment, distinct_rows, weighted_counts
-from sfumato.data.cells import Cells, Histograms, Sensitive, spans_of
+from sfumato.data.cells import Assignment, Cells, Histograms, Sensitive, distinct_rows, spans_of, weighted_counts
 from sfumato.data.dataset import MixedTable
 from sfumato.data.item_reading import items_of_column, items_of_file, tied, with_items_of_file
 from sfumato.data.items import Baskets, counted_baskets, rows_once, taken_rows
 from sfumato.data.reading import Table, with_roles
 from sfumato.engines import open_rows
-from sfumato.engines.formulas import check_escaping, formula_notice
+from sfumato.engines._text_files import check_escaping, formula_notice
 from sfumato.engines.locations import input_files
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError, InfeasibleError

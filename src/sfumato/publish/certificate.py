@@ -18,7 +18,7 @@ from typing import Any, get_args
 from sfumato.auditing.ledger import file_digest
 from sfumato.config.documents import fields, in_shape, json_text, listed, number, one_of, plain, read_json, text
 from sfumato.data.reading import Table, Unit
-from sfumato.engines.formulas import formula_notice
+from sfumato.engines._text_files import formula_notice
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
 from sfumato.publish import _written_file as written_file

@@ -30,7 +30,7 @@ from sfumato.auditing.items import WORDS
 from sfumato.auditing.ledger import file_digest
 from sfumato.config import documents
 from sfumato.config.documents import fields, in_shape, json_text, text
-from sfumato.data.assignment import ranges
+from sfumato.data.cells import ranges
 from sfumato.data.dataset import sensitive_places
 from sfumato.data.declaration import ItemsDeclaration
 from sfumato.data.hierarchies.hierarchy import Hierarchy, Level

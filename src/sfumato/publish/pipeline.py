@@ -23,7 +23,7 @@ from sfumato.data.dataset import MixedTable
 from sfumato.data.declaration import ATTRIBUTES, BOTH, ITEMS, DataDeclaration, TableDeclaration
 from sfumato.data.items import Baskets
 from sfumato.data.reading import Table
-from sfumato.engines.formulas import check_escaping
+from sfumato.engines._text_files import check_escaping
 from sfumato.errors import BadInputError
 from sfumato.measures.groups import measure
 from sfumato.measures.items.losses import ItemLosses

@@ -24,8 +24,7 @@ from sfumato.config.options import check_choice
 from sfumato.data.declaration import TableDeclaration
 from sfumato.data.reading import Table
 from sfumato.engines import open_rows
-from sfumato.engines.duckdb.write import write_table
-from sfumato.engines.formulas import (
+from sfumato.engines._text_files import (
     MARK,
     check_escaping,
     escape_file,
@@ -34,6 +33,7 @@ from sfumato.engines.formulas import (
     is_formula,
     unescaped,
 )
+from sfumato.engines.duckdb.write import write_table
 from sfumato.engines.protocol import OWN_FILE
 from sfumato.measures.groups import Measured, measure
 from sfumato.release.changes import column_changes, ends_of_single_records, unique_numbers

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.assignment import weighted_counts
+from sfumato.data.cells import weighted_counts
 from sfumato.data.items import Baskets, equal_rows, taken_rows
 from sfumato.release.items import BasketRelease
 from sfumato.runtime._kernel_helpers import has_number, members_by

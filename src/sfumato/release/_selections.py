@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.assignment import laid_out
+from sfumato.data.cells import laid_out
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.runtime.arrays import Codes, Counts, Numbers
 from sfumato.runtime.kernels import kernel

@@ -12,8 +12,7 @@ from math import inf, isfinite
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.assignment import distinct_rows, weighted_counts
-from sfumato.data.cells import Histograms, Sensitive
+from sfumato.data.cells import Histograms, Sensitive, distinct_rows, weighted_counts
 from sfumato.data.hierarchies.hierarchy import ROOT, Hierarchy
 from sfumato.data.hierarchies.notation import read_date, read_number
 from sfumato.data.reading import Ranges

@@ -48,8 +48,8 @@ from numpy.typing import NDArray
 from sfumato.config.options import check_choice
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.reading import Table
+from sfumato.engines._text_files import escape_file
 from sfumato.engines.duckdb.write import shuffled_table, write_table
-from sfumato.engines.formulas import escape_file
 from sfumato.engines.protocol import number_column, text_column
 from sfumato.release.regions import uniform_leaves
 from sfumato.release.release import Boxes, Published

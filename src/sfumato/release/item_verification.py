@@ -14,7 +14,7 @@ from itertools import islice
 
 import numpy as np
 
-from sfumato.data.assignment import weighted_counts
+from sfumato.data.cells import weighted_counts
 from sfumato.data.items import equal_rows, taken_rows
 from sfumato.release._inference_rules import CodedRows, broken_listed, broken_rules, known_sizes
 from sfumato.release._itemsets import rare_itemsets

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.assignment import Assignment, number_numbers, weighted_counts
+from sfumato.data.cells import Assignment, number_numbers, weighted_counts
 from sfumato.data.dataset import MixedTable
 from sfumato.data.hierarchies.hierarchy import ROOT, Hierarchy
 from sfumato.data.hierarchies.notation import set_text

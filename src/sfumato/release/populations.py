@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.config.options import check_number
-from sfumato.data.assignment import Points, laid_out, number_rows
-from sfumato.data.cells import Cells
+from sfumato.data.cells import Cells, Points, laid_out, number_rows
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.release._selections import Selections
 from sfumato.release.regions import Regions

@@ -19,8 +19,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.data.assignment import Assignment, Points, distinct_rows, weighted_counts
-from sfumato.data.cells import Cells, Histograms, Quasi, Sensitive, counted_leaves
+from sfumato.data.cells import (
+    Assignment,
+    Cells,
+    Histograms,
+    Points,
+    Quasi,
+    Sensitive,
+    counted_leaves,
+    distinct_rows,
+    weighted_counts,
+)
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.reading import Table
 from sfumato.engines.protocol import number_column, text_column

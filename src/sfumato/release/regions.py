@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.data.assignment import Points, distinct_rows, laid_out
+from sfumato.data.cells import Points, distinct_rows, laid_out
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.release._selections import Bank, Selections, all_widths_below, bank_of, is_selected
 from sfumato.release.release import Published, Release

@@ -18,11 +18,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.data.assignment import Assignment, Points, distinct_rows
-from sfumato.data.cells import Cells, Histograms
+from sfumato.data.cells import Assignment, Cells, Histograms, Points, distinct_rows
 from sfumato.data.persons import GroupPersons
 from sfumato.data.reading import Ranges, Table
-from sfumato.engines.formulas import check_escaping
+from sfumato.engines._text_files import check_escaping
 from sfumato.errors import BadInputError
 from sfumato.release import writing
 from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet

@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.data.hierarchies.hierarchy import Hierarchy
-from sfumato.engines.formulas import escape_file
+from sfumato.engines._text_files import escape_file
 from sfumato.engines.locations import input_files
 from sfumato.engines.protocol import Layout, Placement, Texts
 from sfumato.errors import BadInputError

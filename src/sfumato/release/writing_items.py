@@ -38,7 +38,7 @@ import numpy as np
 from sfumato.auditing.items import KIND, SCHEMA, legend_file
 from sfumato.auditing.notation import set_members
 from sfumato.config.options import check_choice
-from sfumato.engines.formulas import check_escaping, escape_file
+from sfumato.engines._text_files import check_escaping, escape_file
 from sfumato.engines.item_files import write_lists, write_rows_with_items
 from sfumato.engines.locations import input_files
 from sfumato.errors import BadInputError

@@ -13,8 +13,7 @@ from sfumato.anonymizers.anonymizer import Anonymizer
 from sfumato.anonymizers.trivial import WithoutSensitive
 from sfumato.auditing.published_file import group_sizes_in
 from sfumato.config.options import check_choice, check_number, check_whole
-from sfumato.data.assignment import distinct_rows
-from sfumato.data.cells import Cells, CountedValues, sorted_cells
+from sfumato.data.cells import Cells, CountedValues, distinct_rows, sorted_cells
 from sfumato.data.declaration import TableDeclaration
 from sfumato.data.hierarchies.notation import read_number
 from sfumato.data.households import memberships_of, unnamed_pairs

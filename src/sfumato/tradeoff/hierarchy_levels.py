@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.config.options import check_whole
-from sfumato.data.assignment import distinct_rows, weighted_counts
+from sfumato.data.cells import distinct_rows, weighted_counts
 from sfumato.data.hierarchies.categorical import FEWEST, LEAST_RECORDS, LEAST_SHARE, similar_groups
 from sfumato.data.hierarchies.declared import Declared
 from sfumato.data.hierarchies.hierarchy import Hierarchy

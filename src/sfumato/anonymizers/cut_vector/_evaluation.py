@@ -22,8 +22,7 @@ from sfumato.anonymizers.cut_vector._groups import (
     number_groups,
 )
 from sfumato.anonymizers.cut_vector.cut_vector import Bits, CutSpace
-from sfumato.data.assignment import number_rows, weighted_counts
-from sfumato.data.cells import Cells, find_sensitive
+from sfumato.data.cells import Cells, find_sensitive, number_rows, weighted_counts
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Counts, Numbers
 from sfumato.runtime.kernels import kernel

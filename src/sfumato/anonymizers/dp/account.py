@@ -25,7 +25,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.data.assignment import weighted_counts
+from sfumato.data.cells import weighted_counts
 from sfumato.data.persons import PersonPairs
 from sfumato.release.content import Budget, Guarantee, Spent, rounded_down
 from sfumato.runtime.arrays import Counts

@@ -19,7 +19,7 @@ from sfumato.auditing.coverage import Coverage, TextCombinations, coverage, plac
 from sfumato.auditing.missing_values import reread
 from sfumato.auditing.notation import Notation
 from sfumato.auditing.published_file import STAR, TextColumn, open_source
-from sfumato.data.assignment import Assignment, distinct_rows
+from sfumato.data.cells import Assignment, distinct_rows
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.engines.protocol import Reading
 from sfumato.release.records import RecordRelease, boxed_records, cell_codes

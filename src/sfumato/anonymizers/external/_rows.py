@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from sfumato.anonymizers.external._columns import ReadColumn, ReadValues, read_quasi, read_sensitive
 from sfumato.auditing.published_file import Counted, Source, TextColumn, text_column
-from sfumato.data.assignment import distinct_rows
+from sfumato.data.cells import distinct_rows
 from sfumato.data.reading import Table
 from sfumato.engines.protocol import KeepsOrder
 from sfumato.errors import BadInputError

@@ -33,7 +33,7 @@ from sfumato.auditing.missing_values import Matching, misses_a_value
 from sfumato.auditing.profile import Profile, baseline
 from sfumato.auditing.published_file import Source, TextColumn, open_published
 from sfumato.config.options import Option, check_options
-from sfumato.data.assignment import distinct_rows
+from sfumato.data.cells import distinct_rows
 from sfumato.data.dataset import RemainingTable
 from sfumato.data.reading import Table
 from sfumato.engines.frames import Frame, arrow_table

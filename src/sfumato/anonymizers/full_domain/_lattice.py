@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.mondrian._cuts import only_sizes
-from sfumato.data.assignment import number_numbers, number_rows
-from sfumato.data.cells import Cells, Histograms
+from sfumato.data.cells import Cells, Histograms, number_numbers, number_rows
 from sfumato.data.persons import GroupPersons, PersonPairs
 from sfumato.requirements._deficits import ADMITTED, SLACK, convex_deficit, deficit_unless_admitted, largest_distances
 from sfumato.requirements._predicates import SIZE, TOLERANCE, Rules, rule_levels

@@ -27,8 +27,7 @@ from sfumato.anonymizers.full_domain._search import (
     objective,
 )
 from sfumato.config.options import Option, check_number, named_entries, quoted_name
-from sfumato.data.assignment import distinct_rows
-from sfumato.data.cells import Cells, Quasi, read_weights, scaled, weights_of
+from sfumato.data.cells import Cells, Quasi, distinct_rows, read_weights, scaled, weights_of
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release.release import Form, Release, bucketization, generalization, shown_ends

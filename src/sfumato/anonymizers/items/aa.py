@@ -19,7 +19,7 @@ import numpy as np
 from sfumato.anonymizers.items._item_tree import NONE, Nodes, balanced_tree, cut_recoding, nodes_of
 from sfumato.anonymizers.items.item_anonymizer import BasketAnonymizer, Task, check_enough_records
 from sfumato.config.options import Option
-from sfumato.data.assignment import weighted_counts
+from sfumato.data.cells import weighted_counts
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.items import Baskets, rows_once
 from sfumato.release._itemsets import rare_itemsets

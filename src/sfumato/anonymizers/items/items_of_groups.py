@@ -52,8 +52,7 @@ from sfumato.anonymizers.items import DEFAULT_MAKER, anonymize_baskets, candidat
 from sfumato.anonymizers.items._grouped_items import SETS, GroupedItems, Sets, check_limit
 from sfumato.anonymizers.items.item_anonymizer import BasketAnonymizer
 from sfumato.config.options import Configured, Option, check_choice, parse
-from sfumato.data.assignment import Assignment, distinct_rows, ranges
-from sfumato.data.cells import Histograms
+from sfumato.data.cells import Assignment, Histograms, distinct_rows, ranges
 from sfumato.data.dataset import MixedTable
 from sfumato.data.items import Baskets, taken_rows
 from sfumato.data.reading import Ranges

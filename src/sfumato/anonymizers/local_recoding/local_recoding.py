@@ -21,8 +21,7 @@ from sfumato.anonymizers.local_recoding._groups import NONE, Grouping, grouping_
 from sfumato.anonymizers.local_recoding._regroup import MOST_PORTIONS, house_leftovers, regroup, workshop_for
 from sfumato.anonymizers.local_recoding._sweep import PointDomain, domain_of, level_vectors, sweep
 from sfumato.config.options import Option, seed_option
-from sfumato.data.assignment import Assignment, number_numbers, ranges
-from sfumato.data.cells import Cells
+from sfumato.data.cells import Assignment, Cells, number_numbers, ranges
 from sfumato.data.reading import Table
 from sfumato.release.release import Form, Release, bucketization, generalization
 from sfumato.requirements.requirement import Requirement

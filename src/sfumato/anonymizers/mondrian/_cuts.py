@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.assignment import laid_out
-from sfumato.data.cells import Cells
+from sfumato.data.cells import Cells, laid_out
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.persons import largest_matching
 from sfumato.requirements._predicates import (

@@ -58,8 +58,7 @@ from sfumato.anonymizers.mondrian._scored_cuts import scored_cut
 from sfumato.anonymizers.mondrian._scores import Scoring, scoring_of, without_number
 from sfumato.anonymizers.mondrian._suppression import joined, trim
 from sfumato.config.options import Option, seed_option
-from sfumato.data.assignment import Assignment, distinct_rows, ranges
-from sfumato.data.cells import Cells
+from sfumato.data.cells import Assignment, Cells, distinct_rows, ranges
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release.release import Form, Release, bucketization, generalization

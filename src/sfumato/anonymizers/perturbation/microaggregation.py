@@ -42,7 +42,7 @@ import numpy as np
 from sfumato.anonymizers.anonymizer import Dial, size_dial
 from sfumato.anonymizers.perturbation.record_anonymizer import NOTHING, InColumns, RecordMaker, Seed, all_places
 from sfumato.config.options import Option
-from sfumato.data.assignment import Points, laid_out
+from sfumato.data.cells import Points, laid_out
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release.records import Records, leaf_numbers
 from sfumato.requirements.requirement import KAnonymity, Requirement

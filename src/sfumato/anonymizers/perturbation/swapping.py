@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.anonymizer import Dial
 from sfumato.anonymizers.perturbation.record_anonymizer import InColumns, RecordMaker, Seed, all_places, number_places
 from sfumato.config.options import Option
-from sfumato.data.assignment import Points
+from sfumato.data.cells import Points
 from sfumato.errors import BadInputError
 from sfumato.release.records import Records
 from sfumato.runtime._kernel_helpers import uniform

@@ -20,8 +20,7 @@ from statistics import mode
 
 import numpy as np
 
-from sfumato.data.assignment import weighted_counts
-from sfumato.data.cells import Cells
+from sfumato.data.cells import Cells, weighted_counts
 from sfumato.data.hierarchies.hierarchy import MISSING, ROOT, Hierarchy, Level
 from sfumato.data.hierarchies.notation import read_number, write_number
 from sfumato.errors import BadInputError

@@ -22,10 +22,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.engines import protocol
+from sfumato.engines._text_files import unescaped
 from sfumato.engines.duckdb import grouped
-from sfumato.engines.duckdb.connection import connect, readable
 from sfumato.engines.duckdb.grouped import unescaped as without_mark
-from sfumato.engines.duckdb.sources import WHOLE_KINDS, LoadedRows, load
+from sfumato.engines.duckdb.sources import WHOLE_KINDS, LoadedRows, connect, load, readable
 from sfumato.engines.duckdb.values import Settled, count_values, settle
 from sfumato.engines.duckdb.write import (
     MANY_ROWS,
@@ -37,7 +37,6 @@ from sfumato.engines.duckdb.write import (
     shown_rows,
     text_tables,
 )
-from sfumato.engines.formulas import unescaped
 from sfumato.engines.protocol import (
     DIGITS,
     Coding,

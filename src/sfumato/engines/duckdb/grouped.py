@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.engines.formulas import BEGINNING, HARMLESS, MARK
+from sfumato.engines._text_files import BEGINNING, HARMLESS, MARK
 from sfumato.engines.protocol import Coding, Layout, Rule, numbers_in
 
 

@@ -23,8 +23,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.engines.duckdb.connection import connect, unwritable
 from sfumato.engines.duckdb.grouped import literal, shuffled
+from sfumato.engines.duckdb.sources import connect, unwritable
 from sfumato.engines.protocol import Layout, Placement, Texts, number_column, numbers_in, text_column
 
 Rows: TypeAlias = str | pa.RecordBatchReader

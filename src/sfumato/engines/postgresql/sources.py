@@ -14,7 +14,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from sfumato.engines._headers import checked_header
-from sfumato.engines.duckdb.connection import connect
+from sfumato.engines.duckdb.sources import connect
 from sfumato.engines.duckdb.values import LOOKED_AT, MEASURED, settle
 from sfumato.engines.notations import is_iso, looks_measured
 from sfumato.engines.postgresql.connection import Address, Session, literal, quoted

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.data.assignment import distinct_rows
-from sfumato.data.cells import Sensitive
+from sfumato.data.cells import Sensitive, distinct_rows
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.measures.attacks import anonymeter, record_linkage
 from sfumato.measures.attacks.advantage import LEAST_TRIES, Advantage, AttackFindings, rate_entry

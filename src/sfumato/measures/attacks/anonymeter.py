@@ -47,8 +47,7 @@ from math import exp, log, log1p
 
 import numpy as np
 
-from sfumato.data.assignment import distinct_rows
-from sfumato.data.cells import Sensitive
+from sfumato.data.cells import Sensitive, distinct_rows
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.measures.attacks.advantage import Advantage, Rate
 from sfumato.measures.attacks.record_linkage import nearest_records

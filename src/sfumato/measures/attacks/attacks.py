@@ -25,7 +25,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from sfumato.config.options import Configured, Option
-from sfumato.data.assignment import distinct_rows
+from sfumato.data.cells import distinct_rows
 from sfumato.data.dataset import RemainingTable
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.reading import Roles, Table, with_roles

@@ -56,7 +56,7 @@ from math import exp, sqrt
 
 import numpy as np
 
-from sfumato.data.assignment import distinct_rows
+from sfumato.data.cells import distinct_rows
 from sfumato.data.dataset import RemainingTable
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.reading import Table

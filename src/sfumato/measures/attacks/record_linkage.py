@@ -36,7 +36,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sfumato.data.assignment import distinct_rows
+from sfumato.data.cells import distinct_rows
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.measures.attacks.advantage import Advantage, Rate
 from sfumato.release.records import RecordRelease, leaf_numbers, released_boxes

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.assignment import Assignment, distinct_rows, weighted_counts
+from sfumato.data.cells import Assignment, distinct_rows, weighted_counts
 from sfumato.data.persons import PersonPairs
 from sfumato.data.reading import Table
 from sfumato.engines.protocol import Pairs

@@ -22,8 +22,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.data.assignment import Points, distinct_rows, weighted_counts
-from sfumato.data.cells import Cells
+from sfumato.data.cells import Cells, Points, distinct_rows, weighted_counts
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.release.content import NoisyRelease
 from sfumato.release.records import NOT_SHOWN, RecordRelease, Records, cell_codes, leaf_numbers

@@ -37,7 +37,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.data.assignment import Points
+from sfumato.data.cells import Points
 from sfumato.errors import BadInputError
 from sfumato.measures.fidelity._intervals import BinnedColumn, ReleaseRows
 from sfumato.measures.fidelity.marginals import bin_shares

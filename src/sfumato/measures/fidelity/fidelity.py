@@ -34,8 +34,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from sfumato.config.options import Configured, Option
-from sfumato.data.assignment import Points, distinct_rows
-from sfumato.data.cells import Cells
+from sfumato.data.cells import Cells, Points, distinct_rows
 from sfumato.data.reading import Table
 from sfumato.measures.all_measures import MARGINALS
 from sfumato.measures.divergence import densities_at

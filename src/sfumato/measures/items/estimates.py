@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.config.options import check_choice
-from sfumato.data.assignment import laid_out, weighted_counts
+from sfumato.data.cells import laid_out, weighted_counts
 from sfumato.data.dataset import MixedTable
 from sfumato.data.items import Baskets, equal_rows, rows_once, taken_rows
 from sfumato.measures.all_measures import ESTIMATORS
