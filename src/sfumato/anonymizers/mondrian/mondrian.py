@@ -244,7 +244,7 @@ class Mondrian(Anonymizer):
         if rounded and cells.persons is not None:
             problem = problem._replace(codes=_band_starts(cells, range(len(cells.quasi))))
         relaxed = self.mode == "relaxed"
-        state = drawing_state(self.seed)
+        state = drawing_state(self.seed) if relaxed else np.zeros(1, np.uint64)
         everything = np.arange(cells.size)
         admitted = bool(requirement.admits(cells.baseline)[0])
         if admitted or not survives:  # halves may be admitted where the whole is not
