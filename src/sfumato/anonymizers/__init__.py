@@ -20,6 +20,7 @@ from sfumato.release.content import NoisyRelease
 from sfumato.release.records import RecordRelease
 from sfumato.release.release import Form, Release
 from sfumato.requirements.requirement import KAnonymity, Requirement, requirement
+from sfumato.texts.catalogue import refusal, t
 
 if TYPE_CHECKING:
     from sfumato.anonymizers.dp.mechanism import Mechanism
@@ -91,7 +92,7 @@ if not TYPE_CHECKING:
             for kind in makers():
                 if kind.__name__ == name:
                     return kind
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(t("refusal.module_no_attribute", name=__name__, name_2=name))
 
 
 def anonymizer(text: str) -> Maker:
@@ -130,7 +131,7 @@ def anonymize(
         return made(table, require, maker, suppress=suppress, **more)
     chosen = anonymizer(maker or "mondrian") if maker is None or isinstance(maker, str) else maker
     if not isinstance(chosen, Anonymizer):
-        raise BadInputError(f'{chosen.name} satisfies no requirement but draws records: draw(table, "{chosen}")')
+        raise refusal("satisfies_no_requirement_but", name=chosen.name, chosen=chosen)
     wanted = requirement(require) if isinstance(require, str) else require
     release = chosen.anonymize(as_table(table, more), wanted, form, suppress)  # type: ignore[arg-type]
     return release.made_by(chosen, wanted, form, suppress)
@@ -149,7 +150,7 @@ def draw(
     chosen = anonymizer(maker) if isinstance(maker, str) else maker
     if isinstance(chosen, Anonymizer):
         known = ", ".join(kind.name for kind in (*MECHANISMS, *RECORD_MAKERS))
-        raise BadInputError(f"{chosen.name} draws nothing; those that do are {known}")
+        raise refusal("draws_nothing", name=chosen.name, known=known)
     if isinstance(chosen, Mechanism):
         data = as_table(table, columns)
         chosen.check(data, KAnonymity(1), "generalization", 0.0)

@@ -18,12 +18,12 @@ import numpy as np
 
 from sfumato.anonymizers.hilbert import points_on_curve
 from sfumato.data.cells import Assignment, Cells, weighted_counts
-from sfumato.errors import BadInputError
 from sfumato.requirements._predicates import EQUAL, HIERARCHICAL, JS, TOLERANCE, hierarchical_distance
 from sfumato.requirements.requirement import KAnonymity, Requirement
 from sfumato.runtime._kernel_helpers import first_from, room
 from sfumato.runtime.arrays import Counts, Numbers
 from sfumato.runtime.kernels import kernel
+from sfumato.texts.catalogue import refusal
 
 
 class Worst(NamedTuple):
@@ -85,9 +85,7 @@ def own_part(requirement: Requirement, kind: type[Requirement], maker: str, serv
     parts = [part for part in requirement.parts if isinstance(part, kind)]
     sizes = [part.k for part in requirement.parts if isinstance(part, KAnonymity)]
     if len(parts) != 1 or len(parts) + len(sizes) != len(requirement.parts):
-        raise BadInputError(
-            f"{maker} serves {serves}, of one sensitive attribute, alone or with k-anonymity, and not {requirement}"
-        )
+        raise refusal("serves_sensitive_attribute", maker=maker, serves=serves, requirement=requirement)
     return parts[0], max(sizes, default=1)
 
 

@@ -23,12 +23,12 @@ from sfumato.anonymizers.anonymizer import Anonymizer, check_feasible, check_not
 from sfumato.config.options import seed_option
 from sfumato.data.cells import Assignment, find_sensitive
 from sfumato.data.reading import Table
-from sfumato.errors import BadInputError
 from sfumato.release.release import Form, Release, bucketization
 from sfumato.requirements.requirement import LDiversity, Requirement
 from sfumato.runtime._kernel_helpers import sort_falling
 from sfumato.runtime.arrays import Counts
 from sfumato.runtime.kernels import kernel
+from sfumato.texts.catalogue import refusal
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,9 @@ class Anatomy(Anonymizer):
         """Draw the buckets, place what is left over, and publish."""
         check_nothing_suppressed(self, budget)
         if not isinstance(requirement, LDiversity) or requirement.variant not in ("frequency", "distinct"):
-            raise BadInputError(
-                f"anatomy serves l-diversity variant=frequency or variant=distinct, alone, and not {requirement}"
-            )
+            raise refusal("anatomy_serves_diversity_variant", requirement=requirement)
         if form != "bucketization":
-            raise BadInputError("anatomy publishes exact quasi-identifiers in buckets: add --form bucketization")
+            raise refusal("anatomy_publishes_exact_quasi")
         cells = table.cells
         check_feasible(requirement, cells, "bucket")
         place = find_sensitive(cells.sensitive, requirement.on)

@@ -27,6 +27,7 @@ from sfumato.data.reading import Table
 from sfumato.release.release import Form, Release
 from sfumato.requirements.requirement import BetaLikeness, Requirement, sensitive_levels
 from sfumato.runtime.arrays import Counts, Numbers
+from sfumato.texts.catalogue import t
 
 ROOMS = (1.0, 0.9, 0.75, 0.5, 0.25, 0.0)
 """The shares of beta for which buckets are tried; 0 makes every value a bucket of its own."""
@@ -47,7 +48,7 @@ class Burel(Anonymizer):
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Bucketize, redistribute and publish."""
         check_nothing_suppressed(self, budget)
-        likeness, k = own_part(requirement, BetaLikeness, self.name, "beta-likeness variant=basic or enhanced")
+        likeness, k = own_part(requirement, BetaLikeness, self.name, t("notice.beta_likeness_variant_basic"))
         assert isinstance(likeness, BetaLikeness)
         cells = table.cells
         check_feasible(requirement, cells)

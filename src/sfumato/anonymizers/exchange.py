@@ -42,13 +42,13 @@ from sfumato.anonymizers.anonymizer import Anonymizer
 from sfumato.config.options import Option, seed_option
 from sfumato.data.cells import Assignment, Histograms
 from sfumato.data.reading import Table
-from sfumato.errors import BadInputError
 from sfumato.release.release import Form, Release, bucketization
 from sfumato.requirements._nearest import Ball, ball_of
 from sfumato.requirements.requirement import Requirement
 from sfumato.runtime._kernel_helpers import drawing_state, uniform
 from sfumato.runtime.arrays import Counts, Numbers
 from sfumato.runtime.kernels import kernel
+from sfumato.texts.catalogue import refusal, t
 
 ATTEMPTS = 6
 FIRST_SLACK = 0.02
@@ -198,10 +198,7 @@ class Exchange(Anonymizer):
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Plan the exchange for several sizes of regions, and publish the best; nothing is ever suppressed."""
         if form != "bucketization":
-            raise BadInputError(
-                "exchange makes buckets with exact quasi-identifiers, whose ranges would say nothing; "
-                "use --form bucketization"
-            )
+            raise refusal("exchange_makes_buckets_exact")
         ball = ball_of(requirement, table.cells.sensitive)
         plans: list[tuple[float, Cut, NDArray[np.int64]]] = []
         for least in self._sizes(table.cells.records):
@@ -216,10 +213,7 @@ class Exchange(Anonymizer):
 
     def account(self, release: Release) -> list[str]:
         """Warn of what the exchange gives away."""
-        return [
-            "WARNING: records were exchanged between groups because of their sensitive values. Of people who do not\n"
-            "fit their group by their quasi-identifiers, who knows the algorithm can guess more than the group says."
-        ]
+        return [t("notice.warning_records_exchanged_between")]
 
     def _sizes(self, records: int) -> list[int]:
         """List the least numbers of records of a region that are tried."""

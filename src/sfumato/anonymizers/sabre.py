@@ -22,11 +22,11 @@ from sfumato.anonymizers.anonymizer import Anonymizer, OfRanges, check_feasible,
 from sfumato.config.options import seed_option
 from sfumato.data.cells import find_sensitive
 from sfumato.data.reading import Table
-from sfumato.errors import BadInputError
 from sfumato.release.release import Form, Release
 from sfumato.requirements._predicates import TOLERANCE
 from sfumato.requirements.requirement import Requirement, TCloseness, sensitive_levels
 from sfumato.runtime.arrays import Counts, Numbers
+from sfumato.texts.catalogue import refusal
 
 MOST_TRIES = 24
 """So many bucketizations are tried at most, evenly chosen from those that are within t."""
@@ -56,7 +56,7 @@ class Sabre(Anonymizer):
         closeness, k = redistribution.own_part(requirement, TCloseness, self.name, SERVES)
         assert isinstance(closeness, TCloseness)
         if closeness.distance == "ordered":
-            raise BadInputError(f"sabre serves {SERVES}, and not distance=ordered")
+            raise refusal("sabre_serves", SERVES=SERVES)
         cells = table.cells
         check_feasible(requirement, cells)
         place = find_sensitive(cells.sensitive, closeness.on)

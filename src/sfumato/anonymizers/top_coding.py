@@ -25,10 +25,10 @@ from sfumato.anonymizers.full_domain.full_domain import recoded
 from sfumato.config.options import Option, named_entries
 from sfumato.data.cells import Cells, Quasi
 from sfumato.data.reading import Table
-from sfumato.errors import BadInputError
 from sfumato.release.release import Form, Release
 from sfumato.requirements.requirement import Requirement
 from sfumato.runtime.arrays import Counts
+from sfumato.texts.catalogue import refusal
 
 EXAMPLE = "age=80"
 
@@ -70,11 +70,9 @@ class TopCoding(Anonymizer):
         super().__post_init__()
         given = bool(named_entries("upper", self.upper, EXAMPLE) or named_entries("lower", self.lower, EXAMPLE))
         if given == (self.share is not None):
-            raise BadInputError(
-                'top-coding: give limits (upper="age=80", lower="age=18") or a share=0.01 of the records'
-            )
+            raise refusal("top_coding")
         if self.share is None and (self.columns or self.ends != "top"):
-            raise BadInputError("top-coding: columns and ends belong to share; limits name their columns themselves")
+            raise refusal("top_coding_columns")
 
     def dial(self, records: int) -> Dial | None:
         """Turn the share, where it is one."""
@@ -83,16 +81,14 @@ class TopCoding(Anonymizer):
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Recode the ends, and suppress the groups that are not admitted."""
         if form != "generalization":
-            raise BadInputError(
-                "top-coding publishes open ends; a bucketization would publish exact values beside them"
-            )
+            raise refusal("top_coding_publishes_open")
         cells = table.cells
         lo, hi, quasi = cells.codes.copy(), cells.codes.copy(), list(cells.quasi)
         for a, (below, above) in self._limits(cells).items():
             hierarchy = quasi[a].hierarchy
             last = hierarchy.domain_size - 1
             if below >= above:
-                raise BadInputError(f"top-coding: the open ends of {quasi[a].name!r} meet; leave values between them")
+                raise refusal("top_coding_open", name=quasi[a].name)
             codes = cells.codes[:, a]
             hi[codes <= below, a], lo[codes <= below, a] = below, 0
             top = (codes >= above) & (codes <= last)
@@ -114,7 +110,7 @@ class TopCoding(Anonymizer):
                 a = _place("columns", name, cells.quasi)
                 limits[a] = _ends(cells.leaf_counts[a][: cells.quasi[a].hierarchy.domain_size], self.share, self.ends)
             if not limits:
-                raise BadInputError("top-coding is for numbers or dates, and no quasi-identifier has any")
+                raise refusal("top_coding_numbers_dates")
         for field, text in (("lower", self.lower), ("upper", self.upper)):
             for name, value in named_entries(field, text, EXAMPLE):
                 a = _place(field, name, cells.quasi)
@@ -129,7 +125,7 @@ def _place(field: str, name: str, quasi: Sequence[Quasi]) -> int:
     names = [each.name for each in quasi if each.hierarchy.scale != "category"]
     if name not in names:
         known = ", ".join(names) or "none"
-        raise BadInputError(f"{field}: {name!r} is no quasi-identifier of numbers or dates; these are: {known}")
+        raise refusal("no_quasi_identifier_numbers", field=field, name=name, known=known)
     return [each.name for each in quasi].index(name)
 
 
@@ -137,8 +133,8 @@ def _leaf(field: str, quasi: Quasi, value: str) -> int:
     """Find the leaf of a limit."""
     leaf = int(quasi.hierarchy.encode([value])[0])
     if not 0 <= leaf < quasi.hierarchy.domain_size:
-        raise BadInputError(
-            f"{field}: {value!r} is no value of {quasi.name!r}, which has {quasi.hierarchy.domain_in_words()}"
+        raise refusal(
+            "no_value", field=field, value=value, name=quasi.name, domain_in_words=quasi.hierarchy.domain_in_words()
         )
     return leaf
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from sfumato.anonymizers.anonymizer import Anonymizer, infeasible
 from sfumato.data.reading import Table
-from sfumato.errors import BadInputError
 from sfumato.release.release import Form, Release, generalization
 from sfumato.requirements.requirement import Requirement
+from sfumato.texts.catalogue import refusal, t
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,10 @@ class WithoutQuasi(Anonymizer):
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Make the release of one group."""
         if form != "generalization":
-            raise BadInputError(
-                "without-quasi publishes no quasi-identifiers; a bucketization would publish all of them"
-            )
+            raise refusal("without_quasi_publishes_no")
         cells = table.cells
         if not requirement.admits(cells.baseline)[0]:
-            raise infeasible(requirement, cells.baseline, "even all records in one group")
+            raise infeasible(requirement, cells.baseline, t("refusal.even_all_records_group"))
         lo, hi = cells.whole
         return generalization(table, cells.assigned(np.zeros(cells.size, np.int64)), lo[None], hi[None])
 
@@ -59,7 +57,7 @@ class WithoutSensitive(Anonymizer):
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Make the release of exact quasi-identifiers; groups are records that agree in all of them."""
         if form != "generalization":
-            raise BadInputError("without-sensitive publishes no sensitive values, so there is nothing to bucketize")
+            raise refusal("without_sensitive_publishes_no")
         return _exact(table, sensitive=False)
 
 
@@ -79,7 +77,7 @@ class Original(Anonymizer):
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Make the release of exact quasi-identifiers with their sensitive values."""
         if form != "generalization":
-            raise BadInputError("the original is published as it is; it has no buckets")
+            raise refusal("original_published")
         return _exact(table, sensitive=True)
 
 

@@ -84,7 +84,7 @@ def together(
     boxes, points = TextCombinations.of(published, shared), TextCombinations.of(members, shared)
     places = locate(boxes, points, notations)
     if places is None:
-        return Together(column, tuple(shared), int(several.sum()), 0, ("too many combinations to look at them all",))
+        return Together(column, tuple(shared), int(several.sum()), 0, (t("notice.too_many_combinations_look"),))
     many = _differ_in_households(places, boxes, points, household)
     examples = [
         f"{', '.join(f'{name} {text}' for name, text in points.show(place).items())}: {number} published combinations"
@@ -187,7 +187,7 @@ def unreadable(published: Counted, quasi: Sequence[str], domains: Mapping[str, H
         notation = Notation(domains[name])
         texts = [t for t in published.columns[name].texts if not leaves_covered(domains[name], notation.read(t)).any()]
         if texts:
-            more = f" and {len(texts) - 1:,} other texts" if len(texts) > 1 else ""
+            more = t("notice.other_texts", texts=len(texts) - 1) if len(texts) > 1 else ""
             sentences.append(t("audit_notice.unreadable", name=name, text=texts[0], more=more))
     return sentences
 
@@ -216,18 +216,18 @@ def carried_values(asked: AuditQuestion, neutral: Sequence[str]) -> Coverage:
     file, original = asked.file.engine, asked.original.engine
     named = ", ".join(neutral)
     if file.row_count != original.row_count:
-        return Coverage(f" ({named} left aside: records are left out, and too many to be matched)", False, 0, ())
+        return Coverage(t("notice.left_aside", named=named), False, 0, ())
     kept = (
         [] if asked.group is not None else [name for name in asked.sensitive if _has_same_texts(name, file, original)]
     )
     columns = [*neutral, *kept]
     beside = f" beside {', '.join(kept)}" if kept else ""
     if file.digest(columns) == original.digest(columns):
-        return Coverage(f"; {named}{beside}: the values of all rows by a digest", True, 0, ())
+        return Coverage(t("notice.values_all_rows_digest", named=named, beside=beside), True, 0, ())
     if any(engine.facts(name).shortest == 0 for name in columns for engine in (file, original)):
-        return Coverage(f" ({named} left aside: some are empty, which files write in different ways)", False, 0, ())
-    example = f"{named}: taken together, rows have not the values{beside} that the original has"
-    return Coverage(f"; {named}{beside}: the values of all rows by a digest", True, 1, (example,))
+        return Coverage(t("notice.left_aside_some", named=named), False, 0, ())
+    example = t("notice.taken_together", named=named, beside=beside)
+    return Coverage(t("notice.values_all_rows_digest", named=named, beside=beside), True, 1, (example,))
 
 
 def _has_same_texts(name: str, file: Engine, original: Engine) -> bool:

@@ -67,7 +67,7 @@ from sfumato.errors import BadInputError
 from sfumato.requirements.items import KMAnonymity, PrivacyConstraints, basket_requirement
 from sfumato.requirements.requirement import Requirement, requirement
 from sfumato.runtime.arrays import Counts, Quiet
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 
 OF_ALL = ("holds", "file", "records", "measures", "require", "failures", "coverage", "notices")
 OF_GROUPS = ("groups", "quasi", "sensitive", "relative_to", "by_sensitive", "worst", "uniques")
@@ -174,11 +174,11 @@ class Audit(Quiet):
     def unconfirmed(self) -> str:
         """Say what it does not confirm of a file that we wrote ourselves; nothing where it confirms all."""
         if self.persons is not None and not self.persons.holds:
-            return f"the audit of the written file does not confirm {self.persons.unconfirmed[0]}"
+            return t("notice.audit_written_file_not", unconfirmed=self.persons.unconfirmed[0])
         if self.faults:
-            return f"the audit of the written file failed: {self.faults[0]}"
+            return t("notice.audit_written_file_failed", faults=self.faults[0])
         if self.coverage is None or not self.coverage.holds:
-            return f"the records of the written file are not those of the original: {self.coverage}"
+            return t("notice.records_written_file_not", coverage=self.coverage)
         return ""
 
 
@@ -341,9 +341,9 @@ def audit_baskets(
     if original is not None and readings is not None:
         checked = covered(read, original, readings, local)
         measures |= {} if local else item_losses(read, original, readings)
-    many, notices = f"of {read.records:,} records show", [*read.notices, *beside]
-    notices += [f"{read.empty:,} {many} nothing; nobody finds a person among them by an item"] if read.empty else []
-    notices += [f"{read.alone:,} {many} a basket that no other record shows"] if read.alone else []
+    many, notices = t("notice.records_show", records=read.records), [*read.notices, *beside]
+    notices += [t("notice.nothing_nobody_finds_person", empty=read.empty, many=many)] if read.empty else []
+    notices += [t("notice.basket_no_other_record", alone=read.alone, many=many)] if read.alone else []
     return Audit(
         read.origin,
         read.records,
@@ -477,7 +477,7 @@ def _included(
     """List the neutral columns of a file where groups are to be counted by them."""
     if group is not None or earlier is not None:
         other = "--group" if group is not None else "--with"
-        raise BadInputError(f"--include-neutral counts the groups of one file by its columns; leave out {other}")
+        raise refusal("include_neutral_counts_groups", other=other)
     neutral = _neutral(file, *roles)
     if not neutral:
         raise BadInputError(t("audit_error.no_neutral", origin=file.origin))
@@ -511,10 +511,10 @@ def _domains(asked: AuditQuestion, given: Mapping[str, Hierarchy]) -> tuple[dict
         domain = given[name] if name in given else observed_hierarchy(name, original)
         domains[name] = domain.with_missing() if "" in original.columns[name].texts else domain
     observed = [name for name in asked.quasi if name not in given]
-    words = "loss is measured by the hierarchies given"
+    words = t("notice.loss_measured_hierarchies_given")
     if observed:
-        words = f"loss is measured by the values that occur in the original for {', '.join(observed)}"
-        words += " and by the hierarchies given for the rest" if len(observed) < len(asked.quasi) else ""
+        words = t("notice.loss_measured_values_occur", observed=", ".join(observed))
+        words += t("notice.hierarchies_given_rest") if len(observed) < len(asked.quasi) else ""
     return domains, words
 
 
@@ -529,9 +529,11 @@ def _by_persons(answer: Audit, asked: AuditQuestion, given: Mapping[str, Hierarc
     original = asked.original.count([*asked.quasi, *others, person])
     nobody = np.array([text == "" for text in original.columns[person].texts])[original.columns[person].codes]
     if nobody.any():
-        raise BadInputError(
-            f"{asked.original.origin}: {int(original.counts[nobody].sum()):,} records have no value in the person "
-            f"column {person!r}; complete it, or name a study that drops such records (--original STUDY)"
+        raise refusal(
+            "records_no_value_person",
+            origin=asked.original.origin,
+            counts=int(original.counts[nobody].sum()),
+            person=person,
         )
 
     def called(name: str, column: TextColumn) -> TextColumn:
@@ -665,12 +667,10 @@ def _repeated(
             theirs, ours = _both(asked, before, name, attributes[name], given.get(name))
             together = intersect(theirs, ours, source.origin, notations, original)
             if together is None and named:
-                wrong = "no group has a person in common with the later file; is it about the same people?"
+                wrong = t("notice.no_group_person_common")
                 raise BadInputError(f"{source.origin}: {wrong}")
             if together is None:
-                found["notices"].append(
-                    f"{source.origin}: nobody can be in a group of it and in one of {asked.file.origin}"
-                )
+                found["notices"].append(t("notice.nobody_can_group", origin=source.origin, origin_2=asked.file.origin))
             else:
                 found["repeated"].append(together)
             if theirs.grouping == ours.grouping and asked.group is None:
@@ -687,7 +687,7 @@ def _before(asked: AuditQuestion, earlier: Source, attributes: Mapping[str, Publ
     shared = tuple(name for name in attributes if name in earlier.engine.columns)
     if not common or not shared:
         what = "quasi-identifier" if not common else "sensitive column"
-        raise BadInputError(f"{earlier.origin}: no {what} of the later file is in the earlier one (--with)")
+        raise refusal("no_later_file_earlier", origin=earlier.origin, what=what)
     group = asked.group if asked.group in earlier.engine.columns else None
     return AuditQuestion(earlier, common, shared, None, group, asked.suppressed)
 
@@ -729,9 +729,9 @@ def star_notices(asked: AuditQuestion, plain: Counted, left_out: int) -> list[st
     if not stars:
         return []
     if asked.suppressed == "keep":
-        return [f"rows with * in all quasi-identifiers ({stars:,}) were kept as a group, as asked"]
+        return [t("notice.rows_all_quasi_identifiers", stars=stars)]
     if stars == plain.records:
-        return ["every row shows * in all quasi-identifiers: this was taken for one group, not for suppressed records"]
+        return [t("notice.every_row_shows_all")]
     return [t("audit_notice.stars_counted", stars=stars, records=plain.records)]
 
 
@@ -745,7 +745,7 @@ def empty_notices(asked: AuditQuestion, plain: Counted, attributes: Mapping[str,
     for name, attribute in attributes.items():
         missing = "" in attribute.counted.columns[name].texts
         if missing and EMPTY in asked.file.count((name,)).columns[name].texts:
-            notices.append(f"sensitive column {name!r}: missing values and empty texts were counted as one value")
+            notices.append(t("notice.sensitive_column_values", name=name))
     return notices
 
 
@@ -754,12 +754,12 @@ def missing_notices(asked: AuditQuestion, plain: Counted, matching: Matching | N
     if asked.missing == "value":
         return []
     if matching is None:
-        return ["no record misses a quasi-identifier, so --missing any changes nothing"]
+        return [t("notice.no_record_misses_quasi")]
     if asked.group is not None:
         return [GENEROUS]
-    rest = "smallest_group, average_group, weighted_k and discernibility"
-    rest += f", and what groups tell of {', '.join(asked.sensitive)}" if asked.sensitive else ""
-    return [GENEROUS, f"{rest} are not given: records that match one record need not match each other"]
+    rest = t("notice.smallest_group")
+    rest += t("notice.groups_tell", sensitive=", ".join(asked.sensitive)) if asked.sensitive else ""
+    return [GENEROUS, t("notice.not_given", rest=rest)]
 
 
 def notices_of(
@@ -768,7 +768,7 @@ def notices_of(
     """Say what a reader must know to understand the numbers."""
     notices = []
     if asked.original is None:
-        notices.append("without the original, Q is the distribution of the file itself (--original gives the true one)")
+        notices.append(t("notice.without_original"))
     if asked.group is not None:
         notices.append(t("audit_notice.buckets", group=asked.group))
     for name, attribute in attributes.items():
@@ -790,14 +790,14 @@ def _value_notices(compared: Baseline) -> list[str]:
     notices = []
     if compared.known == 1:
         only = compared.values[int(np.flatnonzero(compared.counts)[0])]
-        notices.append(f"sensitive column {compared.name!r} has one value only ({only!r}): everybody has it")
+        notices.append(t("notice.sensitive_column_value_only", name=compared.name, only=only))
     elif compared.order != "the hierarchy":
         how = "as numbers" if compared.order == "number" else "as text"
-        notices.append(f"t_ordered takes the values of {compared.name!r} {how} in rising order (it has no hierarchy)")
+        notices.append(t("notice.ordered_takes_values_rising", name=compared.name, how=how))
     strange = [value for value, count in zip(compared.values, compared.counts, strict=True) if count == 0]
     if strange:
         examples = ", ".join(map(repr, strange[:MOST_SHOWN]))
-        notices.append(f"sensitive column {compared.name!r} has values that no original record has: {examples}")
+        notices.append(t("notice.sensitive_column_values_no", name=compared.name, examples=examples))
     return notices
 
 
@@ -807,9 +807,9 @@ def name_look_alikes(name: str, texts: Iterable[str], gate: bool) -> list[str]:
     if not alike:
         return []
     examples = "; ".join(", ".join(map(ascii_where_unclear, values[:MOST_SHOWN])) for values in alike[:MOST_SHOWN])
-    more = "" if len(alike) <= MOST_SHOWN else f"; and {len(alike) - MOST_SHOWN:,} other sets"
+    more = "" if len(alike) <= MOST_SHOWN else t("notice.other_sets", alike=len(alike) - MOST_SHOWN)
     if gate:
-        return [f"sensitive column {name!r}: values that look alike were counted as one ({examples}{more})"]
+        return [t("notice.sensitive_column_look", name=name, examples=examples, more=more)]
     return [t("audit_notice.look_alikes", name=name, examples=examples, more=more)]
 
 

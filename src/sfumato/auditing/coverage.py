@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from sfumato.auditing.notation import Mask, Meaning, Notation, ValueDomain
 from sfumato.auditing.published_file import Counted, TextColumn, number_combinations, number_keys, shown_text
 from sfumato.runtime.arrays import Codes, Counts, Quiet
-from sfumato.texts.catalogue import counted
+from sfumato.texts.catalogue import counted, t
 
 MOST_STEPS = 1_000_000_000
 """Looking for boxes is given up where more points than this would have to be looked at, about ten seconds."""
@@ -241,9 +241,9 @@ def _matched(published: Counted, original: Counted, located: Located, others: Se
         texts = published.show(int(np.flatnonzero(kind == key)[0]), (*boxes.names, *others))
         words = ", ".join(f"{name} {text!r}" for name, text in texts.items())
         named.append(f"{counted(lacking, 'row')} of {rows[key]:,} with {words}")
-    compared = f"that agrees in {', '.join(others)} and " if others else ""
-    each = "one to one" if exact else "each kind of row by itself (boxes overlap too much to match all rows at once)"
-    checked = f"every published row against an original record {compared}whose quasi-identifiers it covers, {each}"
+    compared = t("notice.agrees", others=", ".join(others)) if others else ""
+    each = "one to one" if exact else t("notice.each_kind_row_itself")
+    checked = t("notice.every_published_row_against", compared=compared, each=each)
     return Coverage(checked, exact, sum(short.values()), tuple(named))
 
 
@@ -267,15 +267,15 @@ def bucket_coverage(
         for value, count in have.items():
             if count > had[value]:
                 uncovered += count - had[value]
-                examples.append(f"{name} {value!r} stands in {count:,} rows, but in {had[value]:,} original records")
-    checked = rows.checked + ", sensitive values left aside; these as a whole"
+                examples.append(t("notice.stands_rows", name=name, value=value, count=count, had=had[value]))
+    checked = rows.checked + t("notice.sensitive_values_left_aside")
     if len(published.counts) > MOST_EDGES:
         return Coverage(checked, False, uncovered, tuple(examples[:MOST_NAMED]))
     for name in sensitive:
         for bucket, lacking in _buckets_short(published, original, located, neutral, name, group):
             uncovered += lacking
-            examples.append(f"group {bucket}: {lacking:,} values of {name} are not those of its rows")
-    return Coverage(f"{checked} and within every group", False, uncovered, tuple(examples[:MOST_NAMED]))
+            examples.append(t("notice.group_values_not_those", bucket=bucket, lacking=lacking, name=name))
+    return Coverage(t("notice.within_every_group", checked=checked), False, uncovered, tuple(examples[:MOST_NAMED]))
 
 
 # -- matching ------------------------------------------------------------------------------------------------------
@@ -371,7 +371,7 @@ def _by_columns(
             if rows and not domain.covered(notations[name].read(text)).any():
                 uncovered += rows
                 examples.append(f"{counted(rows, 'row')} with {name} {text!r}")
-    checked = "every text of every column against the values of the original (the file is too large to match its rows)"
+    checked = t("notice.every_text_every_column")
     return Coverage(checked, False, uncovered, tuple(examples[:MOST_NAMED]))
 
 

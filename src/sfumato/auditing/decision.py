@@ -18,7 +18,7 @@ from sfumato.auditing.profile import Profile
 from sfumato.errors import BadInputError
 from sfumato.requirements import requirement as requirements
 from sfumato.runtime.arrays import Counts, Numbers, Quiet
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 
 TOLERANCE = 1e-9
 Admitted = NDArray[np.bool_]
@@ -74,11 +74,11 @@ def failures(
 def sensitive_column(part: requirements.Requirement, sensitive: Sequence[str]) -> str:
     """Return the sensitive column that a part is about."""
     if not sensitive:
-        raise BadInputError(f"{part}: this is about a sensitive attribute, and none is named (--sensitive)")
+        raise refusal("about_sensitive_attribute", part=part)
     if part.on is not None and part.on not in sensitive:
-        raise BadInputError(f"{part}: {part.on!r} is not among the sensitive columns {', '.join(sensitive)}")
+        raise refusal("not_among_sensitive_columns", part=part, on=part.on, sensitive=", ".join(sensitive))
     if part.on is None and len(sensitive) > 1:
-        raise BadInputError(f"{part}: there are several sensitive columns ({', '.join(sensitive)}); say on=COLUMN")
+        raise refusal("several_sensitive_columns", part=part, sensitive=", ".join(sensitive))
     return part.on or sensitive[0]
 
 
@@ -139,7 +139,7 @@ def _diversity(part: requirements.LDiversity, profile: Profile) -> Judged:
     with np.errstate(divide="ignore"):
         needed = float((profile.largest / profile.tails(int(part.l))).max())
     few = int(profile.l_distinct.min())
-    achieved = f"only {few} values in a group" if needed == np.inf else f"l={int(part.l)} above c={_up(needed)}"
+    achieved = t("notice.only_values_group", few=few) if needed == np.inf else f"l={int(part.l)} above c={_up(needed)}"
     return first < part.c * tail - TOLERANCE, part.c * tail - first, achieved
 
 
@@ -152,8 +152,8 @@ def _closeness(part: requirements.TCloseness, profile: Profile) -> Judged:
 
 def _disclosure(part: requirements.DeltaDisclosure, profile: Profile) -> Judged:
     ratios = profile.delta if part.absent == "infinite" else profile.log_ratios
-    infinite = "a value is absent from a group, which makes delta infinite"
-    achieved = infinite if np.isinf(ratios.max()) else f"any delta above {_up(ratios.max())}"
+    infinite = t("notice.value_absent_from_group")
+    achieved = infinite if np.isinf(ratios.max()) else t("notice.any_delta_above", up=_up(ratios.max()))
     return ratios < part.delta - TOLERANCE, -ratios, achieved
 
 

@@ -19,7 +19,7 @@ from sfumato.auditing.profile import Profile
 from sfumato.auditing.published_file import Counted
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Counts, Numbers, Quiet
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 
 MOST_PAIRS = 2_000_000_000
 """More pairs of boxes than this are not compared without the original."""
@@ -116,7 +116,7 @@ class Seen(Quiet):
         """Add up the histograms of sets of groups: sets x values."""
         shape = (len(self.profile.sizes), len(self.profile.baseline.values))
         if (shape[0] + len(sets)) * shape[1] > MOST_COUNTS:
-            raise BadInputError(f"{shape[0]:,} groups with {shape[1]:,} values are too many to compare two releases")
+            raise refusal("groups_values_too_many", shape=shape[0], shape_2=shape[1])
         counts = np.zeros(shape, np.int64)
         counts[self.profile.group, self.profile.value] = self.profile.count
         lengths = np.array([len(groups) for groups in sets])
@@ -257,7 +257,7 @@ def _shared(earlier: Seen, later: Seen, notations: Mapping[str, Notation], origi
         combinations = TextCombinations(seen.boxes.names, texts, points.codes[:, columns], points.number)
         places = locate(seen.boxes, combinations, notations)
         if places is None:
-            raise BadInputError("the files are too large to find the groups of every person; leave out --original")
+            raise refusal("files_too_large_find")
         number, boxes = places.signatures
         groups = [tuple(sorted({int(seen.group[box]) for box in some})) for some in boxes]
         numbered.append((number, groups))

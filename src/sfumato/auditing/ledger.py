@@ -36,7 +36,7 @@ from sfumato.runtime.arrays import Counts, Numbers, Quiet
 from sfumato.runtime.cancellation import look
 from sfumato.runtime.memory import took_lock
 from sfumato.runtime.staging import PRIVATE, parts_of, writable
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 
 SUFFIX = ".ledger.jsonl"
 WHAT = "a ledger of sfumato"
@@ -124,7 +124,7 @@ def read_ledger(path: str | Path) -> list[PublishedFile]:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise BadInputError(f"{path}: cannot be read ({error.strerror or error})") from None
+        raise refusal("cannot_read", path=path, strerror=error.strerror or error) from None
     lines = _lines(path, content)[0]
     done = {line["number"] for line in lines if line["state"] == DONE}
     published = []
@@ -161,7 +161,7 @@ def earlier_files(earlier: Any, later: str) -> EarlierFiles:
     alike = [i for i, known in enumerate(published) if known.is_there and known.entry.file_digest == digest]
     place = max(alike, key=lambda i: (published[i].path.resolve() == Path(later).resolve(), i), default=None)
     before = published if place is None else published[:place]
-    notices = [f"{earlier}: this file is not in it; all {len(before):,} files are looked at"] if place is None else []
+    notices = [t("notice.file_not", earlier=earlier, before=len(before))] if place is None else []
     notices += [
         t("audit_notice.earlier_changed", path=known.path, when=known.entry.when)
         for known in before
@@ -178,7 +178,7 @@ def _published_twice(entries: Sequence[LedgerEntry]) -> Iterator[str]:
     for entry in entries:
         same = first.setdefault(entry.source_digest, entry)
         if same is not entry:
-            yield f"{entry.file} was made of the very same records as {same.file}: they are published twice"
+            yield t("notice.made_very_same_records", file=entry.file, file_2=same.file)
 
 
 @contextmanager
@@ -211,7 +211,7 @@ def kept_in(
         book.done(number)
     if same is None:
         return written, ()
-    return written, (f"the very same {what} were published under this mapping before: {same.file}, on {same.when}",)
+    return written, (t("notice.very_same_published_under", what=what, file=same.file, when=same.when),)
 
 
 class Ledger:

@@ -25,7 +25,7 @@ from sfumato.engines.protocol import BYTES, Engine, Reading, numbers_in
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Counts
 from sfumato.runtime.threads import together
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 
 STAR = "*"
 EMPTY = "\udc00"
@@ -133,7 +133,7 @@ class Source:
         for name in names:
             if name not in self.engine.columns:
                 known = ", ".join(map(repr, self.engine.columns[:30]))
-                raise BadInputError(f"{self.origin}: there is no column {name!r} ({what}); the columns are {known}")
+                raise refusal("no_column_published_file", origin=self.origin, name=name, what=what, known=known)
             kind = self.engine.nested.get(name, BYTES)
             if self.published and kind != BYTES:  # bytes have a text, by which they can be compared
                 raise BadInputError(t("audit_error.nested", origin=self.origin, name=name, kind=kind))

@@ -29,7 +29,7 @@ from sfumato.data.reading import Table
 from sfumato.errors import BadInputError
 from sfumato.requirements.requirement import requirement
 from sfumato.runtime.arrays import Counts, Quiet
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 
 Suppressed = Literal["keep", "leave-out"]
 Missing = Literal["value", "any"]
@@ -84,11 +84,11 @@ class AuditQuestion:
     def check(self) -> None:
         """Raise unless all columns exist and each has one role."""
         if not self.quasi:
-            raise BadInputError("there is no quasi-identifier; name the columns an outsider may know (--quasi)")
+            raise refusal("no_quasi_identifier_name")
         named = (*self.quasi, *self.sensitive, *(() if self.group is None else (self.group,)))
         twice = [name for name in named if named.count(name) > 1]
         if twice:
-            raise BadInputError(f"column {twice[0]!r} is named twice; give it one role")
+            raise refusal("column_named_twice", twice=twice[0])
         check_choice("missing", self.missing, ("value", "any"))
         if self.suppressed is not None:
             check_choice("suppressed", self.suppressed, ("keep", "leave-out"))
@@ -100,9 +100,9 @@ class AuditQuestion:
         if self.person is not None:
             self._check_person()
         if self.original is not None:
-            self.original.check([] if self.household is None else [self.household], "--household, in the original")
-            self.original.check(self.quasi, "--quasi, in the original")
-            self.original.check(self.sensitive, "--sensitive, in the original")
+            self.original.check([] if self.household is None else [self.household], t("notice.household_original"))
+            self.original.check(self.quasi, t("notice.quasi_original"))
+            self.original.check(self.sensitive, t("notice.sensitive_original"))
 
     def _check_person(self) -> None:
         """Raise where persons cannot be counted."""
@@ -111,11 +111,11 @@ class AuditQuestion:
         others = {"--group": self.group, "--missing any": self.missing == "any", "--include-neutral": self.neutral}
         for option, given in others.items():
             if given:
-                raise BadInputError(f"persons (--person {self.person}) are not counted with {option}; leave one out")
-        self.original.check([str(self.person)], "--person, in the original")
+                raise refusal("persons_person_not_counted", person=self.person, option=option)
+        self.original.check([str(self.person)], t("notice.person_original"))
         named = (*self.quasi, *self.sensitive)
         if self.person in named:
-            raise BadInputError(f"column {self.person!r} is named twice; a person column has no other role")
+            raise refusal("column_named_twice_person", person=self.person)
 
     @property
     def grouping(self) -> tuple[str, ...]:
@@ -209,7 +209,7 @@ def given_weights(quasi: tuple[str, ...], original: Any, given: Mapping[str, flo
 def _observed(asked: AuditQuestion, name: str) -> Any:
     def values() -> tuple[list[str], list[int]]:
         if asked.original is None:
-            raise BadInputError("this hierarchy is made of the values of the table: give it too (--original)")
+            raise refusal("hierarchy_made_values_table")
         distinct = asked.original.engine.distinct(name, asked.original.complete)
         pairs = [(value, int(count)) for value, count in zip(distinct.values, distinct.counts, strict=True) if value]
         return [value for value, _ in pairs], [count for _, count in pairs]
@@ -307,15 +307,15 @@ def opened_original(given: Any, options: Mapping[str, Any]) -> Any:
         return given
     for name in OF_ORIGINAL:
         if options.get(name):
-            raise BadInputError(f"--{name.replace('_', '-')}: {path} says how its table is read; leave the option out")
+            raise refusal("says_how_table_read", replace=name.replace("_", "-"), path=path)
     content = documents.parse_toml(documents.read_text(path), str(path))
     if content.keys().isdisjoint(("table", "items", "baskets")):
-        raise BadInputError(f"{path}: there is no [table] in it, so it declares no original")
+        raise refusal("no_table", path=path)
     with documents.named(str(path)):
         data = DataDeclaration.of(content, path.parent)
     if data.table is None or data.items is not None:
         name = content.get("name", path.stem)
-        raise BadInputError(f"the study {name!r} is about {data.section}, and this is about tables")
+        raise refusal("study_about", name=name, section=data.section)
     return data.table.open()
 
 

@@ -21,7 +21,7 @@ from sfumato.engines import ENGINES, engine_for, open_rows
 from sfumato.engines.duckdb.sources import parquet_part
 from sfumato.engines.frames import Frame
 from sfumato.engines.protocol import Engine, Reading
-from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import refusal
 
 if TYPE_CHECKING:
     from sfumato.data.items import Baskets
@@ -91,13 +91,13 @@ def check_named(source: str | Path, what: str, bundled: Iterable[str]) -> None:
     path = Path(source)
     if not path.exists() and path.name == str(source) and not path.suffix:
         known = ", ".join(bundled)
-        raise BadInputError(f"{path}: there is no such file, and no bundled {what} of this name (there are {known})")
+        raise refusal("no_such_file_bundled", path=path, what=what, known=known)
 
 
 def find(name: str) -> Dataset:
     """Look a bundled table up by name."""
     if name not in DATASETS:
-        raise BadInputError(f"there is no bundled table {name!r}; there are {', '.join(DATASETS)}")
+        raise refusal("no_bundled_table", name=name, DATASETS=", ".join(DATASETS))
     return DATASETS[name]
 
 
@@ -141,6 +141,6 @@ def load_baskets(name: str) -> Baskets:
     from sfumato.data.item_reading import read_baskets
 
     if name not in BASKETS:
-        raise BadInputError(f"there are no bundled baskets {name!r}; there are {', '.join(BASKETS)}")
+        raise refusal("no_bundled_baskets", name=name, BASKETS=", ".join(BASKETS))
     with as_file(files("sfumato.data") / "files" / BASKETS[name].file) as path:
         return replace(read_baskets(path), origin=name)

@@ -26,12 +26,11 @@ from sfumato.config.options import check_number, named_entries
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.hierarchies.notation import ascii_where_unclear, find_look_alikes
 from sfumato.data.persons import GroupPersons, PersonPairs
-from sfumato.errors import BadInputError
 from sfumato.runtime._kernel_helpers import NO_HASH, hashed, mixed_in, slots_for
 from sfumato.runtime.arrays import Codes, Counts, Quiet
 from sfumato.runtime.kernels import kernel
 from sfumato.runtime.threads import Once, together
-from sfumato.texts.catalogue import refusal
+from sfumato.texts.catalogue import refusal, t
 
 Weights = tuple[tuple[str, float], ...]
 """The weight of every quasi-identifier, in the order of their names; nothing where all count alike."""
@@ -42,11 +41,11 @@ def weights_of(quasi: Iterable[str], given: Mapping[str, float]) -> Weights:
     names = sorted(quasi)
     for name, weight in given.items():
         if name not in names:
-            raise BadInputError(f"weights: {name!r} is no quasi-identifier; these are {', '.join(names)}")
-        check_number(f"weights: the weight of {name!r}", weight, least=0)
+            raise refusal("weights_no_quasi_identifier", name=name, names=", ".join(names))
+        check_number(t("notice.weights_weight", name=name), weight, least=0)
     weights = tuple((name, float(given.get(name, 1.0))) for name in names)
     if weights and not any(weight for _, weight in weights):
-        raise BadInputError("weights: at least one quasi-identifier must weigh more than 0, or nothing is lost ever")
+        raise refusal("weights_least_quasi_identifier")
     return weights if len({weight for _, weight in weights}) > 1 else ()
 
 
@@ -57,7 +56,7 @@ def read_weights(texts: Iterable[str]) -> dict[str, float]:
         try:
             weights[name] = float(value)
         except ValueError:
-            raise BadInputError(f"weights: the weight of {name!r} must be a number, not {value!r}") from None
+            raise refusal("weights_weight_must_number", name=name, value=value) from None
     return weights
 
 
@@ -73,10 +72,8 @@ def weights_in_words(weights: Mapping[str, float]) -> list[str]:
     if not weights:
         return []
     each = ", ".join(f"{name} {weight:g}" for name, weight in weights.items())
-    ignored = (
-        "; what weighs 0 is protected like the others, and its loss does not count" if 0 in weights.values() else ""
-    )
-    return [f"losses are weighted means over the quasi-identifiers, by these weights: {each}{ignored}"]
+    ignored = t("notice.weighs_protected_like_others") if 0 in weights.values() else ""
+    return [t("notice.losses_weighted_means_over", each=each, ignored=ignored)]
 
 
 @dataclass(frozen=True, repr=False)
@@ -319,11 +316,11 @@ def find_sensitive(sensitive: Sequence[Sensitive], name: str | None) -> int:
     """Find the position of a sensitive attribute; None means the only one there is."""
     names = [attribute.name for attribute in sensitive]
     if not names:
-        raise BadInputError("this requirement is about a sensitive attribute, and the table has none (--sensitive)")
+        raise refusal("requirement_about_sensitive_attribute")
     if name is None and len(names) > 1:
-        raise BadInputError(f"there are several sensitive attributes ({', '.join(names)}): say which one with on=...")
+        raise refusal("several_sensitive_attributes", names=", ".join(names))
     if name is not None and name not in names:
-        raise BadInputError(f"on={name!r} is no sensitive attribute of the table; these are: {', '.join(names)}")
+        raise refusal("no_sensitive_attribute_table", name=name, names=", ".join(names))
     return 0 if name is None else names.index(name)
 
 

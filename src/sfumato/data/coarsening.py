@@ -22,10 +22,9 @@ from sfumato.data.hierarchies.categorical import prefixes
 from sfumato.data.hierarchies.declared import Declared, Filed
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.engines.protocol import Coding, DistinctValues, Engine, Rule
-from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Counts
 from sfumato.runtime.memory import machine_bytes, read_size
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 
 BYTES_OF_A_CELL = 2000
 """What a search takes for a cell, with boxes and what measures prepare; `benchmarks/engines.py` measures it."""
@@ -122,10 +121,8 @@ def coarsened(
         return None
     low, high = 0, len(path) - 1
     if cells(high) > most_cells:
-        raise BadInputError(
-            f"{engine.origin}: there are {cells(0):,} distinct combinations, and {cells(high):,} where every column is "
-            f"as coarse as its hierarchy can be, more than {most_cells:,} (most_cells); leave quasi-identifiers out, "
-            "declare coarser hierarchies, or allow more (--most-cells, --memory)"
+        raise refusal(
+            "distinct_combinations", origin=engine.origin, cells=cells(0), cells_2=cells(high), most_cells=most_cells
         )
     while high - low > 1:
         middle = (low + high) // 2

@@ -30,9 +30,8 @@ from sfumato.data.hierarchies.categorical import flat
 from sfumato.data.items import Baskets
 from sfumato.data.persons import PersonPairs
 from sfumato.data.reading import Table
-from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Counts, Quiet
-from sfumato.texts.catalogue import refusal
+from sfumato.texts.catalogue import refusal, t
 
 NONE = "none"
 """The value of the derived attribute of a record that has no sensitive item."""
@@ -139,8 +138,8 @@ def sensitive_places(baskets: Baskets, label: str) -> Counts:
         for (first, last), name in baskets.tree.nodes.items():
             if name == label:
                 return np.flatnonzero((baskets.leaf >= first) & (baskets.leaf <= last))
-    tree = "" if baskets.tree is None else ", and no node of the item tree is called so"
-    raise BadInputError(f"the sensitive item {label!r} is in no record of {baskets.origin}{tree}; name one that is")
+    tree = "" if baskets.tree is None else t("notice.no_node_item_tree")
+    raise refusal("sensitive_item_no_record", label=label, origin=baskets.origin, tree=tree)
 
 
 def _has_any(baskets: Baskets, items: Counts) -> Counts:
@@ -159,7 +158,7 @@ def mixed_table(
     notices: Sequence[str] = (),
 ) -> MixedTable:
     """Tie a table and the baskets of its records; with sensitive items their attribute is one of the table's."""
-    assert int(pairs.count.sum()) == table.cells.records == baskets.size, "every record has one basket"
+    assert int(pairs.count.sum()) == table.cells.records == baskets.size, t("notice.every_record_basket")
     declared = table
     if sensitive:
         table, pairs = _with_derived(table, baskets, pairs, column, sensitive)
@@ -171,7 +170,7 @@ def _with_derived(
 ) -> tuple[Table, CellBaskets]:
     """Divide the cells by the derived attribute, which is then the table's last sensitive one by name."""
     cells, values = table.cells, derived_values(baskets, sensitive)
-    with named(f"{baskets.origin}: the sensitive items of column {column!r}"):
+    with named(t("notice.sensitive_items_column", origin=baskets.origin, column=column)):
         hierarchy = flat(sorted(set(values)), observed=True)
     codes = hierarchy.encode(values)[pairs.basket]
     attribute, value = sensitive_attribute(column, hierarchy, codes, pairs.count)

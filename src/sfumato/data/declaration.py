@@ -30,7 +30,7 @@ from sfumato.engines.notations import DayOrder
 from sfumato.engines.protocol import Engine, Reading
 from sfumato.errors import BadInputError
 from sfumato.runtime.memory import read_size
-from sfumato.texts.catalogue import refusal
+from sfumato.texts.catalogue import refusal, t
 
 IN_STUDY = "[table.hierarchy] of the study"
 """Where hierarchies of single columns stand, for whoever has to correct one."""
@@ -88,9 +88,9 @@ class SectionDeclaration:
         known = option.described(cls)
         known_keys(f"[{cls.section}]", entries, known)
         if cls.bundled_as and "source" not in entries:
-            raise BadInputError(f"[{cls.section}] needs source: a file, or the name of {cls.bundled_as}")
+            raise refusal("needs_source", section=cls.section, bundled_as=cls.bundled_as)
         if cls.bundled_as and not isinstance(entries["source"], str):
-            raise BadInputError(f"source must be a text, not {option.shortened(entries['source'])}")
+            raise refusal("source_must_text", shortened=option.shortened(entries["source"]))
         several = {key for key, value in entries.items() if isinstance(value, list) and known[key].several}
         values = {key: tuple(value) if key in several else value for key, value in entries.items()}
         for key in PLACES:
@@ -153,7 +153,7 @@ class TableDeclaration(SectionDeclaration):
         check_secrets(self.source)
         for name, what in (("hierarchy", "hierarchies"), ("weights", "numbers")):
             if not isinstance(getattr(self, name), Mapping):
-                raise BadInputError(f"{name} must map columns to {what}, not be {getattr(self, name)!r}")
+                raise refusal("must_map_columns", name=name, what=what, getattr=getattr(self, name))
 
     @property
     def files(self) -> list[Path]:
@@ -308,12 +308,12 @@ class ItemsDeclaration(SectionDeclaration):
         if self.source is not None and (self.id is None or self.item is None):
             raise refusal("second_file_without_columns", items_declaration=self)
         if self.source is None and (self.id is not None or self.item is not None):
-            raise BadInputError("--id and --item are about a second file of items; name it (--items-file)")
+            raise refusal("id_item_about_second")
         if self.source is not None and self.separator is not None:
-            raise BadInputError("a second file has one item per row, so no separator (--separator); leave it out")
+            raise refusal("second_file_item_per")
         twice = [label for n, label in enumerate(self.sensitive) if label in self.sensitive[:n]]
         if twice:
-            raise BadInputError(f"the sensitive item {twice[0]!r} is named twice")
+            raise refusal("sensitive_item_named_twice", twice=twice[0])
 
     @property
     def name(self) -> str:
@@ -358,7 +358,7 @@ class DataDeclaration:
 
     def __post_init__(self) -> None:
         if self.table is None and not isinstance(self.items, BasketsDeclaration):
-            raise BadInputError("a study with [items] needs [table], too: the rows whose items these are")
+            raise refusal("study_items_needs_table")
         if self.table is not None and isinstance(self.items, ItemsDeclaration):
             _check_beside_items(self.table, self.items)
 
@@ -417,7 +417,7 @@ class DataDeclaration:
     def rows(self) -> TableDeclaration:
         """The table, where what names items or persons is read as it is written; raise where there are items alone."""
         if self.table is None:
-            raise BadInputError(f"{self.source}: these are sets of items, and this is about the columns of a table")
+            raise refusal("these_sets_items", source=self.source)
         if not isinstance(self.items, ItemsDeclaration):
             return self.table
         return replace(self.table, as_written=tuple(dict.fromkeys((*self.table.as_written, self.items.named))))
@@ -449,7 +449,7 @@ class DataDeclaration:
 
     def with_table(self, **changes: Any) -> DataDeclaration:
         """Return the same with something else said of the table."""
-        assert self.table is not None, "there is no table"
+        assert self.table is not None, t("notice.no_table")
         return replace(self, table=replace(self.table, **changes))
 
 
@@ -458,7 +458,7 @@ def _check_beside_items(roles: TableDeclaration, items: ItemsDeclaration) -> Non
     if roles.neutral:
         raise refusal("neutral_beside_items", roles=roles)
     if roles.household is not None:
-        raise BadInputError("a household column (--household) is not known beside a column of items; leave it out")
+        raise refusal("household_column")
     if roles.person is not None:
         raise refusal("person_beside_items", roles=roles)
     said = {"quasi": roles.quasi, "sensitive": roles.sensitive, "identifier": roles.identifier}
@@ -466,7 +466,7 @@ def _check_beside_items(roles: TableDeclaration, items: ItemsDeclaration) -> Non
         if items.name in columns:
             raise refusal("items_with_a_role", items=items, role=role)
         if items.id in columns and role != "identifier":
-            raise BadInputError(f"the column {items.id!r} names persons (--id); do not name it as --{role}")
+            raise refusal("column_names_persons", id=items.id, role=role)
 
 
 def read_mixed(

@@ -29,8 +29,8 @@ from sfumato.data.hierarchies.numeric import LARGEST
 from sfumato.data.persons import looks_like_keys
 from sfumato.data.reading import LOOKS
 from sfumato.engines.protocol import ColumnFacts, DistinctValues, Engine
-from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Quiet
+from sfumato.texts.catalogue import refusal, t
 
 SAMPLE = 100_000
 EXAMINED = 2_000
@@ -257,14 +257,16 @@ class SampledColumn(Quiet):
         """Say what the values are, by frequent ones only."""
         facts = self.facts
         lacking = self.rows - facts.present
-        missing = f", missing in {lacking:,} of {self.rows:,} records" if lacking else ""
+        missing = t("notice.missing_records", lacking=lacking, rows=self.rows) if lacking else ""
         if self.type == "empty":
-            return "no value at all"
+            return t("notice.no_value_all_guessing")
         if self.type == "dates" and facts.first and facts.last:
             first, last = _rounded_days(facts.first, facts.last)
-            return f"dates between {first.year} and {last.year}{missing}"
+            return t("notice.dates_between", year=first.year, year_2=last.year, missing=missing)
         if self.is_almost_unique:
-            return f"different in {facts.distinct:,} of {facts.present:,} records{missing}"
+            return t(
+                "notice.different_records_guessing", distinct=facts.distinct, present=facts.present, missing=missing
+            )
         if self.in_order and facts.distinct > automatic.FEW:
             span = automatic.rounded_span(
                 _decimal(facts.lowest), _decimal(facts.highest), -facts.decimals, QUASI_LEAVES
@@ -344,8 +346,8 @@ def _decided(column: SampledColumn, role: _column_names.Role, origin: str) -> Gu
         return Guess(column.name, role, column.type, SAID, strength=3)
     given = _coded(column, role, f"{SAID}; {column.described()}", 3)
     if given.role is None or column.facts.distinct == 0:
-        reason = given.advice.removeprefix(f"{role}? ") or "it has no value at all"
-        raise BadInputError(f"{origin}: the column {column.name!r} cannot be {role} as it is: {reason}; leave it out")
+        reason = given.advice.removeprefix(f"{role}? ") or t("notice.no_value_all")
+        raise refusal("column_cannot", origin=origin, name=column.name, role=role, reason=reason)
     return given
 
 
@@ -354,9 +356,9 @@ def _decided(column: SampledColumn, role: _column_names.Role, origin: str) -> Gu
 
 def _nothing_in_it(column: SampledColumn) -> Guess | None:
     if column.facts.distinct == 0:
-        return _undecided(column, "no value at all: leave it out")
+        return _undecided(column, t("notice.no_value_all_leave"))
     if column.facts.distinct == 1 and column.facts.present >= TOO_FEW:
-        return _undecided(column, "the same value in every record that has one: leave it out, or say what it is")
+        return _undecided(column, t("notice.same_value_every_record"))
     return None
 
 
@@ -367,15 +369,15 @@ def _named_identifier(column: SampledColumn) -> Guess | None:
     if meaning.what == _column_names.NAME and column.type in ("numbers", "whole numbers", "dates"):
         return None
     if column.facts.distinct <= 3 and column.facts.present >= TOO_FEW:
-        return _undecided(column, f"named like {meaning.what}, but {column.described()}")
+        return _undecided(column, t("notice.named_like", what=meaning.what, described=column.described()))
     return _identifier(column, f"named like {meaning.what}; {_counted(column)}", 2)
 
 
 def _like_an_identifier(column: SampledColumn) -> Guess | None:
     if column.likeness is not None and column.likeness.role == "identifier":
-        return _identifier(column, f"values look like {column.likeness.what}", 1)
+        return _identifier(column, t("notice.values_look_like", what=column.likeness.what), 1)
     if column.type == "text":
-        return _identifier(column, "free text: sentences can name anybody", 1)
+        return _identifier(column, t("notice.free_text"), 1)
     return None
 
 
@@ -387,7 +389,7 @@ def _numbers_persons(column: SampledColumn) -> Guess | None:
     otherwise = column.meaning is not None and column.meaning.role != "identifier"
     if not repeats or not told or otherwise or not looks_like_keys(column.examined):
         return None
-    return _identifier(column, f"a code that several records share: whose they are? {_counted(column)}", 2)
+    return _identifier(column, t("notice.code_several_records_share", counted=_counted(column)), 2)
 
 
 def _key_shape(value: str) -> tuple[str, int] | None:
@@ -399,7 +401,9 @@ def _key_shape(value: str) -> tuple[str, int] | None:
 def _a_day(column: SampledColumn) -> Guess | None:
     if column.type == "dates" or "dates" in column.nearly:
         named = column.meaning is not None and column.meaning.role == "quasi"
-        what = f"named like {column.meaning.what}" if column.meaning and named else "somebody may remember the day"
+        what = (
+            f"named like {column.meaning.what}" if column.meaning and named else t("notice.somebody_may_remember_day")
+        )
         born = named and column.meaning is not None and column.meaning.what == "a birth"
         return _coded(column, "quasi", f"{what}; {column.described()}", 2 if born else 1)
     return None
@@ -412,7 +416,7 @@ def _named(column: SampledColumn) -> Guess | None:
         return None
     reason = f"named like {meaning.what}; {column.described()}"
     if "comma" in column.nearly:
-        advice = f"{meaning.role}? {column.nearly}: name the column in decimal_comma or decimal_point under [table]"
+        advice = t("notice.name_column_decimal_comma", role=meaning.role, nearly=column.nearly)
         return _undecided(column, reason, advice)
     if not column.in_order and column.type == "categories" and column.is_almost_unique and column.facts.present >= 100:
         return _identifier(column, reason, 1)
@@ -430,19 +434,29 @@ STRUCTURED: Mapping[str, tuple[_column_names.Role, str]] = {
 def _like_something(column: SampledColumn) -> Guess | None:
     """A quasi-identifier or sensitive attribute by its values."""
     if column.likeness is not None and not column.is_almost_unique:
-        return _coded(column, column.likeness.role, f"values look like {column.likeness.what}; {_counted(column)}", 1)
+        return _coded(
+            column,
+            column.likeness.role,
+            t("notice.values_look_like_guessing", what=column.likeness.what, counted=_counted(column)),
+            1,
+        )
     if column.type == "categories" and column.facts.distinct <= 3 * automatic.FEW:
         vocabulary = _column_names.vocabulary_of(column.values)
         if vocabulary is not None:
-            return _coded(column, vocabulary[1], f"values look like {vocabulary[0]}; {column.described()}", 1)
+            return _coded(
+                column,
+                vocabulary[1],
+                t("notice.values_look_like_3", vocabulary=vocabulary[0], described=column.described()),
+                1,
+            )
     structure = automatic.structure_of(column.name, column.values) if column.type == "categories" else None
     if structure is not None and structure in STRUCTURED and not column.is_almost_unique:
         role, what = STRUCTURED[structure]
-        return _coded(column, role, f"values look like {what}; {column.described()}", 1)
+        return _coded(column, role, t("notice.values_look_like_2", what=what, described=column.described()), 1)
     zeros = sum(value.startswith("0") for value in column.examined)
     five_digits = column.facts.longest == 5 and all(value.isdigit() for value in column.examined)
     if column.type == "codes" and five_digits and zeros and not column.is_almost_unique:
-        return _coded(column, "quasi", f"five digits, some with a zero first: postal codes? {_counted(column)}", 1)
+        return _coded(column, "quasi", t("notice.five_digits", counted=_counted(column)), 1)
     return None
 
 
@@ -453,11 +467,11 @@ def _different_everywhere(column: SampledColumn) -> Guess | None:
     ):
         return _identifier(column, column.described(), 2 if weak else 1)
     if column.is_almost_unique and column.type == "whole numbers" and _is_a_count_of_rows(column.facts):
-        return _identifier(column, f"{column.described()}, numbered in one run", 1)
+        return _identifier(column, t("notice.numbered_run", described=column.described()), 1)
     if weak and column.meaning and column.meaning.what == "a name" and column.share >= 0.3:
-        return _identifier(column, f"named like a name; {_counted(column)}", 1)
+        return _identifier(column, t("notice.named_like_name", counted=_counted(column)), 1)
     if weak and column.facts.distinct > automatic.FEW:
-        return _undecided(column, f"{_counted(column)}; identifier if it stands for persons")
+        return _undecided(column, t("notice.identifier_if_stands_persons", counted=_counted(column)))
     return None
 
 
@@ -496,9 +510,9 @@ def _coded(column: SampledColumn, role: _column_names.Role, reason: str, strengt
         else automatic.MOST_CATEGORIES
     )
     if role == "sensitive" and facts.distinct == 1:
-        return _undecided(column, reason, "sensitive? with one value only there is nothing to protect or to learn")
+        return _undecided(column, reason, t("notice.sensitive_value_only_nothing"))
     if not ranges and facts.distinct > most:
-        advice = f"{role}? {facts.distinct:,} texts are too many: make them fewer or declare a hierarchy"
+        advice = t("notice.texts_too_many", role=role, distinct=facts.distinct)
         return _undecided(column, reason, advice)
     entry, advice = _sensitive_entry(column) if role == "sensitive" else _quasi_entry(column)
     return Guess(column.name, role, column.type, reason, entry, advice, strength=strength)
@@ -511,7 +525,7 @@ def _limited(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
         places = sorted((_rank(each), i) for i, each in kept.items() if each.role == role)
         for rank, i in places[most:]:
             if rank > BY_WORD:
-                advice = f"{role}? {most} such columns are enough for a first study; --{role} puts it among them"
+                advice = t("notice.such_columns_enough_first", role=role, most=most)
                 kept[i] = replace(kept[i], role=None, hierarchy=None, advice=advice)
     return tuple(kept[i] for i in range(len(guesses)))
 
@@ -537,7 +551,7 @@ def _quasi_entry(column: SampledColumn) -> tuple[Entry, str]:
     if structure is not None:
         return {"type": structure}, ""
     if _is_postal(column) and facts.longest > 1 and facts.distinct > 2:
-        lengths = f"{facts.shortest} to {facts.longest} characters: has a leading zero been lost?"
+        lengths = t("notice.characters_leading_zero_lost", shortest=facts.shortest, longest=facts.longest)
         advice = lengths if facts.shortest < facts.longest else ""
         return {"type": "prefixes", "keep": _kept(column.usual_length)}, advice
     if column.in_order and facts.distinct > 2:
@@ -547,20 +561,20 @@ def _quasi_entry(column: SampledColumn) -> tuple[Entry, str]:
 
 def _flat_advice(column: SampledColumn) -> str:
     if "dates" in column.nearly:
-        return f'{column.nearly}: say dates = "day-first" or "month-first" under [table] and they get months and years'
+        return t("notice.say_dates_day_first", nearly=column.nearly)
     if "comma" in column.nearly:
-        return f"{column.nearly}: name the column in decimal_comma or decimal_point under [table]"
+        return t("notice.name_column_decimal_comma_point", nearly=column.nearly)
     if column.nearly:
-        return f"nearly all are {column.nearly}: correct the others, or declare them missing (na)"
+        return t("notice.nearly_all", nearly=column.nearly)
     if column.facts.distinct > automatic.FEW:
-        return 'many values without groups: add groups with type = "tree" or a level table (docs/guides/hierarchies.md)'
+        return t("notice.many_values_without_groups")
     return ""
 
 
 def _sensitive_entry(column: SampledColumn) -> tuple[Entry, str]:
     if column.in_order and column.type != "dates" and column.facts.distinct > SENSITIVE_LEAVES:
         entry = _numeric_entry(column, SENSITIVE_LEAVES, levels=False)
-        return entry, "published as these stretches; choose the resolution that is needed"
+        return entry, t("notice.published_these_stretches")
     return {"type": "flat"}, ""
 
 
@@ -626,7 +640,7 @@ def shown(text: str, most: int = 40) -> str:
 
 
 def _counted(column: SampledColumn) -> str:
-    return f"{column.facts.distinct:,} different in {column.facts.present:,} records"
+    return t("notice.different_records", distinct=column.facts.distinct, present=column.facts.present)
 
 
 def _number(value: str) -> float:

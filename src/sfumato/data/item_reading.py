@@ -64,9 +64,9 @@ def read_baskets(
     of `spill`.
     """
     if (who is None) != (item is None):
-        raise BadInputError("rows of items need both columns: who has it (--id) and the item (--item)")
+        raise refusal("rows_items_need_both")
     if lines and (who is not None or column is not None):
-        raise BadInputError("--lines says that every line is a basket; leave out --id, --item and --column, or --lines")
+        raise refusal("lines_says_every_line")
     is_file = isinstance(source, str | Path)
     reading = Reading(encoding=encoding, empty=True, memory=memory, spill=spill, delimiter=separator)
     in_text = is_text_of_items(source, who, column)
@@ -114,7 +114,7 @@ def with_tree(baskets: Baskets, tree: Hierarchy | Path | str | None) -> Baskets:
 def _from_table(rows: Engine, who: str | None, item: str | None, column: str | None) -> Baskets:
     for name in (who, item, column):
         if name is not None and name not in rows.columns:
-            raise BadInputError(f"{rows.origin}: there is no column {name!r}; there are {', '.join(rows.columns)}")
+            raise refusal("no_column_item_reading", origin=rows.origin, name=name, columns=", ".join(rows.columns))
     if who is not None and item is not None:
         counted = _counted(rows.gathered(who, item), rows.origin, "person", item)
         return _with_unread(counted, rows, (who, item))
@@ -139,9 +139,9 @@ def _list_column(origin: str, listed: Sequence[str], column: str | None) -> str:
     if len(wanted) == 1:
         return wanted[0]
     if not wanted:
-        which = "no column has" if column is None else f"the column {column!r} has no"
+        which = "no column has" if column is None else t("notice.column_no", column=column)
         raise refusal("no_column_of_lists", origin=origin, which=which)
-    raise BadInputError(f"{origin}: several columns have lists ({', '.join(wanted)}); name one (--column)")
+    raise refusal("several_columns_lists", origin=origin, wanted=", ".join(wanted))
 
 
 def _counted(lists: CountedLists, origin: str, unit: str, column: str) -> Baskets:
@@ -153,12 +153,12 @@ def _counted(lists: CountedLists, origin: str, unit: str, column: str) -> Basket
     record = np.repeat(np.arange(len(lists.lengths)), lists.lengths)
     if unit == "row" and (codes < 0).any():
         where = _where(lists, int(record[np.argmax(codes < 0)]), ", row ")
-        raise BadInputError(f"{origin}{where}: the list in {column!r} has an empty item; take it out")
+        raise refusal("list_empty_item", origin=origin, where=where, column=column)
     if not items:
         nothing = {
-            "line": "no line has an item; give a file with one basket per line",
-            "person": f"no row has an item in {column!r}",
-            "row": f"no list in {column!r} has an item",
+            "line": t("notice.no_line_item"),
+            "person": t("notice.no_row_item", column=column),
+            "row": t("notice.no_list_item", column=column),
         }
         raise BadInputError(f"{origin}: {nothing[unit]}")
     record, codes = record[codes >= 0], codes[codes >= 0]
@@ -178,14 +178,23 @@ def _notices(
         named = codes[record == repeated[0]].tolist()
         item = baskets.items[next(code for code in named if named.count(code) > 1)]
         notices.append(
-            f"{baskets.origin}: {lists.counts[repeated].sum():,} baskets name an item more than once (first"
-            f"{_where(lists, int(repeated[0]), f' {unit} ')}: {item!r}); it counts once"
+            t(
+                "notice.baskets_name_item_more",
+                origin=baskets.origin,
+                counts=lists.counts[repeated].sum(),
+                where=_where(lists, int(repeated[0]), f" {unit} "),
+                item=item,
+            )
         )
     empty = np.flatnonzero(lengths == 0)
     if len(empty):
         notices.append(
-            f"{baskets.origin}: {lists.counts[empty].sum():,} baskets have no items"
-            f"{_where(lists, int(empty[0]), f' (first: {unit} ', ')')}; they are kept as records without items"
+            t(
+                "notice.baskets_no_items",
+                origin=baskets.origin,
+                counts=lists.counts[empty].sum(),
+                where=_where(lists, int(empty[0]), f" (first: {unit} ", ")"),
+            )
         )
     return tuple(notices)
 
@@ -213,7 +222,7 @@ def engine_list(text: str) -> list[str | None]:
     inner, items, position = text[1:-1], list[str | None](), 0
     while position < len(inner):
         match = ELEMENT.match(inner, position)
-        assert match is not None, "DuckDB writes no other lists"
+        assert match is not None, t("notice.duckdb_writes_no_other")
         if match["quoted"] is not None:
             items.append(ESCAPED.sub(r"\1", match["quoted"]))
         else:
@@ -243,9 +252,9 @@ def splitter(texts: Iterable[str | None], separator: str | None, is_list: bool) 
     if separator is None and present and all(map(_is_json_list, present)):
         return json_list, "lists"
     if separator is not None and len(separator) != 1:
-        raise BadInputError(f"a separator is one character, not {separator!r}")
+        raise refusal("separator_character_not", separator=separator)
     mark = separator or _separator(present)
-    return lambda text: list(split_line(text, mark)), f"items separated by {mark!r}"
+    return lambda text: list(split_line(text, mark)), t("notice.items_separated", mark=mark)
 
 
 def _separator(texts: Sequence[str]) -> str:
@@ -282,22 +291,22 @@ def items_of_column(table: Table, column: str, separator: str | None = None) -> 
     engine, kind = table.engine, table.engine.nested.get(column, "")
     is_list = kind.endswith("[]")
     if kind and not is_list:
-        raise BadInputError(f"{engine.origin}: the column {column!r} holds {kind}, no lists of items (--items)")
+        raise refusal("column_holds", origin=engine.origin, column=column, kind=kind)
     if is_list and engine.name != "duckdb":
         raise refusal("lists_of_another_engine", engine=engine, column=column)
     pairs = column_pairs(engine, column, table.link)
     split, words = splitter(pairs.values, separator, is_list)
-    lists, empty, notices = [], 0, [f"{engine.origin}: the column {column!r} is read as {words}"]
+    lists, empty, notices = [], 0, [t("notice.column_read", origin=engine.origin, column=column, words=words)]
     for text in pairs.values:
         items, lacking = _items(text, split)
         if lacking:
-            raise BadInputError(f"{engine.origin}, column {column!r}: the list {text!r} has an empty item; take it out")
+            raise refusal("list_empty_item_take", origin=engine.origin, column=column, text=text)
         lists.append(items)
     empty = int(pairs.counts[np.array([not items for items in lists], bool)[pairs.value]].sum())
     repeated = np.array([len(set(items)) < len(items) for items in lists], bool)[pairs.value]
     if repeated.any():
         number = counted(int(pairs.counts[repeated].sum()), "record")
-        notices.append(f"{engine.origin}: {number} name an item more than once in {column!r}; it counts once")
+        notices.append(t("notice.name_item_more_than", origin=engine.origin, number=number, column=column))
     if empty:
         notices.append(f"{engine.origin}: {_without_items(empty)}")
     return HeldItems(pairs.cell, pairs.value, pairs.counts, lists, tuple(notices))
@@ -311,7 +320,7 @@ def _items(text: str | None, split: Split) -> tuple[list[str], bool]:
 
 
 def _without_items(records: int) -> str:
-    return f"{counted(records, 'record')} without items; kept as records that have none"
+    return t("notice.without_items", records=records)
 
 
 def items_by_owner(source: Any, owner: str, item: str) -> tuple[dict[str, list[str]], tuple[str, ...]]:
@@ -319,7 +328,7 @@ def items_by_owner(source: Any, owner: str, item: str) -> tuple[dict[str, list[s
     rows = open_rows(source, Reading(as_written=(owner, item)))
     for name in (owner, item):
         if name not in rows.columns:
-            raise BadInputError(f"{rows.origin}: there is no column {name!r}; there are {', '.join(rows.columns)}")
+            raise refusal("no_column_item_reading", origin=rows.origin, name=name, columns=", ".join(rows.columns))
     by_owner: dict[str, list[str]] = {}
     repeated = nobody = unsaid = 0
     for batch in rows.count_texts((owner, item)):
@@ -332,10 +341,10 @@ def items_by_owner(source: Any, owner: str, item: str) -> tuple[dict[str, list[s
                 by_owner.setdefault(who.strip(), []).append(what.strip())
                 repeated += number - 1
     if nobody:
-        raise BadInputError(f"{rows.origin}: {owner!r} is missing in {counted(nobody, 'row')}, so nobody knows whose")
+        raise refusal("missing_nobody_knows_whose_item_reading", origin=rows.origin, owner=owner, nobody=nobody)
     said = [
-        (repeated, f"{counted(repeated, 'row')} repeat an item of a person; it counts once"),
-        (unsaid, f"{counted(unsaid, 'row')} without an item are passed over"),
+        (repeated, t("notice.repeat_item_person", repeated=repeated)),
+        (unsaid, t("notice.without_item_passed_over", unsaid=unsaid)),
     ]
     notices = [f"{rows.origin}: {sentence}" for number, sentence in said if number]
     others = [name for name in rows.columns if name not in (owner, item)]
@@ -354,7 +363,7 @@ def rows_with_items(rows: Engine, names: Sequence[str], source: Any, owner: str,
     """Put the items of a second source beside some columns of rows, in a column of lists that is called so."""
     if owner not in rows.columns:
         known = ", ".join(map(repr, rows.columns[:30]))
-        raise BadInputError(f"{rows.origin}: there is no column {owner!r} (--id); the columns are {known}")
+        raise refusal("no_column_id", origin=rows.origin, owner=owner, known=known)
     by_owner, _ = items_by_owner(source, owner, item)
     texts: list[tuple[str | None, ...]] = []
     for batch in rows.count_texts([*names, owner]):
@@ -378,7 +387,7 @@ def items_of_file(table: Table, source: Any, owner: str, item: str) -> HeldItems
     strangers, lists = len(by_owner) - len(known), [by_owner.get(name or "", []) for name in names]
     empty = int(pairs.counts[np.array([not items for items in lists], bool)[pairs.value]].sum())
     said = [
-        (strangers, f"{strangers:,} values of {owner!r} are no record of {table.engine.origin}; their items are left"),
+        (strangers, t("notice.values_no_record", strangers=strangers, owner=owner, origin=table.engine.origin)),
         (empty, _without_items(empty)),
     ]
     notices = [*read, *(f"{source}: {sentence}" for number, sentence in said if number)]
@@ -392,17 +401,14 @@ def _check_named(table: Table, owner: str, names: Sequence[str | None], value: C
         raise refusal("owner_missing", table=table, owner=owner)
     distinct = len(set(names))
     if distinct < len(names) or (records > 1).any():
-        raise BadInputError(
-            f"{table.engine.origin}: {counted(int(records.sum()) - distinct, 'record')} repeat a value of {owner!r}; "
-            "one record is one person: keep one record of each"
-        )
+        raise refusal("repeat_value", origin=table.engine.origin, records=int(records.sum()) - distinct, owner=owner)
 
 
 def tied(table: Table, held: HeldItems, column: str, named: str, tree: Any = None, sensitive: Named = ()) -> MixedTable:
     """Give the items codes and tie the baskets to the cells of the table."""
     items = tuple(in_order(sorted({item for record in held.lists for item in record})))
     if not items:
-        raise BadInputError(f"{table.engine.origin}: no record has an item in {column!r}; is it the right column?")
+        raise refusal("no_record_item", origin=table.engine.origin, column=column)
     place = {label: code for code, label in enumerate(items)}
     lengths = np.array([len(record) for record in held.lists], np.int64)
     codes = np.fromiter((place[item] for record in held.lists for item in record), np.int32, int(lengths.sum()))
@@ -434,5 +440,5 @@ def _notices_of(table: Table, read: set[str]) -> tuple[str, ...]:
     others = [name for name in table.engine.columns if name not in table.roles.named and name not in read]
     said = [notice for notice in table.notices if not notice.startswith(UNLISTED)]
     if others:
-        said.append(f"{UNLISTED}{', '.join(map(repr, others))} (--quasi or --sensitive keeps a column)")
+        said.append(t("notice.quasi_sensitive_keeps_column", UNLISTED=UNLISTED, others=", ".join(map(repr, others))))
     return tuple(said)

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from sfumato.data.cells import weighted_counts
 from sfumato.data.hierarchies.categorical import in_order
 from sfumato.data.hierarchies.hierarchy import Hierarchy
-from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Counts, Quiet
 from sfumato.runtime.kernels import kernel
+from sfumato.texts.catalogue import refusal, t
 
 SHOWN = 3
 """How many items a message names before it says how many there are."""
@@ -60,10 +60,8 @@ class Baskets(Quiet):
             array.setflags(write=False)
         lacking = [] if self.tree is None else [self.items[i] for i in np.flatnonzero(self.leaf < 0)]
         if lacking:
-            raise BadInputError(
-                f"{self.origin}: {items_in_words(lacking)} not in the item tree; add "
-                f"{'it' if len(lacking) == 1 else 'them'} to the tree (one row per item) or leave the item out of the "
-                "baskets"
+            raise refusal(
+                "not_item_tree", origin=self.origin, items_in_words=items_in_words(lacking), lacking=len(lacking)
             )
 
     @property
@@ -104,7 +102,7 @@ class Baskets(Quiet):
     @cached_property
     def leaf(self) -> Codes:
         """For every item its leaf in the tree."""
-        assert self.tree is not None, "asked for leaves where there is no tree"
+        assert self.tree is not None, t("notice.asked_leaves_no_tree")
         return leaf_codes(self.tree, self.items)
 
     @cached_property
@@ -131,7 +129,7 @@ def baskets_of(records: Iterable[Iterable[object]], tree: Hierarchy | None = Non
     sets = []
     for number, record in enumerate(records, start=1):
         if isinstance(record, str | bytes) or not isinstance(record, Iterable):
-            raise BadInputError(f"{origin}, record {number}: a basket is a set of items, not {record!r}")
+            raise refusal("record_basket_set_items", origin=origin, number=number, record=record)
         sets.append([str(item) for item in record])
     items = tuple(in_order(sorted({item for basket in sets for item in basket})))
     place = {label: code for code, label in enumerate(items)}
@@ -146,7 +144,7 @@ def counted_baskets(
 ) -> Baskets:
     """Make baskets from rows of ascending codes and the number of records of each; equal rows are counted together."""
     if len(counts) == 0:
-        raise BadInputError(f"{origin}: there are no baskets")
+        raise refusal("no_baskets", origin=origin)
     first, link = equal_rows(starts, codes)
     return Baskets(items, *taken_rows(starts, codes, first), weighted_counts(link, counts, len(first)), tree, origin)
 
@@ -223,6 +221,6 @@ def leaf_codes(tree: Hierarchy, items: tuple[str, ...]) -> Codes:
 def items_in_words(labels: list[str]) -> str:
     """Name some items and say how many there are, with the verb that fits."""
     if len(labels) == 1:
-        return f"the item {labels[0]!r} is"
+        return t("notice.item", labels=labels[0])
     named = ", ".join(map(repr, labels[:SHOWN])) + (", ..." if len(labels) > SHOWN else "")
     return f"{len(labels):,} items ({named}) are"

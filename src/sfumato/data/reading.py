@@ -84,7 +84,7 @@ class Roles:
             for name in getattr(self, role):
                 if name in seen:
                     twice = f"twice as {role}" if seen[name] == role else f"both {seen[name]} and {role}"
-                    raise BadInputError(f"column {name!r} is named {twice}; give it one role, once")
+                    raise refusal("column_named_give", name=name, twice=twice)
                 seen[name] = role
         object.__setattr__(self, "weights", cell_values.weights_of(self.quasi, dict(self.weights)))
         other = None if self.household is None else seen.get(self.household)
@@ -150,7 +150,9 @@ class Table:
     """Whether its records have sets of items, beside which persons are not counted."""
 
     def __repr__(self) -> str:
-        return f"<Table: quasi {', '.join(self.roles.quasi)}; sensitive {', '.join(self.roles.sensitive) or 'none'}>"
+        return t(
+            "notice.table_quasi", quasi=", ".join(self.roles.quasi), sensitive=", ".join(self.roles.sensitive) or "none"
+        )
 
     @property
     def coarsened(self) -> dict[str, dict[str, int]]:
@@ -240,9 +242,9 @@ class Table:
     def _why_not_counted(self, column: str) -> str:
         known = ", ".join(map(repr, self.published))
         if column not in self.engine.columns:
-            return f"{self.engine.origin}: there is no column {column!r}; the columns that are published are {known}"
+            return t("notice.no_column_columns", origin=self.engine.origin, column=column, known=known)
         if column in self.roles.identifier:
-            return f"{self.engine.origin}: the column {column!r} is an identifier; use one that is published: {known}"
+            return t("notice.column_identifier", origin=self.engine.origin, column=column, known=known)
         return t("notice.column_not_published", table=self, column=column, known=known)
 
     @cached_property
@@ -277,10 +279,10 @@ class Table:
         if memberships is None:
             return []
         names = [quasi.name for quasi in self.cells.quasi]
-        notice = f"members of a household ({column}) share no quasi-identifier, so each is treated by itself"
+        notice = t("notice.members_household", column=column)
         if self.shared:
             names_shared = ", ".join(self.shared_names)
-            notice = f"members of a household ({column}) show the same value of what they share: {names_shared}"
+            notice = t("notice.members_household_show", column=column, names_shared=names_shared)
         lacking = households.lacking_members(self.cells.codes, memberships, self.cells.missing)
         lacks = [
             t("notice.shared_but_missing", name=names[place], members=counted(int(lacking[place]), "member"))
@@ -313,9 +315,9 @@ class Table:
         key = self.repeated_key
         if key is None:
             return None
-        remedy = f"say whose record it is (--person {key}, or person in a study)"
+        remedy = t("notice.say_whose_record", key=key)
         if self.has_items:  # which count no persons
-            remedy = "give a table with one record per person"
+            remedy = t("notice.give_table_record_per")
         return t("notice.identifier_repeats", table=self, key=key, remedy=remedy)
 
     @property
@@ -378,7 +380,7 @@ def read(source: Any, **columns: Unpack[Columns]) -> Table:
     said: dict[str, Any] = {"quasi": (), **columns}
     unknown = [name for name in said if name not in Columns.__annotations__]
     if unknown:
-        raise TypeError(f"read() got an unexpected keyword argument {unknown[0]!r}")
+        raise TypeError(t("refusal.read_got_unexpected_keyword", unknown=unknown[0]))
     for name, allowed in (("ranges", get_args(AllowedRanges)), ("dates", get_args(DayOrder))):
         if said.get(name) is not None:
             check_choice(name, said[name], allowed)
@@ -402,7 +404,7 @@ def as_table(source: Any, columns: Columns) -> Table:
             raise refusal("no_roles")
         return read(source, **columns)
     if columns:
-        raise BadInputError(f"{next(iter(columns))} is said of a table that is read already; say it to sfumato.read")
+        raise refusal("said_table_read_already", columns=next(iter(columns)))
     table: Table = source
     return table
 
@@ -437,7 +439,7 @@ def with_roles(
         rule, complete = coarsening.rule_for(engine, name, entry), needed if missing == "drop" else ()
         distinct = engine.distinct(name, complete) if rule is None else engine.distinct_by(rule, name, complete)
         if not distinct.values:
-            raise BadInputError(f"{engine.origin}: every record misses a value, so missing='drop' leaves none")
+            raise refusal("every_record_misses_value", origin=engine.origin)
         if entry is not None and rule is not None and rule.kind == "prefix" and not coarsening.is_built(entry):
             hierarchy = coarsening.prefix_hierarchy(engine, rule, entry, distinct, name)
             notices.append(t("notice.prefixes_are_read", name=name, hierarchy=hierarchy, rule=rule))
@@ -475,13 +477,9 @@ def _records_without_person(engine: Engine, roles: Roles, missing: Missing) -> i
         return 0
     lacking = engine.row_count - engine.facts(roles.person).present
     if lacking == engine.row_count:
-        raise BadInputError(f"{engine.origin}: the person column {roles.person!r} has no value at all; name another")
+        raise refusal("person_column_no_value", origin=engine.origin, person=roles.person)
     if lacking and missing != "drop":
-        raise BadInputError(
-            f"{engine.origin}: {lacking:,} {'record has' if lacking == 1 else 'records have'} no value in the person "
-            f"column {roles.person!r}, so nobody knows whose they are; complete the column, or drop and count such "
-            "records (--missing drop)"
-        )
+        raise refusal("no_value_person_column", origin=engine.origin, lacking=lacking, person=roles.person)
     return lacking
 
 
@@ -523,12 +521,12 @@ def check_columns(engine: Engine, roles: Roles) -> None:
     for name in roles.named:
         if name not in engine.columns:
             known = ", ".join(map(repr, engine.columns[:30]))
-            raise BadInputError(f"{engine.origin}: there is no column {name!r}; the columns are {known}")
+            raise refusal("no_column_reading", origin=engine.origin, name=name, known=known)
     for role in ("quasi", "sensitive", "neutral"):
         for name in getattr(roles, role):
             kind = engine.nested.get(name)
             if kind is not None and (role != "neutral" or kind == BYTES):
-                what = "bytes" if kind == BYTES else f"lists or records ({kind})"
+                what = "bytes" if kind == BYTES else t("notice.lists_records", kind=kind)
                 raise refusal("nested_values", engine=engine, role=role, name=name, what=what)
 
 
@@ -567,7 +565,7 @@ def _check_finite(engine: Engine, name: str, present: Sequence[str], distinct: D
 
 def _flat_sensitive(name: str, values: Sequence[str]) -> Hierarchy:
     if not values:
-        raise BadInputError(f"the sensitive column {name!r} has no value at all; leave it out")
+        raise refusal("sensitive_column_no_value", name=name)
     if len(values) > MOST_CATEGORIES:
         raise refusal("too_many_sensitive_values", name=name, many_values=len(values))
     return flat(values, observed=True)
@@ -582,32 +580,32 @@ def _check_known(
         i = strange[0]
         rows = int(sum(distinct.counts[j] for j in strange))
         value = str(distinct.values[i])
-        more = f" and {len(strange) - 1} other values" if len(strange) > 1 else ""
-        raise BadInputError(
-            f"{engine.origin}, column {name!r}{distinct.place(i)}: "
-            f"{_why_unknown(hierarchy, value)}{more} ({rows:,} rows); "
-            f"add it to the hierarchy{place_of(given)}, correct it, or declare it missing (--na {value})"
+        more = t("notice.other_values", strange=len(strange) - 1) if len(strange) > 1 else ""
+        raise refusal(
+            "rows_add_hierarchy",
+            origin=engine.origin,
+            name=name,
+            place=distinct.place(i),
+            why_unknown=_why_unknown(hierarchy, value),
+            more=more,
+            rows=rows,
+            place_of=place_of(given),
+            value=value,
         )
 
 
 def _why_unknown(hierarchy: Hierarchy, value: str) -> str:
     if hierarchy.scale == "number" and not np.isfinite(read_number(value)):
-        return f"the value {value!r} is not a finite number"
-    return f"the value {value!r} is not in the domain ({hierarchy.domain_in_words()})"
+        return t("notice.value_not_finite_number", value=value)
+    return t("notice.value_not_domain", value=value, domain_in_words=hierarchy.domain_in_words())
 
 
 def _notices(engine: Engine, roles: Roles, given: Mapping[str, Declared]) -> list[str]:
-    notices = [
-        f"the hierarchy for {name!r} is not used: the table has no such column"
-        for name in given
-        if name not in engine.columns
-    ]
+    notices = [t("notice.hierarchy_not_used", name=name) for name in given if name not in engine.columns]
     notices += cell_values.weights_in_words(dict(roles.weights))
     unlisted = [name for name in engine.columns if name not in roles.named]
     if unlisted:
-        notices.append(
-            f"columns without a role are not published: {', '.join(map(repr, unlisted))} (--neutral keeps a column)"
-        )
+        notices.append(t("notice.columns_without_role_not", unlisted=", ".join(map(repr, unlisted))))
     named = roles.naming_persons if roles.unit == "records" else ()
     different = engine.all_different([*roles.neutral, *named])
     for name in roles.neutral:
@@ -618,10 +616,10 @@ def _notices(engine: Engine, roles: Roles, given: Mapping[str, Declared]) -> lis
 
 def _repeated(engine: Engine, name: str) -> str:
     """Say that an identifier does not name single records; of many records not how many values are repeated."""
-    what = "some values stand in several records"
+    what = t("notice.some_values_stand_several")
     if engine.row_count <= coarsening.MANY_RECORDS:
         distinct = engine.distinct(name)
-        what = f"{(distinct.counts > 1).sum():,} of {len(distinct.values):,} values stand in several records"
+        what = t("notice.values_stand_several_records", counts=(distinct.counts > 1).sum(), values=len(distinct.values))
     return t("notice.repeated_identifier", name=name, what=what)
 
 
@@ -632,13 +630,13 @@ def _value_notices(name: str, sensitive: bool, given: Declared | None, distinct:
     if given is None:
         notices.extend(_nearly(name, present))
     if not sensitive and len(present) > 100 and len(present) == int(distinct.counts.sum()):
-        notices.append(f"column {name!r} is different in every record: if it names persons, use --identifier")
+        notices.append(t("notice.column_different_every_record", name=name))
     if sensitive:
         for alike in find_look_alikes(present)[:1]:
             one, other = map(ascii_where_unclear, alike[:2])
-            notices.append(f"sensitive column {name!r}: {one} and {other} count as two different values")
+            notices.append(t("notice.sensitive_column", name=name, one=one, other=other))
         if None in distinct.values:
-            notices.append(f"sensitive column {name!r}: a missing value counts as a value of its own")
+            notices.append(t("notice.sensitive_column_missing", name=name))
     return notices
 
 
@@ -667,7 +665,7 @@ def _nearly(name: str, present: Sequence[str]) -> list[str]:
     if 0 < len(odd) <= len(present) * 0.05:
         examples = ", ".join(map(repr, odd[:3]))
         remedy = " ".join(f"--na {value}" for value in odd[:3])
-        return [f"column {name!r} would be numeric but for {examples}; it is taken as categories ({remedy})"]
+        return [t("notice.column_numeric_but", name=name, examples=examples, remedy=remedy)]
     for what, look in LOOKS.items():
         if sum(look.fullmatch(value) is not None for value in present) >= len(present) * 0.9:
             return [t("notice.written_otherwise", name=name, what=what, values=len(present))]

@@ -11,7 +11,7 @@ from sfumato.engines.frames import frame_origin
 from sfumato.engines.locations import check_secrets, is_server, is_spark_frame, shown_place
 from sfumato.engines.protocol import Engine, Reading
 from sfumato.errors import BadInputError
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def engine_for(source: Any, name: str | None = None) -> type[Engine] | DeferredE
         return next(engine for engine in reversed(ENGINES) if engine.takes(source))
     named = {engine.name: engine for engine in ENGINES}
     if name not in named:
-        raise BadInputError(f"there is no engine {name!r}; there are {', '.join(named)} (--engine)")
+        raise refusal("no_engine", name=name, named=", ".join(named))
     return named[name]
 
 
@@ -50,7 +50,7 @@ def open_rows(source: Any, reading: Reading | None = None) -> Engine:
     """Open a file, many files, a URL, a frame that speaks the Arrow interface, or whatever else an engine takes."""
     reading = reading or Reading()
     if isinstance(source, str) and not source:
-        raise BadInputError("the table has no name; give a file, a folder, a pattern of files or the URL of a table")
+        raise refusal("table_no_name")
     if isinstance(source, str | Path) and str(source).lower().endswith(".toml"):
         raise BadInputError(t("engines.toml_as_table", source=source))
     check_secrets(source)
@@ -58,5 +58,5 @@ def open_rows(source: Any, reading: Reading | None = None) -> Engine:
     engine = engine_for(source, reading.engine)
     rows = engine.open(source, replace(reading, origin=reading.origin or origin))
     if rows.row_count == 0 and not reading.empty:
-        raise BadInputError(f"{rows.origin}: there is a header but no row; give a table with records")
+        raise refusal("header_but_no_row", origin=rows.origin)
     return rows

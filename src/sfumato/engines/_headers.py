@@ -14,7 +14,7 @@ from sfumato.engines.notations import BLANKS, looks_measured
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
 from sfumato.runtime.memory import check_columns
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 
 FEWEST = 5
 """Records beside the first from which on the first is compared with them."""
@@ -36,9 +36,9 @@ def check_header_row(reading: Reading) -> None:
     """Raise unless a row of names can be where it is said to be."""
     row, origin = reading.header_row, reading.origin
     if row is not None and row < 1:
-        raise BadInputError(f"{origin}: rows are counted from 1, so the names cannot stand in row {row} (--header-row)")
+        raise refusal("rows_counted_from", origin=origin, row=row)
     if row is not None and reading.header is False:
-        raise BadInputError(f"{origin}: --header-row says where the names stand, and --no-header that there are none")
+        raise refusal("header_row_says_names", origin=origin)
 
 
 def find_header(rows: Sequence[Sequence[object]]) -> int:
@@ -52,8 +52,8 @@ def name_titles(origin: str, titles: Sequence[Sequence[str | None]], row: int) -
     """Report which row names the columns, and which titles above it are left out."""
     texts = [cell for title in titles for cell in title if cell]
     shown = ", ".join(map(repr, texts[:2])) + (", ..." if len(texts) > 2 else "")
-    above = f"; what stands above it is left out: {shown}" if texts else ""
-    return f"{origin}: row {row} holds the names of the columns{above} (--header-row names another row)"
+    above = t("notice.stands_above_left_out", shown=shown) if texts else ""
+    return t("notice.row_holds_names_columns", origin=origin, row=row, above=above)
 
 
 def header_of(
@@ -68,17 +68,15 @@ def header_of(
     stands = given if given is not None else not _is_data(first, rest)
     notices = []
     if not stands and given is None:
-        called = "" if columns else "; columns are called column1, column2, ... (--columns a,b,c names them)"
+        called = "" if columns else t("notice.columns_called_column")
         notices.append(t("engines.no_header", origin=origin, called=called))
     names = tuple(name.strip(BLANKS) if trims else name for name in first)
     if stands and names != tuple(first):
-        notices.append(f"{origin}: blanks around names of columns are taken away ({_listed(names, first)})")
+        notices.append(t("notice.blanks_around_names_columns", origin=origin, listed=_listed(names, first)))
     fields = Counter(len(record) for record in rest).most_common(1)[0][0] if rest else len(first)
     if columns:
         if len(columns) != max(fields, len(first)):
-            raise BadInputError(
-                f"{origin}: {len(columns)} names are given (--columns) for {max(fields, len(first))} columns"
-            )
+            raise refusal("names_given", origin=origin, columns=len(columns), first=max(fields, len(first)))
         names = tuple(columns)
     elif not stands:
         names = tuple(f"column{place}" for place in range(1, len(first) + 1))
@@ -124,18 +122,18 @@ def _is_a_scale(first: Sequence[str]) -> bool:
 def checked_header(origin: str, names: tuple[str, ...], extra: int = 0, remedy: str = RENAME) -> tuple[str, ...]:
     """Return the names if there are any and each stands once; `extra` fields of the rows have none."""
     if not names:
-        raise BadInputError(f"{origin}: there is no column")
+        raise refusal("no_column", origin=origin)
     places: dict[str, list[int]] = {}
     for place, name in enumerate(names, start=1):
         places.setdefault(name, []).append(place)
     problems = [
-        f"the column {name!r} stands {_times(len(where))}, as columns {_and(where)}"
+        t("notice.column_stands", name=name, times=_times(len(where)), and_=_and(where))
         for name, where in places.items()
         if len(where) > 1
     ]
     if extra:
         fields = f"{extra} field{'s' if extra > 1 else ''}"
-        problems.append(f"{fields} of the rows {'have' if extra > 1 else 'has'} no name: the header has {len(names)}")
+        problems.append(t("notice.rows_no_name", fields=fields, extra="have" if extra > 1 else "has", names=len(names)))
     if not problems:
         return names
     problems += _alike(places)
@@ -147,8 +145,8 @@ def _oddities(origin: str, names: Sequence[str]) -> list[str]:
     places = {name: [place] for place, name in enumerate(names, start=1)}
     problems = _alike(places)
     if "" in places:
-        problems.append(f"column {places[''][0]} has an empty name")
-    return [f"{origin}: {'; '.join(problems)}; the names are read as they stand"] if problems else []
+        problems.append(t("notice.column_empty_name", places=places[""][0]))
+    return [t("notice.names_read_stand", origin=origin, problems="; ".join(problems))] if problems else []
 
 
 def _alike(places: dict[str, list[int]]) -> list[str]:
@@ -156,7 +154,11 @@ def _alike(places: dict[str, list[int]]) -> list[str]:
     alike: dict[str, list[str]] = {}
     for name in places:
         alike.setdefault("".join(name.split()).casefold(), []).append(name)
-    return [f"{_and(list(map(repr, same)))} differ in case or blanks only" for same in alike.values() if len(same) > 1]
+    return [
+        t("notice.differ_case_blanks_only", and_=_and(list(map(repr, same))))
+        for same in alike.values()
+        if len(same) > 1
+    ]
 
 
 def _times(number: int) -> str:

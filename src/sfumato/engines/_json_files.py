@@ -18,7 +18,7 @@ import pyarrow as pa
 from sfumato.engines._headers import checked_header
 from sfumato.engines._text_files import opened_text
 from sfumato.errors import BadInputError
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 
 LIST = "json"
 """What the column of lists is called where lists stand in a file on their own, without an object around them."""
@@ -86,7 +86,7 @@ def _columns(path: Path, of: Callable[[KeyValues], list[tuple[str, Any]]], lists
                     raise BadInputError(t("engines.no_json_object", path=path, number=number))
                 _add(columns, of(pairs), number, path)
     except RecursionError:
-        raise BadInputError(f"{path}, object {number + 1}: it is nested too deeply; give a table of values") from None
+        raise refusal("nested_too_deeply", path=path, number=number + 1) from None
     checked_header(str(path), tuple(columns))
     for values in columns.values():
         values.extend([None] * (number - len(values)))
@@ -98,7 +98,7 @@ def _add(columns: dict[str, list[Any]], pairs: list[tuple[str, Any]], number: in
     for name, value in pairs:
         column = columns.setdefault(name, [])
         if len(column) == number:
-            raise BadInputError(f"{path}, object {number}: the key {name!r} stands twice; rename one")
+            raise refusal("key_stands_twice", path=path, number=number, name=name)
         column.extend([None] * (number - 1 - len(column)))
         column.append(value)
 
@@ -109,7 +109,7 @@ def _valid(path: Path) -> Iterator[None]:
     try:
         yield
     except UnicodeEncodeError as error:
-        raise BadInputError(f"{path}: a text is no valid Unicode ({error.reason}); correct it") from None
+        raise refusal("text_no_valid_unicode", path=path, reason=error.reason) from None
 
 
 def _records(stream: IO[str], path: Path, array: re.Pattern[str]) -> Iterator[Any]:
@@ -134,11 +134,9 @@ def _records(stream: IO[str], path: Path, array: re.Pattern[str]) -> Iterator[An
                 continue
             if position == len(text) and not in_array:
                 return
-            raise BadInputError(
-                f"{path}: the file is no JSON ({error.msg} near {text[position : position + 20]!r})"
-            ) from None
+            raise refusal("file_no_json_near", path=path, msg=error.msg, text=text[position : position + 20]) from None
         if ended:
-            raise BadInputError(f"{path}: the file is no JSON (something stands after the end of the array)")
+            raise refusal("file_no_json", path=path)
         yield value
 
 

@@ -29,7 +29,7 @@ from sfumato.engines._headers import LOOKED_AT, Header, check_header_row, find_h
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
 from sfumato.runtime.cancellation import unfinished
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 
 PIECE = 1 << 20
 NO_TEXT_FILES = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape")
@@ -49,7 +49,7 @@ def text_encoding(encoding: str) -> str:
             raise LookupError
         "".encode(name)  # what turns bytes into bytes, or texts into texts, refuses
     except (LookupError, UnicodeError, ValueError):
-        raise BadInputError(f"unknown encoding {encoding!r}; try utf-8, cp1252, latin-1 or utf-16") from None
+        raise refusal("unknown_encoding", encoding=encoding) from None
     return "utf-8" if name in ("utf-8", "utf-8-sig", "ascii") else name
 
 
@@ -63,9 +63,9 @@ def found_encoding(path: Path) -> tuple[str, list[str]]:
     try:
         return _found(path)
     except (gzip.BadGzipFile, EOFError, zlib.error):
-        raise BadInputError(f"{path}: the file is not a whole gzip file; unpack it or give another") from None
+        raise refusal("file_not_whole_gzip", path=path) from None
     except OSError as error:
-        raise BadInputError(f"{path}: cannot be opened ({error.strerror or error})") from None
+        raise refusal("cannot_opened", path=path, strerror=error.strerror or error) from None
 
 
 def _found(path: Path) -> tuple[str, list[str]]:
@@ -73,7 +73,7 @@ def _found(path: Path) -> tuple[str, list[str]]:
     start = next(pieces, b"")
     wide = _wide(start)
     if wide:
-        return wide, [f"{path}: read as UTF-16, as its first bytes tell; --encoding names another encoding"]
+        return wide, [t("notice.read_utf", path=path)]
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         decoder.decode(start)
@@ -160,13 +160,13 @@ def existing_file(path: Path, wanted: str = "give one with a header and rows") -
     """Return the path if it is a file with something in it."""
     try:
         if path.is_dir():
-            raise BadInputError(f"{path}: this is a folder; give a file")
+            raise refusal("folder_give_file", path=path)
         if path.stat().st_size == 0:
-            raise BadInputError(f"{path}: the file is empty; {wanted}")
+            raise refusal("file_empty", path=path, wanted=wanted)
     except FileNotFoundError:
-        raise BadInputError(f"{path}: there is no such file") from None
+        raise refusal("no_such_file", path=path) from None
     except OSError as error:
-        raise BadInputError(f"{path}: cannot be opened ({error.strerror})") from None
+        raise refusal("cannot_opened", path=path, strerror=error.strerror) from None
     return path
 
 
@@ -174,7 +174,7 @@ def sniff(path: Path, reading: Reading) -> tuple[DelimitedText, bool]:
     """Find encoding, delimiter and header of a text file, and whether it must be rewritten for DuckDB."""
     delimiter = reading.delimiter
     if delimiter is not None and len(delimiter) != 1:
-        raise BadInputError(f"a delimiter is one character, not {delimiter!r}")
+        raise refusal("delimiter_character", delimiter=delimiter)
     encoding, notices = encoding_of(path, reading.encoding)
     check_header_row(reading)
     above = (reading.header_row or 1) - 1
@@ -184,10 +184,10 @@ def sniff(path: Path, reading: Reading) -> tuple[DelimitedText, bool]:
     if len(sample) == SNIFFED:
         sample = sample[: sample.rfind("\n") + 1] or sample
     if not sample.strip():
-        below = f" from line {above + 1} on (--header-row)" if above else ""
-        raise BadInputError(f"{path}: the file is empty{below}; give one with a header and rows")
+        below = t("notice.from_line", above=above + 1) if above else ""
+        raise refusal("file_empty_give", path=path, below=below)
     if "\x00" in sample:
-        raise BadInputError(f"{path}: not a text file (it has zero bytes); is it UTF-16 (--encoding utf-16)?")
+        raise refusal("not_text_file", path=path)
     if reading.header_row is None and reading.header is not False and not reading.columns:
         with wide_fields(), readable_text(path):
             above, titles = _titles(sample, delimiter)
@@ -202,7 +202,7 @@ def sniff(path: Path, reading: Reading) -> tuple[DelimitedText, bool]:
     mixed = "\r" in other_ends or "\n" in other_ends
     spaced = reading.settles and ' "' in sample and _has_spaced_quotes(sample, chosen, lines if header.stands else 0)
     if spaced:
-        notices.append(f"{path}: blanks before quoted values and names are taken away")
+        notices.append(t("notice.blanks_before_quoted_values", path=path))
     header = replace(header, notices=(*notices, *header.notices))
     rewrite = mixed or spaced or '"' in passed or any("\n" in name for name in records[0])  # DuckDB skips records
     skipped = above + (lines if header.stands else 0)
@@ -291,7 +291,7 @@ def readable_text(path: Path) -> Iterator[None]:
     try:
         yield
     except csv.Error as error:
-        raise BadInputError(f"{path}: the file cannot be read as delimited text ({error})") from None
+        raise refusal("file_cannot_read_delimited", path=path, error=error) from None
 
 
 def encoding_of(path: Path, given: str | None) -> tuple[str, list[str]]:
@@ -317,9 +317,9 @@ def opened_text(path: Path, given: str | None = None) -> Iterator[IO[str]]:
     except UnicodeError:
         raise _undecodable(path, encoding) from None
     except (gzip.BadGzipFile, EOFError, zlib.error):
-        raise BadInputError(f"{path}: the file is not a whole gzip file; unpack it or give another") from None
+        raise refusal("file_not_whole_gzip", path=path) from None
     except OSError as error:
-        raise BadInputError(f"{path}: cannot be opened ({error.strerror or error})") from None
+        raise refusal("cannot_opened", path=path, strerror=error.strerror or error) from None
 
 
 def _undecodable(path: Path, encoding: str) -> BadInputError:
@@ -329,7 +329,7 @@ def _undecodable(path: Path, encoding: str) -> BadInputError:
     with open_bytes(path) as raw:
         start = raw.read(4)
     if start[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in start:
-        return BadInputError(f"{path}, line 1: this looks like UTF-16, not {encoding} (--encoding utf-16)")
+        return BadInputError(t("notice.line_looks_like_utf", path=path, encoding=encoding))
     line = 0
     with open_bytes(path) as raw:
         for content in raw:
@@ -387,7 +387,7 @@ def check_line_lengths(path: Path) -> None:
 
 def too_long_a_line(where: str) -> BadInputError:
     """Say that a line is too long."""
-    return BadInputError(f"{where}: the line is longer than 2 MB; is a quote not closed? Correct the line")
+    return BadInputError(t("notice.line_longer_than_mb", where=where))
 
 
 def explained(path: Path, message: str, fields: int) -> BadInputError:
@@ -397,15 +397,15 @@ def explained(path: Path, message: str, fields: int) -> BadInputError:
     number = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
     if number:
         count = int(number.group(2))
-        has = f"{count} field{'s' if count != 1 else ''}" if count < fields else f"{count} or more fields"
+        has = f"{count} field{'s' if count != 1 else ''}" if count < fields else t("notice.more_fields", count=count)
         return BadInputError(t("engines.other_number_of_fields", where=where, has=has, fields=fields))
     if "unicode" in message or "not utf-8" in message:
-        return BadInputError(f"{where}: the bytes are not UTF-8 text; name the encoding (--encoding latin-1)")
+        return BadInputError(t("notice.bytes_not_utf_text", where=where))
     if "Maximum line size" in message or "max_line_size" in message:
         return too_long_a_line(where)
     if "quote" in message.split("Possible")[0].lower():
-        return BadInputError(f"{where}: the quotes around a field open or close in the wrong place; correct the line")
-    return BadInputError(f"{where}: the file cannot be read ({message.splitlines()[0]})")
+        return BadInputError(t("notice.quotes_around_field_open", where=where))
+    return BadInputError(t("notice.file_cannot_read", where=where, splitlines=message.splitlines()[0]))
 
 
 NUMBER = r"(?:[0-9][0-9.,]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?%?"
@@ -434,7 +434,7 @@ def unescaped(text: str) -> str:
 def check_escaping(escape: bool, path: Path, format: str) -> None:
     """Raise where cells shall be escaped that no spreadsheet runs."""
     if escape and format != "csv":
-        raise BadInputError(f"{path}: --escape-formulas is about CSV, of which spreadsheets run cells; leave it out")
+        raise refusal("escape_formulas_about_csv", path=path)
 
 
 def escape_file(path: Path) -> None:

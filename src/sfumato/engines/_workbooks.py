@@ -21,7 +21,7 @@ from sfumato.engines._headers import LOOKED_AT, check_header_row, find_header, h
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
 from sfumato.runtime.memory import check_expanded
-from sfumato.texts.catalogue import counted, t
+from sfumato.texts.catalogue import counted, refusal, t
 
 SHEETS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
 UNSAVED = re.compile(rb"(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v></v>)?\s*</c>")
@@ -41,12 +41,12 @@ def read_sheet(path: Path, reading: Reading) -> tuple[pa.Table, tuple[str, ...]]
     if header_place:
         notices.append(name_titles(origin, cells[:header_place], before + header_place + 1))
     elif before and reading.header_row is None:
-        notices.append(f"{origin}: {counted(before, 'empty row')} above the first one")
+        notices.append(t("notice.above_first", origin=origin, before=before))
     cells = cells[header_place:]
     full = [any(cell is not None for cell in row) for row in cells]
     rows = [row for row, holds in zip(cells, full, strict=True) if holds]
     if not rows:
-        raise BadInputError(f"{path}: the sheet {name!r} is empty; name another (--sheet)")
+        raise refusal("sheet_empty", path=path, name=name)
     if len(rows) < len(cells):
         notices.append(f"{origin}: {counted(len(cells) - len(rows), 'empty row')} left out")
     texts = [[cell or "" for cell in row] for row in rows[: LOOKED_AT + 1]]
@@ -62,9 +62,7 @@ def _header_place(origin: str, cells: Sequence[Sequence[str | None]], before: in
     if reading.header_row is not None:
         place = reading.header_row - 1 - before
         if not 0 <= place < len(cells):
-            raise BadInputError(
-                f"{origin}: row {reading.header_row} is empty (--header-row); name the row of the names"
-            )
+            raise refusal("row_empty", origin=origin, header_row=reading.header_row)
         return place
     if reading.header is False or reading.columns:
         return 0
@@ -90,17 +88,17 @@ def _opened(path: Path) -> Any:
         return python_calamine.CalamineWorkbook.from_path(str(path))
     except Exception as error:  # of several kinds, all about the file
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise BadInputError(f"{path}: the file cannot be read as a workbook ({first})") from None
+        raise refusal("file_cannot_read_workbook", path=path, first=first) from None
 
 
 def _chosen(path: Path, sheets: Sequence[str], wanted: str | None) -> tuple[str, list[str]]:
     """Return the name of the sheet to read: the one that was named, or the first."""
     listed = ", ".join(map(repr, sheets))
     if wanted is None:
-        said = f"{path}: the sheet {sheets[0]!r} is read, the first of {len(sheets)} ({listed}); --sheet names another"
+        said = t("notice.sheet_read", path=path, sheets=sheets[0], sheets_2=len(sheets), listed=listed)
         return sheets[0], [said] if len(sheets) > 1 else []
     if wanted not in sheets:
-        raise BadInputError(f"{path}: there is no sheet {wanted!r}; there are {listed} (--sheet)")
+        raise refusal("no_sheet", path=path, wanted=wanted, listed=listed)
     return wanted, []
 
 
@@ -126,7 +124,7 @@ def read_labelled(path: Path) -> tuple[pa.Table, tuple[str, ...]]:
         columns, about = getattr(pyreadstat, LABELLED[path.suffix.lower()])(str(path), output_format="dict")
     except Exception as error:  # pyreadstat and its parser have errors of several kinds, all about the file
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise BadInputError(f"{path}: the file cannot be read ({first})") from None
+        raise refusal("file_cannot_read", path=path, first=first) from None
     labels = about.variable_value_labels
     texts = {name: _texts(values, labels.get(name, {})) for name, values in columns.items()}
     content = pa.table([pa.array(values, pa.string()) for values in texts.values()], names=list(texts))
@@ -163,8 +161,8 @@ def _notices(path: Path, named: Mapping[str, str], labelled: Sequence[str]) -> l
     if named:
         told = "; ".join(f"{name!r}: {label}" for name, label in [*named.items()][:MOST_SHOWN])
         more = f"; and {len(named) - MOST_SHOWN} more" if len(named) > MOST_SHOWN else ""
-        notices.append(f"{path}: the file says of its columns: {told}{more}")
+        notices.append(t("notice.file_says_columns", path=path, told=told, more=more))
     if labelled:
         told = ", ".join(map(repr, labelled[:MOST_SHOWN]))
-        notices.append(f"{path}: values are read by their labels in {told}")
+        notices.append(t("notice.values_read_labels", path=path, told=told))
     return notices

@@ -15,7 +15,7 @@ import pyarrow as pa
 from sfumato.engines._headers import checked_header
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Quiet
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 
 FrameKind = Literal["pandas", "polars", "arrow", "spark"]
 """The kinds of frames that a release comes back as."""
@@ -92,17 +92,20 @@ def check_decimals(origin: str, schema: pa.Schema) -> None:
     """Raise where decimals have more digits than the engine can tell apart."""
     for field in schema:
         if pa.types.is_decimal256(field.type) and field.type.precision > MOST_DIGITS:
-            raise BadInputError(
-                f"{origin}: column {field.name!r} holds decimals of {field.type.precision} digits, more than can be "
-                f"told apart here ({MOST_DIGITS}); write them as text"
+            raise refusal(
+                "column_holds_decimals_digits",
+                origin=origin,
+                name=field.name,
+                precision=field.type.precision,
+                MOST_DIGITS=MOST_DIGITS,
             )
 
 
 def _check_shape(frame: Any, origin: str) -> None:
     if hasattr(frame, "collect"):
-        raise BadInputError(f"{origin}: it is a query whose rows are not there yet; give what its collect() returns")
+        raise refusal("query_whose_rows_not", origin=origin)
     if not hasattr(frame, "columns"):
-        raise BadInputError(f"{origin}: it is one column; give a frame that has it, such as its to_frame()")
+        raise refusal("column_give_frame", origin=origin)
     if getattr(frame.columns, "nlevels", 1) > 1:
         raise BadInputError(t("engines.levels_of_names", origin=origin, nlevels=frame.columns.nlevels))
 
@@ -110,7 +113,7 @@ def _check_shape(frame: Any, origin: str) -> None:
 def _check_names(origin: str, names: tuple[str, ...], columns: Sequence[str]) -> None:
     """Raise unless every column has one name, its own or the one that somebody gives it."""
     if columns and len(columns) != len(names):
-        raise BadInputError(f"{origin}: {len(columns)} names are given (columns=[...]) for {len(names)} columns")
+        raise refusal("names_given_frames", origin=origin, columns=len(columns), names=len(names))
     checked_header(origin, tuple(columns) or names, remedy=RENAME)
 
 
@@ -118,12 +121,12 @@ def _from_arrow(frame: Any, origin: str) -> pa.Table:
     if isinstance(frame, pa.Table):
         return frame  # pa.table would import pandas to see whether it is one of its frames
     if not hasattr(frame, "__arrow_c_stream__"):
-        raise BadInputError(f"{origin} is neither a path nor a frame that speaks the Arrow interface; {ANY_FRAME}")
+        raise refusal("neither_path_nor_frame", origin=origin, ANY_FRAME=ANY_FRAME)
     try:
         return pa.table(frame)
     except (ValueError, TypeError, OverflowError, pa.ArrowException) as error:
         why = str(error).splitlines()[0]
-        raise BadInputError(f"{origin}: cannot be read as a table ({why}); {CONVERT['arrow']}") from None
+        raise refusal("cannot_read_table", origin=origin, why=why, CONVERT=CONVERT["arrow"]) from None
 
 
 def _from_pandas(frame: Any, origin: str) -> pa.Table:
@@ -151,14 +154,16 @@ def _why_not_pandas(series: Any, name: str) -> str:
                     first.setdefault(type(value).__name__, row)
         if len(first) > 1:
             kinds = " and ".join(f"{kind} (row {row})" for kind, row in first.items())
-            return f"column {name!r} holds values of several types, {kinds}"
-        return f"column {name!r} ({series.dtype}) cannot be read ({str(error).splitlines()[0]})"
+            return t("notice.column_holds_values_several", name=name, kinds=kinds)
+        return t("notice.column_cannot_read", name=name, dtype=series.dtype, splitlines=str(error).splitlines()[0])
     return ""
 
 
 def _from_polars(frame: Any, origin: str) -> pa.Table:
     objects = [
-        f"column {name!r} holds objects of Python" for name, kind in frame.schema.items() if str(kind) == "Object"
+        t("notice.column_holds_objects_python", name=name)
+        for name, kind in frame.schema.items()
+        if str(kind) == "Object"
     ]
     if objects:  # Arrow would be handed where they lie in memory
         raise _unreadable(origin, objects, "polars")
@@ -173,13 +178,13 @@ def _why_not_polars(series: Any, name: str) -> str:
     try:
         pa.chunked_array(series)
     except (ValueError, TypeError, OverflowError, pa.ArrowException):
-        return f"column {name!r} is of the type {series.dtype}, which other programs do not know"
+        return t("notice.column_type", name=name, dtype=series.dtype)
     return ""
 
 
 def _unreadable(origin: str, whys: Sequence[str], kind: FrameKind) -> BadInputError:
-    said = "; ".join(filter(None, whys)) or "cannot be read as a table"
-    return BadInputError(f"{origin}: {said}; {CONVERT[kind]}, or leave it out")
+    said = "; ".join(filter(None, whys)) or t("notice.cannot_read_table")
+    return BadInputError(t("notice.leave_out", origin=origin, said=said, CONVERT=CONVERT[kind]))
 
 
 def _about_index(frame: Any, origin: str) -> list[str]:
@@ -187,7 +192,7 @@ def _about_index(frame: Any, origin: str) -> list[str]:
     names = [repr(str(name)) for name in frame.index.names if name is not None]
     if not names:
         return []
-    return [f"{origin}: the index ({', '.join(names)}) is no column and is not read; frame.reset_index() makes it one"]
+    return [t("notice.index_no_column_not", origin=origin, names=", ".join(names))]
 
 
 def _about_zones(table: pa.Table, origin: str) -> list[str]:

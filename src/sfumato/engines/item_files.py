@@ -38,7 +38,7 @@ from sfumato.engines._text_files import (
 )
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 
 SEPARATORS = "\t;,"
 MARKS = (*SEPARATORS, "|")
@@ -120,7 +120,7 @@ class FieldTable:
 
 def find_rows(path: Path, encoding: str | None = None, separator: str | None = None) -> ItemRows | None:
     """Find out whether a text file has one item per row; None where its lines are sets. Raises where it may be both."""
-    existing_file(path, "give one with a basket per line")
+    existing_file(path, t("notice.give_basket_per_line"))
     with opened_text(path, encoding) as stream:
         lines = [line.rstrip("\r\n") for line in islice(stream, LOOKED_AT)]
     own, comments = split_comments([line for line in lines if line.strip()])
@@ -197,7 +197,7 @@ def _way(table: FieldTable, owner: int) -> str:
     """Write one way to read rows of one item, and how many sets it makes."""
     item, sets = _item(table, owner), len(set(table.columns[owner]))
     named = "" if item is None else f" --item {_quoted(table.header[item])}"
-    return f"--id {_quoted(table.header[owner])}{named} makes {sets:,} sets"
+    return t("notice.id_makes_sets", quoted=_quoted(table.header[owner]), named=named, sets=sets)
 
 
 def _owners(table: FieldTable) -> list[int]:
@@ -289,11 +289,11 @@ def without_header(lines: Sequence[str]) -> tuple[list[str], list[str]]:
     own, comments = split_comments(lines)
     notices = []
     if comments:
-        few = "1 comment line is" if len(comments) == 1 else f"{len(comments):,} comment lines are"
-        notices.append(f"{few} not read ({comments[0].strip()!r}); --lines reads every line as a set of items")
+        few = t("notice.comment_line") if len(comments) == 1 else t("notice.comment_lines", comments=len(comments))
+        notices.append(t("notice.not_read", few=few, comments=comments[0].strip()))
     name = own[0].strip().strip('"') if own else ""
     if ONE_WORD.fullmatch(name.lower()) and len(own) > 1 and not any(_has(line, name) for line in own[1:]):
-        notices.append(f"the first line ({name!r}) is taken for a header; --lines reads every line as a set of items")
+        notices.append(t("notice.first_line", name=name))
         own = own[1:]
     return own, notices
 
@@ -307,7 +307,7 @@ def without_marks(lists: Sequence[Sequence[str]]) -> tuple[list[list[str]], list
     some = [record for record in lists if record]
     if not some or any(record[-1] not in SPMF for record in some):
         return [list(record) for record in lists], []
-    notice = "-1 and -2 are the marks of SPMF, with which every line ends, and no items; --lines reads them as items"
+    notice = t("notice.marks_spmf")
     return [[item for item in record if item not in SPMF] for record in lists], [notice]
 
 
@@ -322,7 +322,7 @@ def lines_of_items(path: Path, reading: Reading) -> tuple[pa.Array, tuple[str, .
     """Read one list of items per line; an empty line is a list without items. Return also what was noticed."""
     mark = reading.delimiter
     if mark is not None and len(mark) != 1:
-        raise BadInputError(f"a separator is one character, not {mark!r}")
+        raise refusal("separator_character", mark=mark)
     notices: list[str] = []
     if reading.as_it_stands:
         lists = list(_published(path, reading))
@@ -338,7 +338,7 @@ def lines_of_items(path: Path, reading: Reading) -> tuple[pa.Array, tuple[str, .
 
 def numbered_lines(path: Path, encoding: str | None = None) -> Iterator[tuple[int, str]]:
     """Yield the lines of a text file with their numbers, without line ends."""
-    existing_file(path, "give one with a basket per line")
+    existing_file(path, t("notice.give_basket_per_line"))
     with opened_text(path, encoding) as stream:
         for number, line in enumerate(stream, start=1):
             if "\x00" in line:

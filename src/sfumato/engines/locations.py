@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from sfumato.engines._text_files import DELIMITED, PARQUET
 from sfumato.errors import BadInputError
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 DATABASES = (".duckdb", ".ddb")
@@ -54,7 +54,7 @@ def check_secrets(source: Any) -> None:
     secret = next((name for name in names if name.lower().endswith(SECRETS)), None)
     if ":" in unquote(parts.netloc.rpartition("@")[0]) or secret is not None:
         what = "a password" if secret is None else f"a secret ({secret}=...)"
-        raise BadInputError(f"{shown_place(source)}: the URL holds {what}; take it out of there: {REMEDY}")
+        raise refusal("url_holds", shown_place=shown_place(source), what=what, REMEDY=REMEDY)
 
 
 def split_table(source: str) -> tuple[str, str | None]:
@@ -94,8 +94,8 @@ def files_in(source: str | Path) -> list[Path]:
     kept = sorted(file for file in listed if file.is_file() and not _is_hidden(file, beneath))
     files = [file for file in kept if not kinds or _ending(file) in kinds]
     if not files:
-        wanted = f"; it must hold {', '.join(kinds)} files" if kinds else "; is the pattern in quotes?"
-        raise BadInputError(f"{source}: there is no file {where}{wanted}")
+        wanted = t("notice.must_hold_files", kinds=", ".join(kinds)) if kinds else t("notice.pattern_quotes")
+        raise refusal("no_file", source=source, where=where, wanted=wanted)
     odd = next((file for file in files if (_ending(file) in PARQUET) != (_ending(files[0]) in PARQUET)), None)
     if odd is not None:
         raise BadInputError(t("engines.two_kinds_of_files", source=source, files=files[0], odd=odd))

@@ -164,15 +164,15 @@ def _unclear(name: str, count: NumberCounts, style: str | None, known: bool) -> 
     thousands = (style == "comma") == bool(count.either_point)
     taken = "1234" if thousands else "1.234"
     if style is None:
-        reading = "are read as 1.234" if count.either_point else "are left as text"
+        reading = t("notice.read_notations") if count.either_point else t("notice.left_text")
     else:
-        why = "as in the table of the mapping" if known else "as other columns of the file suggest"
-        reading = f"are read as {taken}, {why}"
+        why = t("notice.table_mapping") if known else t("notice.other_columns_file_suggest")
+        reading = t("notice.read", taken=taken, why=why)
     return t("engines.ambiguous_numbers", name=name, written=written, reading=reading, flags=_flags(name))
 
 
 def _flags(name: str) -> str:
-    return f"--decimal-comma {name!r} or --decimal-point {name!r}"
+    return t("notice.decimal_comma_decimal_point", name=name)
 
 
 def _number_notices(styles: Mapping[str, NumberStyle], counts: Mapping[str, NumberCounts]) -> list[str]:
@@ -180,10 +180,7 @@ def _number_notices(styles: Mapping[str, NumberStyle], counts: Mapping[str, Numb
     for style, example in (("comma", "1.234,5"), ("point", "1,234.5 or 1'234.5")):
         names = [name for name, own in styles.items() if own == style and counts[name].tells != "unclear"]
         if names:
-            notices.append(
-                f"numbers written as {example} are read as 1234.5, and published so: {', '.join(map(repr, names))} "
-                f"(--as-written COLUMN leaves them as they are)"
-            )
+            notices.append(t("notice.numbers_written_read", example=example, names=", ".join(map(repr, names))))
     return notices
 
 
@@ -238,8 +235,12 @@ def date_orders(
     for (example, order), names in told.items():
         words = f" ({order.replace('-', ' ')})" if order else ""
         notices.append(
-            f"dates written as {_written(example, order)}{words} are read as 1999-12-31, and published so: "
-            f"{', '.join(map(repr, names))} (--as-written COLUMN leaves them as they are)"
+            t(
+                "notice.dates_written_read",
+                written=_written(example, order),
+                words=words,
+                names=", ".join(map(repr, names)),
+            )
         )
     return orders, notices
 

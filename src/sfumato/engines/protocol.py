@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from sfumato.engines.notations import DayOrder
 from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Quiet
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 
 DIGITS = 15
 """How many digits of a row's MD5, in base 16, go into the digest of a table: what every engine has numbers for."""
@@ -144,11 +144,9 @@ class Reading:
             for name in columns:
                 if name not in names:
                     known = ", ".join(map(repr, names[:30]))
-                    raise BadInputError(
-                        f"{self.origin}: there is no column {name!r} ({option}); the columns are {known}"
-                    )
+                    raise refusal("no_column_columns", origin=self.origin, name=name, option=option, known=known)
                 if said.setdefault(name, option) != option:
-                    raise BadInputError(f"column {name!r} is named by {said[name]} and {option}; leave one of them out")
+                    raise refusal("column_named", name=name, said=said[name], option=option)
 
 
 OWN_FILE = Reading(delimiter=",", encoding="utf-8", header=True, notations=False, empty=True)
@@ -169,7 +167,7 @@ class DistinctValues(Quiet):
 
     def place(self, i: int) -> str:
         """Say for a message, after its column, where a value stands first; nothing where rows have no order."""
-        return "" if self.first_rows is None else f", row {self.first_rows[i]} (the header not counted)"
+        return "" if self.first_rows is None else t("notice.row_header_not_counted", first_rows=self.first_rows[i])
 
 
 @dataclass(frozen=True, repr=False)

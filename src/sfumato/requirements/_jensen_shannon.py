@@ -21,9 +21,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Numbers
 from sfumato.runtime.kernels import kernel
+from sfumato.texts.catalogue import refusal
 
 LEAST = 1e-290
 """No share is taken for smaller while it is searched for, so that its logarithm is finite."""
@@ -56,9 +56,9 @@ def nearest_js(rows: Numbers, centre: Numbers, radius: float | Numbers, close: f
     centre = np.asarray(centre, np.float64)
     radii = np.ascontiguousarray(np.broadcast_to(np.asarray(radius, np.float64), len(rows)))
     if rows.shape[1] != len(centre) or len(centre) < 1 or not (centre > 0).all():
-        raise BadInputError("the centre of a ball needs a positive share for every value of the rows")
+        raise refusal("centre_ball_needs_positive")
     if not (rows >= 0).all() or not (rows.sum(axis=1) > 0).all() or not (radii >= 0).all():
-        raise BadInputError("shares and radii cannot be negative, and a row needs a positive share")
+        raise refusal("shares_radii_cannot_negative")
     shares = distributions(rows)
     points, numbers = np.empty_like(shares), np.empty((3, len(rows)))
     nearest_rows(shares, distributions(centre), radii, close, points, *numbers)

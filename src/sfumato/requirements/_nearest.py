@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.cells import Sensitive, find_sensitive
-from sfumato.errors import BadInputError
 from sfumato.requirements._jensen_shannon import nearest_js
 from sfumato.requirements._predicates import TOLERANCE, Rules, groups_admitted
 from sfumato.requirements.requirement import BetaLikeness, DeltaDisclosure, KAnonymity, Requirement, TCloseness
@@ -93,7 +92,7 @@ def ball_of(requirement: Requirement, sensitive: tuple[Sensitive, ...]) -> Ball:
     places = {find_sensitive(sensitive, part.on) for part in parts}
     if len(places) > 1:
         names = ", ".join(sensitive[place].name for place in sorted(places))
-        raise BadInputError(f"one sensitive attribute can be balanced at a time, and the requirement bounds {names}")
+        raise refusal("sensitive_attribute_can_balanced", names=names)
     attribute = sensitive[places.pop()]
     joined = parts[0]
     for part in parts[1:]:

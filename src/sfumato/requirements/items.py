@@ -89,10 +89,9 @@ from sfumato.config.options import Configured, Option, described, parse, split_o
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.items import Baskets, items_in_words
 from sfumato.engines.item_files import numbered_lines, separator_of, split_line
-from sfumato.errors import BadInputError
 from sfumato.requirements.requirement import REQUIREMENTS, All, KAnonymity, Requirement
 from sfumato.runtime.arrays import Codes, Numbers
-from sfumato.texts.catalogue import counted, percent, refusal, t
+from sfumato.texts.catalogue import percent, refusal, t
 
 Itemset = tuple[int, ...]
 
@@ -117,7 +116,7 @@ def lines_of(baskets: Baskets, file: str) -> tuple[list[tuple[int, str]], str]:
     named = [(number, text.strip()) for number, text in numbered_lines(Path(file)) if text.strip()]
     lines = [(number, text) for number, text in named if text in baskets.places or not is_comment(text)]
     if not lines:
-        raise BadInputError(f"{file}: there is no line with items; write one set of items per line")
+        raise refusal("no_line_items", file=file)
     return lines, separator_of([text for _, text in lines])
 
 
@@ -140,7 +139,7 @@ def codes_of(baskets: Baskets, labels: Iterable[str], file: str, line: int) -> I
     """Return the codes of items, ascending; one that no basket has is an error."""
     lacking = [label for label in labels if label not in baskets.places]
     if lacking:
-        raise BadInputError(f"{file}, line {line}: {items_in_words(lacking)} in no basket of {baskets.origin}")
+        raise refusal("no_basket", file=file, line=line, items_in_words=items_in_words(lacking), origin=baskets.origin)
     return tuple(sorted({baskets.places[label] for label in labels}))
 
 
@@ -159,7 +158,7 @@ def named_items(baskets: Baskets, names: Iterable[str], what: str) -> Itemset:
         elif under:
             codes.update(under)
         else:
-            tree = "" if baskets.tree is None else ", and no node of the tree has such an item"
+            tree = "" if baskets.tree is None else t("notice.no_node_tree_such")
             raise refusal("unknown_item", what=what, name=name, baskets=baskets, tree=tree)
     return tuple(sorted(codes))
 
@@ -228,7 +227,7 @@ class BasketRequirement(Configured, ABC):
         return str(self)
 
     def _finding(self) -> str:
-        return f"finds at least {counted(self.k, 'record')} that fit{'s' if self.k == 1 else ''}, or none"
+        return t("notice.finds_least_fit", k=self.k)
 
 
 def at_least(k: int, fewest: float) -> int:
@@ -276,7 +275,9 @@ class KMAnonymity(BasketRequirement):
     def rule_in_words(self) -> str:
         """Say what it promises."""
         fewer = " (or fewer)" if self.m > 1 else ""
-        return f"someone who knows {known_in_words(self.m)} of a person{fewer} {self._finding()}"
+        return t(
+            "notice.someone_knows_person", known_in_words=known_in_words(self.m), fewer=fewer, finding=self._finding()
+        )
 
 
 @dataclass(frozen=True)
@@ -291,7 +292,7 @@ class CompleteKAnonymity(BasketRequirement):
 
     def rule_in_words(self) -> str:
         """Say what it promises."""
-        return f"every published basket is that of at least {counted(self.k, 'record')}, whatever is known of a person"
+        return t("notice.every_published_basket_least", k=self.k)
 
 
 @dataclass(frozen=True)
@@ -316,8 +317,8 @@ class PrivacyConstraints(BasketRequirement):
 
     def rule_in_words(self) -> str:
         """Say what it promises."""
-        some = " (or some of them)" if self.protect_subsets == "yes" else ""
-        return f"someone who knows the items of a line of {self.file}{some} {self._finding()}"
+        some = t("notice.some_them") if self.protect_subsets == "yes" else ""
+        return t("notice.someone_knows_items_line", file=self.file, some=some, finding=self._finding())
 
     def itemsets(self, baskets: Baskets) -> list[Itemset]:
         """Read the constraints as codes of items, shorter ones first; an item that no basket has is an error."""
@@ -341,9 +342,13 @@ def check_subsets(lines: list[tuple[int, Itemset]], file: str) -> None:
     if subsets > MOST_SUBSETS:
         longest = min(first_line, key=lambda codes: (-len(codes), first_line[codes]))
         many = f"{subsets:,}" if subsets < 10**12 else "far too many"
-        raise BadInputError(
-            f"{file}: its lines have {many} subsets to protect, and at most {MOST_SUBSETS:,} can be; shorten "
-            f"the longest lines (line {first_line[longest]} has {len(longest)} items), or say protect-subsets=no"
+        raise refusal(
+            "lines_subsets_protect",
+            file=file,
+            many=many,
+            MOST_SUBSETS=MOST_SUBSETS,
+            first_line=first_line[longest],
+            longest=len(longest),
         )
 
 
@@ -378,10 +383,10 @@ class KKMAnonymity(Configured):
 
     def rule_in_words(self) -> str:
         """Say what it promises."""
-        items = f" and {known_in_words(self.m)} of a person" if self.m else " of a person, and none of the items,"
+        items = t("notice.person", known_in_words=known_in_words(self.m)) if self.m else t("notice.person_none_items")
         fewer = " (or fewer)" if self.m > 1 else ""
-        finds = f"finds at least {counted(self.k, 'record')} that {'fits' if self.k == 1 else 'fit'}"
-        return f"someone who knows the quasi-identifiers{items}{fewer} {finds}"
+        finds = t("notice.finds_least", k=self.k)
+        return t("notice.someone_knows_quasi_identifiers", items=items, fewer=fewer, finds=finds)
 
 
 Part = KKMAnonymity | Requirement
@@ -461,7 +466,7 @@ def mixed_requirement(text: str) -> MixedRequirement:
     parts = [parse(part, known, "requirement") for part in written]
     linking = [part for part in parts if isinstance(part, KKMAnonymity)]
     if len(linking) != 1:
-        said = "says nothing of who knows items" if not linking else f"has {len(linking)} parts {KKMAnonymity.name}"
+        said = t("notice.says_nothing_knows_items") if not linking else f"has {len(linking)} parts {KKMAnonymity.name}"
         raise refusal("requirement_without_items", text=text.strip(), said=said, part=KKMAnonymity)
     return MixedRequirement(linking[0], tuple(part for part in parts if isinstance(part, Requirement)))
 
@@ -505,7 +510,7 @@ class ProtectedItems(InferenceRequirement):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not getattr(self, self.protected) and self.file is None:
-            raise BadInputError(f"{self.name} needs the items it protects; write {self.example}, or file=...")
+            raise refusal("needs_items_protects", name=self.name, example=self.example)
 
     def sensitive_items(self, baskets: Baskets) -> Itemset:
         """Return the codes of the items that are named in the text and in the file."""
@@ -550,7 +555,9 @@ class RhoUncertainty(ProtectedItems):
 
     def rule_in_words(self) -> str:
         """Say what it promises."""
-        known = f"{known_in_words(self.m)} of a person (or fewer)" if self.m else "nothing of a person"
+        known = (
+            t("notice.person_fewer", known_in_words=known_in_words(self.m)) if self.m else t("notice.nothing_person")
+        )
         return t("notice.rule_of_rho", known=known, share=percent(self.rho, 3))
 
 
@@ -646,7 +653,7 @@ class PSRules(InferenceRequirement):
 
     def rule_in_words(self) -> str:
         """Say what it promises."""
-        some = " (or some of them, or none)" if self.protect_subsets == "yes" else ""
+        some = t("notice.some_them_none") if self.protect_subsets == "yes" else ""
         return t("notice.rule_of_rules", rules=self, some=some, finding=self._finding(), share=percent(self.c, 3))
 
 
@@ -682,7 +689,7 @@ class UtilityConstraints(Configured):
     def __post_init__(self) -> None:
         super().__post_init__()
         if (self.file is None) == (self.level is None):
-            raise BadInputError(f"utility-constraints need either a file or a level of the tree; write {self.example}")
+            raise refusal("utility_constraints_need_either", example=self.example)
         if self.rest == "together" and self.file is None:
             raise refusal("rest_without_a_file")
 
@@ -693,9 +700,9 @@ class UtilityConstraints(Configured):
     def _blocks_of_level(self, baskets: Baskets) -> Codes:
         assert self.level is not None
         if baskets.tree is None:
-            raise BadInputError(f"{self} needs a tree of items, and there is none; give one (--tree), or a file")
+            raise refusal("needs_tree_items", self=self)
         if self.level > baskets.tree.height:
-            raise BadInputError(f"{self}: the tree of items has levels 0 (items) to {baskets.tree.height} (everything)")
+            raise refusal("tree_items_levels", self=self, height=baskets.tree.height)
         return np.asarray(baskets.tree.ancestors[self.level][baskets.leaf], np.int32)
 
     def _blocks_of_file(self, baskets: Baskets, file: str) -> Codes:
@@ -704,9 +711,8 @@ class UtilityConstraints(Configured):
         for line, codes in itemsets_of(baskets, file):
             for code in codes:
                 if code in lines:
-                    raise BadInputError(
-                        f"{file}, line {line}: the item {baskets.items[code]!r} is in line {lines[code]} already; "
-                        "an item has one group"
+                    raise refusal(
+                        "item_line_already", file=file, line=line, items=baskets.items[code], lines=lines[code]
                     )
                 lines[code] = blocks[code] = line
         unnamed = np.flatnonzero(blocks < 0)
@@ -721,9 +727,9 @@ class UtilityConstraints(Configured):
 
     def in_words(self) -> str:
         """Say which items are published together only."""
-        where = f"a line of {self.file}" if self.file else f"a node of level {self.level} of the item tree"
-        rest = ", and the items in no line" if self.rest == "together" else ""
-        return f"items published together only within {where}{rest}"
+        where = f"a line of {self.file}" if self.file else t("notice.node_level_item_tree", level=self.level)
+        rest = t("notice.items_no_line") if self.rest == "together" else ""
+        return t("notice.items_published_together_only", where=where, rest=rest)
 
 
 def utility_constraints(text: str) -> UtilityConstraints:
@@ -808,7 +814,7 @@ class SuppressionLimit(Configured):
 
     def rule_in_words(self) -> str:
         """Say how much may be left out."""
-        return f"at most {percent(self.share, 3)} of the {self.of} left out"
+        return t("notice.most_left_out", share=self.share, of=self.of)
 
 
 def suppression_limit(text: str) -> SuppressionLimit:

@@ -20,7 +20,7 @@ from sfumato.errors import BadInputError
 from sfumato.requirements.items import COMMENT, MOST_SUBSETS, Itemset, is_comment, under_node
 from sfumato.runtime.arrays import Quiet
 from sfumato.runtime.staging import check_targets, staged
-from sfumato.texts.catalogue import counted, refusal
+from sfumato.texts.catalogue import counted, refusal, t
 
 VISIT_COLUMNS = ("id", "visit", "item")
 PRIVACY, UTILITY = "privacy-constraints", "utility-constraints"
@@ -63,8 +63,8 @@ class Policy(Quiet):
             asked += " protect-subsets=no"
         option = "--require" if self.kind == PRIVACY else "--set"
         return [
-            f"Wrote {to}: {sets} of up to {counted(longest, 'item')}. {' '.join(self.head[1:])}",
-            f'Look at it, correct it, then give it with {option} "{asked}". It shows what is in the data: keep it.',
+            t("notice.wrote_up", to=to, sets=sets, longest=longest, head=" ".join(self.head[1:])),
+            t("notice.look_correct", option=option, asked=asked),
         ]
 
 
@@ -90,12 +90,12 @@ def privacy_policy(
     columns: Sequence[str] = VISIT_COLUMNS,
 ) -> Policy:
     """Gather what an attacker may know: items in fewer than `rare` records, items under nodes, the items of visits."""
-    head = [f"What an attacker may know, made by `sfumato policy` from {baskets.origin}."]
+    head = [t("notice.attacker_may_know", origin=baskets.origin)]
     itemsets: dict[Itemset, None] = {}
     if rare is not None:
         few = np.flatnonzero(baskets.supports < rare).tolist()
         itemsets |= dict.fromkeys((code,) for code in few)
-        head.append(f"Items that fewer than {counted(rare, 'record')} have: {len(few):,}.")
+        head.append(t("notice.items_fewer_than", rare=rare, few=len(few)))
     for node in nodes:
         under = under_node(baskets, node)
         if not under:
@@ -105,11 +105,11 @@ def privacy_policy(
     if visits is not None:
         sets = visit_sets(baskets, visits, columns)
         itemsets |= dict.fromkeys(sets)
-        head.append(f"Different sets of items of one visit ({visits}): {len(sets):,}.")
+        head.append(t("notice.different_sets_items_visit", visits=visits, sets=len(sets)))
     if len(head) == 1:
-        raise BadInputError("say what may be known: --rare 10, --chapter NODE or --visits FILE (or --groups LEVEL)")
+        raise refusal("say_may_known")
     if not itemsets:
-        raise BadInputError(f"there is nothing to protect: {' '.join(head[1:])}")
+        raise refusal("nothing_protect", head=" ".join(head[1:]))
     ordered = sorted(itemsets, key=lambda codes: (len(codes), codes))
     return Policy(PRIVACY, tuple(head), tuple(tuple(baskets.items[code] for code in codes) for codes in ordered))
 
@@ -125,8 +125,8 @@ def utility_policy(baskets: Baskets, level: int) -> Policy:
     for item, node in zip(baskets.items, above.tolist(), strict=True):
         groups.setdefault(node, []).append(item)
     head = (
-        f"What may be published together, made by `sfumato policy` from {baskets.origin}.",
-        f"The items under every node of level {level} of the tree: {len(groups):,} groups.",
+        t("notice.may_published_together", origin=baskets.origin),
+        t("notice.items_under_every_node", level=level, groups=len(groups)),
     )
     return Policy(UTILITY, head, tuple(tuple(groups[node]) for node in sorted(groups)))
 
@@ -134,15 +134,15 @@ def utility_policy(baskets: Baskets, level: int) -> Policy:
 def visit_sets(baskets: Baskets, file: Path, columns: Sequence[str]) -> list[Itemset]:
     """Read rows of who, visit and item (CSV); return the different sets of items of one visit."""
     if len(columns) != len(VISIT_COLUMNS):
-        raise BadInputError("--visit-columns are three: who, which visit, and the item, such as id,visit,item")
-    existing_file(file, "give a CSV file with a row for every item of a visit")
+        raise refusal("visit_columns_three")
+    existing_file(file, t("notice.give_csv_file_row"))
     visits: dict[tuple[str, str], set[int]] = {}
     with opened_text(file, None) as stream:
         rows = csv.DictReader(stream)
         lacking = [name for name in columns if name not in (rows.fieldnames or ())]
         if lacking:
             known = ", ".join(rows.fieldnames or ())
-            raise BadInputError(f"{file}: there is no column {lacking[0]!r}; there are {known} (--visit-columns)")
+            raise refusal("no_column_visit", file=file, lacking=lacking[0], known=known)
         who, visit, item = columns
         for row in rows:
             label = (row[item] or "").strip()
@@ -157,8 +157,8 @@ def visit_sets(baskets: Baskets, file: Path, columns: Sequence[str]) -> list[Ite
 
 def _no_node(baskets: Baskets) -> str:
     if baskets.tree is None:
-        return "there is no tree of items; give one (--tree FILE, or --tree icd-9-cm)"
-    return f"the tree has no such node with items of {baskets.origin}; `sfumato policy` takes the names of its nodes"
+        return t("notice.no_tree_items")
+    return t("notice.tree_no_such_node", origin=baskets.origin)
 
 
 def joined(values: Iterable[str]) -> list[str]:

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from sfumato.config.options import Configured, Option, parse, split_outside_quotes
 from sfumato.data.cells import Histograms, Sensitive, find_sensitive, spans_of
 from sfumato.data.hierarchies.notation import write_number
-from sfumato.errors import BadInputError
 from sfumato.requirements import _predicates as predicates
 from sfumato.requirements._predicates import Rules, groups_admitted, groups_of_persons_admitted
-from sfumato.texts.catalogue import percent, refusal
+from sfumato.texts.catalogue import percent, refusal, t
 
 Rule = tuple[int, float, float]
 """A kind of predicate and its two parameters."""
@@ -93,7 +92,7 @@ class Requirement(Configured, ABC):
 
         The audit asks this of requirements that it has no definition of its own for; those here have one.
         """
-        raise BadInputError(f"{self}: the audit has no definition of {self.name}; its class needs a method `holds`")
+        raise refusal("audit_no_definition", self=self, name=self.name)
 
     def strengthen(self, measures: Mapping[str, float], by_sensitive: Mapping[str, Mapping[str, float]]) -> Requirement:
         """Return the strongest requirement of this kind that groups with these measures keep, of each column apart.
@@ -109,7 +108,7 @@ class Requirement(Configured, ABC):
 
     def words_of_persons(self) -> str:
         """Say what it asks of every group where persons are counted."""
-        return f"{self.rule_in_words()}, where all records of a person in a group weigh one together"
+        return t("notice.all_records_person_group", rule_in_words=self.rule_in_words())
 
     @property
     def _value(self) -> str:
@@ -187,14 +186,18 @@ class Requirement(Configured, ABC):
                 if alone.persons is not None and not part.about_sensitive:
                     persons, largest = int(alone.persons.persons[0]), int(alone.persons.largest[0])
                     reasons.append(
-                        f"{part.by_persons} does not hold (feasible up to k={persons} persons and from "
-                        f"share={_up(largest / int(alone.sizes[0]))})"
+                        t(
+                            "notice.not_hold_feasible",
+                            by_persons=part.by_persons,
+                            persons=persons,
+                            up=_up(largest / int(alone.sizes[0])),
+                        )
                     )
                     continue
                 place = find_sensitive(histograms.sensitive, part.on) if part.about_sensitive else None
                 attribute = None if place is None else histograms.sensitive[place]
                 size, counts = part.counted(alone, place)
-                reasons.append(f"{part} does not hold ({part.would_admit(size, counts, attribute)})")
+                reasons.append(t("notice.not_hold", part=part, would_admit=part.would_admit(size, counts, attribute)))
         return "; ".join(reasons)
 
     def counted(self, alone: Histograms, place: int | None) -> tuple[int, NDArray[Any]]:
@@ -219,7 +222,7 @@ class All(Requirement):
 
     def __post_init__(self) -> None:
         if not self.joined:
-            raise BadInputError("a joined requirement needs at least one part")
+            raise refusal("joined_requirement_needs_least")
 
     @property
     def monotone(self) -> bool:  # type: ignore[override]
@@ -283,9 +286,9 @@ class KAnonymity(Requirement):
     def rule_in_words(self, group: str = "group") -> str:
         """Say how large groups are."""
         if self.share is None:
-            return f"every {group} at least {self.k:,} {'record' if self.k == 1 else 'records'}"
-        least = f"every {group} at least {self.k:,} {'person' if self.k == 1 else 'different persons'}"
-        return least if self.share == 1 else f"{least}, none with more than {percent(self.share, 3)} of its records"
+            return t("notice.every_least_requirement", group=group, k=self.k)
+        least = t("notice.every_least", group=group, k=self.k)
+        return least if self.share == 1 else t("notice.none_more_than_records", least=least, share=self.share)
 
     def words_of_persons(self) -> str:
         """Say how many persons groups have; of a single person nothing is asked."""
@@ -301,7 +304,7 @@ class KAnonymity(Requirement):
 
     def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:
         """Name the largest k."""
-        return f"feasible up to k={size}"
+        return t("notice.feasible_up", size=size)
 
 
 @dataclass(frozen=True)
@@ -329,26 +332,26 @@ class LDiversity(Requirement):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.variant in ("distinct", "recursive") and not float(self.l).is_integer():
-            raise BadInputError(f"l must be a whole number for variant={self.variant}, not {self.l!r}")
+            raise refusal("must_whole_number_variant", variant=self.variant, l=self.l)
 
     def rule_in_words(self, group: str = "group") -> str:
         """Say how diverse groups are, by the variant."""
         match self.variant:
             case "frequency":
-                return f"no {self._value} above 1/{self.l:g} ({100 / self.l:.3g} %) of a {group}"
+                return t("notice.no_above", value=self._value, l=self.l, l_2=100 / self.l, group=group)
             case "distinct":
-                return f"at least {self.l:g} different {self._values} in every {group}"
+                return t("notice.least_different_every", l=self.l, values=self._values, group=group)
             case "entropy":
-                return f"every {group} at least as diverse as {self.l:g} equally frequent {self._values}"
-        return f"recursive ({self.c:g}, {self.l:g})-diversity of {self._values} in every {group}"
+                return t("notice.every_least_diverse_equally", group=group, l=self.l, values=self._values)
+        return t("notice.recursive_diversity_every", c=self.c, l=self.l, values=self._values, group=group)
 
     def words_of_persons(self) -> str:
         """Say which persons are counted, by the variant."""
         match self.variant:
             case "frequency":
-                return f"no {self._value} that more than 1/{self.l:g} of the persons of a group have, if only once"
+                return t("notice.no_more_than_persons", value=self._value, l=self.l)
             case "distinct":
-                return f"at least {self.l:g} different {self._values} in every group, each of another person"
+                return t("notice.least_different_every_group", l=self.l, values=self._values)
         return super().words_of_persons()
 
     def strengthen(self, measures: Mapping[str, float], by_sensitive: Mapping[str, Mapping[str, float]]) -> Requirement:
@@ -369,17 +372,17 @@ class LDiversity(Requirement):
     def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:
         """Name the largest l, or for recursive diversity the bound of c."""
         if self.variant == "frequency":
-            return f"feasible up to l={_down(size / counts.max())}"
+            return t("notice.feasible_up_requirement", down=_down(size / counts.max()))
         if self.variant == "distinct":
-            return f"feasible up to l={np.count_nonzero(counts)}"
+            return t("notice.feasible_up_2", count_nonzero=np.count_nonzero(counts))
         if self.variant == "entropy":
-            return f"feasible up to l={_down(math.exp(predicates.entropy(counts, size)))}"
+            return t("notice.feasible_up_requirement", down=_down(math.exp(predicates.entropy(counts, size))))
         falling = np.sort(counts)[::-1]
         tail = float(falling[int(self.l) - 1 :].sum())
         if tail == 0:
-            return f"feasible up to l={np.count_nonzero(counts)}, with c large enough"
+            return t("notice.feasible_up_large", count_nonzero=np.count_nonzero(counts))
         least = (falling[0] + predicates.TOLERANCE * size) / tail  # strictly less, by the tolerance of all comparisons
-        return f"feasible above c={_up(float(least))}" + (", or with a smaller l" if self.l > 1 else "")
+        return f"feasible above c={_up(float(least))}" + (t("notice.smaller") if self.l > 1 else "")
 
 
 @dataclass(frozen=True)
@@ -402,7 +405,7 @@ class TCloseness(Requirement):
     def rule_in_words(self, group: str = "group") -> str:
         """Say how near groups are to the whole table."""
         words = DISTANCE_WORDS[self.distance]
-        return f"the {self._values} of every {group} within {self.t:g} of the whole table's ({words})"
+        return t("notice.every_within_whole_table", values=self._values, group=group, t=self.t, words=words)
 
     def rules(self) -> Sequence[Rule]:
         """List the one predicate of the distance."""
@@ -435,9 +438,9 @@ class DeltaDisclosure(Requirement):
 
     def rule_in_words(self, group: str = "group") -> str:
         """Say by which factor shares may differ from the table's."""
-        extra = "" if self.absent == "infinite" else f", values absent from a {group} not counted"
-        times = f"{math.exp(self.delta):.3g} times as frequent or as rare"
-        return f"no {self._value} {times} in a {group} as in the table{extra}"
+        extra = "" if self.absent == "infinite" else t("notice.values_absent_from_not", group=group)
+        times = t("notice.times_frequent_rare", exp=math.exp(self.delta))
+        return t("notice.no_table_requirement", value=self._value, times=times, group=group, extra=extra)
 
     @property
     def monotone(self) -> bool:  # type: ignore[override]
@@ -453,7 +456,7 @@ class DeltaDisclosure(Requirement):
         """Name the bound of delta."""
         assert attribute is not None
         value = predicates.largest_log_ratio(counts, size, attribute.q, self.absent == "infinite")
-        return "a value of the table is absent" if math.isinf(value) else f"feasible above delta={_up(value)}"
+        return t("notice.value_table_absent") if math.isinf(value) else f"feasible above delta={_up(value)}"
 
 
 @dataclass(frozen=True)
@@ -481,8 +484,8 @@ class BetaLikeness(Requirement):
 
     def rule_in_words(self, group: str = "group") -> str:
         """Say by which factor a value may be more frequent than in the table."""
-        extra = "" if self.variant == "basic" else ", frequent values less"
-        return f"no {self._value} more than {1 + self.beta:g} times as frequent in a {group} as in the table{extra}"
+        extra = "" if self.variant == "basic" else t("notice.frequent_values_less")
+        return t("notice.no_more_than_times", value=self._value, beta=1 + self.beta, group=group, extra=extra)
 
     def rules(self) -> Sequence[Rule]:
         """List the one predicate of the variant."""
@@ -511,12 +514,12 @@ class AlphaK(Requirement):
     def rule_in_words(self, group: str = "group") -> str:
         """Say how large groups are, and which share a value may have."""
         share = percent(self.alpha, 3)
-        return f"every {group} at least {self.k:,} records and no {self._value} above {share} of a {group}"
+        return t("notice.every_least_records_no", group=group, k=self.k, value=self._value, share=share)
 
     def words_of_persons(self) -> str:
         """Say how many persons groups have, and how many of them may have a value."""
-        persons, share = f"every group at least {self.k:,} different persons", percent(self.alpha, 3)
-        return f"{persons} and no {self._value} that more than {share} of them have, if only once"
+        persons, share = t("notice.every_group_least_different", k=self.k), percent(self.alpha, 3)
+        return t("notice.no_more_than_them", persons=persons, value=self._value, share=share)
 
     def strengthen(self, measures: Mapping[str, float], by_sensitive: Mapping[str, Mapping[str, float]]) -> Requirement:
         """Take the size of the smallest group, and the largest share of a value."""
@@ -531,7 +534,7 @@ class AlphaK(Requirement):
 
     def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:
         """Name the largest k and the smallest alpha."""
-        return f"feasible up to k={size} and from alpha={_up(counts.max() / size)}"
+        return t("notice.feasible_up_from_alpha", size=size, up=_up(counts.max() / size))
 
 
 REQUIREMENTS: list[type[Requirement]] = [

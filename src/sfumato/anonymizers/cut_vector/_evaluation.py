@@ -23,9 +23,9 @@ from sfumato.anonymizers.cut_vector._groups import (
 )
 from sfumato.anonymizers.cut_vector.cut_vector import Bits, CutSpace
 from sfumato.data.cells import Cells, find_sensitive, number_rows, weighted_counts
-from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Counts, Numbers
 from sfumato.runtime.kernels import kernel
+from sfumato.texts.catalogue import refusal
 
 SIZE, FREQUENCY, DISTINCT = 0, 1, 2
 """What the privacy of a group is."""
@@ -356,10 +356,7 @@ class CutTable:
         """Merge cells to atoms; with `diverse` the sensitive attribute `on` (or the only one) is kept."""
         domains = [attribute.bits + 1 for attribute in space.attributes]
         if np.prod(np.array(domains, np.float64)) > LARGEST_KEY:
-            raise BadInputError(
-                "there are too many combinations of values to count cut vectors; give coarser levels to the largest "
-                "domains, or take fewer quasi-identifiers"
-            )
+            raise refusal("too_many_combinations_values")
         atoms = np.empty(cells.codes.shape, np.int64)
         for a, attribute in enumerate(space.attributes):
             atoms[:, a] = np.searchsorted(attribute.starts, cells.codes[:, a], side="right") - 1

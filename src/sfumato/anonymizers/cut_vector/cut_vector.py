@@ -25,9 +25,9 @@ from sfumato.config.options import Option, check_whole, split_outside_quotes
 from sfumato.data.cells import Cells
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.reading import Table
-from sfumato.errors import BadInputError
 from sfumato.release.release import Form, Release
 from sfumato.requirements.requirement import Requirement
+from sfumato.texts.catalogue import refusal, t
 
 Bits = NDArray[np.uint8]
 LEVEL = "@"
@@ -67,12 +67,9 @@ class CutAttribute:
     """Whether bands are the atoms: the ends of all other ranges of numbers and dates are rounded to them."""
 
     def __post_init__(self) -> None:
-        check_whole(f"the level of {self.name!r}", self.level, least=0)
+        check_whole(t("notice.level", name=self.name), self.level, least=0)
         if self.level > self.hierarchy.height:
-            raise BadInputError(
-                f"the level of {self.name!r} must be at most {self.hierarchy.height}, its hierarchy's height, not "
-                f"{self.level}"
-            )
+            raise refusal("level_must_most", name=self.name, height=self.hierarchy.height, level=self.level)
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -252,7 +249,7 @@ def cut_space(
     chosen = None if constrained is None else set(constrained)
     for name in (*(chosen or ()), *(levels or {})):
         if name not in names:
-            raise BadInputError(f"{name!r} is no quasi-identifier; these are {', '.join(names)}")
+            raise refusal("no_quasi_identifier_cut_vector", name=name, names=", ".join(names))
     attributes = []
     for quasi in cells.quasi:
         bound = quasi.hierarchy.scale == "category" if chosen is None else quasi.name in chosen
@@ -291,13 +288,10 @@ def read_cuts(text: str) -> list[tuple[str, tuple[str | int, ...]]]:
     for part in split_outside_quotes(text, ",") if text.strip() else []:
         name, *rest = split_outside_quotes(part, "=")
         if len(rest) != 1 or not name.strip():
-            raise BadInputError(
-                f"cuts: cannot read {part.strip()!r}; write for example cuts='age=20|40, sex=@0', and names or labels "
-                "with , = | in double quotes"
-            )
+            raise refusal("cuts_cannot_read", part=part.strip())
         name = _unquoted(name)
         if name in dict(cuts):
-            raise BadInputError(f"cuts: {name!r} stands twice")
+            raise refusal("cuts_stands_twice", name=name)
         items = split_outside_quotes(rest[0], "|") if rest[0].strip() else []
         cuts.append((name, tuple(_item(name, item.strip()) for item in items)))
     return cuts
@@ -307,7 +301,7 @@ def _item(name: str, item: str) -> str | int:
     if not item.startswith(LEVEL):
         return _unquoted(item)
     if not item[1:].isascii() or not item[1:].isdigit():
-        raise BadInputError(f"cuts: {name!r}: {item!r} is no level; write @0 (the leaves), @1, ...")
+        raise refusal("cuts_no_level", name=name, item=item)
     return int(item[1:])
 
 
@@ -323,10 +317,10 @@ def leaf_starts(name: str, hierarchy: Hierarchy, items: Sequence[str | int]) -> 
     for item in items:
         if isinstance(item, int):
             if item > hierarchy.height:
-                raise BadInputError(f"cuts: {name!r} has the levels 0 to {hierarchy.height}, not {item}")
+                raise refusal("cuts_levels", name=name, height=hierarchy.height, item=item)
             starts |= set(hierarchy.levels[item].starts)
         elif item not in known:
-            raise BadInputError(f"cuts: {item!r} is no value of {name!r}; it has {hierarchy.domain_in_words()}")
+            raise refusal("cuts_no_value", item=item, name=name, domain_in_words=hierarchy.domain_in_words())
         else:
             starts.add(known[item])
     return np.array(sorted(starts), np.int32)
@@ -359,7 +353,7 @@ class CutVector(Anonymizer):
         named, names = dict(read_cuts(self.cuts)), [quasi.name for quasi in cells.quasi]
         for name in named:
             if name not in names:
-                raise BadInputError(f"cuts: {name!r} is no quasi-identifier; these are {', '.join(names)}")
+                raise refusal("cuts_no_quasi_identifier", name=name, names=", ".join(names))
         lo, hi = np.empty_like(cells.codes), np.empty_like(cells.codes)
         for a, quasi in enumerate(cells.quasi):
             starts = leaf_starts(quasi.name, quasi.hierarchy, named.get(quasi.name, ()))

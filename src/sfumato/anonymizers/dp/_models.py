@@ -45,9 +45,9 @@ import numpy as np
 
 from sfumato.anonymizers.dp._private_cells import Places, RecordDomain
 from sfumato.config.options import check_choice
-from sfumato.errors import BadInputError
 from sfumato.release.content import MOST_ROWS
 from sfumato.runtime.arrays import Codes, Counts, Numbers
+from sfumato.texts.catalogue import refusal
 
 Table = tuple[Places, Numbers]
 """Numbers by the values of some columns, one axis each."""
@@ -111,9 +111,7 @@ class Model:
         """How many records are drawn: one at least, so that there is a file."""
         rows = max(1, round(self.total))
         if rows > MOST_ROWS:
-            raise BadInputError(
-                f"the noisy counts sum up to {rows:,} records, nearly all of them noise; choose a larger epsilon"
-            )
+            raise refusal("noisy_counts_sum_up", rows=rows)
         return rows
 
     def sample(self, generator: np.random.Generator) -> Codes:

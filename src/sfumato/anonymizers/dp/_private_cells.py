@@ -35,12 +35,11 @@ from sfumato.anonymizers.dp.noise import Noise, variance
 from sfumato.data.cells import Cells
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.reading import Table
-from sfumato.errors import BadInputError
 from sfumato.release.content import Budget, Unit, rounded_down
 from sfumato.release.records import cell_codes, coded_columns
 from sfumato.runtime.arrays import Codes, Counts, Numbers
 from sfumato.runtime.kernels import kernel
-from sfumato.texts.catalogue import listed
+from sfumato.texts.catalogue import listed, refusal, t
 
 
 @dataclass(frozen=True)
@@ -81,10 +80,7 @@ def declared_domain(table: Table) -> Domain:
     quasi, sensitive = table.cells.quasi, table.cells.sensitive
     if len(sensitive) != 1:
         found = ", ".join(attribute.name for attribute in sensitive) or "none"
-        raise BadInputError(
-            "a differentially private release in boxes counts the values of exactly one sensitive attribute "
-            f"(--sensitive), and the table has {len(sensitive)}: {found}; mst and aim take any number"
-        )
+        raise refusal("differentially_private_release_boxes", sensitive=len(sensitive), found=found)
     check_declared(table)
     names, hierarchies = tuple(attribute.name for attribute in quasi), tuple(attribute.hierarchy for attribute in quasi)
     return Domain(names, hierarchies, sensitive[0].name, sensitive[0].hierarchy)
@@ -101,25 +97,21 @@ def check_declared(table: Table) -> None:
         domains, were, they, them = (
             ("domain", "was", "it", "it") if len(observed) == 1 else ("domains", "were", "they", "them")
         )
-        raise BadInputError(
-            f"the {domains} of {_columns(observed)} {were} taken from the records, so {they} would change with a "
-            f"single one of them and a differentially private release may not show {them}; declare all values that are "
-            f"possible, whether they occur or not: {remedies} (and take out observed = true, where it stands there)"
+        raise refusal(
+            "taken_from_records",
+            domains=domains,
+            columns=_columns(observed),
+            were=were,
+            they=they,
+            them=them,
+            remedies=remedies,
         )
     if table.fine:
         of_them, are = ("it", "is") if len(table.fine) == 1 else ("each", "are")
-        raise BadInputError(
-            f"{_columns(table.fine)} {are} coarsened because the table has many distinct combinations (most_cells), "
-            f"which the records themselves tell: declare a coarser hierarchy of {of_them}, or allow more combinations "
-            "(--most-cells)"
-        )
+        raise refusal("coarsened_because_table_many", columns=_columns(table.fine), are=are, of_them=of_them)
     if table.grown:
         miss = "misses" if len(table.grown) == 1 else "miss"
-        raise BadInputError(
-            f"{_columns(table.grown)} {miss} values in some records, and that was learned from the records themselves, "
-            "so a differentially private release may not show it; leave these records out (--missing drop), or "
-            f"declare that values may be missing: missing = true in {listed(map(_entry, table.grown))}"
-        )
+        raise refusal("values_some_records", columns=_columns(table.grown), miss=miss, grown=map(_entry, table.grown))
 
 
 REMEDIES = {
@@ -194,7 +186,7 @@ class PrivateCells:
         Their size less `decay` per level, but at least -`decay`, plus noise of scale 1 / `rate`, has to exceed 0.
         """
         if not any(part.what == "shape" for part in self.account.spent):
-            raise AssertionError("the shape of the tree is not paid for")
+            raise AssertionError(t("refusal.shape_tree_not_paid"))
         biased = np.maximum(self._sizes(boxes)[asked] - level * decay, -decay)
         return self._noise.add(biased, rate) > 0
 

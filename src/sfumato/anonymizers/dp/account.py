@@ -48,7 +48,7 @@ class Account:
     def spend(self, what: str, level: int, amount: float) -> None:
         """Pay for a question."""
         if not amount > 0 or Fraction(amount) > self.left:
-            raise AssertionError(f"{what} at level {level} for {amount} would exceed the budget")
+            raise AssertionError(t("refusal.level_exceed_budget", what=what, level=level, amount=amount))
         self.spent.append(Spent(what, level, amount))
 
     def guarantee(self, public: tuple[str, ...]) -> Guarantee:

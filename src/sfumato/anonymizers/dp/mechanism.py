@@ -29,7 +29,7 @@ from sfumato.release.records import RecordRelease, Records, record_release
 from sfumato.release.release import Form, Published, Release
 from sfumato.requirements.requirement import KAnonymity, Requirement
 from sfumato.runtime.arrays import Codes, Counts, Numbers
-from sfumato.texts.catalogue import listed, refusal, t
+from sfumato.texts.catalogue import refusal, t
 
 LEAST_EPSILON, MOST_EPSILON = 1e-6, 1000
 MOST_CONTRIBUTION = 1000
@@ -162,14 +162,11 @@ class Mechanism(ReleaseMaker, ABC):
     def check_request(self, requirement: Requirement, form: Form, suppress: float) -> None:
         """Raise where something is asked for that noise cannot give."""
         if any(part != KAnonymity(1) for part in requirement.parts):
-            raise BadInputError(
-                f"{self.name} protects by noise and cannot promise {requirement}; leave the requirement out "
-                '(in Python and in a study it is then "k-anonymity k=1")'
-            )
+            raise refusal("protects_noise_cannot_promise", name=self.name, requirement=requirement)
         if form != "generalization":
-            raise BadInputError(f"{self.name} publishes {self.shown_as}, which is the form generalization, not {form}")
+            raise refusal("publishes_form_generalization", name=self.name, shown_as=self.shown_as, form=form)
         if suppress != 0:
-            raise BadInputError(f"{self.name} suppresses no records; leave suppress at 0 instead of {suppress}")
+            raise refusal("suppresses_no_records", name=self.name, suppress=suppress)
 
 
 class BoxMechanism(Mechanism):
@@ -195,12 +192,7 @@ class BoxMechanism(Mechanism):
     @property
     def noise_in_words(self) -> str:
         """Say it of counts and medians."""
-        return (
-            "Counts get discrete Laplace noise, P(z) in proportion to exp(-epsilon |z|); medians are chosen by "
-            "permute-and-flip (McKenna & Sheldon 2020). Both are drawn by OpenDP, whose generator cannot be seeded. "
-            "Nothing else looks at the records. Rows are drawn from the noisy counts, evenly within every box, which "
-            f"costs no budget.{self.persons_in_words}"
-        )
+        return t("notice.counts_get_discrete_laplace", persons_in_words=self.persons_in_words)
 
     def draw(self, table: Table, noise: Noise | None = None) -> NoisyRelease:
         """Draw a release."""
@@ -251,9 +243,8 @@ class CountedTree(BoxMechanism):
     def check_domain(self, domain: private_cells.Domain) -> None:
         """Raise where the tree has more levels than its domain can be halved."""
         if self.height > domain.halvings:
-            raise BadInputError(
-                f"height must be at most {domain.halvings} for this table, not {self.height}: after so many cuts every "
-                f"box of {', '.join(domain.names)} is a single combination of values"
+            raise refusal(
+                "height_must_most_table", halvings=domain.halvings, height=self.height, names=", ".join(domain.names)
             )
 
     def decompose(
@@ -276,7 +267,7 @@ class CountedTree(BoxMechanism):
 def assigned(release: Published) -> Release:
     """Return a release that says where every record went, and refuse one that is noisy or of other records."""
     if not isinstance(release, Release):
-        raise BadInputError("this cannot be done with a noisy, synthetic or perturbed release: it assigns no records")
+        raise refusal("cannot_done_noisy")
     return release
 
 
@@ -286,12 +277,12 @@ def public_knowledge(quasi: Mapping[str, int], sensitive: Mapping[str, int]) -> 
     Given are the quasi-identifiers and sensitive attributes, each with its number of declared values.
     """
     sizes, values = (", ".join(f"{name} ({size})" for name, size in columns.items()) for columns in (quasi, sensitive))
-    several = f", and that at least two values of {listed(sensitive)} occur" if sensitive else ""
+    several = t("notice.least_two_values_occur", sensitive=sensitive) if sensitive else ""
     return (
-        f"The declared domains of the quasi-identifiers, with their number of values: {sizes}.",
-        *([f"The declared values of {values}, whether they occur or not."] if sensitive else []),
-        f"That every record's values lie in these domains{several}.",
-        "The method and its parameters, the shares of the budget among them.",
+        t("notice.declared_domains_quasi_identifiers", sizes=sizes),
+        *([t("notice.declared_values", values=values)] if sensitive else []),
+        t("notice.every_record_values_lie", several=several),
+        t("notice.method_parameters"),
     )
 
 
@@ -331,18 +322,9 @@ class RecordMechanism(Mechanism):
     def noise_in_words(self) -> str:
         """Say it of counts and choices."""
         noise = (
-            "Counts get discrete Gaussian noise, P(z) in proportion to exp(-rho z^2), which costs rho in "
-            "zero-concentrated differential privacy; tables are chosen by the exponential mechanism with an epsilon of "
-            "sqrt(8 rho), which costs rho too (Cesar & Rogers 2021). What rho is worth in epsilon and delta: Canonne, "
-            "Kamath & Steinke 2020, proposition 12."
-            if self.delta
-            else "Counts get discrete Laplace noise, P(z) in proportion to exp(-epsilon |z|); tables are chosen by "
-            "permute-and-flip (McKenna & Sheldon 2020)."
+            t("notice.counts_get_discrete_gaussian") if self.delta else t("notice.counts_get_discrete_laplace_noise")
         )
-        return (
-            f"{noise} Both are drawn by OpenDP, whose generator cannot be seeded. Nothing else looks at the records. "
-            f"Rows are drawn from a model of the noisy counts, which costs no budget.{self.persons_in_words}"
-        )
+        return t("notice.both_drawn_opendp", noise=noise, persons_in_words=self.persons_in_words)
 
     def draw(self, table: Table, noise: Noise | None = None) -> RecordRelease:
         """Draw a release.

@@ -32,9 +32,9 @@ from sfumato.anonymizers.dp._models import Model, nearest_counts, total_of, tree
 from sfumato.anonymizers.dp._private_cells import LEAST_VARIANCE, Places, PrivateRecords, RecordDomain, shares, split
 from sfumato.anonymizers.dp.mechanism import Contribution, Epsilon, OptionalDelta, RecordMechanism, share_of_budget
 from sfumato.anonymizers.dp.noise import variance
-from sfumato.errors import BadInputError
 from sfumato.release.content import Unit
 from sfumato.runtime.arrays import Numbers
+from sfumato.texts.catalogue import refusal
 
 MOST_COUNTS = 1_000_000
 """A pair with more combinations is never counted: it would be nothing but noise, and slow."""
@@ -67,10 +67,7 @@ class MST(RecordMechanism):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.column_share + self.choice_share >= 1:
-            raise BadInputError(
-                f"column-share and choice-share must leave something for the pairs: {self.column_share:g} and "
-                f"{self.choice_share:g} sum up to 1 or more"
-            )
+            raise refusal("column_share_choice_share", column_share=self.column_share, choice_share=self.choice_share)
 
     def estimate(self, domain: RecordDomain, private: PrivateRecords) -> Model:
         """Measure columns, select pairs, measure pairs, estimate."""

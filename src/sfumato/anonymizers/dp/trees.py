@@ -79,8 +79,8 @@ from sfumato.anonymizers.dp._private_cells import (
     split,
 )
 from sfumato.config.options import Option
-from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Counts, Numbers
+from sfumato.texts.catalogue import refusal
 
 SIZE_SHARE = 0.01
 """The share of the budget that asks for the number of records."""
@@ -219,10 +219,7 @@ class DPKdHybrid(mechanism.CountedTree):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.switch >= self.height:
-            raise BadInputError(
-                f"switch must be less than height ({self.height}), not {self.switch}: with medians all the way down "
-                "this is dp-kd-tree"
-            )
+            raise refusal("switch_must_less_than", height=self.height, switch=self.switch)
 
     @property
     def median_levels(self) -> int:

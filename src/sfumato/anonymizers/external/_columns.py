@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from sfumato.auditing.notation import Mask, Meaning, Notation, NumberStretch, ValueDomain, read_day, read_number
 from sfumato.auditing.published_file import EMPTY, STAR, TextColumn, shown_text
 from sfumato.data.hierarchies.hierarchy import Hierarchy
-from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Counts, Flags, Quiet
-from sfumato.texts.catalogue import counted
+from sfumato.texts.catalogue import counted, refusal, t
 
 USUAL_NA = ("NA", "<NA>", "NaN", "nan", "NULL", "null", "None")
 """How programs write a missing value; so they are read where the table has no such value."""
@@ -80,10 +79,7 @@ def read_quasi(
     rows = _rows(column, weights)
     any_missing = "" in column.texts and (means == "any" or not hierarchy.missing)
     if any_missing and means != "any":
-        notices.append(
-            f"column {name!r} misses {counted(rows[column.texts.index('')], 'value')} and the table misses none there: "
-            "they are read as suppressed, any value"
-        )
+        notices.append(t("notice.column_misses_table_misses", name=name, rows=rows[column.texts.index("")]))
     lo, hi, unread = _exact_leaves(column.texts, hierarchy)
     notation = Notation(hierarchy, frozenset(hierarchy.leaves) - {STAR, ""})
     nowhere, sets = [], {}
@@ -122,10 +118,7 @@ def read_sensitive(
     column, notices = _canonical(name, column, hierarchy, na)
     rows = _rows(column, weights)
     if "" in column.texts and not hierarchy.missing:
-        raise BadInputError(
-            f"{origin}, column {name!r}: {counted(rows[column.texts.index('')], 'row')} miss the sensitive value, and "
-            "the table misses none; fill them in, leave these rows out, or leave the column out"
-        )
+        raise refusal("miss_sensitive_value", origin=origin, name=name, rows=rows[column.texts.index("")])
     known = {label: code for code, label in enumerate(hierarchy.leaves)}
     leaves = hierarchy.encode([text or None for text in column.texts])
     leaves = np.array([known.get(text, code) for text, code in zip(column.texts, leaves, strict=True)], np.int32)
@@ -168,7 +161,7 @@ def _canonical(name: str, column: TextColumn, hierarchy: Hierarchy, na: Sequence
     """Write everything that is missing alike; say where `NA` was taken for missing unasked."""
     usual = [text for text in USUAL_NA if text in column.texts and text not in na and text not in hierarchy.intervals]
     missing = {*na, *usual, EMPTY}
-    remarks = [f"column {name!r}: {usual[0]!r} is read as missing"] if usual else []
+    remarks = [t("notice.read_missing", name=name, usual=usual[0])] if usual else []
     return column.called(["" if text in missing else text for text in column.texts]), remarks
 
 
@@ -199,19 +192,30 @@ def _moved(origin: str, name: str, texts: Sequence[str], rows: Counts, hierarchy
     if len(strange):
         first, many = texts[strange[0]], len(strange)
         more = f" and {counted(many - 1, 'other text')}" if many > 1 else ""
-        raise BadInputError(
-            f"{origin}, column {name!r}: {shown_text(first)!r}{more} ({counted(int(rows[strange].sum()), 'row')}) is "
-            f"no value of the table's domain ({hierarchy.domain_in_words()}) and no notation that is read; correct "
-            f"it, add it as a label to the hierarchy of the column, or say that it means missing (na = {first!r})"
+        raise refusal(
+            "no_value_table_domain",
+            origin=origin,
+            name=name,
+            shown_text=shown_text(first),
+            more=more,
+            rows=int(rows[strange].sum()),
+            domain_in_words=hierarchy.domain_in_words(),
+            first=first,
         )
     firsts, lasts = np.asarray(hierarchy.firsts), np.asarray(hierarchy.lasts)
     outside = (numbers < firsts[0]) | (numbers > lasts[-1])
     remarks = [
-        f"column {name!r}: {counted(int(rows[which].sum()), 'row')} {'has' if rows[which].sum() == 1 else 'have'} a "
-        f"number {where}; {what} is taken"
+        t(
+            "notice.number_taken",
+            name=name,
+            rows=int(rows[which].sum()),
+            rows_2=rows[which].sum(),
+            where=where,
+            what=what,
+        )
         for which, where, what in (
-            (outside, f"outside of the domain ({hierarchy.domain_in_words()})", "its nearest end"),
-            (~outside, "that the domain has not", "the nearest value of the domain"),
+            (outside, t("notice.outside_domain", domain_in_words=hierarchy.domain_in_words()), "its nearest end"),
+            (~outside, t("notice.domain_not"), t("notice.nearest_value_domain")),
         )
         if which.any()
     ]
@@ -247,7 +251,4 @@ def _apart(name: str, rows: int) -> list[str]:
     """Say where texts name values that are no neighbours, so that their box takes in what lies between."""
     if not rows:
         return []
-    return [
-        f"column {name!r}: {counted(rows, 'row')} {'shows' if rows == 1 else 'show'} sets of values that are no "
-        "neighbours in the hierarchy; what lies between counts as shown too"
-    ]
+    return [t("notice.sets_values_no_neighbours", name=name, rows=rows)]

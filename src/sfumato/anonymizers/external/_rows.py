@@ -17,12 +17,11 @@ from sfumato.auditing.published_file import Counted, Source, TextColumn, text_co
 from sfumato.data.cells import distinct_rows
 from sfumato.data.reading import Table
 from sfumato.engines.protocol import KeepsOrder
-from sfumato.errors import BadInputError
 from sfumato.release.records import NOT_SHOWN, cell_codes
 from sfumato.release.writing import GROUP
 from sfumato.runtime.arrays import Codes, Counts, Quiet
 from sfumato.texts.catalogue import counted as counted_words
-from sfumato.texts.catalogue import listed
+from sfumato.texts.catalogue import listed, refusal, t
 
 ORDER = "its rows stand in the order of the table (aligned)"
 
@@ -112,11 +111,8 @@ def read_rows(
     known = [name for name in table.published if name in columns]
     quasi = [name for name in known if name in roles.quasi]
     if not quasi and not any(name in roles.sensitive for name in known):
-        raise BadInputError(
-            f"{origin}: it has none of the table's columns ({listed(table.published)}), only {listed(columns[:30])}; "
-            "name its columns as the table's are"
-        )
-    source.check(known, "a column of the table")
+        raise refusal("none_table_columns", origin=origin, published=table.published, columns=columns[:30])
+    source.check(known, t("notice.column_table"))
     counted, linked = _counted(source, table, known, aligned, id, handed)
     notices = _about_columns(table, columns, known, id)
     if stars == "leave-out" and quasi:
@@ -143,17 +139,15 @@ def _about_columns(table: Table, columns: Sequence[str], known: Sequence[str], i
     """Say which columns are not there, and which are not looked at."""
     roles, notices = table.roles, []
     if absent := [name for name in roles.quasi if name not in known]:
-        notices.append(
-            f"{listed(absent)} {'is' if len(absent) == 1 else 'are'} not in the file: any value, to a reader"
-        )
+        notices.append(t("notice.not_file", absent=absent, absent_2=len(absent)))
     if absent := [name for name in roles.sensitive if name not in known]:
         rest = [name for name in roles.sensitive if name in known]
-        aside = f"; so {listed(rest)} is left aside too, and no sensitive value is measured" if rest else ""
-        notices.append(f"the sensitive {listed(absent)} {'is' if len(absent) == 1 else 'are'} not in the file{aside}")
+        aside = t("notice.left_aside_too", rest=rest) if rest else ""
+        notices.append(t("notice.sensitive_not_file", absent=absent, absent_2=len(absent), aside=aside))
     if extra := [name for name in columns if name not in known and name != id]:
-        notices.append(f"not looked at, since the table has no such column to publish: {listed(extra[:10])}")
+        notices.append(t("notice.not_looked", extra=extra[:10]))
         if GROUP in extra:
-            notices.append(f"if {GROUP!r} numbers the buckets of a bucketization, `sfumato audit --group` judges them")
+            notices.append(t("notice.if_numbers_buckets_bucketization", GROUP=GROUP))
     return notices
 
 
@@ -163,7 +157,14 @@ def _about_numbers(records: int, table: Table) -> list[str]:
     if records == people:
         return []
     which = "more" if records > people else "fewer"
-    return [f"it has {counted_words(records, 'row')}, {which} than the table's {counted_words(people, 'record')}"]
+    return [
+        t(
+            "notice.than_table",
+            counted_words=counted_words(records, "row"),
+            which=which,
+            counted_words_2=counted_words(people, "record"),
+        )
+    ]
 
 
 def _without_stars(
@@ -173,11 +174,8 @@ def _without_stars(
     stars = counted.all_stars(quasi)
     left_out = int(counted.counts[stars].sum())
     if left_out == counted.records:
-        raise BadInputError(
-            f'{origin}: every row shows * in all quasi-identifiers, so none is left; suppressed = "keep" makes them '
-            "one group"
-        )
-    remarks = [f"{counted_words(left_out, 'row')} of * left out as suppressed; they stand in the file all the same"]
+        raise refusal("every_row_shows_all", origin=origin)
+    remarks = [t("notice.left_out_suppressed", counted_words=counted_words(left_out, "row"))]
     return counted.where(~stars), None if linked is None else linked[~stars], remarks if left_out else []
 
 
@@ -195,10 +193,11 @@ def _counted(
     cells = row_cells(table) if handed is None else handed
     rows = _in_order(source, known, ORDER)
     if rows.num_rows != len(cells):
-        raise BadInputError(
-            f"{source.origin}: it has {counted_words(rows.num_rows, 'row')} and the table "
-            f"{counted_words(len(cells), 'row')}, so its rows cannot stand in the same order; leave aligned out, or "
-            'name a column that both have (id = "COLUMN")'
+        raise refusal(
+            "table_rows_cannot_stand",
+            origin=source.origin,
+            counted_words=counted_words(rows.num_rows, "row"),
+            counted_words_2=counted_words(len(cells), "row"),
         )
     there = cells >= 0
     counted = _as_counted(rows)
@@ -208,10 +207,7 @@ def _counted(
 def _in_order(source: Source, names: Sequence[str], why: str) -> pa.Table:
     engine = source.engine
     if not isinstance(engine, KeepsOrder):
-        raise BadInputError(
-            f"{source.origin}: {why}, but rows that are read by {engine.name} have no order; name a column that both "
-            'have instead (id = "COLUMN")'
-        )
+        raise refusal("but_rows_read_no", origin=source.origin, why=why, name=engine.name)
     return engine.texts_in_order(names)
 
 
@@ -230,10 +226,7 @@ def row_cells(table: Table) -> Counts:
 def _check_unruled(table: Table) -> None:
     """Raise where values were never listed one by one."""
     if any(coding.rule is not None for coding in table.codings):
-        raise BadInputError(
-            f"{table.engine.origin}: it is so large that its values are read by a rule, and rows cannot be linked; "
-            "leave aligned and id out"
-        )
+        raise refusal("large_values_read_rule", origin=table.engine.origin)
 
 
 def _cells_of(table: Table, rows: pa.Table) -> Counts:
@@ -258,7 +251,7 @@ def _joined(source: Source, table: Table, known: Sequence[str], id: str) -> tupl
     source.check([id], "id")
     if id not in table.engine.columns:
         columns = listed(table.engine.columns[:30])
-        raise BadInputError(f"{table.engine.origin}: there is no column {id!r} (id); the columns are {columns}")
+        raise refusal("no_column_rows", origin=table.engine.origin, id=id, columns=columns)
     names = [coding.column for coding in table.codings]
     _check_unruled(table)
     theirs = source.count([id, *(name for name in known if name != id)])
@@ -271,9 +264,8 @@ def _joined(source: Source, table: Table, known: Sequence[str], id: str) -> tupl
     ids = _texts(theirs.columns[id])
     strange = [text for text in ids if text not in person]
     if strange:
-        raise BadInputError(
-            f"{source.origin}, column {id!r}: {counted_words(len(strange), 'row')} of {len(ids):,} have an id that the "
-            "table has not, so they stand for nobody; is it the id of this table?"
+        raise refusal(
+            "id_table_not", origin=source.origin, id=id, counted_words=counted_words(len(strange), "row"), ids=len(ids)
         )
     cells = np.array([person[text] for text in ids], np.int64)
     there = cells >= 0
@@ -291,8 +283,9 @@ def _check_ids(counted: Counted, id: str, origin: str) -> None:
     rows = np.rint(np.bincount(column.codes, counted.counts, len(column.texts))).astype(np.int64)
     repeated = int((rows > 1).sum())
     if repeated or "" in column.texts:
-        what = f"{counted_words(repeated, 'id')} in several rows" if repeated else "rows without an id"
-        raise BadInputError(
-            f"{origin}, column {id!r}: it has {what}, and an id must tell all rows apart; take another column, or "
-            "leave id out"
+        what = (
+            t("notice.several_rows", counted_words=counted_words(repeated, "id"))
+            if repeated
+            else t("notice.rows_without_id")
         )
+        raise refusal("id_must_tell_all", origin=origin, id=id, what=what)

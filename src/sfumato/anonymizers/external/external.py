@@ -45,7 +45,7 @@ from sfumato.release.release import Form, Release
 from sfumato.release.writing import pandas_frame, typed
 from sfumato.requirements.requirement import KAnonymity, Requirement, requirement
 from sfumato.runtime.arrays import Counts
-from sfumato.texts.catalogue import counted, number
+from sfumato.texts.catalogue import counted, number, refusal, t
 
 Judgement = Literal["holds", "fails", "unchecked"]
 
@@ -71,7 +71,7 @@ def epsilon_text(epsilon: float, delta: float | None) -> str:
 
 def epsilon_verdict(epsilon: float, delta: float | None) -> Verdict:
     """Say what can be said of a claim of differential privacy."""
-    why = "It is a promise about how the file was drawn, and nothing that stands in a file can show it."
+    why = t("notice.promise_about_how_file")
     return Verdict(epsilon_text(epsilon, delta), "unchecked", why)
 
 
@@ -79,19 +79,23 @@ def judged(claim: str, rows: ReadRows, people: bool) -> Verdict:
     """Judge a required property of groups on the rows of a file."""
     wanted = requirement(claim)
     if not people:
-        why = "Its records stand for nobody, so groups of them say nothing of how people hide among each other."
+        why = t("notice.records_stand_nobody")
         return Verdict(claim, "unchecked", why)
     if not rows.quasi:
-        return Verdict(claim, "unchecked", "No quasi-identifier is in the file.")
+        return Verdict(claim, "unchecked", t("notice.no_quasi_identifier_file"))
     try:
         failed = _failures(wanted, rows)
     except BadInputError as error:
-        return Verdict(claim, "unchecked", f"It cannot be checked on this file: {error}.")
+        return Verdict(claim, "unchecked", t("notice.cannot_checked_file", error=error))
     if not failed:
-        return Verdict(claim, "holds", "Every group of rows that look alike satisfies it.")
+        return Verdict(claim, "holds", t("notice.every_group_rows_look"))
     worst = failed[0]
     where = f"{counted(worst.groups, 'group')} of {worst.of:,} ({counted(worst.records, 'row')})"
-    return Verdict(claim, "fails", f"{worst.requirement} fails in {where}; the file reaches {worst.achieved}.")
+    return Verdict(
+        claim,
+        "fails",
+        t("notice.fails_file_reaches", requirement=worst.requirement, where=where, achieved=worst.achieved),
+    )
 
 
 def _failures(wanted: Requirement, rows: ReadRows) -> list[Failure]:
@@ -195,14 +199,14 @@ class Brought(ReleaseMaker, ABC):
         if self.claim is not None:
             requirement(self.claim)
             if self.epsilon is not None:
-                raise BadInputError(f"claim {self.claim!r} and epsilon={self.epsilon:g}: say one of them")
+                raise refusal("claim_epsilon", claim=self.claim, epsilon=self.epsilon)
         if self.delta is not None and self.epsilon is None:
-            raise BadInputError(f"delta={self.delta:g} stands beside an epsilon; say that too")
+            raise refusal("delta_stands_beside_epsilon", delta=self.delta)
         if self.aligned == "yes" and self.id is not None:
-            raise BadInputError(f"aligned and id={self.id!r} both say for whom rows stand; say one of them")
+            raise refusal("aligned_id_both_say", id=self.id)
         if not self.people and (self.aligned == "yes" or self.id is not None):
             link = "aligned" if self.aligned == "yes" else f"id={self.id!r}"
-            raise BadInputError(f"{link} says for whom rows stand, and synthetic records stand for nobody; say one")
+            raise refusal("says_whom_rows_stand", link=link)
 
     # -- what it is ----------------------------------------------------------------------------------------------
 
@@ -232,7 +236,7 @@ class Brought(ReleaseMaker, ABC):
     def described_in_words(self) -> str:
         """Say what it is, and what is claimed for it."""
         named = f"{self.label} ({self.made_of})" if self.label and self.made_of else self.label or self.made_of
-        claimed = f"; claimed for it: {self.claimed}" if self.claimed else "; nothing is claimed for it"
+        claimed = t("notice.claimed", claimed=self.claimed) if self.claimed else t("notice.nothing_claimed")
         return f"made elsewhere: {named or 'a file'}{claimed}"
 
     @property
@@ -272,20 +276,14 @@ class Brought(ReleaseMaker, ABC):
 
     def check(self, table: Table, requirement: Requirement, form: Form, suppress: float) -> None:
         """Raise where something is asked for that cannot be asked of it."""
-        why = "it was made elsewhere; `sfumato audit --person COLUMN --original FILE` counts persons in it"
+        why = t("notice.made_elsewhere")
         check_persons(table, self.made_of or self.name, False, why)
         if requirement != NOTHING:
-            raise BadInputError(
-                f"{self.made_of or self.name} was made elsewhere, so nothing can be required of it ({requirement}); "
-                "say what is claimed for it (claim), and it is judged"
-            )
+            raise refusal("made_elsewhere", made_of=self.made_of or self.name, requirement=requirement)
         if form != "generalization":
-            raise BadInputError(
-                f"{self.made_of or self.name} was made elsewhere, and its rows are read as a generalization, not as a "
-                f"{form}; `sfumato audit --group COLUMN` judges the buckets of a file"
-            )
+            raise refusal("made_elsewhere_rows", made_of=self.made_of or self.name, form=form)
         if suppress:
-            raise BadInputError(f"{self.made_of or self.name} was made elsewhere; leave suppress at 0")
+            raise refusal("made_elsewhere_leave", made_of=self.made_of or self.name)
 
     @abstractmethod
     def made(self, table: Table) -> Content:
@@ -348,33 +346,25 @@ class Brought(ReleaseMaker, ABC):
 def _cautions(rows: ReadRows, placed_rows: PlacedRows, people: bool) -> list[str]:
     """Say where a measure means something else than of a release that was made here."""
     if not people:
-        nobody = "Its records stand for nobody, so nothing that counts people is said of it."
+        nobody = t("notice.records_stand_nobody_nothing")
         return [nobody, *_replicated(rows)]
     cautions = []
     release, total = placed_rows.release, counted(rows.records, "row")
     if not release.truthful:
         if placed_rows.outside:
-            why = f"{placed_rows.outside:,} of {total} do not show what covers the person they stand for"
+            why = t("notice.not_show_covers_person", outside=placed_rows.outside, total=total)
         elif placed_rows.coverage is not None and not placed_rows.coverage.holds:
-            why = f"{placed_rows.coverage.uncovered:,} of {total} cannot be records of the table"
+            why = t("notice.cannot_records_table", uncovered=placed_rows.coverage.uncovered, total=total)
         elif rows.moved:
-            why = f"{counted(rows.moved, 'value')} are not of the table's domain"
+            why = t("notice.not_table_domain", moved=rows.moved)
         else:
-            why = f"it is not certain that its {total} are records of the table"
-        cautions.append(
-            f"It is not truthful ({why}): k, l, t and the like count records that look alike, not people who hide "
-            "among each other, and its loss is not said."
-        )
+            why = t("notice.not_certain_records_table", total=total)
+        cautions.append(t("notice.not_truthful", why=why))
         cautions += _replicated(rows)
     elif not placed_rows.certain:
-        cautions.append(
-            "It is truthful, but not certain which people stand in which group; what needs that is not said."
-        )
+        cautions.append(t("notice.truthful_but_not_certain"))
     if any(column.any_missing for column in rows.quasi.values()):
-        cautions.append(
-            "A missing value is read as any value. The measured k counts records with equal texts, and a record that "
-            "misses a value is told apart by that; programs that let it match everything count more."
-        )
+        cautions.append(t("notice.missing_value_read_any"))
     return cautions
 
 
@@ -395,10 +385,15 @@ def _replicated(rows: ReadRows) -> list[str]:
     replicated, uniques = int(weights[same > 0].sum()), int(weights[same == 1].sum())
     if not replicated:
         return []
-    rounded = ", numbers taken to its nearest values" if rows.moved else ""
+    rounded = t("notice.numbers_taken_nearest_values") if rows.moved else ""
     return [
-        f"{counted(replicated, 'row')} of {rows.records:,} {'equals a record' if replicated == 1 else 'equal records'} "
-        f"of the table{rounded}; {uniques:,} of them those of people who are unique there by these columns."
+        t(
+            "notice.table_them_those_people",
+            replicated=replicated,
+            records=rows.records,
+            rounded=rounded,
+            uniques=uniques,
+        )
     ]
 
 
@@ -469,10 +464,7 @@ class BroughtFile(Brought):
     def made(self, table: Table) -> Content:
         """Take the file, if it is the one that was explored."""
         if self.digest and self._digest != self.digest:
-            raise BadInputError(
-                f"{self.file} has changed since it was explored, so its point says nothing of it any more; explore "
-                "again"
-            )
+            raise refusal("changed_since_explored", file=self.file)
         return Content(self.file)
 
 
@@ -507,12 +499,9 @@ class BroughtFrame(Brought):
     def made(self, table: Table) -> Content:
         """Take the frame, if it is at hand and the one that was explored."""
         if self.frame is None:
-            raise BadInputError(
-                f"{self.label or 'this point'} was a frame in memory, which no file keeps; add it to the map again, "
-                "or write it to a file and bring that"
-            )
+            raise refusal("frame_memory", label=self.label or "this point")
         if self.digest and frame_digest(self.frame) != self.digest:
-            raise BadInputError(f"{self.made_of} has changed since it was explored; add it to the map again")
+            raise refusal("changed_since_explored_add", made_of=self.made_of)
         return Content(self.frame.content)
 
 
@@ -528,12 +517,12 @@ def shown_rows(source: Source, table: Table) -> pa.Table:
 def file_digest(*files: str) -> str:
     """Return a digest of the bytes of files, or of all files of a folder or pattern; raise where there is none."""
     if remote := [file for file in files if scheme_of(file) is not None]:
-        raise BadInputError(f"{remote[0]}: a file to compare must be on this machine; copy it here first")
+        raise refusal("file_compare_must_machine", remote=remote[0])
     paths: Sequence[Path] = [path for file in files for path in input_files(file)]
     digest = sha256()
     for path in paths:
         if not path.is_file():
-            raise BadInputError(f"{path}: there is no such file; name one that was made of this table")
+            raise refusal("no_such_file_name", path=path)
         with path.open("rb") as stream:
             while part := stream.read(1 << 20):
                 digest.update(part)
@@ -601,21 +590,16 @@ class BroughtFunction(Brought):
     def made(self, table: Table) -> Content:
         """Call the function."""
         if self.function is None:
-            raise BadInputError(
-                f"{self.label or 'this point'} was made by a function, which no file keeps; add it to the map again"
-            )
+            raise refusal("made_function", label=self.label or "this point")
         rows, cells = handed_rows(table)
         frame = pandas_frame(typed(rows, table.engine.texts))
         seed = secrets.randbits(SEED_BITS) if self.seed is None else self.seed % (1 << SEED_BITS)
         try:
             returned = self.function(frame, **({"seed": seed} if self.draws_at_random else {}))
         except Exception as error:
-            raise BadInputError(
-                f"{self.made_of} failed with {type(error).__name__}; its message may show records and is left out, so "
-                "call it by itself to see it"
-            ) from None
+            raise refusal("failed_message_may_show", made_of=self.made_of, name=type(error).__name__) from None
         if returned is None:
-            raise BadInputError(f"{self.made_of} returned nothing; it must return a frame")
+            raise refusal("returned_nothing", made_of=self.made_of)
         return Content(returned, cells)
 
 

@@ -29,10 +29,11 @@ from sfumato.anonymizers.full_domain._search import (
 from sfumato.config.options import Option, check_number, named_entries, quoted_name
 from sfumato.data.cells import Cells, Quasi, distinct_rows, read_weights, scaled, weights_of
 from sfumato.data.reading import Table
-from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.errors import InfeasibleError
 from sfumato.release.release import Form, Release, bucketization, generalization, shown_ends
 from sfumato.requirements.requirement import Requirement
 from sfumato.runtime.arrays import Codes
+from sfumato.texts.catalogue import refusal, t
 
 USUAL_SECONDS = 10.0
 LARGE = 200_000_000
@@ -101,24 +102,20 @@ class FullDomain(Anonymizer):
         """Say which levels were chosen, and whether anything better could be left."""
         details = release.details
         levels = ", ".join(f"{name} {level}" for name, level in details["transformation"].items())
-        checked = f"{details['nodes_checked']:,} of {details['nodes']:,} transformations were checked"
-        ended = f"This is the optimum; {checked}."
+        checked = t("notice.transformations_checked", details=details["nodes_checked"], details_2=details["nodes"])
+        ended = t("notice.optimum", checked=checked)
         if details["bound"] < details["minimum"]:
-            ended = (
-                f"Stopped by the time limit; {checked}. Found {details['minimum']:.6g}; nothing is below "
-                f"{details['bound']:.6g}."
+            ended = t(
+                "notice.stopped_time_limit", checked=checked, details=details["minimum"], details_2=details["bound"]
             )
-        return [f"Levels (0: as it is): {levels}.", ended]
+        return [t("notice.levels", levels=levels), ended]
 
     def find(self, table: Table, requirement: Requirement, budget: int) -> LatticeSearch:
         """Search the lattice: the best transformation, what was checked, and the bound on all that was not."""
         search = self._search(table, requirement, budget)
         if self.search == "exact":
             if search.size > LARGE:
-                raise BadInputError(
-                    f"the lattice has {search.size:,} transformations, too many for search=exact; give the time it "
-                    "may take (search=best-first seconds=60), or limit levels=..."
-                )
+                raise refusal("lattice_transformations", size=search.size)
             branch_and_bound(search)
         else:
             started, seconds = time.monotonic(), self.seconds or USUAL_SECONDS
@@ -133,7 +130,7 @@ class FullDomain(Anonymizer):
         check_number("suppress", suppress, least=0, most=1)
         search = self._search(table, requirement, int(suppress * table.cells.records + 1e-9))
         if search.size > LARGE:
-            raise BadInputError(f"the lattice has {search.size:,} transformations, too many; limit levels=...")
+            raise refusal("lattice_transformations_too", size=search.size)
         return DecidedLattice.of(table, search, decide_all(search))
 
     def _search(self, table: Table, requirement: Requirement, budget: int) -> LatticeSearch:
@@ -251,15 +248,21 @@ def recoded(table: Table, requirement: Requirement, form: Form, lo: Codes, hi: C
 def _nothing(requirement: Requirement, cells: Cells, search: LatticeSearch) -> InfeasibleError:
     """Say why no transformation does."""
     if not requirement.admits(cells.baseline)[0]:
-        within = f", and none suppresses only {search.budget:,} records" if search.budget else ""
-        return infeasible(requirement, cells.baseline, f"even all records in one group are not enough{within}")
+        within = t("notice.none_suppresses_only_records", budget=search.budget) if search.budget else ""
+        return infeasible(requirement, cells.baseline, t("notice.even_all_records_group_not", within=within))
     nearest = min(search.nodes.values(), key=lambda node: node.suppressed)
     levels = ", ".join(f"{quasi.name}={level}" for quasi, level in zip(cells.quasi, nearest.levels, strict=True))
     share = math.ceil(nearest.suppressed / cells.records * 1e4) / 1e4
     return InfeasibleError(
-        f"no transformation within these levels satisfies {requirement} with at most {search.budget:,} of "
-        f"{cells.records:,} records suppressed; the nearest that was checked ({levels}) suppresses "
-        f"{nearest.suppressed:,}: allow --suppress {share:g}, or higher levels"
+        t(
+            "notice.no_transformation_within_these",
+            requirement=requirement,
+            budget=search.budget,
+            records=cells.records,
+            levels=levels,
+            suppressed=nearest.suppressed,
+            share=share,
+        )
     )
 
 
@@ -268,7 +271,7 @@ def _nothing(requirement: Requirement, cells: Cells, search: LatticeSearch) -> I
 
 def _place(field: str, name: str, names: list[str]) -> int:
     if name not in names:
-        raise BadInputError(f"{field}: {name!r} is no quasi-identifier; these are {', '.join(names)}")
+        raise refusal("no_quasi_identifier_these", field=field, name=name, names=", ".join(names))
     return names.index(name)
 
 
@@ -287,9 +290,7 @@ def _limits(text: str, names: list[str], lattice: Lattice) -> tuple[Levels, Leve
         try:
             lowest[a], highest[a] = int(least), int(most if dots else least)
         except ValueError:
-            raise BadInputError(f"levels: those of {name!r} must be as in 2 or 1..3, not {value!r}") from None
+            raise refusal("levels_those_must", name=name, value=value) from None
         if not 0 <= lowest[a] <= highest[a] <= lattice.tops[a]:
-            raise BadInputError(
-                f"levels: {name!r} has the levels 0 to {lattice.tops[a]}, the lower first; {value!r} are none of them"
-            )
+            raise refusal("levels_levels", name=name, tops=lattice.tops[a], value=value)
     return tuple(lowest), tuple(highest)

@@ -12,9 +12,9 @@ from sfumato.anonymizers.mondrian._cuts import CutProblem, domain_width, width
 from sfumato.anonymizers.mondrian._suppression import loss
 from sfumato.data.cells import CountedValues
 from sfumato.data.reading import Table
-from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Counts, Numbers
 from sfumato.runtime.kernels import kernel
+from sfumato.texts.catalogue import refusal
 
 RANGE, VARIANCE, LOSS, GAIN, TARGET_VARIANCE = 1, 2, 3, 4, 5
 KINDS = {"range": RANGE, "variance": VARIANCE, "loss": LOSS, "information-gain": GAIN}
@@ -68,10 +68,7 @@ def _numbers(table: Table, target: str, counted: CountedValues) -> tuple[Counts,
     present = np.array([label is not None for label in counted.labels])
     strange = np.flatnonzero(present & ~np.isfinite(counted.numbers))
     if len(strange):
-        raise BadInputError(
-            f"{table.engine.origin}, column {target!r}: {counted.labels[strange[0]]!r} is not a finite number, and "
-            f"cut=variance is about numbers; use cut=information-gain target={target}, or declare it a missing value"
-        )
+        raise refusal("not_finite_number", origin=table.engine.origin, target=target, labels=counted.labels[strange[0]])
     weights = np.where(present[counted.values], counted.counts, 0)
     numbers = np.where(present, counted.numbers, 0.0)[counted.values]
     all_known = max(int(weights.sum()), 1)

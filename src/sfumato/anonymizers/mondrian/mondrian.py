@@ -60,7 +60,7 @@ from sfumato.anonymizers.mondrian._suppression import joined, trim
 from sfumato.config.options import Option, seed_option
 from sfumato.data.cells import Assignment, Cells, distinct_rows, ranges
 from sfumato.data.reading import Table
-from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.errors import InfeasibleError
 from sfumato.release.release import Form, Release, bucketization, generalization
 from sfumato.requirements._predicates import group_admitted
 from sfumato.requirements.requirement import KAnonymity, Requirement
@@ -68,7 +68,7 @@ from sfumato.requirements.requirement import requirement as read_requirement
 from sfumato.runtime._kernel_helpers import drawing_state, put, room
 from sfumato.runtime.arrays import Codes, Counts, Flags
 from sfumato.runtime.kernels import kernel
-from sfumato.texts.catalogue import counted
+from sfumato.texts.catalogue import counted, refusal, t
 
 Cut = Callable[[CutProblem, Counts, Counts, Codes, Codes], Groups]
 """Cuts the records of these entries, in this region, as long as the halves are admitted."""
@@ -227,15 +227,9 @@ class Mondrian(Anonymizer):
         survives = requirement.survives_merging(table.cells.persons is not None)
         if any(may_merge.values()) and form == "generalization" and not survives:
             options = " ".join(option for option, chosen in may_merge.items() if chosen)
-            raise BadInputError(
-                f"mondrian {options} may make groups with equal boxes, which are one group in the file, and "
-                f"{requirement} need not survive merging; use mode=strict ranges=tight, or --form bucketization"
-            )
+            raise refusal("mondrian_may_make_groups", options=options, requirement=requirement)
         if self.height is not None and (budget or table.shared):
-            raise BadInputError(
-                "mondrian height=... counts cuts from the whole table, and with records to suppress or households kept"
-                " together groups are cut anew; leave out height, or --suppress and --household"
-            )
+            raise refusal("mondrian_height_counts_cuts")
         if table.shared and form == "generalization":
             return self._alike_in_households(table, requirement, budget)
         cells = table.cells
@@ -285,7 +279,7 @@ class Mondrian(Anonymizer):
         """Say how many records had no say in the choice of cuts."""
         missing = release.details.get("target_missing", 0)
         records = counted(missing, "record")
-        return [f"The target is missing in {records}, which did not count in the choice of cuts."] if missing else []
+        return [t("notice.target_missing", records=records)] if missing else []
 
     @property
     def treats_households_alike(self) -> bool:
@@ -365,8 +359,8 @@ def _band_starts(cells: Cells, attributes: Iterable[int]) -> Codes:
 
 
 def _not_even_together(requirement: Requirement, table: Table, budget: int) -> InfeasibleError:
-    tried = ", and no trim within the budget for suppression mends that" if budget else ""
-    return infeasible(requirement, table.cells.baseline, f"even all records in one group are not enough{tried}")
+    tried = t("notice.no_trim_within_budget") if budget else ""
+    return infeasible(requirement, table.cells.baseline, t("notice.even_all_records_group", tried=tried))
 
 
 @kernel
@@ -537,14 +531,8 @@ def one_group(problem: CutProblem, cells: Counts, counts: Counts, region_lo: Cod
 def _check_cut(cut: str, target: str | None, mode: str) -> None:
     """Raise unless the options of a cut go together."""
     if cut == "information-gain" and not target:
-        raise BadInputError("mondrian cut=information-gain is about a column to predict: name it with target=COLUMN")
+        raise refusal("mondrian_cut_information_gain")
     if target is not None and cut not in ("information-gain", "variance"):
-        raise BadInputError(
-            f"mondrian cut={cut} looks at quasi-identifiers alone; target={target} belongs to cut=information-gain "
-            "(a target of categories) or cut=variance (a target of numbers)"
-        )
+        raise refusal("mondrian_cut_looks_quasi", cut=cut, target=target)
     if mode == "relaxed" and cut != "median":
-        raise BadInputError(
-            f"mondrian mode=relaxed parts equal records to halve a group exactly, which is cut=median; cut={cut} "
-            "cuts between two values: use mode=strict"
-        )
+        raise refusal("mondrian_mode_relaxed_parts", cut=cut)

@@ -80,7 +80,7 @@ def looks_like_codes(values: Sequence[str]) -> bool:
 def automatic(column: str, values: Sequence[str], counts: Sequence[int] = ()) -> Hierarchy:
     """Build the hierarchy of a quasi-identifier from its distinct values; with their counts, tails become one value."""
     if not values:
-        raise BadInputError(f"column {column!r} has no value at all; leave it out of the quasi-identifiers")
+        raise refusal("column_no_value_all", column=column)
     structure = structure_of(column, values)
     if structure is not None:
         return from_entry({"type": structure}, lambda: (values, counts))
@@ -93,10 +93,12 @@ def automatic(column: str, values: Sequence[str], counts: Sequence[int] = ()) ->
         years = [datetime.date.fromordinal(int(read_date(value))).year for value in values]
         first, last = datetime.date(min(years), 1, 1), datetime.date(max(years), 12, 31)
         if (last - first).days >= MOST_LEAVES:
-            raise BadInputError(
-                f"column {column!r} has days from the years {first.year:04} to {last.year:04}, which are too many; "
-                f"declare those missing that stand for no day (such as --na {max(values, key=read_date)}), or give it "
-                "a hierarchy (--hierarchies)"
+            raise refusal(
+                "column_days_from_years",
+                column=column,
+                year=first.year,
+                year_2=last.year,
+                values=max(values, key=read_date),
             )
         return dates(first, last, date_levels(*reach(years, counts or [1] * len(years))), observed=True)
     if looks_like_codes(values) and len(values) <= MOST_CODES:

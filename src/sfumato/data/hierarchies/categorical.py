@@ -23,7 +23,6 @@ import numpy as np
 from sfumato.data.cells import Cells, weighted_counts
 from sfumato.data.hierarchies.hierarchy import MISSING, ROOT, Hierarchy, Level
 from sfumato.data.hierarchies.notation import read_number, write_number
-from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Counts, Numbers
 from sfumato.texts.catalogue import refusal
 
@@ -54,7 +53,7 @@ def tree(children: Sequence[object]) -> Hierarchy:
 def _walk(node: object, above: list[str], paths: list[list[str]]) -> None:
     if isinstance(node, list | tuple):
         if len(node) < 2 or isinstance(node[0], list | tuple):
-            raise BadInputError(f"a node of a tree is a list of its label and its children, not {node!r}")
+            raise refusal("node_tree_list_label", node=node)
         for child in node[1:]:
             _walk(child, [*above, value_text(node[0])], paths)
     else:
@@ -64,7 +63,7 @@ def _walk(node: object, above: list[str], paths: list[list[str]]) -> None:
 def listed(name: str, given: object) -> list[object]:
     """Return a list that was given as one; a single text is not."""
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise BadInputError(f"{name} must be a list, not {given!r}")
+        raise refusal("must_list", name=name, given=given)
     return list(given)
 
 
@@ -97,21 +96,21 @@ def from_level_table(table: Sequence[Sequence[object]], observed: bool = False, 
 
 def _check_level_table(rows: list[list[str]]) -> None:
     if not rows:
-        raise BadInputError("the hierarchy has no rows")
+        raise refusal("hierarchy_no_rows")
     seen: dict[str, int] = {}
     parents: dict[tuple[int, str], tuple[str, int]] = {}
     for number, row in enumerate(rows, start=1):
         if not row:
-            raise BadInputError(f"row {number} is empty")
+            raise refusal("row_empty_categorical", number=number)
         if len(row) != len(rows[0]):
-            raise BadInputError(f"row {number} has {len(row)} levels where row 1 has {len(rows[0])}")
+            raise refusal("row_levels_row", number=number, row=len(row), rows=len(rows[0]))
         if row[0] == MISSING:
             raise refusal("empty_value_in_level_table", number=number)
         if row[0] in seen:
-            raise BadInputError(f"the value {row[0]!r} is listed twice, in rows {seen[row[0]]} and {number}")
+            raise refusal("value_listed_twice", row=row[0], seen=seen[row[0]], number=number)
         seen[row[0]] = number
         if MISSING in row:
-            raise BadInputError(f"row {number} ({row[0]!r}) has an empty label, which would read as a missing value")
+            raise refusal("row_empty_label", number=number, row=row[0])
         for depth, (label, parent) in enumerate(pairwise(row)):
             known, first = parents.setdefault((depth, label), (parent, number))
             if known != parent:
@@ -161,7 +160,7 @@ def prefixes(values: Iterable[object], keep: Sequence[int] | None = None, observ
     longest = max((len(code) for code in codes), default=0)
     keep = list(range(longest - 1, 0, -1)) if keep is None else list(keep)
     if any(not 0 < length < longest for length in keep) or any(a <= b for a, b in pairwise(keep)):
-        raise BadInputError(f"keep must fall from below {longest} (the longest code) to at least 1, not {keep}")
+        raise refusal("keep_must_fall_from", longest=longest, keep=keep)
     width = mode(map(len, codes)) if observed else longest  # one longer code would show in all the others' labels
     rows = [[code, *(_masked(code, length, width) for length in keep), ROOT] for code in codes]
     return from_level_table(rows, observed=observed, numbers=False)
@@ -229,10 +228,10 @@ def groups(values: Iterable[object], groups: Sequence[object], observed: bool = 
     for place, group in enumerate(listed("groups", groups)):
         members = [value_text(part) for part in listed("a group", group)]
         if len(members) < 2:
-            raise BadInputError(f"a group is a list of its label and its values, not {group!r}")
+            raise refusal("group_list_label_values", group=group)
         for value in members[1:]:
             if labels.setdefault(value, (place, members[0])) != (place, members[0]):
-                raise BadInputError(f"the value {value!r} stands in two groups; leave it in one of them")
+                raise refusal("value_stands_two_groups", value=value)
     return grouped(values, lambda text: ((labels[text][0],), (labels[text][1],)) if text in labels else None, observed)
 
 

@@ -34,7 +34,7 @@ from functools import cache, cached_property
 from sfumato.config.documents import bundled_facts
 from sfumato.data.hierarchies.categorical import Place, grouped, listed, share_known, value_text
 from sfumato.data.hierarchies.hierarchy import Hierarchy
-from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import refusal
 
 BASKET_NAMED = 5
 """Of codes that fit nothing so many are named."""
@@ -115,10 +115,15 @@ class CodeCatalogue:
         if unfit:
             named = ", ".join(map(repr, unfit[:BASKET_NAMED])) + (", ..." if len(unfit) > BASKET_NAMED else "")
             one = len(unfit) == 1
-            raise BadInputError(
-                f"{self.name}: {len(unfit):,} of {len(paths):,} items {'is no code' if one else 'are no codes'} of "
-                f"{self.title} ({named}); correct {'it' if one else 'them'}, leave {'it' if one else 'them'} out, or "
-                "give a level table of your own (--tree items.csv)"
+            raise refusal(
+                "items_correct",
+                name=self.name,
+                unfit=len(unfit),
+                paths=len(paths),
+                one="is no code" if one else "are no codes",
+                title=self.title,
+                named=named,
+                one_2="it" if one else "them",
             )
         return sorted((path for path in paths.values() if path is not None), key=lambda path: (path[1], path[0]))
 

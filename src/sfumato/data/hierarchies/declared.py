@@ -25,7 +25,7 @@ from sfumato.data.hierarchies.notation import read_number
 from sfumato.data.hierarchies.numeric import dates, numeric
 from sfumato.engines._text_files import existing_file
 from sfumato.errors import BadInputError
-from sfumato.texts.catalogue import refusal
+from sfumato.texts.catalogue import refusal, t
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,9 @@ def declared(column: str, given: Declared, observed: Observed) -> Hierarchy:
             return from_entry(dict(given), observed)
         if isinstance(given, list | tuple):
             return tree(given)
-        raise BadInputError(f"a table with a type, nested lists or a path is needed, not {given!r}")
+        raise refusal("table_type", given=given)
     except BadInputError as error:
-        raise BadInputError(f"hierarchy of column {column!r}: {error}") from None
+        raise refusal("hierarchy_column", column=column, error=error) from None
 
 
 def level_table_of(given: Declared | None) -> Path | None:
@@ -108,33 +108,33 @@ def from_entry(entry: dict[str, object], observed: Observed) -> Hierarchy:
     """Build what a TOML entry declares."""
     name = entry.pop("type", None)
     if not isinstance(name, str) or name not in KINDS:
-        raise BadInputError(f"unknown type {name!r}; known are {', '.join(KINDS)}")
+        raise refusal("unknown_type", name=name, KINDS=", ".join(KINDS))
     kind = KINDS[name]
     missing = entry.pop("missing", False)
     if not isinstance(missing, bool):
-        raise BadInputError(f"missing must be true or false, not {missing!r}")
+        raise refusal("missing_must_true_false", missing=missing)
     observed_before = entry.pop("observed", False)
     if not isinstance(observed_before, bool):
-        raise BadInputError(f"observed must be true or false, not {observed_before!r}")
+        raise refusal("observed_must_true_false", observed_before=observed_before)
     known = (*kind.needed, *kind.further, "missing", "observed")
     unknown = sorted(set(entry) - set(known))
     if unknown:
-        raise BadInputError(f"unknown key {unknown[0]!r} for type {name}; known are {', '.join(known)}")
+        raise refusal("unknown_key_type", unknown=unknown[0], name=name, known=", ".join(known))
     lacking = [key for key in kind.needed if key not in entry]
     if lacking:
-        raise BadInputError(f"type {name} needs {' and '.join(lacking)} as well")
+        raise refusal("type_needs_well", name=name, lacking=" and ".join(lacking))
     if "values" in kind.further and "values" not in entry:
         entry["values"], entry["observed"] = observed()[0], True
     if "quantiles" in entry:
         values, counts = observed()
         bad = [value for value in values if not isfinite(read_number(value))]
         if bad:
-            raise BadInputError(f"quantiles need numbers, and the column holds {bad[0]!r}")
+            raise refusal("quantiles_need_numbers", bad=bad[0])
         entry["values"], entry["counts"] = [read_number(value) for value in values], counts
     try:
         built = kind.build(**entry)
     except (TypeError, ValueError, ArithmeticError) as error:
-        raise BadInputError(f"type {name} cannot be built from {', '.join(sorted(entry))}: {error}") from None
+        raise refusal("type_cannot_built_from", name=name, entry=", ".join(sorted(entry)), error=error) from None
     built = replace(built, observed=True) if observed_before else built
     return built.with_missing() if missing else built
 
@@ -144,9 +144,9 @@ def read_level_table(path: Path) -> Hierarchy:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise BadInputError(f"{path}: there is no such file") from None
+        raise refusal("no_such_file", path=path) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInputError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+        raise refusal("cannot_read_utf_text", path=path, error=error) from None
     try:
         return from_level_table(level_rows(text))
     except BadInputError as error:
@@ -172,10 +172,10 @@ def read_hierarchies(path: Path) -> dict[str, Declared]:
         for file in level_tables(path):
             files[file.stem.split("_hierarchy_", 1)[1]] = file
         if not files:
-            raise BadInputError(f"{path}: no file named <table>_hierarchy_<column>.csv in this folder")
+            raise refusal("no_file_named_table", path=path)
         return files
     if not path.exists():
-        raise BadInputError(f"{path}: there is no such file or folder")
+        raise refusal("no_such_file_folder", path=path)
     content = parse_toml(read_text(path), str(path))
     content.pop("schema", None)
     if isinstance(study := content.get("table"), Mapping) and "source" in study:
@@ -209,11 +209,11 @@ def read_tree(tree: Hierarchy | Path | str, items: Collection[str] = ()) -> tupl
         content = path.read_bytes()
         text = (gzip.decompress(content) if path.suffix.lower() == ".gz" else content).decode("utf-8-sig")
     except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise BadInputError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+        raise refusal("cannot_read_utf_text", path=path, error=error) from None
     rows = [[label.strip() for label in row] for row in level_rows(text)]  # as items of baskets are read
     notices: list[str] = []
     if _has_header(rows, items):
-        notices.append(f"{path}: the first row ({', '.join(rows[0])}) is taken for a header")
+        notices.append(t("notice.first_row", path=path, rows=", ".join(rows[0])))
         rows = rows[1:]
     return _built(rows, str(path), notices)
 
@@ -229,10 +229,7 @@ def _built(rows: list[list[str]], origin: str, notices: list[str]) -> tuple[Hier
         rows, renamed = _told_apart(rows)
         if renamed:
             old, new = renamed[0]
-            notices.append(
-                f"{origin}: {len(renamed):,} nodes above the items have the name of another node; they get another "
-                f"(first: {old!r} is called {new!r})"
-            )
+            notices.append(t("notice.nodes_above_items_name", origin=origin, renamed=len(renamed), old=old, new=new))
         return from_level_table(rows, numbers=False), tuple(notices)
     except BadInputError as error:
         raise BadInputError(f"{origin}: {error}") from None

@@ -29,9 +29,8 @@ from sfumato.data.hierarchies.notation import (
     write_date,
     write_number,
 )
-from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Quiet
-from sfumato.texts.catalogue import refusal
+from sfumato.texts.catalogue import refusal, t
 
 ROOT = "*"
 MISSING = ""
@@ -339,7 +338,7 @@ class Hierarchy(Quiet):
         """Write many intervals: the different texts, and for every interval which of them is its own."""
         keys, inverse = np.unique(lo.astype(np.int64) * self.size + hi, return_inverse=True)
         written = [self.text(int(key) // self.size, int(key) % self.size, present, level) for key in keys]
-        assert len(set(written)) == len(written), "two different boxes would look the same"
+        assert len(set(written)) == len(written), t("notice.two_different_boxes_look")
         return written, inverse.astype(np.int32)
 
     def _stretch(self, lo: int, hi: int) -> str | None:
@@ -527,30 +526,30 @@ def _told_apart(labels: Sequence[str], taken: set[str]) -> tuple[str, ...]:
 def _check_levels(hierarchy: Hierarchy) -> None:
     size = len(hierarchy.widths)
     if not hierarchy.levels or size == 0:
-        raise BadInputError("a hierarchy needs at least one leaf")
+        raise refusal("hierarchy_needs_least_leaf")
     if hierarchy.levels[0].starts != tuple(range(size)):
-        raise BadInputError("level 0 of a hierarchy must have one node per leaf")
+        raise refusal("level_hierarchy_must_node")
     if len(hierarchy.levels[-1].starts) != 1:
-        raise BadInputError(f"the last level of a hierarchy must be the one root {ROOT!r}")
+        raise refusal("last_level_hierarchy_must", ROOT=ROOT)
     for finer, coarser in pairwise(hierarchy.levels):
         rising = all(one < next_one for one, next_one in pairwise(coarser.starts))
         if not rising or not set(coarser.starts) <= set(finer.starts) or coarser.starts[:1] != (0,):
-            raise BadInputError("not a tree: a node of a hierarchy's level cuts through a node of the level below")
+            raise refusal("not_tree")
     if hierarchy.inside and len(hierarchy.inside) != size:
-        raise BadInputError("a hierarchy whose leaves are nodes of a finer one must say of each what is in it")
+        raise refusal("hierarchy_whose_leaves_nodes")
     widths = np.asarray(hierarchy.widths, np.float64)
     if not ((widths > 0) & np.isfinite(widths)).all():
-        raise BadInputError("the widths of a hierarchy's leaves must be positive, finite numbers")
+        raise refusal("widths_hierarchy_leaves_must")
 
 
 def _check_labels(hierarchy: Hierarchy) -> None:
     size = len(hierarchy.widths)
     if any(len(level.labels) != len(level.starts) for level in hierarchy.levels):
-        raise BadInputError("every node of a hierarchy needs exactly one label")
+        raise refusal("every_node_hierarchy_needs")
     if len(hierarchy._labels) < sum(len(level.labels) for level in hierarchy.levels):
         _check_repeated_labels(hierarchy)
     if size > 1 and hierarchy.levels[-1].labels != (ROOT,):
-        raise BadInputError(f"the root of a hierarchy is written {ROOT!r}, not {hierarchy.levels[-1].labels[0]!r}")
+        raise refusal("root_hierarchy_written", ROOT=ROOT, labels=hierarchy.levels[-1].labels[0])
 
 
 def _check_repeated_labels(hierarchy: Hierarchy) -> None:
@@ -569,4 +568,4 @@ def _check_domain(hierarchy: Hierarchy) -> None:
     expected = hierarchy.domain_size
     apart = lasts[:-1] <= firsts[1:] if hierarchy.continuous else lasts[:-1] < firsts[1:]
     if len(firsts) != expected or len(lasts) != expected or not (firsts <= lasts).all() or not apart.all():
-        raise BadInputError("the leaves of a numeric hierarchy must be disjoint stretches in ascending order")
+        raise refusal("leaves_numeric_hierarchy_must")

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from sfumato.config.options import check_whole
 from sfumato.data.hierarchies.hierarchy import ROOT, Hierarchy, Level
 from sfumato.data.hierarchies.notation import stretch_notations, write_date, write_number
-from sfumato.errors import BadInputError
 from sfumato.texts.catalogue import refusal
 
 Number = int | float | Decimal
@@ -64,15 +63,15 @@ def numeric(
         _decimal(name, v) for name, v in [("lower", lower), ("upper", upper), ("resolution", resolution)]
     )
     if step <= 0 or high < low:
-        raise BadInputError(f"a numeric hierarchy needs lower <= upper and resolution > 0, not {low}, {high}, {step}")
+        raise refusal("numeric_hierarchy_needs_lower", low=low, high=high, step=step)
     if not isinstance(continuous, bool):
-        raise BadInputError(f"continuous must be true or false, not {continuous!r}")
+        raise refusal("continuous_must_true_false", continuous=continuous)
     if continuous and low == high:
-        raise BadInputError(f"a continuous attribute needs lower < upper, not {low} twice")
+        raise refusal("continuous_attribute_needs_lower", low=low)
     if max(abs(low), abs(high)) > LARGEST:
         raise refusal("numbers_too_large", largest=LARGEST)
     if sum(given is not None and len(given) > 0 for given in (intervals, quantiles, cuts)) + (fan_out is not None) > 1:
-        raise BadInputError("give one of intervals, fan_out, quantiles and cuts, not several")
+        raise refusal("give_intervals")
     unit = _unit(low, high, step)
     own = [_decimal("edges", edge) for edge in edges]
     places = _edges(low, high, step, unit, continuous, open_below, open_above, own)
@@ -117,14 +116,14 @@ def dates(
     """
     start, end = _date("first", first), _date("last", last)
     if levels is not None and len(cuts):
-        raise BadInputError("give one of levels and cuts, not both")
+        raise refusal("give_levels_cuts")
     named = (() if len(cuts) else USUAL_DATE_LEVELS) if levels is None else levels
     unknown = [level for level in named if level not in DATE_LEVELS]
     if end < start or unknown or list(named) != [level for level in DATE_LEVELS if level in named]:
-        raise BadInputError(f"dates need first <= last and levels from {', '.join(DATE_LEVELS)} in this order")
+        raise refusal("dates_need_first_last", DATE_LEVELS=", ".join(DATE_LEVELS))
     days = range(start.toordinal(), end.toordinal() + 1)
     if len(days) > MOST_LEAVES:
-        raise BadInputError(f"{len(days)} days from {start} to {end} are too many; narrow the bounds")
+        raise refusal("days_from_too_many", days=len(days), start=start, end=end)
     every = np.datetime64(start.isoformat()) + np.arange(len(days))
     parts = _periods(every)
     grown = [Level(tuple(range(len(days))), tuple(np.datetime_as_string(every).tolist()))]
@@ -176,7 +175,7 @@ def _decimal(name: str, value: Number) -> Decimal:
     except ArithmeticError:
         number = Decimal("nan")
     if not number.is_finite():
-        raise BadInputError(f"{name} must be a finite number, not {value!r}")
+        raise refusal("must_finite_number", name=name, value=value)
     return number
 
 
@@ -184,7 +183,7 @@ def _date(name: str, value: datetime.date | str) -> datetime.date:
     try:
         return value if isinstance(value, datetime.date) else datetime.date.fromisoformat(str(value))
     except ValueError:
-        raise BadInputError(f"{name} must be an ISO date such as 2020-01-31, not {value!r}") from None
+        raise refusal("must_iso_date_such", name=name, value=value) from None
 
 
 def _unit(low: Decimal, high: Decimal, step: Decimal) -> Decimal:
@@ -210,17 +209,17 @@ def _edges(
     bottom = low if below is None else _decimal("open_below", below)
     top = high if above is None else _decimal("open_above", above)
     if not low <= bottom < top <= high and not (below is None and above is None):
-        raise BadInputError(f"open ends must lie within the bounds {low} and {high} and leave values between them")
+        raise refusal("open_ends_must_lie", low=low, high=high)
     first = int((bottom / step).to_integral_value("ROUND_FLOOR"))
     count = int((top / step).to_integral_value("ROUND_FLOOR")) - first + 1
     if count > MOST_LEAVES and not own:
-        raise BadInputError(f"{count} leaves from {low} to {high} are too many; give a resolution coarser than {step}")
+        raise refusal("leaves_from_too_many", count=count, low=low, high=high, step=step)
     grid = Edges.scale_of(low, high, step, unit, bottom, top, *own)
     bottom_edge, top_edge, stride = grid.whole(bottom), grid.whole(top), grid.whole(step)
     if own:
         starts = [bottom_edge, *map(grid.whole, own)]
         if any(a >= b for a, b in pairwise([*starts, top_edge + (above is None and not continuous)])):
-            raise BadInputError(f"edges must rise, from above {bottom} to below {top}, which are edges already")
+            raise refusal("edges_must_rise", bottom=bottom, top=top)
         stride = max(b - a for a, b in pairwise(starts))
     else:
         starts = [max((first + i) * stride, bottom_edge) for i in range(count)]
@@ -318,11 +317,11 @@ def _quantiles(
 ) -> list[NDArray[np.int64]]:
     """Cut the leaves into nested groups of about equal numbers of records."""
     if not len(values) or len(values) != len(counts):
-        raise BadInputError("quantiles need the values of the column and as many counts")
+        raise refusal("quantiles_need_values_column")
     if not np.isfinite(values).all():
-        raise BadInputError("quantiles need a column of numbers only")
+        raise refusal("quantiles_need_column_numbers")
     if any(a <= b or a % b for a, b in pairwise(parts)) or min(parts) < 2:
-        raise BadInputError(f"quantiles must fall, each a divisor of the one before, down to at least 2, not {parts}")
+        raise refusal("quantiles_must_fall", parts=parts)
     leaf = np.clip(np.searchsorted(firsts, values, side="right") - 1, 0, None)
     mass = np.bincount(leaf, weights=counts, minlength=len(firsts))
     middle = (np.cumsum(mass) - mass / 2) / mass.sum()
@@ -331,7 +330,7 @@ def _quantiles(
 
 def _level_of_cuts(level: object) -> list[Any]:
     if not isinstance(level, list | tuple):
-        raise BadInputError(f"cuts must be lists of values, one for every level, not {level!r}")
+        raise refusal("cuts_must_lists_values", level=level)
     return list(level)
 
 
@@ -343,7 +342,7 @@ def _own_cuts(
     groupings = []
     for cuts in levels:
         if not cuts or any(a >= b for a, b in pairwise(cuts)):
-            raise BadInputError("cuts must rise within a level, and every level needs at least one")
+            raise refusal("cuts_must_rise_within")
         strange = next((cut for cut in cuts if places.get(cut, 0) == 0), None)
         if strange is not None:
             raise refusal("cut_inside_a_leaf", strange=write(strange))
@@ -360,11 +359,11 @@ def renamed(hierarchy: Hierarchy, labels: Mapping[str, str] | None) -> Hierarchy
     if not labels:
         return hierarchy
     if not isinstance(labels, Mapping) or not all(isinstance(label, str) and label for label in labels.values()):
-        raise BadInputError("labels must map stretches to what they are called, such as {'0-17' = 'minor'}")
+        raise refusal("labels_must_map_stretches")
     inner = hierarchy.levels[1:-1]
     strange = next((label for label in labels if not any(label in level.labels for level in inner)), None)
     if strange is not None:
-        raise BadInputError(f"labels: there is no stretch {strange!r} between the leaves and the root")
+        raise refusal("labels_no_stretch_between", strange=strange)
     levels = [Level(level.starts, tuple(labels.get(label, label) for label in level.labels)) for level in inner]
     return replace(hierarchy, levels=(hierarchy.levels[0], *levels, hierarchy.levels[-1]))
 

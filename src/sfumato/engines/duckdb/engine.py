@@ -61,7 +61,7 @@ from sfumato.engines.protocol import (
     tuples_in,
 )
 from sfumato.errors import BadInputError
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
@@ -374,9 +374,7 @@ class DuckDBEngine:
                 f"SELECT rowid + 1, {text} FROM rows WHERE {owner} IS NULL ORDER BY rowid LIMIT 1"
             ).fetchall()
             for number, label in lost:
-                raise BadInputError(
-                    f"{self.origin}, row {number}: {who!r} is missing, so nobody knows whose {label!r} it is"
-                )
+                raise refusal("missing_nobody_knows_whose", origin=self.origin, number=number, who=who, label=label)
         return self._lists(grouped.gathered_lists(owner, text))
 
     # -- values and their texts --------------------------------------------------------------------------------
@@ -609,7 +607,7 @@ class DuckDBEngine:
         """Raise where a file that stays where it is is not what was counted any more."""
         for path, stamp in self._files.items():
             if _stamp(path) != stamp:
-                raise BadInputError(f"{path}: the file has changed since it was counted; do this once more")
+                raise refusal("file_changed_since_counted", path=path)
 
     # -- how ---------------------------------------------------------------------------------------------------
 

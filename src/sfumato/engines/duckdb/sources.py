@@ -42,7 +42,7 @@ from sfumato.errors import BadInputError
 from sfumato.runtime.cancellation import interruptible
 from sfumato.runtime.memory import allowed_bytes, check_columns, machine_bytes, read_size, spill_folder
 from sfumato.runtime.threads import workers
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 
 NUMBER = "file_row_number"
 """What DuckDB calls the place of a row in its file, from 0."""
@@ -140,14 +140,11 @@ def _check_alike(connection: duckdb.DuckDBPyConnection, files: str, paths: Seque
         other = _kinds(connection, path)
         if list(other) != list(first):
             odd = [name for name in first if name not in other] + [name for name in other if name not in first]
-            what = f"only one of them has a column {odd[0]!r}" if odd else "their columns stand in another order"
+            what = t("notice.only_them_column", odd=odd[0]) if odd else t("notice.columns_stand_another_order")
             raise BadInputError(t("engines.other_columns", path=path, paths=paths[0], what=what))
         for name, kind in other.items():
             if kind != first[name]:
-                raise BadInputError(
-                    f"{path}: column {name!r} is of the type {kind}, and {first[name]} in {paths[0]}; write the files "
-                    "with one type"
-                )
+                raise refusal("column_type", path=path, name=name, kind=kind, first=first[name], paths=paths[0])
 
 
 def _kinds(connection: duckdb.DuckDBPyConnection, path: Path) -> dict[str, str]:
@@ -165,7 +162,7 @@ def view_database(connection: duckdb.DuckDBPyConnection, source: str) -> tuple[t
     try:
         connection.execute(f"ATTACH {literal(str(path))} AS given (READ_ONLY)")
     except duckdb.Error as error:
-        raise BadInputError(f"{path}: the database cannot be opened ({str(error).splitlines()[0]})") from None
+        raise refusal("database_cannot_opened", path=path, splitlines=str(error).splitlines()[0]) from None
     found = connection.execute(
         "SELECT table_schema, table_name, table_type FROM information_schema.tables WHERE table_catalog = 'given' "
         "ORDER BY ALL"
@@ -175,9 +172,7 @@ def view_database(connection: duckdb.DuckDBPyConnection, source: str) -> tuple[t
         known = ", ".join(f"{schema}.{name}" for schema, name, _ in found[:MOST_LISTED]) or "none"
         what = "several tables" if table is None and found else f"no table {table!r}" if table else "no table"
         raise BadInputError(
-            f"{path}: there are {what}; name one of these: {known} ({path}#schema.table)".replace(
-                "there are no", "there is no"
-            )
+            t("refusal.name_these", path=path, what=what, known=known).replace("there are no", "there is no")
         )
     schema, name, kind = named[0]
     place = f"given.{_quoted(schema)}.{_quoted(name)}"
@@ -197,10 +192,13 @@ def view_url(connection: duckdb.DuckDBPyConnection, url: str, origin: str) -> tu
     except duckdb.Error as error:
         why = str(error).splitlines()[0]
         if lacking := MISSING_EXTENSION.search(why):
-            why, remedy = f"its extension {lacking[1]} is not installed", f"install it (INSTALL {lacking[1]} in DuckDB)"
+            why, remedy = (
+                t("notice.extension_not_installed", lacking=lacking[1]),
+                t("notice.install_install_duckdb", lacking=lacking[1]),
+            )
         else:
-            remedy = "see to its name and to the variables of the store (AWS_ACCESS_KEY_ID, AWS_REGION, ...)"
-        raise BadInputError(f"{origin}: DuckDB cannot read this URL: {why}; {remedy}, or copy the files here") from None
+            remedy = t("notice.see_name_variables_store")
+        raise refusal("duckdb_cannot_read_url", origin=origin, why=why, remedy=remedy) from None
     names = tuple(relation.columns)
     listed = ", ".join(f"c{i}" for i in range(len(names)))
     connection.execute(
@@ -305,7 +303,7 @@ def _load_frame(connection: duckdb.DuckDBPyConnection, source: Any, reading: Rea
 
 def _load_lines(connection: duckdb.DuckDBPyConnection, path: Path, reading: Reading) -> LoadedRows:
     """Load a list of items from every line of a text."""
-    encoding, said = encoding_of(existing_file(path, "give one with a basket per line"), reading.encoding)
+    encoding, said = encoding_of(existing_file(path, t("notice.give_basket_per_line")), reading.encoding)
     items, noticed = lines_of_items(path, replace(reading, encoding=encoding))
     return LoadedRows(load_table(connection, pa.table({"items": items}), reading.origin), notices=(*said, *noticed))
 
@@ -354,9 +352,9 @@ def check_header(first: DelimitedText, text: DelimitedText, keys: Sequence[str],
     ours, theirs = (*first.header.names, *keys), (*text.header.names, *others)
     if ours == theirs:
         return
-    lacking = next((f"it has no column {name!r}" for name in ours if name not in theirs), None)
-    more = next((f"it has a column {name!r}" for name in theirs if name not in ours), None)
-    what = lacking or more or "its columns stand in another order"
+    lacking = next((t("notice.no_column", name=name) for name in ours if name not in theirs), None)
+    more = next((t("notice.column", name=name) for name in theirs if name not in ours), None)
+    what = lacking or more or t("notice.columns_stand_another_order_sources")
     raise BadInputError(t("engines.other_header", path=text.path, what=what, path_2=first.path))
 
 
@@ -416,7 +414,7 @@ def _store(connection: duckdb.DuckDBPyConnection, content: Any, columns: int) ->
 def _renamed(origin: str, names: tuple[str, ...], columns: Sequence[str]) -> tuple[str, ...]:
     """Return the names of columns, or those that somebody gives them."""
     if columns and len(columns) != len(names):
-        raise BadInputError(f"{origin}: {len(columns)} names are given (--columns) for {len(names)} columns")
+        raise refusal("names_given_columns", origin=origin, columns=len(columns), names=len(names))
     return checked_header(origin, tuple(columns) or names)
 
 
@@ -485,7 +483,7 @@ def readable(origin: str) -> Iterator[None]:
         yield
     except (duckdb.Error, pa.ArrowException) as error:
         first = str(error).splitlines()[0]
-        raise _lack(error) or BadInputError(f"{origin}: the file cannot be read ({first})") from None
+        raise _lack(error) or BadInputError(t("refusal.file_cannot_read_sources", origin=origin, first=first)) from None
 
 
 def unwritable(error: Exception) -> Exception:

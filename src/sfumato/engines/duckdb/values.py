@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from sfumato.engines import notations as notation
 from sfumato.engines.duckdb.grouped import literal
 from sfumato.engines.protocol import Reading, number_column, numbers_in, text_column
-from sfumato.errors import BadInputError
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 
 LOOKED_AT = 1000
 MEASURED = 0.3
@@ -244,17 +243,14 @@ def _wanted(
     asked += [(name, "point") for name in reading.decimal_point]
     for name, style in asked:
         if name not in columns:
-            raise BadInputError(f"{reading.origin}: column {name!r} holds no texts; leave --decimal-{style} {name} out")
+            raise refusal("column_holds_no_texts", origin=reading.origin, name=name, style=style)
         column, pattern = columns[name].text, notation.COMMA if style == "comma" else notation.POINT
         odd = connection.execute(
             f"SELECT {column}, rowid + 1 FROM rows WHERE regexp_matches({column}, '[0-9]') AND NOT "
             f"{_fits(column, pattern)} ORDER BY rowid LIMIT 1"
         ).fetchall()
         for text, row in odd:
-            raise BadInputError(
-                f"{reading.origin}, column {name!r}, row {row} (the header not counted): {text!r} is no number with a "
-                f"decimal {style}; correct it, or leave --decimal-{style} {name} out"
-            )
+            raise refusal("column_row", origin=reading.origin, name=name, row=row, text=text, style=style)
         styles[name] = style
     return styles
 

@@ -22,7 +22,7 @@ import pyarrow as pa
 from sfumato.engines.protocol import LONG_FLOAT
 from sfumato.errors import BadInputError
 from sfumato.runtime.cancellation import interruptible
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 
 SETTINGS = {
     "client_encoding": "UTF8",
@@ -68,7 +68,7 @@ class Session:
         try:
             self._connection = driver.connect(uri, autocommit=True)
         except driver.Error as error:
-            raise BadInputError(f"{origin}: the server cannot be reached ({_reason(error)})") from None
+            raise refusal("server_cannot_reached", origin=origin, reason=_reason(error)) from None
         interruptible(self)
         for name, value in SETTINGS.items():
             self.execute(f"SET {name} = '{value}'")
@@ -144,7 +144,7 @@ class Session:
         if code == READ_ONLY or "temporary" in reason:
             return BadInputError(t("engines.no_temporary_tables", origin=self.origin, reason=reason))
         remedy = "; let its owner GRANT SELECT on it" if "permission denied" in reason else ""
-        return BadInputError(f"{self.origin}: the server cannot answer ({reason}){remedy}")
+        return BadInputError(t("notice.server_cannot_answer", origin=self.origin, reason=reason, remedy=remedy))
 
 
 def _watched(rows: pa.RecordBatchReader, failed: list[Exception]) -> Iterator[pa.RecordBatch]:
@@ -161,7 +161,7 @@ def _driver() -> Any:
     try:
         import adbc_driver_postgresql.dbapi as driver
     except ImportError:
-        raise BadInputError(f"PostgreSQL is read through its Arrow driver, which is not installed; {INSTALL}") from None
+        raise refusal("postgresql_read_through_arrow", INSTALL=INSTALL) from None
     return driver
 
 
@@ -194,7 +194,7 @@ def address_of(source: str, origin: str) -> Address:
     uri, mark, table = source.partition("#")
     parts = TABLE.fullmatch(table)
     if parts is None:
-        wrong = f"{table!r} names no table" if mark else "it does not say which table"
+        wrong = t("notice.names_no_table", table=table) if mark else t("notice.not_say_table")
         raise BadInputError(t("engines.bad_address", origin=origin, wrong=wrong))
     schema, name = (None if part is None else _bare(part) for part in parts.groups())
     assert name is not None

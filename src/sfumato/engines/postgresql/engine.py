@@ -21,7 +21,7 @@ from sfumato.engines.postgresql.sources import SAMPLED, Read, ServerRelation, fi
 from sfumato.engines.postgresql.values import ColumnKind, kind_of, nested_name
 from sfumato.engines.protocol import by_text, distinct_in, lists_in, received, received_names
 from sfumato.errors import BadInputError
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 
 SEED = 20
 """Of samples: the same rows at every call."""
@@ -54,11 +54,11 @@ class PostgreSQLEngine:
     def open(cls, source: Any, reading: protocol.Reading) -> Self:
         """Open a table on a server: from now on the rows are seen as they are at this moment."""
         if not is_server(source):
-            raise BadInputError(f"{reading.origin}: PostgreSQL opens postgresql://host/database#schema.table, not this")
+            raise refusal("postgresql_opens_postgresql", origin=reading.origin)
         address = address_of(source, reading.origin)
         if reading.escaped or reading.layout == "lines":
-            what = "--escaped-formulas" if reading.escaped else "a basket on every line"
-            raise BadInputError(f"{reading.origin}: {what} is about text files, and this is a table; leave it out")
+            what = "--escaped-formulas" if reading.escaped else t("notice.basket_every_line")
+            raise refusal("about_text_files", origin=reading.origin, what=what)
         session = Session(address.uri, reading.origin)
         return cls(session, find_source(session, address, reading), reading)
 
@@ -187,7 +187,7 @@ class PostgreSQLEngine:
         if not self._reading.as_it_stands:
             lost = self._session.query(f"SELECT {text} FROM {self._rows} WHERE {owner} IS NULL LIMIT 1")
             for label in lost[0].to_pylist():
-                raise BadInputError(f"{self.origin}: {who!r} is missing, so nobody knows whose {label!r} it is")
+                raise refusal("missing_nobody_knows_whose_engine", origin=self.origin, who=who, label=label)
         ordered = f'array_agg({text} ORDER BY ({text}) COLLATE "C") FILTER (WHERE {text} IS NOT NULL)'
         return self._counted_lists(f"SELECT {ordered} AS items FROM {self._rows} GROUP BY {owner}")
 

@@ -22,7 +22,7 @@ from sfumato.engines.postgresql.grouped import columns_of, relation_of
 from sfumato.engines.postgresql.values import TEXTS, CatalogueType, ColumnKind, kind_of
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 
 SAMPLED = ("r", "p", "m")
 """The kinds of relations of which the server can draw a sample of rows."""
@@ -102,7 +102,7 @@ def find_source(session: Session, address: Address, reading: Reading) -> ServerR
     """Find a table on the server, and its columns."""
     found = session.query(relation_of(address.schema, address.table)).to_pylist()
     if not found:
-        schema = "that the role sees" if address.schema is None else f"in the schema {address.schema!r}"
+        schema = t("notice.role_sees") if address.schema is None else t("notice.schema", schema=address.schema)
         raise BadInputError(t("engines.no_table", origin=reading.origin, table=address.table, schema=schema))
     relation = f"{quoted(found[0]['schema'])}.{quoted(address.table)}"
     table = session.query(columns_of(found[0]["oid"]))
@@ -113,9 +113,7 @@ def find_source(session: Session, address: Address, reading: Reading) -> ServerR
             f"{reading.origin}: the role may read no column of it; let its owner GRANT SELECT ON {address.table}"
         )
     if reading.columns and len(reading.columns) != len(stored):
-        raise BadInputError(
-            f"{reading.origin}: {len(reading.columns)} names are given (--columns) for {len(stored)} columns"
-        )
+        raise refusal("names_given_sources", origin=reading.origin, columns=len(reading.columns), stored=len(stored))
     names = checked_header(reading.origin, tuple(reading.columns) or stored)
     return ServerRelation(relation, found[0]["kind"], names, stored, tuple(described), reading.missing)
 

@@ -25,7 +25,7 @@ from sfumato.engines.spark.grouped import coded_rows, column_facts, counted_cell
 from sfumato.engines.spark.sources import LoadedFrame, collected, load, nested_kind, spoken
 from sfumato.engines.spark.values import SHORT, WHOLE, bare, framed, has_text, text_of
 from sfumato.engines.spark.write import LinkedCells, PublishedRows, SourceRows, published, save
-from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import refusal
 
 FEW_ROWS = 1000
 
@@ -225,7 +225,7 @@ class SparkEngine:
         rows = self._frame.selectExpr(f"{self._text(who)} AS who", f"{self._text(item)} AS item")
         if not self._as_it_stands:
             for label in collected(rows.where("who IS NULL").limit(1))["item"].to_pylist():
-                raise BadInputError(f"{self.origin}: {who!r} is missing, so nobody knows whose {label!r} it is")
+                raise refusal("missing_nobody_knows_whose_engine", origin=self.origin, who=who, label=label)
         lists = self._session.sql(
             "SELECT items, count(*) AS count FROM (SELECT sort_array(collect_list(item)) AS items FROM {rows} "
             "GROUP BY who) GROUP BY items",

@@ -20,7 +20,7 @@ from sfumato.engines.notations import BLANKS, is_iso, is_plain, looks_measured
 from sfumato.engines.protocol import BYTES, Reading
 from sfumato.engines.spark.values import bare, has_text, literal, missing_value
 from sfumato.errors import BadInputError
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 
 NEEDED = 'rows in Spark need pyspark; install it (pip install "sfumato[spark]")'
 LOOKED_AT = 1000
@@ -104,7 +104,7 @@ def _translated(origin: str, error: Exception) -> Exception:
     sentence = said.strip().splitlines()[0].partition(" SQLSTATE:")[0]
     if ".NO_HINT]" in sentence:  # why it could not be read stands at the end
         sentence += f" {text.rpartition('Caused by: ')[2].strip().splitlines()[0]}"
-    return BadInputError(f"{origin}: Spark cannot read it ({sentence})")
+    return BadInputError(t("notice.spark_cannot_read", origin=origin, sentence=sentence))
 
 
 @contextmanager
@@ -145,9 +145,7 @@ def load(source: Any, reading: Reading) -> LoadedFrame:
     text = header is not None
     names = checked_header(reading.origin, tuple(reading.columns) or header or tuple(frame.columns))
     if len(names) != len(frame.columns):
-        raise BadInputError(
-            f"{reading.origin}: {len(names)} names are given (--columns) for {len(frame.columns)} columns"
-        )
+        raise refusal("names_given_2", origin=reading.origin, names=len(names), columns=len(frame.columns))
     reading.check_columns(names)
     frame = frame.toDF(*(f"c{i}" for i in range(len(names))))
     kinds = tuple(field.dataType.simpleString() for field in frame.schema.fields)
@@ -173,7 +171,7 @@ def _check_reading(reading: Reading) -> None:
         if value:
             raise BadInputError(t("engines.not_for_spark", origin=reading.origin, option=option))
     if reading.layout == "lines":
-        raise BadInputError(f"{reading.origin}: lines of items are not read by Spark; leave --engine spark out")
+        raise refusal("lines_items_not_read", origin=reading.origin)
 
 
 def _opened(source: str, reading: Reading) -> tuple[Any, tuple[str, ...] | None, Sequence[str]]:
