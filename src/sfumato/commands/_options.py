@@ -22,6 +22,7 @@ from typer.core import TyperCommand
 from sfumato.config import options as shared
 from sfumato.config.options import SETTINGS, Option, spelled
 from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import refusal, t
 
 if TYPE_CHECKING:
     from sfumato.data.declaration import BasketsDeclaration, DataDeclaration, TableDeclaration
@@ -81,7 +82,7 @@ class CommandWithSettings(TyperCommand):
             key = name.removeprefix("no-").replace("-", "_")
             if word.startswith("--") and key in getattr(self.callback, "rare", ()):
                 value = "no" if name.startswith("no-") else "VALUE"
-                raise BadInputError(f"{name} is a setting now, not an option: write {spelled(key)}={value}")
+                raise refusal("setting_now", name=name, spelled=spelled(key), value=value)
         return super().parse_args(ctx, args)
 
 
@@ -102,7 +103,7 @@ def read_settings(given: list[str], rare: Mapping[str, Parameter]) -> dict[str, 
         name = written.strip().replace("-", "_")
         if name not in rare:
             known = ", ".join(sorted(key.replace("_", "-") for key in rare))
-            raise BadInputError(f"--set {text}: the setting {written.strip()!r} is not known here; known are {known}")
+            raise refusal("set_setting_not_known", text=text, written=written.strip(), known=known)
         plain, info = get_args(rare[name].annotation)
         if not sign:
             raise BadInputError(f"--set {written}=VALUE: {info.help}")
@@ -111,7 +112,7 @@ def read_settings(given: list[str], rare: Mapping[str, Parameter]) -> dict[str, 
             values[name] = [*(values[name] if name in seen else []), read(*get_args(plain))]
         else:
             if name in seen:
-                raise BadInputError(f"--set {text}: {written.strip()} is given twice")
+                raise refusal("set_given_twice", text=text, written=written.strip())
             values[name] = read(next((kind for kind in get_args(plain) if kind is not NoneType), plain))
         seen.add(name)
     return values
@@ -121,12 +122,12 @@ def _setting_value(text: str, value: str, kind: type) -> Any:
     """Read one value as what an option takes."""
     if kind is bool:
         if value not in ("yes", "no"):
-            raise BadInputError(f"--set {text}: yes or no is expected")
+            raise refusal("set_yes_no_expected", text=text)
         return value == "yes"
     try:
         return kind(value)
     except ValueError:
-        raise BadInputError(f"--set {text}: a {'whole number' if kind is int else 'number'} is expected") from None
+        raise refusal("set_expected", text=text, kind="whole number" if kind is int else "number") from None
 
 
 @cache
@@ -325,16 +326,16 @@ class OfBaskets(OptionGroup):
             at = self.id, self.item, self.column, separator, self.lines or None, self.tree
             return BasketsDeclaration(name, *at, encoding, reading.memory, reading.spill)
         if separator is not None:
-            raise BadInputError(f"--set original-separator: {path} says how its baskets are read; leave the option out")
+            raise refusal("set_original_separator", path=path)
         study = read_study(str(path))
         declared = study.data.items
         if not isinstance(declared, BasketsDeclaration):
-            raise BadInputError(f"{name}: this study is about a table, not about baskets")
+            raise refusal("study_about_table", name=name)
         return declared if self.tree is None else replace(declared, tree=self.tree)
 
     def refuse_for_table(self, more: Mapping[str, object] | None = None) -> None:
         """Raise where something was given that is about sets of items only."""
-        refuse({**self.given(), **(more or {})}, "is about sets of items; say so (--baskets)")
+        refuse({**self.given(), **(more or {})}, t("notice.about_sets_items"))
 
 
 @dataclass(frozen=True)
@@ -416,13 +417,11 @@ class OfItems(OptionGroup):
         """Say where the table and the items of its records are."""
         from sfumato.data.declaration import DataDeclaration, ItemsDeclaration
 
-        refuse({"--baskets": sets.baskets, "--set column": sets.column}, "is about sets without a table; leave it out")
+        refuse({"--baskets": sets.baskets, "--set column": sets.column}, t("notice.about_sets_without_table"))
         named = columns(self.sensitive_items, ())
         at = self.items, self.items_file, sets.id, sets.item, sets.separator, sets.tree
         return DataDeclaration(table, ItemsDeclaration(*at, named))
 
     def refuse_alone(self) -> None:
         """Raise where something was given that is about items, and nobody says where they are."""
-        refuse(
-            self.given(), "is about the items of records; say where they are (--items COLUMN or --set items-file=FILE)"
-        )
+        refuse(self.given(), t("notice.about_items_records"))

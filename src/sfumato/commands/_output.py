@@ -14,8 +14,7 @@ import typer
 from sfumato.config.options import as_typed
 from sfumato.errors import BadInputError, InfeasibleError, StoppedError
 from sfumato.runtime.cancellation import last_words, told_to
-from sfumato.texts.catalogue import t
-from sfumato.texts.html import NO_ROOM
+from sfumato.texts.catalogue import refusal, t
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.exploration.run import ExplorationOutcome
@@ -60,11 +59,11 @@ def folder_named(name: str, ending: str) -> Path:
 def make_folder(folder: Path) -> None:
     """Make a folder for results, if it is not there."""
     if folder.exists() and not folder.is_dir():
-        raise BadInputError(f"{folder} is a file; give a folder (--out)")
+        raise refusal("file_give_folder", folder=folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BadInputError(f"{folder}: the folder cannot be made ({error.strerror})") from None
+        raise refusal("folder_cannot_made", folder=folder, strerror=error.strerror) from None
 
 
 @contextmanager
@@ -165,14 +164,16 @@ def announce_first_run() -> None:
     from sfumato.runtime.kernels import compiled_before
 
     if not compiled_before():
-        typer.echo("First run of this version: compiling the kernels, only once ...", err=True)
+        typer.echo(t("notice.first_run_version"), err=True)
 
 
 def tell_undrawn(files: list[Path], wanted: tuple[str, ...]) -> None:
     """Say which files of a map could not be drawn, and what would help."""
     written = {file.name for file in files}
     if lacking := [name for name in wanted if name not in written]:
-        typer.echo(f"note: {', '.join(lacking)}: not drawn; {NO_ROOM}", err=True)
+        from sfumato.texts.html import no_room  # with the templates of pages
+
+        typer.echo(t("notice.note_not_drawn", lacking=", ".join(lacking), no_room=no_room()), err=True)
 
 
 def tell(notices: Iterable[str]) -> None:

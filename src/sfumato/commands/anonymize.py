@@ -12,7 +12,7 @@ from sfumato.commands import _options as options
 from sfumato.commands._output import announce_first_run, say, tell
 from sfumato.config.options import IN_FORMS, ITEM_ANONYMIZERS, LIMIT, MERGING, SETS, SOURCE, SUPPRESS, UTILITY, spelled
 from sfumato.errors import BadInputError
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 
 if TYPE_CHECKING:
     from sfumato.publish.publication import Target
@@ -80,7 +80,7 @@ def anonymize(
     declares = table if study is not None and not {**roles.given(), **about.given(), **reading.given()} else ""
     written = (to, layout, writing.escape_formulas, writing.force, legend, not no_certificate)
     target = Target(*written, study=declares)
-    said = f"is said by the study {table}; leave it out"
+    said = t("notice.said_study", table=table)
     if study is not None:
         options.refuse({**baskets.given(), **items.given()}, said)
     parts = frozenset() if study is None else study.parts
@@ -150,7 +150,7 @@ def _of_table(recipe: RecipeOptions, target: Target) -> Candidate:
     if not isinstance(maker, Anonymizer):
         maker.check_request(wanted, recipe.form, recipe.suppress)  # type: ignore[arg-type]
     elif not recipe.require:
-        raise BadInputError(f'{maker.name} needs to know what to satisfy: --require "k-anonymity k=10", for example')
+        raise refusal("needs_know_satisfy", name=maker.name)
     return Candidate(maker, wanted, recipe.form, recipe.suppress)  # type: ignore[arg-type]
 
 
@@ -165,7 +165,7 @@ def _of_items(recipe: RecipeOptions, target: Target, has_tree: bool) -> Candidat
     if recipe.form != FORM or target.layout != "rows":
         raise BadInputError(t("cli.items_generalized"))
     if not recipe.require:
-        raise BadInputError('a table with items needs to know what to satisfy: --require "k-km-anonymity k=5 m=2"')
+        raise refusal("table_items_needs_know")
     made = Candidate(
         anonymizer(USUAL if recipe.maker is None else recipe.maker),
         mixed_requirement(recipe.requirement),
@@ -188,10 +188,10 @@ def _of_baskets(recipe: RecipeOptions, target: Target, has_tree: bool) -> Candid
 
     basket_layout(target)
     if len(recipe.require) != 1:
-        raise BadInputError('baskets need one requirement: --require "km-anonymity k=5 m=2", for example')
+        raise refusal("baskets_need_requirement")
     wanted = basket_requirement(recipe.require[0])
     maker = basket_anonymizer(usual_maker(wanted, has_tree) if recipe.maker is None else recipe.maker)
     if recipe.maker is None and str(maker) == TREE_MAKER:
-        kept = "sets of items keep to the branches of the tree, so that counts of pairs are less exact than without it"
-        tell([f'{kept}; --with "{DEFAULT_MAKER}" takes no notice of the tree'])
+        kept = t("notice.sets_items_keep_branches")
+        tell([t("notice.takes_no_notice_tree", kept=kept, DEFAULT_MAKER=DEFAULT_MAKER)])
     return Candidate(maker, wanted, **recipe.limits())

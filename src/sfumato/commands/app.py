@@ -13,6 +13,7 @@ from sfumato.errors import BadInputError, SfumatoError, StoppedError, unforeseen
 from sfumato.runtime import cancellation as interrupts
 from sfumato.runtime.cancellation import end_quietly_when_closed
 from sfumato.runtime.memory import keep_within_limit
+from sfumato.texts.catalogue import t
 
 app = typer.Typer(
     name="sfumato",
@@ -76,7 +77,7 @@ def _command() -> int:
     except Exception as error:
         if os.environ.get("SFUMATO_DEBUG"):
             raise
-        return _failed(f"{unforeseen(error)}; nothing was published", BadInputError.exit_code)
+        return _failed(t("notice.nothing_published", unforeseen=unforeseen(error)), BadInputError.exit_code)
     return 0
 
 

@@ -13,7 +13,8 @@ import typer
 
 from sfumato.commands._options import AsJson, Details
 from sfumato.commands._output import explored_into, folder_named, print_json
-from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.errors import InfeasibleError
+from sfumato.texts.catalogue import refusal, t
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map
@@ -47,7 +48,7 @@ def ask(
     folder = Path(source)
     if folder.is_dir():
         if out is not None:
-            raise BadInputError("--out names the folder of a study's map, and this is a map already; leave it out")
+            raise refusal("out_names_folder_study")
         map_ = read_map(folder)
         if seconds is not None:
             map_ = _asked_of(map_.study, folder, wanted, seconds, workers)
@@ -111,7 +112,7 @@ def _asked_of(study: Study, folder: Path, question: Question | None, seconds: fl
     """Explore a study into a folder, with what answers the question best."""
     outcome, _ = explored_into(folder, study, seconds, workers, question)
     if outcome.map_ is None:
-        raise InfeasibleError("what this study searches for may not be published, so there is no map to ask")
+        raise InfeasibleError(t("refusal.study_searches_may_not"))
     return outcome.map_
 
 
@@ -161,19 +162,19 @@ def choose(
     from sfumato.tradeoff.question.question import read_bounds
 
     if knee and by not in (None, "knee"):
-        raise BadInputError(f"--knee and --by {by} contradict each other; give one of them")
+        raise refusal("knee_contradict_each_other", by=by)
     limits = {"max": read_bounds(largest, "--max"), "min": read_bounds(least, "--min")}
     if loss is not None:
         others = {"--knee": knee or None, "--for": recipient, "--by": by, "--axes": axes}
         for option, value in others.items():
             if value is not None:
-                raise BadInputError(f"--loss and {option} are two ways to choose; give one of them")
+                raise refusal("loss_two_ways_choose", option=option)
         map_ = read_map(folder)
         tell_reply(map_.ask(_question(map_, loss, relaxed, suppress, prefer, limits)), map_, folder, as_json, details)
         return
     for option, given in {"--relaxed": relaxed, "--suppress": suppress}.items():
         if given is not None:
-            raise BadInputError(f"{option} belongs to a question about a loss; give --loss too, such as --loss 0.25")
+            raise refusal("belongs_question_about_loss", option=option)
     map_ = read_map(folder)
     tell_choice(
         map_,

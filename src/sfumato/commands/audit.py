@@ -24,7 +24,7 @@ from sfumato.commands._options import (
 from sfumato.commands._output import say, tell
 from sfumato.config.options import WEIGHTS, spelled
 from sfumato.errors import BadInputError
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 
 if TYPE_CHECKING:
     from sfumato.auditing.audit import Audit
@@ -108,7 +108,7 @@ def audit(
 
     wanted = " & ".join(require) if require else None
     if about_items.items is None:
-        refuse(about_items.given(), "is about a column of items; name it (--items)")
+        refuse(about_items.given(), t("notice.about_column_items"))
     if not baskets.baskets and about_items.items is None:
         baskets.refuse_for_table(about_baskets.given())
     if certificate is not None and _certified(Path(file), certificate, wanted, as_json):
@@ -220,7 +220,7 @@ def _of_baskets(
         against = of_original.declared_in(original.original, text, *said).open()
         tell(against.notices)
     elif baskets.tree is not None:
-        raise BadInputError("--tree says which items a published node stands for: give the original too (--original)")
+        raise refusal("tree_says_items_published")
     legend = None if about.legend_file is None else read_legend(about.legend_file)
     at = {"who": who, "item": item, "column": column, "separator": baskets.separator or text.delimiter}
     how = {"encoding": text.encoding, "escaped_formulas": escaped, "memory": text.memory, "spill": text.spill}

@@ -24,6 +24,7 @@ from sfumato.commands._options import (
 )
 from sfumato.commands._output import announce_first_run, say, tell
 from sfumato.config.options import HIERARCHIES, KNOWN
+from sfumato.texts.catalogue import t
 
 if TYPE_CHECKING:
     from sfumato.data.declaration import DataDeclaration
@@ -109,7 +110,7 @@ def _table(
     if name.lower().endswith(".toml") or (name in DATASETS and not roles.quasi and not Path(name).is_file()):
         refuse(
             {**roles.given(), "--hierarchies": about.hierarchies, **reading.given()},
-            f"belongs to a table; the study {name} says this itself, under [table]",
+            t("notice.belongs_table", name=name),
         )
         source: Any = of_table(read_study(name))
         announce_first_run()

@@ -10,8 +10,8 @@ import typer
 
 from sfumato.commands._options import AsJson, Details
 from sfumato.commands._output import explored_into, folder_named, make_folder, print_json, tell
-from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.texts.catalogue import t
+from sfumato.errors import InfeasibleError
+from sfumato.texts.catalogue import refusal, t
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.study.candidate import Candidate
@@ -59,7 +59,7 @@ def explore(
     if target is not None:
         given = of_table(given).with_target(Classification(target, classifiers or Classification.classifiers))
     elif classifiers is not None:
-        raise BadInputError("--classifiers needs --target: the column that they shall learn")
+        raise refusal("classifiers_needs_target")
     folder = out or _folder(study, given)
     make_folder(folder)
     maps = [Path(other) for other in add if Path(other).is_dir()]
@@ -73,7 +73,7 @@ def explore(
     outcome, files = explored_into(folder, given, seconds, workers, earlier=earlier, as_json=as_json)
     map_ = outcome.map_
     if map_ is None:
-        raise InfeasibleError("what this study searches for may not be published, so there is no map")
+        raise InfeasibleError(t("refusal.study_searches_may_not_published"))
     if as_json:
         searched = {} if outcome.frontier is None else {"search": frontier_values(outcome.frontier)}
         print_json({"study": given.name, **map_values(map_), **searched, "files": [str(file) for file in files]})
@@ -85,7 +85,7 @@ def explore(
         typer.echo(line)
     if not details:
         typer.echo(t("brief.go_on", folder=folder))
-    others = f"of {folder} is internal, and so are the numbers above."
+    others = t("notice.internal_numbers_above", folder=folder)
     typer.echo(leaving(PUBLIC_FILES, others))
     typer.echo(t("map_line.records"))
 
@@ -108,5 +108,5 @@ def _earlier(folder: Path, given: Study) -> Sequence[Candidate]:
         return ()
     before = read_study(str(kept))
     if before.name != given.name and (folder / CHECKPOINT).is_file():
-        raise BadInputError(f"{folder} has the map of another search ({before.name}); name another folder (--out)")
+        raise refusal("map_another_search", folder=folder, name=before.name)
     return before.candidates if before.scales == given.scales else ()

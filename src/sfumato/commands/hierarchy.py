@@ -11,6 +11,7 @@ import typer
 from sfumato.commands._options import AsJson, OfTable, Others, RoleOptions, TableReading, columns, refuse
 from sfumato.commands._output import announce_first_run, say, tell
 from sfumato.config.options import SOURCE
+from sfumato.texts.catalogue import t
 
 if TYPE_CHECKING:
     from sfumato.data.declaration import TableDeclaration
@@ -42,7 +43,7 @@ def hierarchy(
     values, lines = view.to_dict(level), list(hierarchy_in_words(view, level))
     if to is not None:
         view.write(to, force, tuple(declared.files))
-        values["to"], lines = str(to), [*lines, "", f"{to}: edit it, then give it back with --hierarchies {to}"]
+        values["to"], lines = str(to), [*lines, "", t("notice.edit_then_give_back", to=to)]
     say(values, lines, as_json)
 
 
@@ -52,7 +53,7 @@ def _declaration(name: str, column: str, others: Others, about: OfTable, reading
 
     if name.lower().endswith(".toml"):
         given = {**others.given(), **about.given(), **reading.given()}
-        refuse(given, f"belongs to a table; the study {name} says this itself, under [table]")
+        refuse(given, t("notice.belongs_table", name=name))
         declared = of_table(read_study(name)).table
     else:
         declared = about.declaration(name, RoleOptions(), reading)

@@ -17,7 +17,7 @@ from sfumato.commands import _options as options
 from sfumato.commands._output import announce_first_run, print_json, say, tell
 from sfumato.config.options import SOURCE
 from sfumato.errors import BadInputError
-from sfumato.texts.catalogue import counted, t
+from sfumato.texts.catalogue import counted, refusal, t
 
 if TYPE_CHECKING:
     from sfumato.data.declaration import DataDeclaration
@@ -88,12 +88,10 @@ def _sets_of_items(path: Path, encoding: str | None) -> list[str]:
     with suppress(BadInputError):  # whoever reads it as a table will say so
         counts = field_counts(path, encoding)
         if are_ragged(counts):
-            lengths = f"its lines have between {min(counts)} and {max(counts)} fields"
-            return [f"{path}: {lengths}; if every line is a set of items, use --baskets"]
+            lengths = t("notice.lines_between_fields", counts=min(counts), counts_2=max(counts))
+            return [t("notice.if_every_line_set", path=path, lengths=lengths)]
         if rows := named_rows(path, encoding):
-            return [
-                f"{path}: if the values of {rows.item!r} with the same {rows.who!r} are a set of items, use --baskets"
-            ]
+            return [t("notice.if_values_same_set", path=path, item=rows.item, who=rows.who)]
     return []
 
 
@@ -113,7 +111,7 @@ def _items(
         declared = DataDeclaration(items=baskets.declaration(table, reading))
         return declared, declared.open()
     if not roles.quasi:
-        raise BadInputError("name the columns that others may know of a person (--quasi); beside items none is guessed")
+        raise refusal("name_columns_others_may")
     declared = items.declaration(TableDeclaration(table, **roles.single_columns(), **reading.declared()), baskets)
     rows = declared.open_rows()
     announce_first_run()
@@ -160,7 +158,7 @@ def _print(draft: Draft, to: Path) -> None:
     from sfumato.engines.locations import shown_place
 
     source = shown_place(str(draft.declaration.source))
-    typer.echo(f"{source}: {counted(draft.records, 'record')}. Guesses, to be corrected in {to}:\n")
+    typer.echo(t("notice.guesses_corrected", source=source, records=draft.records, to=to))
     names = [shown(guess.column, WIDEST) if guess.column.strip() else repr(guess.column) for guess in draft.guesses]
     width = max(6, *map(len, names))
     typer.echo(f"  {'column':{width}}  {'role':10}  {'type':13}  why")
@@ -170,7 +168,7 @@ def _print(draft: Draft, to: Path) -> None:
     typer.echo(f"\n{ROLES}")
     for paragraph in _remarks(draft, to):
         typer.echo(f"\n{paragraph}")
-    typer.echo(f"\nNext: correct {to}, then\n  sfumato check {to}\n  sfumato explore {to}")
+    typer.echo(t("notice.next_correct", to=to))
 
 
 def _remarks(draft: Draft, to: Path) -> Iterator[str]:
@@ -178,14 +176,14 @@ def _remarks(draft: Draft, to: Path) -> Iterator[str]:
     from sfumato.data.guessing import shown
 
     if draft.added_na:
-        yield f"Taken as missing (na in {to}; take out what is a value): {', '.join(map(shown, draft.added_na))}"
+        yield t("notice.taken_missing", to=to, added_na=", ".join(map(shown, draft.added_na)))
     undecided = len(draft.of_role(None))
     if undecided:
         yield t("cli.undecided", undecided=counted(undecided, "column"), to=to)
     if not draft.of_role("quasi"):
         yield t("cli.no_quasi", to=to)
     elif not draft.of_role("sensitive"):
-        yield "No column looks sensitive: the study is about who can be recognised, not about what is learnt of them."
+        yield t("notice.no_column_looks_sensitive")
     if draft.timing():
         yield "\n".join(draft.timing())
 
@@ -210,7 +208,7 @@ def policy(
     known = {"--rare": rare, "--chapter": chapter, "--visits": visits}
     given = [name for name, value in known.items() if value]
     if groups is not None and given:
-        raise BadInputError(f"--groups makes utility constraints, {given[0]} privacy constraints; write two files")
+        raise refusal("groups_makes_utility_constraints", given=given[0])
     is_study = source.lower().endswith(".toml")
     declared = baskets.declared_in(source, reading) if is_study else baskets.declaration(source, reading)
     inputs = [*declared.files, *([] if visits is None else [visits])]

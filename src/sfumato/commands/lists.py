@@ -11,6 +11,7 @@ import typer
 
 from sfumato.commands._options import AsJson
 from sfumato.commands._output import print_json
+from sfumato.texts.catalogue import t
 
 if TYPE_CHECKING:
     from sfumato.measures.all_measures import Measure
@@ -51,11 +52,11 @@ def _print_all() -> None:
         for entry in members:
             typer.echo(f"  {entry.name:20} {entry.meaning}")
         typer.echo("")
-    typer.echo("Measures (^ higher is better, v lower is better)")
+    typer.echo(t("notice.measures_higher_better"))
     for measure in MEASURES.values():
         arrow = "^" if measure.better == "higher" else "v"
         typer.echo(f"  {measure.name:20} {arrow} {measure.meaning}")
-    typer.echo("\nsfumato options NAME shows the options of one; --json prints JSON Schema.")
+    typer.echo(t("notice.sfumato_options_name_shows"))
 
 
 def _print_one(section: str, entry: Entry | Measure) -> None:

@@ -11,6 +11,7 @@ import typer
 
 from sfumato.commands._options import AsJson, OfBaskets, TextReading, Writing, refuse
 from sfumato.commands._output import announce_first_run, report_steps, say, tell
+from sfumato.texts.catalogue import t
 
 
 def release(
@@ -64,7 +65,7 @@ def apply(
     known, files = read_mapping(mapping), [mapping]
     of_items = isinstance(known, ItemMapping)
     if not of_items or known.boxes is None:
-        refuse({"--set items-file": items_file}, "is about a mapping of a table with items; leave it out")
+        refuse({"--set items-file": items_file}, t("notice.about_mapping_table_items"))
     if of_items and known.boxes is None:
         declared = baskets.declaration(table, reading)
         files += declared.files

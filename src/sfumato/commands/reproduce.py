@@ -9,7 +9,7 @@ import typer
 
 from sfumato.commands._options import AsJson
 from sfumato.commands._output import announce_first_run, make_folder, print_json, progress
-from sfumato.errors import BadInputError
+from sfumato.texts.catalogue import refusal, t
 
 if TYPE_CHECKING:
     from sfumato.papers.claims import Claim
@@ -28,7 +28,7 @@ def reproduce(
     from sfumato.texts.html import need_room
 
     if paper not in PAPERS:
-        raise BadInputError(f"unknown paper {paper!r}; there are {', '.join(PAPERS)}")
+        raise refusal("unknown_paper", paper=paper, PAPERS=", ".join(PAPERS))
     need_room()  # its figures are drawn at the end
     folder = out or Path(paper)
     make_folder(folder)
@@ -43,7 +43,7 @@ def reproduce(
     else:
         for claim in results.claims:
             _print_claim(claim)
-        typer.echo(f"\nWrote {folder / 'results.json'} and {len(files) - 1} figures.")
+        typer.echo(t("notice.wrote_figures", folder=folder / "results.json", files=len(files) - 1))
     if not results.holds:
         raise typer.Exit(1)
 

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from sfumato.texts.catalogue import t
+
 
 def serve(
     folder: Annotated[Path, typer.Argument()] = Path(),
@@ -34,4 +36,4 @@ def serve(
     expanded, memory = read_size("--most-expanded", most_expanded), read_size("--most-memory", most_memory)
     limits = OpeningLimits(expanded, memory, most_seconds, most_columns)
     served(folder, tell, port, allow_databases, allow_servers, most_upload=most, limits=limits)
-    typer.echo("The workbench has ended.", err=True)
+    typer.echo(t("notice.workbench_ended"), err=True)

@@ -24,11 +24,10 @@ from numpy.typing import NDArray
 
 from sfumato.config.options import Configured, Option
 from sfumato.data.cells import Cells, Points
-from sfumato.errors import BadInputError
 from sfumato.release._selections import Selections, choose_smallest, one_after_another, unpacked, words_for
 from sfumato.release.regions import Members, Regions
 from sfumato.runtime.arrays import Counts, Numbers
-from sfumato.texts.catalogue import refusal
+from sfumato.texts.catalogue import refusal, t
 
 Words = NDArray[np.uint64]
 HALVES = ("half-range", "closed-half-range")
@@ -103,9 +102,12 @@ class Queries(Configured):
             lacking -= len(kept)
             if lacking <= 0:
                 return joined(points, parts)
-        raise BadInputError(
-            f"{self}: only {self.number - lacking} of {MOST_DRAWS * self.number} queries have an answer above zero; "
-            f"use {'' if self.unread else 'a larger selectivity, fewer dimensions, or '}a sanity bound above 0"
+        raise refusal(
+            "only_queries_answer_above",
+            self=self,
+            number=self.number - lacking,
+            MOST_DRAWS=MOST_DRAWS * self.number,
+            unread="" if self.unread else t("refusal.larger_selectivity"),
         )
 
     def _draw(self, cells: Cells, points: Points, sensitive: int, rng: np.random.Generator) -> Workload:

@@ -18,7 +18,7 @@ from sfumato.data.hierarchies.notation import read_date, read_number
 from sfumato.data.reading import Ranges
 from sfumato.release.release import Release, present_leaves
 from sfumato.runtime.arrays import Codes, Numbers
-from sfumato.texts.catalogue import counted, number, percent
+from sfumato.texts.catalogue import counted, number, t
 
 UNCHANGED, LEFT_OUT = "unchanged", "left out (*)"
 HALF, EVEN = 0.5, 1e-9
@@ -64,7 +64,7 @@ def column_changes(release: Release) -> dict[str, str]:
     if release.histograms is None:
         kept = "not published"
     elif release.form == "bucketization":
-        kept = "dealt out within each bucket"
+        kept = t("notice.dealt_out_within_each")
     else:
         kept = UNCHANGED
     sensitive = {
@@ -124,7 +124,7 @@ def summary(pieces: Iterable[Piece]) -> str:
     else:
         reached = np.cumsum([piece.share for piece in ordered])
         middle = ordered[int(np.searchsorted(reached, HALF - EVEN))]
-        usual = f"half in {middle.noun} or finer"
+        usual = t("notice.half_finer", noun=middle.noun)
     finest, coarsest = ordered[0].noun, ordered[-1].noun
     kind = f"{finest.rpartition(' of ')[0]} of "
     return f"between {finest} and {coarsest.removeprefix(kind)}, {usual}"
@@ -151,7 +151,7 @@ def _piece(hierarchy: Hierarchy, lo: int, hi: int, present: NDArray[np.bool_] | 
 
 def set_piece(values: int) -> Piece:
     """Describe a set of so many values."""
-    return Piece(values, f"groups of {values:,}", f"in groups of {counted(values, 'value')}")
+    return Piece(values, f"groups of {values:,}", t("notice.groups", values=values))
 
 
 def number_piece(first: float, last: float, whole: bool) -> Piece:
@@ -159,7 +159,7 @@ def number_piece(first: float, last: float, whole: bool) -> Piece:
     if first == last:
         return EXACT
     width = last - first + whole
-    return Piece(width, f"ranges of {number(width)}", f"in ranges of {number(width)}")
+    return Piece(width, f"ranges of {number(width)}", t("notice.ranges", width=width))
 
 
 def open_piece(text: str) -> Piece:
@@ -170,7 +170,7 @@ def open_piece(text: str) -> Piece:
 def date_piece(first: float, last: float) -> Piece:
     """Describe a stretch of days, both given as ordinals."""
     if not (isfinite(first) and isfinite(last)):
-        return open_piece("an open stretch of time")
+        return open_piece(t("notice.open_stretch_time"))
     days = last - first + 1
     if days == 1:
         return EXACT
@@ -179,8 +179,8 @@ def date_piece(first: float, last: float) -> Piece:
             return Piece(least, f"{unit}s", f"by {unit}")
     for name, length in (("years", YEAR), ("months", MONTH)):
         if (many := round(days / length)) > 1 and abs(days - many * length) <= many + 1:
-            return Piece(days, f"stretches of {many} {name}", f"in stretches of {many} {name}")
-    return Piece(days, f"stretches of {counted(int(days), 'day')}", f"in stretches of {counted(int(days), 'day')}")
+            return Piece(days, f"stretches of {many} {name}", t("notice.stretches_changes", many=many, name=name))
+    return Piece(days, f"stretches of {counted(int(days), 'day')}", t("notice.stretches", days=int(days)))
 
 
 # -- whole levels ------------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ def _level(hierarchy: Hierarchy, lo: Codes, hi: Codes, shares: Numbers, chosen: 
             if digits := _prefix(hierarchy, level):
                 return digits
             example = labels[index[int(np.argmax(np.where(lo < hi, shares, -1)))]]
-            return f"to {counted(len(lo), 'group')} such as {example}"
+            return t("notice.such", lo=len(lo), example=example)
     return ""
 
 
@@ -234,13 +234,13 @@ def shown_in_file(texts: Sequence[str], counts: Sequence[int]) -> str:
     alone = [text for text, piece in zip(texts, pieces, strict=True) if piece.noun == EXACT.noun]
     single = EXACT.noun if all(map(_is_value, alone)) else LABELS
     if len(alone) == len(pieces):
-        return f"as {single} ({len(set(texts)):,} different ones)"
+        return t("notice.different_ones", single=single, texts=len(set(texts)))
     withheld = sum(piece.share for piece in pieces if piece.noun == ROOT)
     rest = [replace(piece, share=piece.share / (1 - withheld)) for piece in pieces if piece.noun != ROOT]
     if not withheld or not rest:
         return summary(pieces).replace(EXACT.noun, single)
     words = summary(rest).replace(UNCHANGED, f"as {single}").replace(EXACT.noun, single)
-    return f"{words}; * in {percent(withheld)} of the rows"
+    return t("notice.rows", words=words, withheld=withheld)
 
 
 def _is_value(text: str) -> bool:
@@ -274,7 +274,7 @@ def text_piece(text: str) -> Piece:
     if text == ROOT:
         return WHOLE
     if text.startswith("{") and text.endswith("}"):
-        return Piece(1e299, "sets", "in sets of values")
+        return Piece(1e299, "sets", t("notice.sets_values"))
     match = next(filter(None, (pattern.fullmatch(text) for pattern in STRETCHES)), None)
     if match is None:
         return EXACT
@@ -298,8 +298,8 @@ class PublishedEnds:
     """How many of them exactly one record of the table has."""
 
     def __str__(self) -> str:
-        ends = counted(self.number, "published end or value", "published ends and values")
-        belong = "belongs to one record" if self.of_one_record == 1 else "belong to one record each"
+        ends = counted(self.number, t("notice.published_end_value"), t("notice.published_ends_values"))
+        belong = t("notice.belongs_record") if self.of_one_record == 1 else t("notice.belong_record_each")
         return f"{self.of_one_record:,} of {ends} of {self.column} {belong}"
 
 

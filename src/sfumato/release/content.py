@@ -55,7 +55,7 @@ from sfumato.release.regions import uniform_leaves
 from sfumato.release.release import Boxes, Published
 from sfumato.release.writing import Format, typed
 from sfumato.runtime.arrays import Counts, Numbers
-from sfumato.texts.catalogue import refusal
+from sfumato.texts.catalogue import refusal, t
 
 Unit = Literal["epsilon", "rho"]
 """What a budget is kept in: epsilon, or rho of zero-concentrated differential privacy."""
@@ -116,7 +116,7 @@ class Guarantee:
 
     def __post_init__(self) -> None:
         if sum(Fraction(part.amount) for part in self.spent) > Fraction(self.budget.amount):
-            raise AssertionError(f"the parts of the budget sum up to more than {self.budget.amount!r}")
+            raise AssertionError(t("refusal.parts_budget_sum_up", amount=self.budget.amount))
 
     @property
     def epsilon(self) -> float:

@@ -30,9 +30,8 @@ from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.engines._text_files import escape_file
 from sfumato.engines.locations import input_files
 from sfumato.engines.protocol import Layout, Placement, Texts
-from sfumato.errors import BadInputError
 from sfumato.runtime.staging import parts_of
-from sfumato.texts.catalogue import refusal
+from sfumato.texts.catalogue import refusal, t
 
 if TYPE_CHECKING:
     from sfumato.release.release import Published, Release
@@ -80,7 +79,7 @@ def _placement(release: Release) -> Placement:
 
 def _check_all_written(release: Release, rows: int) -> None:
     if rows != release.assignment.records:
-        raise AssertionError(f"{rows} rows were written for {release.assignment.records} records")
+        raise AssertionError(t("refusal.rows_written_records", rows=rows, records=release.assignment.records))
 
 
 def format_of(path: Path) -> Format:
@@ -226,4 +225,4 @@ def _needed(package: str, verb: str) -> Any:
     try:
         return import_module(package)
     except ModuleNotFoundError:
-        raise BadInputError(f"{verb} needs {package}: pip install {package}, or take to_arrow()") from None
+        raise refusal("needs_pip_install", verb=verb, package=package) from None

@@ -22,7 +22,7 @@ from markupsafe import Markup
 from sfumato.config.documents import to_plain
 from sfumato.errors import BadInputError
 from sfumato.runtime.memory import allowed_bytes
-from sfumato.texts.catalogue import counted, percent, signed, unsigned
+from sfumato.texts.catalogue import counted, percent, signed, t, unsigned
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -120,10 +120,10 @@ def _environment() -> Environment:
 RESERVED = 70_000_000_000
 """Bytes of addresses that V8 reserves; 67.4 GB were seen (vl-convert 1, Linux)."""
 
-NO_ROOM = (
-    f"drawing reserves addresses for {RESERVED // 10**9} GB, though it uses little memory, and this shell allows fewer "
-    "(ulimit -v): raise that limit and give the same command again"
-)
+
+def no_room() -> str:
+    """Return why nothing can be drawn, and the remedy."""
+    return t("notice.no_room", gigabytes=RESERVED // 10**9)
 
 
 class NoRoomError(BadInputError):
@@ -134,7 +134,7 @@ def need_room() -> None:
     """Refuse to draw where it would end the process."""
     allowed = allowed_bytes()
     if allowed is not None and allowed < RESERVED:
-        raise NoRoomError(NO_ROOM)
+        raise NoRoomError(no_room())
 
 
 def as_png(specification: str, scale: float) -> bytes:

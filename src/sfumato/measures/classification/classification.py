@@ -24,7 +24,6 @@ import numpy as np
 from sfumato.anonymizers.trivial import Original, WithoutQuasi, WithoutSensitive
 from sfumato.config.options import Configured, Option, check_choice
 from sfumato.data.reading import Table
-from sfumato.errors import BadInputError
 from sfumato.measures.classification import _validation
 from sfumato.measures.classification._classifiers import CLASSIFIERS
 from sfumato.measures.classification._validation import score
@@ -73,7 +72,7 @@ class Classification(Configured):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.target:
-            raise BadInputError(f"target must name the column to learn, not {self.target!r}")
+            raise refusal("target_must_name_column", target=self.target)
         for classifier in self.methods:
             check_choice("classifiers", classifier, CLASSIFIERS)
 
@@ -147,10 +146,7 @@ class ClassificationTask:
             labels = tuple(texts[i] or "" for i in order)
             codes = rank[self.records.neutral[:, position]]
         if not 2 <= len(labels) <= MOST_CLASSES:
-            raise BadInputError(
-                f"target={target!r} has {len(labels):,} different {'value' if len(labels) == 1 else 'values'}; a "
-                f"classifier learns a column of 2 to {MOST_CLASSES} classes"
-            )
+            raise refusal("target_different", target=target, labels=len(labels), MOST_CLASSES=MOST_CLASSES)
         return labels, codes
 
     @property
@@ -175,7 +171,7 @@ class ClassificationTask:
         number = records.size if records.persons is None else records.persons.number
         if number < chosen.folds:
             unit = "records" if records.persons is None else "persons"
-            raise BadInputError(f"folds={chosen.folds} is more than the {number} {unit} of the table")
+            raise refusal("folds_more_than_table", folds=chosen.folds, number=number, unit=unit)
         drawn = chosen.folds, chosen.sample, chosen.seed
         if records.persons is None:
             fold_of_record = _validation.folds_of(np.repeat(self.labels, records.counts), *drawn)
