@@ -234,16 +234,16 @@ def test_what_cannot_be_read_is_refused_in_a_sentence(text, says):
 
 def test_measures_of_baskets_are_not_asked_of_a_table():
     map_ = Map(ANY, (make_point("a", 5, 2, 0.1, 0.0),))
-    with pytest.raises(BadInputError, match="ncp is said of baskets, and this study is of a table"):
+    with pytest.raises(BadInputError, match="ncp applies to baskets, but this study is of a table"):
         ask(map_, "ncp within k 2")
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("epsilon within loss 0.2", "only differentially private releases have one; --search 60s looks for some"),
-        ("k within marginal_error_2 0.1", "ask the study itself instead of its map"),
-        ("attack_worst within k 2", "ask the study itself instead of its map"),
+        ("epsilon within loss 0.2", "only differentially private releases have one; --search 60s searches for some"),
+        ("k within marginal_error_2 0.1", "ask the study instead of its map"),
+        ("attack_worst within k 2", "ask the study instead of its map"),
         ("weighted_k within loss 0.2", "'weighted_k'; it has k, l_frequency"),
     ],
 )
@@ -447,7 +447,7 @@ anonymizers = ["without-quasi", "original"]
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["ask", "study.toml", "ncp within k 2"], "ncp is said of baskets, and this study is of a table"),
+        (["ask", "study.toml", "ncp within k 2"], "ncp applies to baskets, but this study is of a table"),
         (
             ["explore", "study.toml", "--preset", "dewri problem-4 eta=0.1 on=zip minimize=loss"],
             "no sensitive attribute",

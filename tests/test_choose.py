@@ -419,7 +419,7 @@ def test_a_bound_that_cuts_off_the_better_values_is_remarked_on():
         ({"prefer": "kl"}, "no point of this map has the measure 'kl'"),
         ({"by": "magic"}, "by must be one of knee, ideal, best, not 'magic'"),
         ({"recipient": "aunt"}, "recipient must be one of public, partner, internal, not 'aunt'"),
-        ({"by": "knee", "prefer": "u_loss"}, "belongs to the way 'best'"),
+        ({"by": "knee", "prefer": "u_loss"}, "needs by='best'"),
         ({"axes": ["p_loss"]}, "two different measures"),
         ({"axes": ["p_loss", "nonsense"]}, "unknown measure"),
         ({"axes": ["k", "loss"]}, "no point of this map has the measure 'k'"),

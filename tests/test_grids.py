@@ -123,7 +123,7 @@ def test_what_is_rare_is_written_where_it_is_not_as_usual():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({}, "a point says nothing of items_with"),
+        ({}, "a point lacks items_with"),
         ({"items_with": 3}, "items_with must be a text, not 3"),
         ({"items_with": "aa", "sets": "all"}, "sets must be one of group, common, not 'all'"),
         ({"items_with": "aa", "limit": 0.5}, "limit must be a text, not 0.5"),
@@ -359,7 +359,7 @@ def test_every_anonymizer_requirement_and_measure_can_be_looked_up():
     everything = json.loads(CliRunner().invoke(app, ["options", "--json"]).output)
     assert everything["anonymizers"]["mondrian"]["properties"]["mode"]["enum"] == ["strict", "relaxed"]
     assert everything["measures"]["k"]["better"] == "higher"
-    with pytest.raises(BadInputError, match="nothing is called 'mondrain'; there are mondrian, full-domain"):
+    with pytest.raises(BadInputError, match="there is no 'mondrain'; the names are mondrian, full-domain"):
         catalogue.find("mondrain")
 
 

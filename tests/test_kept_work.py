@@ -312,7 +312,7 @@ def test_a_space_without_cuts_can_be_resumed(tmp_path):
     whole = Search(table, Problem1(), solver=solver).run()
     Search(table, Problem1(), solver=solver).run(generations=1, checkpoint=path)
     last = Search(table, Problem1(), solver=solver)
-    assert "going on after generation 1" in last.resume(path)
+    assert "continuing after generation 1" in last.resume(path)
     assert last.run().points == whole.points
 
 
@@ -361,7 +361,7 @@ def test_the_command_goes_on_where_it_was_stopped(small, tmp_path, monkeypatch, 
     run("--out", "parts")
     monkeypatch.setattr(Search, "run", run_search)
     code, found, said = run("--out", "parts")
-    assert not code and "going on after generation 3 of 16" in said  # two stages
+    assert not code and "continuing after generation 3 of 16" in said  # two stages
     assert found["frontier"] == whole["frontier"] and found["evaluations"] == whole["evaluations"]
     code, found, said = run("--out", "parts")
     assert "finished" in said and found["frontier"] == whole["frontier"]

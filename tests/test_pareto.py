@@ -678,7 +678,7 @@ def test_enumeration_stops_goes_on_and_says_when_it_is_whole(small, tmp_path, mo
 def test_what_cannot_be_searched_is_refused_in_a_sentence(small):
     for make, says in (
         (lambda: MeasuredProblem("k, k"), "k stands twice"),
-        (lambda: MeasuredProblem("loss, are"), "said of sets of items"),
+        (lambda: MeasuredProblem("loss, are"), "measures sets of items"),
         (lambda: pareto(small, Problem2(0.1, on="shoes")), "'shoes' is no sensitive attribute"),
         (lambda: pareto(small, Problem2(0.1, "l-distinct", on="shoes")), "'shoes' is no sensitive attribute"),
     ):
@@ -691,7 +691,7 @@ def test_a_column_of_very_many_values_is_refused_before_it_fills_the_memory():
     table = read(rows, quasi=["zip", "b"], hierarchies={"zip": numeric(10_000, 99_999)})
     with pytest.raises(BadInputError, match="'zip' can be cut at 89,999 places, too many to search"):
         Search(table, Problem2(0.1))
-    with pytest.raises(BadInputError, match=r"more than 10\^27092 cut vectors, too many to look at all"):
+    with pytest.raises(BadInputError, match=r"more than 10\^27092 cut vectors, too many to enumerate"):
         exact(table, Problem2(0.1))
     levels = {"zip": 1}
     assert len(pareto(table, Problem2(0.1), cut_space(table.cells, levels=levels), solver=NSGA2(8, 1))) > 0
@@ -746,7 +746,7 @@ def test_the_solver_is_that_of_the_study(command):
     assert code == 0 and not said["exact"] and said["evaluations"] <= 2 * 36  # stages
     assert command(solver="nsga2 colour=red")[0] == 2
     code, _, err = command(solver=paper, exact=True)
-    assert code == 2 and "exact looks at all cuts" in err
+    assert code == 2 and "exact enumerates all cuts" in err
 
 
 def test_nothing_feasible_is_exit_code_1(command):

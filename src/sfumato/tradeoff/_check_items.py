@@ -1,4 +1,4 @@
-"""How risky records with items are as they stand: who is alone by items, by the row, and by both."""
+"""Risks of unanonymized records with items: which are unique by items, by quasi-identifiers, and by both."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -20,7 +20,7 @@ from sfumato.tradeoff.study.study import Study
 
 MOST_KNOWN = 4
 MOST_KNOWN_BESIDE = 3
-"""Items that are known of a person, at most; and beside the quasi-identifiers."""
+"""The largest number of known items of a person, in addition to the quasi-identifiers."""
 
 SHOWN = 8
 
@@ -35,14 +35,14 @@ class BasketProblem:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class ItemsCheck(Quiet):
-    """What is said of records with items as they stand, and of a study of them."""
+    """A check of records with items before anonymization, and of a study of them."""
 
     records: int
     items: int
     tree: bool
     empty: int
     lengths: Mapping[str, float]
-    """Items of a record: the mean, the median and the most."""
+    """Items per record: mean, median and maximum."""
 
     notices: tuple[str, ...]
     study: str | None = None
@@ -51,67 +51,67 @@ class ItemsCheck(Quiet):
 
     @property
     def valid(self) -> bool:
-        """Whether every candidate of the study can be made, as far as that is known beforehand."""
+        """Whether every candidate of the study is feasible, as far as this is known beforehand."""
         return not self.problems
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values."""
+        """Return all fields as plain values."""
         return asdict(self)
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class BasketCheck(ItemsCheck):
-    """What is said of baskets as they stand."""
+    """A check of baskets before anonymization."""
 
     baskets: str
     known: int
     rare_items: Mapping[int, int]
-    """By threshold, how many items fewer records have."""
+    """By threshold, the number of items that fewer records have."""
 
     rare_sets: Mapping[int, float]
-    """By threshold, which share of the sets of up to `known` items that occur fewer records have."""
+    """By threshold, the share of occurring sets of up to `known` items that fewer records have."""
 
     attacked: int
-    """Records drawn at random for the two shares below."""
+    """Records drawn at random for the next two fields."""
 
     alone: Mapping[int, float]
-    """By the number of random items known of a record, the share of records that no other record fits."""
+    """By number of known random items, the share of records that match no other record."""
 
     below: Mapping[int, float]
-    """The same for fewer than five records."""
+    """The same for records that match fewer than five."""
 
     weakest: tuple[tuple[int, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class MixedCheck(ItemsCheck):
-    """What is said of a table with items as it stands."""
+    """A check of a table with items before anonymization."""
 
     table: str
     quasi: tuple[str, ...]
     column: str
     below: int
-    """Fewer records that fit than this are too few."""
+    """A record with fewer matching records than this is at risk."""
 
     alone_by_quasi: float
     few_by_quasi: float
-    """The share of persons whom only their own record fits, and fewer than `below`, by the quasi-identifiers."""
+    """Shares of persons whom one record matches, and fewer than `below`, by the quasi-identifiers."""
 
     alone_by_items: Mapping[int, float]
     few_by_items: Mapping[int, float]
-    """The same by so many random items."""
+    """The same by number of known random items."""
 
     alone_by_both: Mapping[int, float]
     few_by_both: Mapping[int, float]
-    """The same by the quasi-identifiers and so many random items."""
+    """The same by the quasi-identifiers and the known random items."""
 
 
 def check_items(
     data: Baskets | MixedTable, study: Study | None = None, known: int = 2, tries_candidates: bool = True
 ) -> ItemsCheck:
-    """Say how risky records with items are as they stand, and which candidates of a study cannot be made.
+    """Measure the risk of unanonymized records with items, and list the infeasible candidates of a study.
 
-    An attacker is whom the scales of the study take for one.
+    The scales of the study define the attacker.
     """
     baskets = data.baskets if isinstance(data, MixedTable) else data
     lengths = np.repeat(baskets.lengths, baskets.weights)
@@ -131,7 +131,7 @@ def check_items(
 
 
 def _check_baskets(baskets: Baskets, known: int, shared: Mapping[str, Any]) -> BasketCheck:
-    """Say how risky baskets are as they stand."""
+    """Measure the risk of unanonymized baskets."""
     rows = Rows.of_baskets(baskets)
     spread = itemset_spread(rows, known)
     reader, linking = BasketReader.of_baskets(baskets), Linking()
@@ -156,7 +156,7 @@ def _below(spread: Spread, k: int) -> float:
 
 
 def _check_mixed(data: MixedTable, linking: Linking, shared: Mapping[str, Any]) -> MixedCheck:
-    """Say how risky a table with items is as it stands."""
+    """Measure the risk of an unanonymized table with items."""
     reader, everybody = MixedReader.of_data(data), replace(linking, persons=max(linking.persons, 1))
     by_items: dict[int, Any] = {}
     by_both: dict[int, Any] = {}
@@ -187,7 +187,7 @@ def _share(fits: Any, below: int) -> float:
 
 
 def of_study(study: Study, data: Any) -> dict[str, Any]:
-    """Say what of a study cannot be: its scales, where preparing them fails, and candidates, by the reason of each."""
+    """Check the scales of a study, and list each infeasible candidate with its reason."""
     problems = []
     try:
         study.scales.prepare(data).ready()
@@ -201,7 +201,7 @@ def of_study(study: Study, data: Any) -> dict[str, Any]:
 
 
 def _reason(candidate: Candidate, data: Any) -> str | None:
-    """Say why a candidate cannot be made, where that is known without making it."""
+    """Return the reason why a candidate is infeasible, if it is known without making it."""
     try:
         candidate.check(data)
     except SfumatoError as error:

@@ -1,7 +1,7 @@
-"""Everything that can be chosen, as data: anonymizers, requirements, measures, scales, each with its options.
+"""All anonymizers, requirements, measures and scales with their options, as data.
 
-What stands here is read off the declarations themselves (`configuration.Option`), so that the command line, the docs
-and forms say the same: `sfumato options`, the tables of options in `docs/`, and JSON Schema.
+The entries come from the declarations (`configuration.Option`). Therefore `sfumato options`, the tables of options in
+`docs/` and JSON Schema agree.
 """
 
 from collections.abc import Iterable, Mapping
@@ -47,7 +47,7 @@ class Entry:
     name: str
     kind: type
     has: frozenset[declared.Part] | None = None
-    """Of a block of candidates: what the data have."""
+    """For a block of candidates: the parts of the data it applies to."""
 
     @property
     def options(self) -> Iterable[Described]:
@@ -56,22 +56,22 @@ class Entry:
 
     @property
     def meaning(self) -> str:
-        """What it does: the first paragraph of its docstring, on one line."""
+        """The first paragraph of its docstring, on one line."""
         return " ".join((self.kind.__doc__ or "").split("\n\n")[0].split())
 
     @property
     def text(self) -> str:
-        """How it is typed: its example, or its name with the keys that must be given."""
+        """Its text form: its example, or its name with the required keys."""
         if not issubclass(self.kind, Configured):
             return self.name
         keys = (f"{each.key}=..." for each in self.options if each.default is MISSING)
         return self.kind.example or " ".join([self.name, *keys])
 
     def schema(self) -> dict[str, Any]:
-        """Write it as JSON Schema: an object with a property for every option.
+        """Return its JSON Schema: an object with a property for each option.
 
-        Beside the usual words stand `x-when` (the option and the values with which a property applies), `x-takes`
-        (what a text stands for, such as a sensitive column) and `x-text` (how the whole is written in one line).
+        It has three further keywords. `x-when`: the option and the values with which a property applies. `x-takes`: the
+        kind of object that a text names, such as a sensitive column. `x-text`: the text form on one line.
         """
         return {
             "$schema": DIALECT,
@@ -85,7 +85,7 @@ class Entry:
         }
 
     def rows(self) -> Iterable[tuple[str, str, str, str]]:
-        """List its options in words: key, what it may be, default, meaning."""
+        """List its options for people: key, values, default, meaning."""
         for each in self.options:
             on, *values = each.option.when or ("",)
             when = f" Only with {on}={' or '.join(values)}." if on else ""
@@ -93,7 +93,7 @@ class Entry:
 
 
 def sections() -> Mapping[str, tuple[Entry, ...]]:
-    """Return all that has options by what it is for; within each in the order in which it is offered."""
+    """Return all entries by purpose, each section in the order of display."""
     kinds: Mapping[str, tuple[type[Configured], ...]] = {
         "anonymizers": makers(),
         "made elsewhere": (BroughtFile,),
@@ -134,7 +134,7 @@ def sections() -> Mapping[str, tuple[Entry, ...]]:
 
 
 def find(name: str) -> list[tuple[str, Entry | Measure]]:
-    """Find what has a name, with its section; some names stand for a table's and for baskets' at once."""
+    """Find the entries with a name, with their sections; a table and baskets may share a name."""
     entries: list[tuple[str, Entry | Measure]] = [
         (section, entry) for section, members in sections().items() for entry in members if entry.name == name
     ]
@@ -142,7 +142,7 @@ def find(name: str) -> list[tuple[str, Entry | Measure]]:
         entries.append(("measures", MEASURES[name]))
     if not entries:
         known = [entry.name for members in sections().values() for entry in members]
-        raise BadInputError(f"nothing is called {name!r}; there are {', '.join(dict.fromkeys([*known, *MEASURES]))}")
+        raise BadInputError(f"there is no {name!r}; the names are {', '.join(dict.fromkeys([*known, *MEASURES]))}")
     return entries
 
 
@@ -170,14 +170,14 @@ def property_of(each: Described) -> dict[str, Any]:
 
 
 def _plain(default: Any) -> Any:
-    """Write a default as it stands in a file."""
+    """Return a default in the form that a file contains."""
     if isinstance(default, tuple):
         return [_plain(each) for each in default if each is not None]
     return str(default) if isinstance(default, Configured | item_rules.MixedRequirement) else default
 
 
 def measure_values(measure: Measure) -> dict[str, Any]:
-    """Write a measure as plain values; an open end of its range is left out."""
+    """Return a measure as plain values; an open end of its range is omitted."""
     ends = {"minimum": measure.least, "maximum": measure.most}
     return {
         "title": measure.name,
@@ -191,7 +191,7 @@ def measure_values(measure: Measure) -> dict[str, Any]:
 
 
 def catalogue() -> dict[str, Any]:
-    """Return all there is by section and name, as plain values."""
+    """Return all entries by section and name, as plain values."""
     content: dict[str, Any] = {
         section: {entry.name: entry.schema() for entry in members} for section, members in sections().items()
     }
@@ -202,7 +202,7 @@ def catalogue() -> dict[str, Any]:
 
 
 def values_in_words(each: Described) -> str:
-    """Say what an option may be: choices, or a kind of number with its bounds; of several, that it is a list."""
+    """Describe the values of an option: its choices, or a type with bounds; a list if it takes several."""
     option = each.option
     if each.choices:
         words = ", ".join(each.choices)
@@ -225,7 +225,7 @@ def values_in_words(each: Described) -> str:
 
 
 def default_in_words(each: Described) -> str:
-    """Say what holds where an option is not given."""
+    """Describe the default of an option."""
     if each.default is MISSING:
         return "must be given"
     if each.several:

@@ -1,10 +1,10 @@
-"""How a map is drawn: one Vega-Lite specification, made with Altair, for notebook, report and picture.
+"""The charts of a map as Vega-Lite specifications, made with Altair, for notebook, report and picture.
 
-All marks read one named data set, `points`; the report fills it anew when a person chooses other axes.
+All marks read one named data set, `points`. The report replaces it when a user chooses other axes.
 
-The picture of Brickell & Shmatikov (2008): what a researcher gains from every release against what an adversary.
+The worth chart follows Brickell & Shmatikov (2008): the researcher's gain from each release against the adversary's.
 
-A map as a picture that shows wherever it is put: no script and no network, so a notebook shows it offline too.
+A picture needs no script and no network, so notebooks show it offline.
 """
 
 import json
@@ -34,21 +34,21 @@ COLORS = ["#4477aa", "#dd7744", "#3a9a6c", "#aa4488", "#999933", "#55a9bd", "#c2
 INK, QUIET, MIDDLE = "#26282b", "#62666b", "#85888c"
 LOOK: dict[str, Any] = {**bundled_facts("chart", "tradeoff"), "view": {"stroke": None}}
 FAMILIES = {"alpha-k": "(alpha, k)-anonymity"}
-READING = "The line joins the releases that no other release beats on both measures; the faded ones are beaten."
-LIMIT_READING = "No truthful release of this table can lie below the dashed line, the limit."
+READING = "The line joins the releases that no other release beats on both measures; beaten releases are faded."
+LIMIT_READING = "No truthful release of this table can be below the dashed line, the limit."
 CROSS, STROKE = "M-1,-1L1,1M-1,1L1,-1", "M-1,1L1,-1"
-"""What is drawn over a release that does not beat the trivial sanitizations, and over one not shown to: paths."""
+"""SVG paths: over a release that is no better than the trivial sanitizations, and over one not shown to be better."""
 
 LIMIT = "limit"
 LINE = 120
-"""Letters of a line under the title."""
+"""Characters per line under the title."""
 
 LOG_FROM = 100
 """Sizes and counts that span more than this factor are drawn on a logarithmic scale."""
 
 
 def family(point: Point) -> str:
-    """Name what a point is drawn as: its requirement, or that it is a baseline."""
+    """Return the family of a point for its colour: its requirement, or that it is a baseline."""
     if point.is_baseline:
         return "baseline"
     if point.family:
@@ -60,12 +60,12 @@ def family(point: Point) -> str:
 
 
 def requires_nothing(point: Point) -> bool:
-    """Say whether nothing is required of a release: of the ends of a map, of noise, of what was made elsewhere."""
+    """Return whether a release has no requirement: the ends of a map, noisy releases and external ones."""
     return point.is_baseline or not point.is_grouped or point.candidate.anonymizer.foreign
 
 
 def baseline_label(point: Point) -> str:
-    """Name a baseline on the map; nothing for a release."""
+    """Return the label of a baseline; empty for a release."""
     return (point.family or point.candidate.anonymizer.in_words()) if point.is_baseline else ""
 
 
@@ -75,20 +75,20 @@ def families(map_: Map) -> list[str]:
 
 
 def family_title(map_: Map) -> str:
-    """Say what tells the families of a map apart: their requirements, or who made them."""
+    """Return the title of the legend: the requirements or the anonymizers of the families."""
     made_here = [point for point in map_.points if not (point.is_baseline or point.candidate.anonymizer.foreign)]
     return "anonymizer" if any(point.family for point in made_here) else "requirement"
 
 
 def scale_of(map_: Map, name: str) -> str:
-    """Say on which scale a measure is drawn: logarithmic where sizes or counts span orders of magnitude."""
+    """Return the scale of a measure: logarithmic if sizes or counts span orders of magnitude."""
     values = [point.measures[name] for point in map_.points if point.has((name,))]
     drawn = [value for value in values if isfinite(value)]
     return "log" if drawn and min(drawn) >= 1 and max(drawn) > LOG_FROM * min(drawn) else "linear"
 
 
 def ticks_of(map_: Map, name: str) -> list[float] | None:
-    """List the powers of ten of a logarithmic axis; a linear one finds its ticks itself."""
+    """List the powers of ten of a logarithmic axis; Vega-Lite chooses the ticks of a linear one."""
     if scale_of(map_, name) == "linear":
         return None
     values = [value for p in map_.points if p.has((name,)) and isfinite(value := p.measures[name])]
@@ -96,7 +96,7 @@ def ticks_of(map_: Map, name: str) -> list[float] | None:
 
 
 def rows(map_: Map, x: str, y: str) -> list[dict[str, Any]]:
-    """List the points that can be drawn on two measures, with what a chart shows of them."""
+    """List the points that have both measures, with the values that the chart shows."""
     frontier = {point.id for point in map_.frontier(x, y)}
     drawn = [point for point in map_.points if point.has((x, y)) and all(isfinite(point.measures[n]) for n in (x, y))]
     labels = labels_of(drawn, lambda point: (point.measures[x], point.measures[y]))
@@ -121,7 +121,7 @@ def rows(map_: Map, x: str, y: str) -> list[dict[str, Any]]:
 
 
 def ends(point: Point, x: str, y: str) -> dict[str, float]:
-    """Say between which values a point lies, draw by draw; without draws it lies where it is."""
+    """Return the smallest and largest value over the draws of a point; without draws, its values."""
     bounds: dict[str, float] = {}
     for axis, name in (("x", x), ("y", y)):
         low, high = point.intervals.get(name, (point.measures[name], point.measures[name]))
@@ -130,7 +130,7 @@ def ends(point: Point, x: str, y: str) -> dict[str, float]:
 
 
 def labels_of(drawn: Sequence[Point], place: Callable[[Point], tuple[float, float]]) -> dict[str, str]:
-    """Name the baselines by id; those at one place share the label of the first."""
+    """Label the baselines by id; baselines at one place share the label of the first."""
     by_place: dict[tuple[float, float], list[Point]] = {}
     for point in drawn:
         if point.is_baseline:
@@ -139,7 +139,7 @@ def labels_of(drawn: Sequence[Point], place: Callable[[Point], tuple[float, floa
 
 
 def drawn_axes(map_: Map) -> tuple[str, str]:
-    """Name the two measures the map opens on: the study's, or the first of each kind where those are not measured."""
+    """Return the two initial axes: the study's, or the first measure of each kind if those are not measured."""
     x, y = axes = map_.study.axes[:2]
     if any(point.has(axes) for point in map_.points):
         return x, y
@@ -152,7 +152,7 @@ def drawn_axes(map_: Map) -> tuple[str, str]:
 
 
 def unchecked(build: Callable[Given, Built]) -> Callable[Given, Built]:
-    """Let a chart be built without holding every part of it against Vega-Lite's schema: the tests do that for all."""
+    """Build a chart without validating each part against Vega-Lite's schema; the tests validate all charts."""
 
     @wraps(build)
     def built(*given: Given.args, **named: Given.kwargs) -> Built:
@@ -163,14 +163,14 @@ def unchecked(build: Callable[Given, Built]) -> Callable[Given, Built]:
 
 
 def specification(chart: alt.TopLevelMixin) -> dict[str, Any]:
-    """Return the Vega-Lite specification of a chart of ours."""
+    """Return the Vega-Lite specification of a chart."""
     values: dict[str, Any] = chart.to_dict(validate=False)
     return values
 
 
 @unchecked
 def map_chart(map_: Map, x: str | None = None, y: str | None = None, title: str | None = None) -> alt.TopLevelMixin:
-    """Draw the points on two measures and the frontier as a line through the points nobody beats."""
+    """Draw the points on two measures, and the frontier as a line through the nondominated points."""
     x, y = x or map_.study.axes[0], y or map_.study.axes[1]
     verdicts = map_.verdicts
     base = alt.Chart(alt.NamedData("points")).encode(
@@ -215,7 +215,7 @@ def map_chart(map_: Map, x: str | None = None, y: str | None = None, title: str 
 
 
 def limit_rows(map_: Map, x: str, y: str) -> list[dict[str, Any]]:
-    """List the vertices of the limit for two axes, with its name beside one of them; none where nothing is proved."""
+    """List the vertices of the limit for two axes, one of them with its label; empty if no limit is proved."""
     if map_.limit is None or {x, y} != set(AXES):
         return []
     height = map_.limit.trivial / 6
@@ -227,7 +227,7 @@ def limit_rows(map_: Map, x: str, y: str) -> list[dict[str, Any]]:
 
 
 def limit_line(base: alt.Chart) -> list[alt.Chart]:
-    """Draw the limit as a dashed line with its name below, where no release can be."""
+    """Draw the limit as a labelled dashed line; no release can be below it."""
     layer = base.properties(data=alt.NamedData("limit"), name=LIMIT).encode(tooltip=alt.TooltipValue(None))
     line = layer.mark_line(color=INK, strokeWidth=1.3, strokeDash=[5, 4], opacity=0.8)
     label = layer.properties(name=f"{LIMIT} label").mark_text(
@@ -237,7 +237,7 @@ def limit_line(base: alt.Chart) -> list[alt.Chart]:
 
 
 def intervals(base: alt.Chart) -> list[alt.Chart]:
-    """Draw how far the draws of a noisy release reach, along both axes."""
+    """Draw the range of the draws of a noisy release along both axes."""
     rule = base.transform_filter("datum.x1 !== datum.x2 || datum.y1 !== datum.y2").mark_rule(
         color=QUIET, strokeWidth=1, opacity=0.7, tooltip=None
     )
@@ -247,13 +247,13 @@ def intervals(base: alt.Chart) -> list[alt.Chart]:
 
 
 def axis_title(name: str) -> list[str]:
-    """Say what an axis shows and which way is better."""
+    """Return the title of an axis: the measure and its better direction."""
     measure = MEASURES[name]
     return [measure.meaning, f"{name}, {measure.better} is better"]
 
 
 def step(better: str) -> str:
-    """Say how the frontier runs between two points: at the level of the one that is better on the horizontal axis."""
+    """Return the Vega-Lite interpolation of the frontier: at the level of the horizontally better point."""
     return "step-after" if better == "lower" else "step-before"
 
 
@@ -297,7 +297,7 @@ def dots(base: alt.Chart, known: list[str], title: str = "requirement") -> alt.C
 
 
 def baselines(base: alt.Chart, below: str = "scale('y', datum.y) > height / 2") -> list[alt.Chart]:
-    """Draw the trivial releases and the original as diamonds with their names, below them where an expression says."""
+    """Draw the trivial releases and the original as diamonds with labels; `below` is true where the label is below."""
     marks = base.mark_point(shape="diamond", filled=False, color=INK, strokeWidth=1.6, opacity=1, cursor="pointer")
     labels = base.mark_text(
         align=alt.ExprRef("scale('x', datum.x) > width / 2 ? 'right' : 'left'"),
@@ -311,7 +311,7 @@ def baselines(base: alt.Chart, below: str = "scale('y', datum.y) > height / 2") 
 
 
 def verdict_marks(base: alt.Chart) -> alt.Chart:
-    """Cross out what does not beat the trivial sanitizations; one stroke for what is not shown to."""
+    """Draw a cross over each release that is no better than the trivial ones, a stroke over each not shown to be."""
     drawn: alt.Chart = base.mark_point(
         shape=alt.ExprRef(f"datum.verdict === 'no better' ? '{CROSS}' : '{STROKE}'"),
         filled=False,
@@ -331,18 +331,18 @@ def ring(base: alt.Chart) -> alt.Chart:
 
 
 def _sizes(expression: str) -> alt.SizeValue:
-    """Give every mark its own size: 0 where a layer does not show it, so that all layers have the same domain."""
+    """Set the size of each mark; 0 hides it in a layer, so that all layers have the same domain."""
     return alt.SizeValue(alt.ExprRef(expression))
 
 
 ACROSS = ["what an adversary gains, percentage points", "a_acc, lower is better"]
 UPWARD = ["what a researcher gains, percentage points", "utility_gain, higher is better"]
 ROOM = 0.07
-"""The share of an axis that is left free at each end."""
+"""The free share of an axis at each end."""
 
 
 def worth_rows(verdicts: Verdicts) -> list[dict[str, Any]]:
-    """List what the chart shows of every compared point; gains in percentage points."""
+    """List the chart values of each compared point; gains in percentage points."""
     labels = labels_of(verdicts.known, lambda point: (worth_of(point)["adversary"], worth_of(point)["gain"]))
     return [_row(point) | {"label": labels.get(point.id, "")} for point in verdicts.known]
 
@@ -366,7 +366,7 @@ def _row(point: Point) -> dict[str, Any]:
 
 @unchecked
 def worth_chart(verdicts: Verdicts) -> alt.TopLevelMixin:
-    """Draw the researcher's gain with its interval against the adversary's, and where the two are equal."""
+    """Draw the researcher's gain with its interval against the adversary's, and the line where they are equal."""
     rows = worth_rows(verdicts)
     across = _domain([row["x"] for row in rows])
     upward = _domain([row[end] for row in rows for end in ("low", "high")])
@@ -392,14 +392,14 @@ def worth_chart(verdicts: Verdicts) -> alt.TopLevelMixin:
 
 
 def _domain(values: Sequence[float]) -> list[float]:
-    """Span the values and zero, with room at both ends."""
+    """Return an interval that contains the values and zero, with a margin at both ends."""
     low, high = min(0.0, *values), max(0.0, *values)
     room = ROOM * ((high - low) or 1.0)
     return [low - room, high + room]
 
 
 def _guides(x: alt.X, y: alt.Y, across: list[float], upward: list[float]) -> list[alt.Chart]:
-    """Draw where both gain the same, and where the researcher gains nothing."""
+    """Draw the lines of equal gains and of no gain for the researcher."""
     start, end = max(across[0], upward[0]), min(across[1], upward[1])
     ends = [{"x": start, "y": start, "said": ""}, {"x": end, "y": end, "said": "equal gains"}]
     diagonal = alt.Chart(alt.InlineData(ends)).encode(x=x, y=y)
@@ -436,7 +436,7 @@ class Picture(Quiet):
         return as_svg(self.specification)
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Show itself in a notebook, in the size of the chart."""
+        """Return the notebook display, in the size of the chart."""
         image = self.png()
         width = int.from_bytes(image[16:20], "big") // SHARPNESS  # where a PNG says how wide it is
         data = {"image/png": b64encode(image).decode("ascii"), "text/plain": repr(self)}
@@ -444,6 +444,6 @@ class Picture(Quiet):
 
 
 def picture(map_: Map, x: str | None = None, y: str | None = None) -> Picture:
-    """Draw a map on two measures, or on those it opens on."""
+    """Draw a map on two measures, by default the initial axes."""
     usual = drawn_axes(map_)
     return Picture(json.dumps(specification(map_chart(map_, x or usual[0], y or usual[1]))))

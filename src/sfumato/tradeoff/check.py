@@ -1,6 +1,6 @@
-"""Checking a table as it stands, before anything is made of it: how risky it is, and what makes it so.
+"""The risk of a table before anonymization, and which quasi-identifiers cause it.
 
-Whether a study would run: what would fail or be infeasible at `explore`, said before anything is made.
+Also whether a study would run: the candidates that would fail or be infeasible in `explore`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ class StudyProblem:
 
 
 def problems(study: Study, table: Table) -> tuple[StudyProblem, ...]:
-    """List what of a study cannot be made, as far as that can be told without making releases of the whole table."""
+    """List the infeasible parts of a study, as far as they are known without releases of the whole table."""
     sketch = sketched(table)
     lattices = {candidate for grid in study.grids if grid.lattice for candidate in grid.candidates}
     outcomes = [_problem(candidate, table, sketch, candidate in lattices) for candidate in study.candidates]
@@ -73,7 +73,7 @@ def _problem(candidate: Candidate, table: Table, sketch: Table, lattice: bool) -
     except BadInputError as error:
         return StudyProblem(str(candidate), "failed", str(error))
     except InfeasibleError:
-        pass  # of a few records; what holds of the whole table is asked next
+        pass  # of a few records; the whole table is checked next
     one_group = table.cells.baseline
     proves = requirement.survives_merging(table.cells.persons is not None)
     whole = proves and not candidate.suppress and not isinstance(maker, WithoutSensitive)
@@ -86,35 +86,35 @@ def _problem(candidate: Candidate, table: Table, sketch: Table, lattice: bool) -
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sketch(Table):
-    """A few records of a table under all its declarations: settings that do not fit it do not fit the table."""
+    """A few records of a table under all its declarations; settings that do not fit them do not fit the table."""
 
     few: Cells | None = None
     whole: Table | None = None
     rows: tuple[int, ...] = ()
-    """Which cells of the whole table they are."""
+    """Their cells in the whole table."""
     sharing: tuple[int, ...] = ()
 
     @property
     def memberships(self) -> None:
-        """Nothing is said of so few."""
+        """Skip this check: the records are too few."""
 
     @property
     def repeated_key(self) -> None:
-        """It is said once of the whole table."""
+        """Skip this check: it is reported once for the whole table."""
 
     @property
     def shared(self) -> tuple[int, ...]:
-        """What the members of households share in the whole table."""
+        """The attributes that the members of households share in the whole table."""
         return self.sharing
 
     @property
     def cells(self) -> Cells:
-        """The few cells."""
+        """The cells of the few records."""
         assert self.few is not None
         return self.few
 
     def counts_of(self, column: str) -> CountedValues:
-        """Give every one of the few records the first value of its cell; which values there are is the table's."""
+        """Give each record the first value of its cell; the set of values is the table's."""
         assert self.whole is not None
         counted = self.whole.counts_of(column)
         ones = np.ones(len(self.rows), np.int64)
@@ -123,7 +123,7 @@ class Sketch(Table):
 
 
 def sketched(table: Table) -> Sketch:
-    """Keep of a table the first cell and, for every sensitive attribute, the first one with another value."""
+    """Keep the first cell of a table and, for each sensitive attribute, the first one with another value."""
     cells = table.cells
     kept = {0, *(int(np.argmax(values != values[0])) for values in cells.values.T)}
     rows = sorted(kept)
@@ -138,50 +138,51 @@ def sketched(table: Table) -> Sketch:
 Missing = Literal["value", "drop", "any"]
 
 SHOWN = 5
-"""How many of the worst groups are shown."""
+"""The number of worst groups in the output."""
 
 BESIDE = ("household_column", "shared")
-"""What is written as a part of something else."""
+"""Fields that are written inside other fields."""
 
 OF_PUBLISHING = ("columns without a role", "identifier ")
-"""How notices begin that speak of what a release would hold, or that are said in full here."""
+"""Beginnings of notices that concern only a release, or that this check reports in full."""
 
 
 @dataclass(frozen=True, repr=False)
 class AttributeRisk(Quiet):
-    """What one quasi-identifier adds to the risk."""
+    """The contribution of one quasi-identifier to the risk."""
 
     spoken: ClassVar[tuple[str, ...]] = ("name",)
 
     name: str
     values: int
-    """How many different values occur."""
+    """The number of distinct values that occur."""
 
     alone: GroupRisk
     """The risk of a table with this quasi-identifier only."""
 
     without: GroupRisk | None
-    """The risk of a table without it; None where it is the only one."""
+    """The risk of a table without it; None if it is the only one."""
 
 
 @dataclass(frozen=True, repr=False)
 class RareCombination(Quiet):
-    """A combination that few records have. It shows records: for the publisher's eyes only."""
+    """A combination that few records have. It shows records: internal."""
 
     quasi: dict[str, str]
     records: int
-    """How many records have exactly these values."""
+    """Records with exactly these values."""
 
     frequency: int
-    """How many records look like it; more where missing values match everything."""
+    """Matching records; more than `records` if missing values match everything."""
 
     unique_by: tuple[str, ...]
     """The fewest quasi-identifiers that make it unique, as far as is known."""
+    """The smallest known set of quasi-identifiers that makes it unique."""
 
 
 @dataclass(frozen=True, repr=False)
 class RepeatedPersons(Quiet):
-    """What an identifier says about persons with several records."""
+    """Repeated values of an identifier: persons with several records."""
 
     identifier: str
     persons: int
@@ -190,13 +191,13 @@ class RepeatedPersons(Quiet):
 
     most_records: int
     unnamed: int
-    """Records without a value, each taken for a person of its own."""
+    """Records without a value, each counted as a separate person."""
 
     smallest: int
-    """The smallest number of different persons in a group: what k really is, in persons."""
+    """The smallest number of different persons in a group: k counted in persons."""
 
     filled_by_one: int
-    """Groups of several records that all belong to one person."""
+    """Groups of several records of one person."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -204,13 +205,13 @@ class IndividualRisk(Quiet):
     """The risk of records seen as a sample of a population."""
 
     source: str
-    """Where the frequencies in the population come from."""
+    """The source of the population frequencies."""
 
     population: float
     highest: float
     average: float
     expected: float
-    """The expected number of records that are found: the sum of all risks."""
+    """The expected number of re-identified records: the sum of all risks."""
 
     above: dict[float, float]
     """The share of records with a risk above each threshold."""
@@ -218,7 +219,7 @@ class IndividualRisk(Quiet):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Check(Quiet):
-    """How risky a table is as it stands; its fields in the order in which a program reads them."""
+    """The risk of a table before anonymization; fields in the order of the JSON output."""
 
     table: str
     study: str | None = None
@@ -228,25 +229,25 @@ class Check(Quiet):
     sensitive: tuple[str, ...]
     risk: GroupRisk
     attributes: tuple[AttributeRisk, ...]
-    """By what they add to the risk, most first."""
+    """By contribution to the risk, largest first."""
 
     subsets: dict[tuple[str, ...], GroupRisk]
-    """The risk for somebody who knows only some quasi-identifiers."""
+    """The risk from an attacker who knows only some quasi-identifiers."""
 
     all_subsets: bool
     unique_by: dict[int, int]
-    """How many unique records need how many quasi-identifiers to be so; 0: more than were looked at."""
+    """Unique records by the number of quasi-identifiers that makes them unique; 0: more than were examined."""
 
     smallest_groups: int
-    """How many combinations have the smallest frequency."""
+    """The number of combinations with the smallest frequency."""
 
     neutral: tuple[str, ...] = ()
     with_neutral: tuple[int, int] | None = None
-    """By quasi-identifiers and neutral columns: the smallest group, and the records alone in theirs."""
+    """By quasi-identifiers and neutral columns: the smallest group and the number of unique records."""
 
     worst: tuple[RareCombination, ...]
     person: str | None = None
-    """The column that is declared to say whose record it is."""
+    """The declared person column."""
 
     persons: tuple[RepeatedPersons, ...] = ()
     individual: IndividualRisk | None = None
@@ -258,22 +259,22 @@ class Check(Quiet):
     candidates: int = 0
     problems: tuple[StudyProblem, ...] = ()
     effort: Effort | None = None
-    """What exploring the study will roughly take."""
+    """The estimated cost of exploring the study."""
 
     notices: tuple[str, ...] = ()
 
     @property
     def records(self) -> int:
-        """The number of records that were looked at."""
+        """The number of examined records."""
         return self.risk.records
 
     @property
     def valid(self) -> bool:
-        """Whether nothing in the study would fail for what it says."""
+        """Whether no part of the study would fail."""
         return not any(problem.kind == "failed" for problem in self.problems)
 
     def to_dict(self) -> dict[str, Any]:
-        """Write everything as plain values."""
+        """Return all fields as plain values."""
         individual, household, population = self.individual, self.household, self.population
         written: dict[str, Any] = {
             "risk": _plain_risk(self.risk),
@@ -317,11 +318,11 @@ def check(
     sampling_fraction: float | None = None,
     missing: Missing | None = None,
 ) -> Check:
-    """Say how risky a table is as it stands, and whether a study of it would run.
+    """Measure the risk of a table before anonymization, and check whether a study of it would run.
 
-    `source` is a table, a study, or what stands for one (a path, a bundled name, a draft, a frame). `weight` and
-    `household` name columns, whatever their role; without `household` it is the one the table declares.
-    `missing="any"` lets a missing value match everything.
+    `source` is a table, a study, or a reference to one (path, bundled name, draft, frame). `weight` and `household`
+    name columns of any role; the default of `household` is the declared one. With `missing="any"` a missing value
+    matches every value.
     """
     study = None if isinstance(source, Table) else of_table(as_study(source))
     table, meaning = _opened(source if study is None else study.table, missing)
@@ -361,7 +362,7 @@ def check(
 
 
 def _as_it_stands(table: Table, meaning: Missing, given: Combinations, frequencies: Counts) -> Check:
-    """Say what the quasi-identifiers alone say."""
+    """Measure the risk from the quasi-identifiers alone."""
     cells = table.cells
     risk = group_risk(frequencies, given.counts)
     names = tuple(quasi.name for quasi in cells.quasi)
@@ -385,7 +386,7 @@ def _as_it_stands(table: Table, meaning: Missing, given: Combinations, frequenci
 
 
 def _with_neutral(table: Table) -> tuple[int, int]:
-    """Count groups as an attacker does who knows the neutral columns too."""
+    """Count groups for an attacker who also knows the neutral columns."""
     coded = (*table.roles.quasi, *table.roles.sensitive)
     names = (*table.roles.quasi, *table.roles.neutral)
     return group_sizes_in(table.engine, names, coded if table.missing == "drop" else ())
@@ -395,7 +396,7 @@ def _with_neutral(table: Table) -> tuple[int, int]:
 
 
 def _opened(source: Table | TableDeclaration, missing: Missing | None) -> tuple[Table, Missing]:
-    """Open the table, and say what a missing value means."""
+    """Open the table, and return it with the meaning of missing values."""
     if missing is not None:
         check_choice("missing", missing, ("value", "drop", "any"))
     read_as: Literal["value", "drop"] | None = "value" if missing == "any" else missing
@@ -408,7 +409,7 @@ def _opened(source: Table | TableDeclaration, missing: Missing | None) -> tuple[
 
 
 def _combinations(table: Table, meaning: Missing) -> tuple[Combinations, Counts]:
-    """Return the distinct combinations of quasi-identifiers, and for every cell which one it has."""
+    """Return the distinct combinations of quasi-identifiers, and the combination of each cell."""
     cells = table.cells
     codes = cells.points.codes
     missing = np.zeros(codes.shape, bool)
@@ -427,7 +428,7 @@ def _column(table: Table, name: str, option: str) -> str:
 
 
 def _population(records: int, population: int | None, fraction: float | None) -> int | None:
-    """Return the size of the population, if it is given in one way or the other."""
+    """Return the size of the population, if it or the sampling fraction is given."""
     if population is not None and fraction is not None:
         raise BadInputError("give the size of the population or the sampling fraction, not both")
     if fraction is not None:
@@ -458,14 +459,14 @@ def _weights(
     if total < records:
         notices.append(t("refusal.weights_small", column=column, total=total, records=records))
     elif (small := int(pairs.counts[numbers[pairs.value] < 1].sum())) > 0:
-        notices.append(f"{small:,} records have a weight below 1 in {column!r}: each stands for less than itself")
+        notices.append(f"{small:,} records have a weight below 1 in {column!r}; a weight is a number of persons")
     if size is not None and not 0.9 < total / size < 1.1:
         notices.append(f"the weights in {column!r} add up to {total:,.6g}, not to the population of {size:,}")
     return weights, tuple(notices)
 
 
 def _bad_weight(table: Table, column: str, pairs: CellValues, numbers: Numbers) -> str:
-    """Name the first weight that is none, and its row."""
+    """Describe the first invalid weight and its row."""
     distinct = table.engine.distinct(column)
     at = {value: i for i, value in enumerate(distinct.values)}
     first = list(at.values()) if distinct.first_rows is None else distinct.first_rows.tolist()
@@ -476,7 +477,7 @@ def _bad_weight(table: Table, column: str, pairs: CellValues, numbers: Numbers) 
         rows = int(pairs.counts[pairs.value == place].sum())
         reason = f"{rows:,} records have no weight; give every record one"
     elif numbers[place] < 0:
-        reason = f"the weight {value!r} is negative; a weight says how many persons a record stands for"
+        reason = f"the weight {value!r} is negative; a weight is the number of persons that a record represents"
     else:
         reason = f"the weight {value!r} is not a finite number; correct it"
     return f"{table.engine.origin}, column {column!r}{distinct.place(at[value])}: {reason}"
@@ -495,7 +496,7 @@ def _individual(
         source = f"the sampling weights in {column!r}"
     elif size is not None:
         population, total = frequencies * np.float64(size / records), float(size)
-        source = "its size, every record standing for equally many"
+        source = "its size, with the same weight for each record"
     else:
         return None, 1 / frequencies
     risks = individual_risks(frequencies.astype(np.float64), population)
@@ -507,11 +508,11 @@ def _individual(
 def _why_no_population(size: int | None, meaning: Missing) -> str:
     if size is None:
         return "the size of the population is not known"
-    return "where a missing value matches everything there are no groups to estimate from" if meaning == "any" else ""
+        return "groups cannot be estimated because a missing value matches everything" if meaning == "any" else ""
 
 
 def _attributes(names: Sequence[str], subsets: Subsets) -> tuple[AttributeRisk, ...]:
-    """Describe every quasi-identifier, those first without which the average risk would fall most."""
+    """Describe each quasi-identifier, in decreasing order of the average risk that it adds."""
     attributes = []
     for a, name in enumerate(names):
         others = tuple(b for b in range(len(names)) if b != a)
@@ -522,7 +523,7 @@ def _attributes(names: Sequence[str], subsets: Subsets) -> tuple[AttributeRisk, 
 
 
 def _worst(table: Table, given: Combinations, frequencies: Counts, keys: Counts) -> tuple[RareCombination, ...]:
-    """Show the smallest groups, those first that the fewest attributes make unique."""
+    """List the smallest groups, first those that the fewest attributes make unique."""
     worst = []
     quasi = table.cells.quasi
     for i in np.lexsort((keys, frequencies))[:SHOWN]:
@@ -535,13 +536,13 @@ def _worst(table: Table, given: Combinations, frequencies: Counts, keys: Counts)
 
 
 def _persons_told_by(table: Table) -> tuple[str, ...]:
-    """Name the columns by which persons can be counted: the declared one, or an identifier that seems to be one."""
+    """Return the columns that count persons: the declared one, or identifiers that look like person keys."""
     column = table.roles.person or table.repeated_key
     return () if column is None else (column,)
 
 
 def _persons(table: Table, column: str, number: Counts) -> RepeatedPersons:
-    """Count the persons an identifier tells apart, in the table and in every group."""
+    """Count the distinct values of an identifier in the table and in each group."""
     pairs = column_pairs(table.engine, column, table.link)
     unnamed = unnamed_pairs(pairs)
     lone = int(pairs.counts[unnamed].sum())
@@ -565,7 +566,7 @@ def _persons(table: Table, column: str, number: Counts) -> RepeatedPersons:
 
 
 def _notices(table: Table, study: Study | None) -> list[str]:
-    """Pass on what is to be known of the table, and say where several values of a quasi-identifier count as one."""
+    """Return the notices of the table, and report values of a quasi-identifier that count as one."""
     notices = [notice for notice in table.notices if study is not None or not notice.startswith(OF_PUBLISHING)]
     for coding in table.codings:
         leaves = len(set(coding.codes.values()))

@@ -1,18 +1,13 @@
-"""Who beats whom: measures turned so that lower is better, rows that no other dominates, and what these dominate.
+"""Dominance between releases, the verdicts on releases, and disagreements between measures.
 
-The verdicts on releases: is each worth it against the trivial sanitizations, for the column that was learned?
-
-Brickell & Shmatikov (2008) ask it: a release has to give a researcher more than the better trivial sanitization does,
-and what it gives is to be held against what an adversary gains. Accuracies are shares, gains differences of them.
+**Verdicts.** Brickell & Shmatikov (2008): a release must give a researcher more than the better trivial sanitization
+does, and this gain is compared with the adversary's gain. Accuracies are shares, gains differences of accuracies.
 `report/verdicts.py` has the sentences.
 
-Where the axes disagree: releases that look good by one measure and bad by another of the same kind.
-
-The rule is written down and no matter of taste: among the
-measured releases (trivial sanitizations and the original left out) a release looks good by a measure when at most a
-third of them, itself among them, are as good or better, and bad when at most a third are as bad or worse. A measure
-that is an axis is compared with the others of its kind in `COMPARED`. An attack that is right no more often than a
-guess without the release or its groups is no alarm, wherever it stands.
+**Disagreements.** A release looks good by one measure and bad by another of the same kind. Trivial sanitizations and
+the original are excluded. A release looks good by a measure if at most a third of the releases, itself included, are as
+good or better; bad if at most a third are as bad or worse. `COMPARED` lists the measures for each kind. An attack that
+does not beat its baseline is never reported as bad.
 """
 
 from __future__ import annotations
@@ -36,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def cost(name: str, value: float) -> float:
-    """Turn a measure so that lower is better."""
+    """Return a measure with its sign changed where needed, so that lower is better."""
     return value if MEASURES[name].better == "lower" else -value
 
 
@@ -57,9 +52,9 @@ def non_dominated(costs: NDArray[np.float64]) -> list[int]:
 
 
 def _on_staircase(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Say which of some rows of two numbers no other dominates; they are sorted, and equal ones stand or fall together.
+    """Return which of some sorted pairs no other pair dominates; equal pairs get equal results.
 
-    Sorted by the first number, a row stands if its second is below all before it.
+    A pair is nondominated if its second number is below all before it.
     """
     stands = np.append(True, rows[1:, 1] < np.minimum.accumulate(rows[:-1, 1]))
     is_new = np.append(True, (rows[1:] != rows[:-1]).any(axis=1))
@@ -67,9 +62,9 @@ def _on_staircase(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def hypervolume(costs: NDArray[np.float64], corner: NDArray[np.float64]) -> float:
-    """Return the volume of what some rows dominate, up to a corner; rows that are not below it count nothing.
+    """Return the hypervolume of some rows up to a corner; rows that are not below the corner count zero.
 
-    Row by row, what it dominates less what the later ones dominate of the same (While, Bradstreet & Barone 2012).
+    Row by row: its volume less the part that later rows dominate, too (While, Bradstreet & Barone 2012).
     """
     inside = np.unique(costs[(costs < corner).all(axis=1)], axis=0)
     front = inside[non_dominated(inside)]
@@ -80,7 +75,7 @@ def hypervolume(costs: NDArray[np.float64], corner: NDArray[np.float64]) -> floa
 
 
 def exclusive(row: NDArray[np.float64], others: NDArray[np.float64], corner: NDArray[np.float64]) -> float:
-    """Return the volume of what a row dominates, up to a corner, and no other row does."""
+    """Return the exclusive hypervolume of a row up to a corner."""
     if not (row < corner).all():
         return 0.0
     if len(row) == 2:
@@ -89,7 +84,7 @@ def exclusive(row: NDArray[np.float64], others: NDArray[np.float64], corner: NDA
 
 
 def _above(row: NDArray[np.float64], others: NDArray[np.float64], corner: NDArray[np.float64]) -> float:
-    """Return the area of what a row of two numbers alone dominates: between it and the staircase of the others."""
+    """Return the exclusive area of a pair: between it and the staircase of the others."""
     steps = others[np.argsort(others[:, 0])]
     edges = np.concatenate([row[:1], np.clip(steps[:, 0], row[0], corner[0]), corner[:1]])
     heights = np.minimum.accumulate(np.append(corner[1], steps[:, 1]))
@@ -101,19 +96,19 @@ VERDICTS = {
     "no better": "does not beat the better trivial sanitization",
     "not shown": "not shown to beat the better trivial sanitization: the interval of its gain contains zero",
 }
-"""By verdict, what it means."""
+"""The meaning of each verdict."""
 
 
 @dataclass(frozen=True, repr=False)
 class Verdicts(Quiet):
-    """What the releases of a map are worth for the workload of its study."""
+    """The worth of the releases of a map for the workload of its study."""
 
     map_: Map
     workload: Classification
 
     @staticmethod
     def of(map_: Map) -> Verdicts | None:
-        """Return the verdicts of a map; None where no column was learned."""
+        """Return the verdicts of a map; None if no column was learned."""
         workload = map_.study.learned
         if workload is None or all(point.worth is None for point in map_.points):
             return None
@@ -121,12 +116,12 @@ class Verdicts(Quiet):
 
     @cached_property
     def known(self) -> list[Point]:
-        """All points that were compared, trivial sanitizations and original included."""
+        """All compared points, including trivial sanitizations and original."""
         return [point for point in self.map_.points if point.worth is not None]
 
     @cached_property
     def releases(self) -> list[Point]:
-        """The releases that were judged, the largest gain first."""
+        """The judged releases, largest gain first."""
         judged = [point for point in self.known if not point.is_baseline]
         return sorted(judged, key=lambda point: (-worth_of(point)["gain"], point.id))
 
@@ -142,7 +137,7 @@ class Verdicts(Quiet):
 
     @property
     def marks(self) -> str:
-        """What the marks of the map mean; nothing where no release is marked."""
+        """The legend of the marks on the map; empty if no release is marked."""
         crossed, struck = (bool(self.by_verdict[verdict]) for verdict in ("no better", "not shown"))
         beat = f"beat the better trivial sanitization at learning {self.workload.target}"
         if crossed:
@@ -152,13 +147,13 @@ class Verdicts(Quiet):
 
 
 def worth_of(point: Point) -> Mapping[str, Any]:
-    """Return the worth of a point that has one."""
+    """Return the worth of a point."""
     assert point.worth is not None
     return point.worth
 
 
 def mark_of(point: Point) -> str:
-    """Name the mark of a point on the map: its verdict, where it is a release that is not the better for it."""
+    """Return the mark of a point: the verdict of a release that is not better, else nothing."""
     if point.is_baseline or point.worth is None or point.worth["verdict"] == "better":
         return ""
     return str(point.worth["verdict"])
@@ -168,13 +163,13 @@ COMPARED = {
     "risk": ("p_loss", "a_know", "attack_accuracy", "definetti_accuracy"),
     "utility": ("u_loss", "u_loss_em", "query_error", "query_error_em"),
 }
-"""What is held against an axis: the worst and the mean person's loss, two attacks; two readers of two tasks."""
+"""Measures compared with an axis: losses of the worst and the mean person and two attacks; two tasks of analysts."""
 
 BEATEN = {"attack_accuracy": "empirical_breach", "definetti_accuracy": "definetti_gain"}
-"""By attack, what it gains over its baseline: without a gain its rank says nothing of the release."""
+"""The gain of each attack over its baseline. Without a gain the rank of a release by the attack means nothing."""
 
 FEWEST = 6
-"""Among fewer releases than this a third says nothing."""
+"""The fewest releases for which a third is meaningful."""
 
 ALIKE = 1e-9
 """Measures closer than this, relative to their size, are equal."""
@@ -182,18 +177,18 @@ ALIKE = 1e-9
 
 @dataclass(frozen=True, repr=False)
 class StandingByMeasure(Quiet):
-    """Where a release stands by one measure among those that have it."""
+    """The rank of a release by one measure."""
 
     spoken: ClassVar[tuple[str, ...]] = ("measure", "side")
 
     measure: str
     value: float
     rank: int
-    """1 is the best; releases that are equal share the best of their ranks."""
+    """1 is the best; equal releases share the best of their ranks."""
 
     of: int
     side: str
-    """good, bad, or nothing."""
+    """good, bad, or empty."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -209,13 +204,13 @@ class Disagreement(Quiet):
 
 @dataclass(frozen=True, repr=False)
 class Disagreements(Quiet):
-    """What the measures of a map say of its releases where they do not say the same."""
+    """The disagreements between measures about the releases of a map."""
 
     map_: Map
 
     @staticmethod
     def of(map_: Map) -> Disagreements | None:
-        """Return the disagreements of a map; None where it has too few releases to rank them."""
+        """Return the disagreements of a map; None if it has too few releases to rank."""
         disagreements = Disagreements(map_)
         return disagreements if len(disagreements.releases) >= FEWEST else None
 
@@ -226,11 +221,11 @@ class Disagreements(Quiet):
 
     @cached_property
     def _costs(self) -> dict[str, list[float]]:
-        """Of every measure the costs of all releases that have it, the best first."""
+        """For each measure, the costs of all releases that have it, best first."""
         return {name: sorted(cost(name, p.measures[name]) for p in self.releases if p.has([name])) for name in MEASURES}
 
     def standing(self, point: Point, measure: str) -> StandingByMeasure | None:
-        """Say where a release stands by a measure; None where too few releases have it, or this one has not."""
+        """Return the rank of a release by a measure; None if too few releases, or not this one, have the measure."""
         known = self._costs[measure]
         if point.is_baseline or not point.has([measure]) or len(known) < FEWEST:
             return None
@@ -243,7 +238,7 @@ class Disagreements(Quiet):
 
     @cached_property
     def compared(self) -> dict[str, list[str]]:
-        """For each axis of the study the other measures of its kind that are held against it and are known."""
+        """For each axis of the study, the other measured measures of its kind in `COMPARED`."""
         by_axis = {}
         for axis in self.map_.study.axes:
             others = [name for name in COMPARED[MEASURES[axis].kind] if name != axis]
@@ -251,7 +246,7 @@ class Disagreements(Quiet):
         return {axis: others for axis, others in by_axis.items() if others and len(self._costs[axis]) >= FEWEST}
 
     def of_point(self, point: Point, axes: Sequence[str] = ()) -> list[Disagreement]:
-        """List where the axes (the study's, unless others are given) and the measures held against them disagree."""
+        """List the disagreements between the axes (default: the study's) and the measures compared with them."""
         disagreements = []
         for name in axes or self.map_.study.axes:
             axis = self.standing(point, name)
@@ -278,13 +273,13 @@ class Disagreements(Quiet):
 
 
 def attacked_column(point: Point, attack: str) -> tuple[str | None, Mapping[str, float]]:
-    """Return the sensitive column that an attack guesses best, with its own measures; no name where there is one."""
+    """Return the sensitive column that an attack guesses best, with its measures; no name if there is one column."""
     columns = [(name, own) for name, own in point.by_sensitive.items() if attack in own]
     return max(columns, key=lambda column: column[1][attack]) if columns else (None, point.measures)
 
 
 def _is_idle(point: Point, standing: StandingByMeasure) -> bool:
-    """Say whether a release looks bad by an attack that does not beat its baseline; where that is unknown, it may."""
+    """Return whether a release looks bad only by an attack that does not beat its baseline."""
     if standing.side != "bad" or standing.measure not in BEATEN:
         return False
     return attacked_column(point, standing.measure)[1].get(BEATEN[standing.measure], 1.0) <= ALIKE

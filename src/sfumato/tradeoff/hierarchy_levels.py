@@ -1,6 +1,6 @@
-"""The hierarchy of one column, looked at: its tree with counts, and what publishing it at a level would do to k.
+"""The hierarchy of a column: its tree with counts, and the effect of publishing it at each level on k.
 
-It counts records, also where few have a value: for the publisher's eyes. What is written as TOML holds no count.
+It counts records, also of rare values: internal. The TOML file contains no counts.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from sfumato.runtime.staging import check_targets, staged
 from sfumato.texts.catalogue import t
 
 SMALL = 5
-"""Groups of fewer records than this are counted as small ones."""
+"""Groups of fewer records are counted as small."""
 
 SURVEYED = 40
-"""A tree is shown down to the finest level that has no more nodes than this."""
+"""A tree is shown down to the finest level with at most this many nodes."""
 
 HEAD = (
-    "A hierarchy, written by `sfumato hierarchy` for a person to edit. Give it back with --hierarchies, or",
-    "put it into a study under [table.hierarchy].",
+    "A hierarchy, written by `sfumato hierarchy` for editing. Use it with --hierarchies, or",
+    "copy it into a study under [table.hierarchy].",
 )
 OBSERVED = (
-    "The values were taken from the records. Take this line out only where they are all values that are possible,",
+    "The values come from the records. Delete this line only if they are all possible values,",
     "whether they occur or not: differential privacy relies on it.",
 )
 
@@ -53,29 +53,29 @@ class Node(Quiet):
     children: tuple[Node, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Write it and what is below it as plain values."""
+        """Return the node and its subtree as plain values."""
         below = {"children": [child.to_dict() for child in self.children]} if self.children else {}
         return {"level": self.level, "label": self.label, "records": self.records, **below}
 
 
 @dataclass(frozen=True)
 class LevelRisk:
-    """How easily records are found where the column is published at one level of its hierarchy."""
+    """The risk of the table if the column is published at one level of its hierarchy."""
 
     level: int
     example: str
-    """The label that most records have there."""
+    """The label with the most records."""
 
     alone: GroupRisk
-    """By this column alone."""
+    """The risk from this column alone."""
 
     together: GroupRisk | None
-    """Together with the other quasi-identifiers as they stand; None where there are none."""
+    """The risk from it and the other quasi-identifiers, ungeneralized; None if there are none."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ColumnHierarchy(Quiet):
-    """The hierarchy of a column with the counts of its values. For the publisher's eyes."""
+    """The hierarchy of a column with the counts of its values: internal."""
 
     spoken: ClassVar[tuple[str, ...]] = ("column", "others")
 
@@ -86,7 +86,7 @@ class ColumnHierarchy(Quiet):
     """The records of every leaf."""
 
     grown: bool
-    """Whether there is a leaf for missing values only because some record misses one."""
+    """Whether the leaf for missing values exists only because some record lacks a value."""
 
     others: tuple[str, ...]
     """The other quasi-identifiers."""
@@ -101,19 +101,19 @@ class ColumnHierarchy(Quiet):
 
     @property
     def surveyed(self) -> int:
-        """The finest level whose nodes can be looked through."""
+        """The finest level with at most `SURVEYED` nodes."""
         few = (risk.level for risk in self.levels if risk.alone.combinations <= SURVEYED)
         return min(few, default=self.hierarchy.height)
 
     def tree(self, level: int | None = None) -> Node:
-        """Return the nodes that records have, from the root down to a level (by default as many as one can survey)."""
+        """Return the occurring nodes from the root down to a level (by default `surveyed`)."""
         least = self.surveyed if level is None else level
         check_whole("level", least, least=0, most=self.hierarchy.height)
         leaves = np.flatnonzero(self.counts).astype(np.int64)
         return next(self._nodes(self.hierarchy.height, leaves, least))
 
     def _nodes(self, level: int, leaves: Counts, least: int) -> Iterator[Node]:
-        """Make the nodes of a level above some leaves, and below each its own."""
+        """Yield the nodes of a level above some leaves, each with its subtree."""
         above = self.hierarchy.ancestors[level, leaves]
         for start, end in zip(*_runs(above), strict=True):
             label = self.hierarchy.levels[level].labels[above[start]]
@@ -124,12 +124,12 @@ class ColumnHierarchy(Quiet):
             yield Node(level, label, int(self.counts[names].sum()), below)
 
     def entry(self) -> dict[str, object]:
-        """Write it as the entry of a TOML file."""
+        """Return the entry of a TOML file."""
         plain = self.hierarchy.without_missing() if self.grown else self.hierarchy
         return entry_of(plain)
 
     def to_toml(self) -> str:
-        """Write it as a TOML file that `--hierarchies` takes."""
+        """Return the TOML file for `--hierarchies`."""
         import tomlkit
 
         document, table = tomlkit.document(), tomlkit.table()
@@ -146,7 +146,7 @@ class ColumnHierarchy(Quiet):
         return tomlkit.dumps(document)
 
     def write(self, path: Path, force: bool = False, inputs: tuple[Path, ...] = ()) -> Path:
-        """Write the TOML file, whole or not at all; never over one of the inputs."""
+        """Write the whole TOML file or nothing; never overwrite an input."""
         check_targets([path], force, inputs)
         text = self.to_toml()
         with staged([path]) as drafts:
@@ -154,7 +154,7 @@ class ColumnHierarchy(Quiet):
         return path
 
     def to_dict(self, level: int | None = None) -> dict[str, Any]:
-        """Write everything as plain values, the tree down to a level."""
+        """Return everything as plain values, the tree down to a level."""
         return {
             "table": self.table,
             "column": self.column,
@@ -176,11 +176,11 @@ class ColumnHierarchy(Quiet):
 
 
 def hierarchy(table: Table, column: str, similar: bool = False) -> ColumnHierarchy:
-    """Look at the hierarchy of a column: its tree with counts, and what publishing it at each level would do to k.
+    """Return the hierarchy of a column: its tree with counts, and the effect of publishing it at each level on k.
 
-    The other quasi-identifiers of the table are taken as they stand. A column without a hierarchy, whatever its role,
-    gets the automatic one that it would have as a quasi-identifier; with `similar`, groups of frequent values whose
-    records are alike in the other quasi-identifiers, in place of the one it has.
+    The other quasi-identifiers stay ungeneralized. A column without a hierarchy, in any role, gets its automatic
+    hierarchy. With `similar`, the hierarchy is replaced: frequent values whose records are alike in the other
+    quasi-identifiers form groups.
     """
     others = tuple(name for name in sorted(table.roles.quasi) if name != column)
     looked_at = with_roles(table.engine, Roles((column, *others)), table.hierarchies, table.missing)
@@ -203,7 +203,7 @@ def hierarchy(table: Table, column: str, similar: bool = False) -> ColumnHierarc
 
 
 def _similar(table: Table, column: str) -> dict[str, object]:
-    """Declare the groups that the other quasi-identifiers suggest."""
+    """Return the declaration of the groups that the other quasi-identifiers suggest."""
     scale = table.hierarchies[column].scale
     groups = similar_groups(table.cells, column) if scale == "category" else []
     if not groups:
@@ -219,7 +219,7 @@ def _sized(sizes: Counts) -> GroupRisk:
 
 
 def _runs(numbers: Codes) -> tuple[Counts, Counts]:
-    """Say where runs of equal numbers begin, and where they end."""
+    """Return the starts and ends of runs of equal numbers."""
     starts = np.flatnonzero(np.diff(numbers, prepend=-1))
     return starts, np.append(starts[1:], len(numbers))
 

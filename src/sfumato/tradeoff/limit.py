@@ -1,32 +1,31 @@
-"""The limit: below this line there is no truthful release of a table, whoever makes it (P_loss across, U_loss up).
+"""The limit: a bound on P_loss and U_loss below which no truthful release of a table exists, whoever makes it.
 
-**Why it holds.** Let a release have P_loss at most p: every group's histogram P_g has JS(Q, P_g) <= p, Q the table's.
-Under the uniform reading, what a reader estimates of a large population y is a sum of group histograms, each with a
-weight that is not negative (how many of the group's records a box holds, times the part of the box inside y). As a
-distribution, that is a mixture R_y of the P_g. The ball { R : JS(Q, R) <= p } is convex, so R_y lies in it, and
+**Proof.** Let a release have P_loss at most p: each group's histogram P_g has JS(Q, P_g) <= p, Q the table's. Under
+uniformity, the estimate of a large population y is a weighted sum of group histograms. The weights are nonnegative: the
+number of the group's records in a box, times the part of the box inside y. As a distribution, the estimate is a mixture
+R_y of the P_g. The ball { R : JS(Q, R) <= p } is convex, so it contains R_y, and
 
     U_loss  =  mean over y of JS(P_y, R_y)  >=  mean over y of min { JS(P_y, R) : JS(Q, R) <= p }.
 
-**With suppression too.** Suppressed records are missing from the weights alone; the mixture of what is left is still
-one of histograms in the ball. A population of which no record is left counts the loss of the trivial release,
-JS(P_y, Q), and Q is in every ball. P_y and Q are those of the whole table, suppressed records included, on both sides.
+**Suppression.** Suppressed records only reduce the weights; the estimate remains a mixture of histograms in the ball. A
+population without published records has the loss of the trivial release, JS(P_y, Q), and every ball contains Q. P_y and
+Q are of the whole table, suppressed records included, on both sides.
 
-**With several sensitive attributes.** P_loss and U_loss are each that of the worst. So every attribute has a P_loss of
-at most p and a U_loss of at least its own limit; the largest of these limits is the limit.
+**Several sensitive attributes.** P_loss and U_loss are those of the worst attribute. So each attribute has a P_loss of
+at most p and a U_loss of at least its own limit; the limit is the largest of these limits.
 
-**Between the numbers.** Each minimum is convex and falls with p, and its dual bound is a straight line in p that no p
-violates. So the tangents of the mean at some p are certified for all p; the limit is the largest of them, and its
-vertices, joined by straight lines, are exactly that. Tangents are added where two neighbours leave most room.
+**Between the vertices.** Each minimum is convex and decreasing in p. Its dual bound is a line in p that is valid for
+all p, so the tangents of the mean at some p are certified for all p. The limit is the maximum of the tangents: its
+vertices, joined by lines. Tangents are added where two neighbours leave the largest gap.
 
-The score of a set of releases: the area under its staircase, as a part of the worst. Lower is better.
-
+**Score** of a set of releases: the area under its staircase frontier as a share of the maximum. Lower is better.
 On P_loss and U_loss the staircase runs from P_loss 0, at the U_loss of the release without quasi-identifiers (which
-anybody can make), to the P_loss of a revealed rarest value, and the area is divided by the product of these two: 1 is
-no better than that release, 0 would be no loss of utility at any risk. Both ends are facts of the table, so scores of
-different studies of it compare, and the limit has a score that no truthful releases can undercut.
+anybody can make), to the P_loss of a revealed rarest value. The area is divided by the product of these two numbers: 1
+is no better than that release, 0 would be no loss of utility at any risk. Both numbers are facts of the table, so
+scores of different studies of it are comparable, and no truthful releases have a score below that of the limit.
 
-Any other two measures have no such ends. There the box is what the map itself spans, and the score is 1 minus the part
-of it that the releases dominate (their hypervolume); it compares sets of releases of one map, and nothing else.
+Other pairs of measures have no such ends. There the box is the range of the map itself, and the score is 1 minus the
+share of the box that the releases dominate (their hypervolume). It compares only sets of releases of one map.
 """
 
 from __future__ import annotations
@@ -54,43 +53,43 @@ if TYPE_CHECKING:
 
 Tangent = tuple[float, float, float]
 AXES = ("p_loss", "u_loss")
-"""The measures between which the limit is proved. Others have none."""
+"""The measures for which the limit is proved."""
 
 FIRST: Numbers = 4.0 ** -np.arange(14.0)
-"""Where the first tangents touch, as parts of the largest P_loss at which the limit is above 0."""
+"""The contact points of the first tangents, as shares of the largest P_loss with a positive limit."""
 
 MOST_TANGENTS, MOST_ROWS = 48, 400_000
-"""Tangents of a curve; fewer where there are very many populations, since each looks at all of them."""
+"""Tangents of a curve; fewer for many populations, since each tangent reads all of them."""
 
-ROOM = 1e-3
-"""Tangents are added until what they leave open between them is this part of the area under the limit."""
+GAP = 1e-3
+"""Tangents are added until the area between them and the curve is at most this share of the area under the limit."""
 
 CLOSE = 1e-6
-"""How near to the sphere the search for each minimum ends; its bound is then off by a part of 1e-12."""
+"""The distance from the sphere at which each minimization ends; the relative error of the bound is then 1e-12."""
 
 STRETCH = 256
-"""Populations that one thread looks at at a time."""
+"""Populations that one thread processes at a time."""
 
 
 @dataclass(frozen=True, repr=False)
 class Limit(Quiet):
-    """A line under the map: for every P_loss a U_loss that no truthful release of the table can be below."""
+    """A line under the map: for each P_loss, a U_loss that no truthful release of the table is below."""
 
     points: tuple[tuple[float, float], ...]
-    """(P_loss, U_loss) by rising P_loss, to be joined by straight lines; beyond the last one it is 0."""
+    """(P_loss, U_loss) by rising P_loss, joined by lines; 0 beyond the last."""
 
     trivial: float
-    """U_loss of the release without quasi-identifiers, where every frontier starts."""
+    """U_loss of the release without quasi-identifiers, the start of every frontier."""
 
     revealed: float
-    """P_loss of a record whose value is revealed and is the rarest: the largest that there is."""
+    """The maximum P_loss: that of a record whose value is revealed and the rarest."""
 
     @cached_property
     def _columns(self) -> Numbers:
         return np.array(self.points).reshape(-1, 2).T
 
     def at(self, p_loss: float) -> float:
-        """Return the U_loss that no truthful release with at most this P_loss is below."""
+        """Return the least U_loss of any truthful release with at most this P_loss."""
         x, y = self._columns
         return float(np.interp(p_loss, x, y))
 
@@ -104,13 +103,13 @@ class Limit(Quiet):
 
 
 MEANING = t("meaning.limit")
-"""What the line means and when, for a person without theory."""
+"""The explanation of the line for readers without theory."""
 
 
 def limit(prepared: Prepared) -> Limit | None:
-    """Work the limit of a table out; there is none without a sensitive attribute or without large populations.
+    """Compute the limit of a table; it needs a sensitive attribute and large populations.
 
-    Groups of records bound no loss of persons, so where persons are counted there is none either.
+    With a person column there is no limit, because groups of records do not bound the loss of persons.
     """
     cells = prepared.table.cells
     if not cells.sensitive or not prepared.populations.size or cells.persons is not None:
@@ -127,14 +126,14 @@ def limit(prepared: Prepared) -> Limit | None:
 
 
 def revealed_loss(q: Numbers) -> float:
-    """Return the P_loss of a record whose sensitive value is revealed, and is the rarest one."""
+    """Return the P_loss of a record whose sensitive value is revealed and the rarest."""
     return float(js(q, np.eye(len(q))[int(np.argmin(q))]))
 
 
-def tangents_of(touch: Callable[[float], Tangent], first: Numbers, most: int, room: float = ROOM) -> Numbers:
-    """Find tangents of a curve: rows (P_loss, U_loss, slope), by rising P_loss; `touch` gives the one at a P_loss.
+def tangents_of(touch: Callable[[float], Tangent], first: Numbers, most: int, gap: float = GAP) -> Numbers:
+    """Return tangents of a curve: rows (P_loss, U_loss, slope), by rising P_loss; `touch` returns the one at a P_loss.
 
-    They touch at `first`, then where two neighbours leave most room, until that is the part `room` or there are `most`.
+    First those at `first`, then where two neighbours leave the largest gap, until the share `gap` or `most` is reached.
     """
     if not first.any():
         return np.zeros((1, 3))
@@ -143,14 +142,14 @@ def tangents_of(touch: Callable[[float], Tangent], first: Numbers, most: int, ro
         left_open = [between(left, right) for left, right in pairwise(tangents)]
         below = sum((right[0] - left[0]) * (left[1] + right[1]) / 2 for left, right in pairwise(tangents))
         place = int(np.argmax([area for area, _ in left_open]))
-        if sum(area for area, _ in left_open) <= room * below:
+        if sum(area for area, _ in left_open) <= gap * below:
             break
         tangents.insert(place + 1, touch(left_open[place][1]))
     return np.array(tangents)
 
 
 def tangent(rows: Numbers, q: Numbers, p_loss: float) -> Tangent:
-    """Return P_loss, the certified mean of all populations' least losses there, and the slope that goes with it."""
+    """Return P_loss, the certified mean of the least losses of all populations there, and its slope."""
 
     def work(start: int) -> tuple[Numbers, Numbers]:
         nearest = nearest_js(rows[start : start + STRETCH], q, p_loss, CLOSE)
@@ -162,7 +161,7 @@ def tangent(rows: Numbers, q: Numbers, p_loss: float) -> Tangent:
 
 
 def between(left: Sequence[float], right: Sequence[float]) -> tuple[float, float]:
-    """Return the area between two neighbouring tangents and their chord, and where the tangents meet."""
+    """Return the area between two neighbouring tangents and their chord, and their intersection."""
     if right[2] - left[2] <= 0:
         return 0.0, (left[0] + right[0]) / 2
     wide, high = right[0] - left[0], right[1] - left[1]
@@ -173,9 +172,9 @@ def between(left: Sequence[float], right: Sequence[float]) -> tuple[float, float
 
 
 def envelope(tangents: Numbers) -> tuple[tuple[float, float], ...]:
-    """Return the vertices of the largest of all tangents, from P_loss 0 on; the last one lies on 0.
+    """Return the vertices of the maximum of all tangents, from P_loss 0 on; the last vertex has U_loss 0.
 
-    One of the tangents must be 0 everywhere. From a line the walk goes on to the one, less steep, that it meets first.
+    One of the tangents must be 0 everywhere. After each line follows the less steep line that intersects it first.
     """
     slopes = tangents[:, 2]
     starts = tangents[:, 1] - slopes * tangents[:, 0]
@@ -193,24 +192,24 @@ def envelope(tangents: Numbers) -> tuple[tuple[float, float], ...]:
 
 Place = tuple[float, float]
 NOTHING = 1e-9
-"""A stretch that is not longer is none: measures that are equal by definition differ by rounding."""
+"""The length below which an interval is empty: measures that are equal by definition differ by rounding."""
 
 
 @dataclass(frozen=True)
 class ScoreBox:
-    """The box in which a staircase runs, in costs (lower is better): it starts at the upper left corner."""
+    """The box of a staircase, in costs (lower is better); the staircase starts at the upper left corner."""
 
     x: tuple[float, float]
     y: tuple[float, float]
 
     def area(self, places: Iterable[Place]) -> float:
-        """Return the area under the staircase of some places, as a part of the box."""
+        """Return the area under the staircase of some places, as a share of the box."""
         steps = self.steps(places)
         under = sum((right[0] - left[0]) * (left[1] - self.y[0]) for left, right in pairwise(steps))
         return under / ((self.x[1] - self.x[0]) * (self.y[1] - self.y[0]))
 
     def steps(self, places: Iterable[Place]) -> list[Place]:
-        """Return where the staircase goes down, from its start to the right end of the box."""
+        """Return the steps of the staircase, from its start to the right end of the box."""
         steps = [(self.x[0], self.y[1])]
         for x, y in sorted(places):
             if y < steps[-1][1] and x < self.x[1]:
@@ -220,26 +219,26 @@ class ScoreBox:
 
 @dataclass(frozen=True, repr=False)
 class Part(Quiet):
-    """What the releases of one anonymizer in one form give to the frontier."""
+    """The contribution of the releases of one anonymizer in one form to the frontier."""
 
     spoken: ClassVar[tuple[str, ...]] = ("anonymizer", "form")
 
     anonymizer: str
     form: str
     score: float
-    """Of these releases alone."""
+    """The score of these releases alone."""
 
     without: float
-    """Of all other releases: what the map would score without these."""
+    """The score of the map without these releases."""
 
     frontier: int
-    """How many of them are on the frontier."""
+    """The number of these releases on the frontier."""
 
     share: float
-    """For which part of the range of the first measure the best release is one of these."""
+    """The share of the first measure's range in which the best release is one of these."""
 
     stretches: tuple[tuple[float, float], ...]
-    """Where that is: values of the first measure, from and to."""
+    """The intervals of the first measure in which the best release is one of these."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -256,7 +255,7 @@ class Scores(Quiet):
 
 
 def frame_of(map_: Map, axes: Sequence[str]) -> ScoreBox:
-    """Return the box of two measures: for P_loss and U_loss that of the table, for others what the map spans."""
+    """Return the box of two measures: the table's for P_loss and U_loss, the map's range for others."""
     x, y = axes
     if (x, y) == AXES:
         if map_.limit is None:
@@ -282,7 +281,7 @@ def score(map_: Map, points: Iterable[Point] | None = None, axes: Sequence[str] 
 
 
 def scores(map_: Map, axes: Sequence[str] | None = None) -> Scores:
-    """Score a map, each anonymizer's releases, and the limit; say which part of the frontier each of them gives."""
+    """Score a map, each anonymizer's releases and the limit, with each anonymizer's part of the frontier."""
     axes = _checked(map_, axes)
     frame = frame_of(map_, axes)
     releases = [point for point in map_.points if drawable(point, axes) and not point.is_baseline]
@@ -299,7 +298,7 @@ def scores(map_: Map, axes: Sequence[str] | None = None) -> Scores:
 
 
 def _part(map_: Map, axes: Sequence[str], frame: ScoreBox, releases: list[Point], kind: tuple[str, str]) -> Part:
-    """Say what one kind of releases gives: alone, missing, and where on the frontier."""
+    """Return the part of one anonymizer in one form: its score, the score without it, and its intervals."""
     members = [point for point in releases if (maker_name(point), point.form) == kind]
     others = [point for point in releases if (maker_name(point), point.form) != kind]
     best = {point.id for point in map_.frontier(*axes)}
@@ -315,7 +314,7 @@ def _part(map_: Map, axes: Sequence[str], frame: ScoreBox, releases: list[Point]
         score(map_, others, axes),
         sum(point.id in best for point in members),
         sum(end - start for start, end in held) / (frame.x[1] - frame.x[0]),
-        tuple((cost(axes[0], start), cost(axes[0], end)) for start, end in joined),  # turned back: values again
+        tuple((cost(axes[0], start), cost(axes[0], end)) for start, end in joined),  # from costs back to values
     )
 
 
@@ -325,13 +324,13 @@ def maker_name(point: Point) -> str:
 
 
 def place(point: Point, axes: Sequence[str]) -> Place:
-    """Return where a point lies on two measures, turned so that lower is better."""
+    """Return the costs of a point on two measures."""
     x, y = (cost(name, point.measures[name]) for name in axes)
     return x, y
 
 
 def drawable(point: Point, axes: Sequence[str]) -> bool:
-    """Say whether a point has finite values of both measures."""
+    """Return whether a point has finite values of both measures."""
     return point.has(axes) and all(isfinite(point.measures[name]) for name in axes)
 
 

@@ -1,19 +1,22 @@
-"""What of a map is safe to share: one function makes it, from what is allowed, and everything public is made of it.
+"""The public part of a map: `public_map` alone computes it, from an allowed list of values.
 
-The public page, the picture and what a notebook keeps are drawn from `public_map` alone. It takes over the settings of
-exact releases without seeds and file names, what became of them, and three kinds of measures. Nothing of noisy
-releases is in it, since no epsilon covers what was measured of them, nor of the original, which is no release, nor of
-cut vectors: a search finds them in the records, and the k that one requires is the size of its smallest group. What was
-made elsewhere has its name and what is claimed for it, and no numbers: nobody here promises how it came about.
+The public page, the picture and the notebook display use only `public_map`. It contains the settings of exact releases
+without seeds and file names, their status, and the measures below. Three kinds of points are excluded or reduced:
 
-- What the settings promise (`PROMISED`): no record enters it.
-- One risk and one utility that are means over many records, so that a single one moves them little (`WORTH`). Measures
-  of the worst group are not among them: one record of a small group moves these far, in a table of any size.
-- They are rounded to the worse side, in steps that grow with the number of releases on the map: who knows all other
-  records tries every value of a missing one against all numbers together, so more numbers must be coarser ones.
+- Noisy releases and the original are excluded: no epsilon covers the measures, and the original is no release.
+- Cut vectors are excluded: a search finds them in the records, and their k is the size of the smallest group.
+- External releases appear with name and claim, without numbers: nothing is promised about how they were made.
 
-Where a step would be too coarse to say anything, the number is left out. Of the number of records nothing enters but
-its order of magnitude. `docs/guides/public.md` shows the attack that this is tested by.
+The measures are:
+
+- Promises of the settings (`PROMISED`): no record affects them.
+- One risk and one utility that are means over many records, so that a single record changes them little (`WORTH`).
+  Measures of the worst group are excluded: one record of a small group changes these much, in a table of any size.
+
+Means are rounded to the worse side, in steps that grow with the number of releases on the map. An attacker who knows
+all other records could test each value of the missing one against all numbers together, so more numbers are coarser.
+A number whose step is too coarse is omitted. Only the order of magnitude of the number of records is used.
+`docs/guides/public.md` describes the attack that tests this.
 """
 
 from bisect import bisect
@@ -33,22 +36,22 @@ from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.study.study import Study
 
 PROMISED = ("k", "itemset_risk", "protected_risk")
-"""What settings promise: it stands in them anyway, and is rounded to two digits only."""
+"""Promises of the settings, which are public anyway; rounded to two digits."""
 
 WORTH = {"a_know": 20, "u_loss": 1, "query_error": 50, "workload_accuracy": 50, "bounded_utility": 50}
-"""How many records a step is worth for every release of the map: some forty times what one record moves on the mean."""
+"""Records per step and release on the map: about forty times the effect of one record on the mean."""
 
 ALLOWED = (*WORTH, *PROMISED)
 """The measures that are safe to share; every other one is internal."""
 
 LARGEST_STEP = 0.2
-"""Where steps would be larger, there is no number."""
+"""The largest step; a coarser number is omitted."""
 
 FEWEST = 100
-"""Of fewer records no number is public."""
+"""The fewest records with public numbers."""
 
 TOLERANCE = 1e-9
-"""How far, as a part of a step, a value may be beyond a round one and still be that one."""
+"""The tolerance for a round value, as a share of a step."""
 
 MAGNITUDES = ("hundreds", "thousands", "tens of thousands", "hundreds of thousands", "millions", "tens of millions")
 ROUNDED = t("meaning.rounded")
@@ -57,40 +60,40 @@ WORDS_ONLY = t("meaning.words_only")
 
 @dataclass(frozen=True)
 class PublicStudy:
-    """What is said of a study beside its public map: names, and no data to go back to."""
+    """The names of a study on its public map, without data."""
 
     name: str
     axes: tuple[str, str]
     forms: tuple[str, ...]
     studied: str
-    """What it was about: a table, or baskets."""
+    """The kind of data: a table, or baskets."""
 
     size: str
-    """How many records there are, as far as that may be said; or nothing."""
+    """The number of records as far as it is public; or empty."""
 
     unit: Unit = "records"
-    """What was counted in groups."""
+    """The unit that groups count."""
 
     section: ClassVar[str] = "public"
     facts: ClassVar[tuple[str, ...]] = ()
 
     @property
     def learned(self) -> Classification | None:
-        """Nothing: verdicts need more than public numbers."""
+        """None: verdicts need more than public numbers."""
         return None
 
     def opened(self, *given: Any) -> NoReturn:
-        """Refuse: a public map has no data, is not read back or searched, and shows nothing that was run."""
+        """Refuse: a public map has no data and cannot be read back or searched."""
         raise BadInputError(NO_DATA)
 
     candidate_of = grown = with_seed = to_toml = opened
 
 
-NO_DATA = "a public map has neither data nor a study to run; take the map it was made of"
+NO_DATA = "a public map has neither data nor a study to run; take the map from which it was made"
 
 
 def public_map(map_: Map) -> Map:
-    """Return what of a map is safe to share, and nothing else."""
+    """Return the part of a map that is safe to share."""
     study = map_.study
     if isinstance(study, PublicStudy):
         return map_
@@ -122,15 +125,15 @@ def public_map(map_: Map) -> Map:
 
 
 def _may_be_named(point: Point) -> bool:
-    """Say whether a release may be on a public map at all; what is claimed and does not hold is not repeated."""
+    """Return whether a release may be on a public map; a false claim is not repeated."""
     maker = point.candidate.anonymizer
     return maker.is_release and not maker.is_found and (point.brought or {}).get("verdict") != "fails"
 
 
 def public_ids(map_: Map) -> list[str]:
-    """Name every point: as inside, unless a seed or a file name went into that name, which guessing would confirm.
+    """Return the id of each point: the internal one, unless it contains a seed or a file name, which could be guessed.
 
-    Releases whose settings differ in nothing else are numbered.
+    Releases that differ only in these are numbered.
     """
     ids: list[str] = []
     times: Counter[str] = Counter()
@@ -148,9 +151,9 @@ def public_ids(map_: Map) -> list[str]:
 
 
 def magnitude(map_: Map) -> int | None:
-    """Return the order of magnitude of the records, 1, 2 or 5 and zeros; None where there are too few for any number.
+    """Return the order of magnitude of the records, 1, 2 or 5 and zeros; None if they are too few for any number.
 
-    Beside noisy releases the number of records is not public, so there it counts as the least that has numbers.
+    With noisy releases the number of records is not public; then it counts as `FEWEST`.
     """
     records = int(map_.about.get("records", 0))
     if records < FEWEST:
@@ -160,7 +163,7 @@ def magnitude(map_: Map) -> int | None:
 
 
 def public_steps(map_: Map, releases: int) -> dict[str, float]:
-    """Return the steps in which measures are shown beside each other; one that would be too coarse is not there."""
+    """Return the step of each measure on a map with so many releases; measures with too coarse a step are omitted."""
     size = magnitude(map_)
     if size is None:
         return {}
@@ -180,7 +183,7 @@ def step(least: float) -> float:
 
 
 def rounded(name: str, value: float, least: float) -> float | None:
-    """Round a measure to the worse side, in steps of at least a size and to two digits; None for what is no number.
+    """Round a measure to the worse side, in steps of at least `least` and to two digits; None if it is not finite.
 
     >>> rounded("a_know", 0.213, 0.05), rounded("u_loss", 0.0, 0.005), rounded("workload_accuracy", 0.789, 0.02)
     (0.25, 0.005, 0.78)
@@ -191,7 +194,7 @@ def rounded(name: str, value: float, least: float) -> float | None:
     unit = max(least, 10.0 ** (floor(log10(abs(value))) - 1)) if value else least
     steps = (_up if is_lower else _down)(value / unit)
     if is_lower and MEASURES[name].kind == "utility":
-        steps = max(steps, 1)  # that nothing is lost at all would be a fact of every record
+        steps = max(steps, 1)  # a loss of zero would be a fact about every record
     return round(steps * unit, max(-floor(log10(unit) + TOLERANCE), 0))
 
 
@@ -204,7 +207,7 @@ def _down(value: float) -> int:
 
 
 def _given(point: Point, steps: Mapping[str, float]) -> dict[str, float]:
-    """Return what may be said of a point: what is promised, and means in their steps."""
+    """Return the public measures of a point: promises, and means in their steps."""
     given = {}
     for name, least in (*steps.items(), *((name, TOLERANCE) for name in PROMISED)):
         source = point.published if MEASURES[name].kind == "risk" else point.measures
@@ -215,7 +218,7 @@ def _given(point: Point, steps: Mapping[str, float]) -> dict[str, float]:
 
 
 def _told_apart(given: Sequence[Mapping[str, float]], axes: tuple[str, str]) -> bool:
-    """Say whether a measured axis has more than one value: otherwise a map would show nothing but settings."""
+    """Return whether a measured axis has more than one value: otherwise a map would show only settings."""
     return any(len({numbers[axis] for numbers in given if axis in numbers}) > 1 for axis in axes if axis in WORTH)
 
 
@@ -224,7 +227,7 @@ USUAL = ("a_know", "u_loss")
 
 
 def _public_axes(study: Study, known: Sequence[str]) -> tuple[str, str] | None:
-    """Take the study's first two axes where they may be shown, otherwise the first of their kind, if there is one."""
+    """Return the study's first two axes if they are public, else the first public one of their kind, if any."""
     x, y = study.axes[:2]
     if x in known and y in known:
         return x, y
@@ -236,7 +239,7 @@ def _public_axes(study: Study, known: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _size_in_words(map_: Map) -> str:
-    """Say how many records there are by their order of magnitude; nothing beside noisy releases and of few records."""
+    """Return the order of magnitude of the records as text; empty with noisy releases and for few records."""
     records = int(map_.about.get("records", 0))
     place = len(str(records)) - 3
     if any(point.is_noisy for point in map_.points) or not 0 <= place < len(MAGNITUDES):

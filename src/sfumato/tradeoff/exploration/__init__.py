@@ -1,1 +1,1 @@
-"""Exploring: candidates become points, which are kept; and the folder they are read back from."""
+"""Exploration: measuring candidates, keeping points, and reading the folder."""

@@ -1,10 +1,6 @@
-"""What a person may want to see of a release: group sizes, worst groups, columns and some records before and after.
+"""Details of a release: group sizes, worst groups, items, columns and some records before and after.
 
-Every column before and after: how its values are spread in the table, and how a reader of a release sees them.
-
-Both are counted on the same few bins, so that one look compares them. They show values of the table: internal.
-
-What a person may want to see of a release with items, in small tables. They show records: internal.
+A column is counted on the same few bins in the table and in the release. The details show values and records: internal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,18 +27,18 @@ from sfumato.texts.catalogue import number, percent, t
 
 MOST_BINS = 10
 FEW_BINS = 4
-"""Between so many bins a level of a hierarchy serves to draw a column; else its commonest values do."""
+"""The fewest nodes of a hierarchy level that serves as bins; otherwise the most frequent values do."""
 
 OTHERS = "all others"
 
 
 def columns_before_and_after(release: Published) -> list[dict[str, Any]]:
-    """Describe every column of a release: shares of its values before and after, and how many texts it shows."""
+    """Describe each column of a release: shares of its values before and after, and the number of its texts."""
     return [*(_quasi(release, place) for place in range(len(release.cells.quasi))), *_sensitive(release)]
 
 
 def _quasi(release: Published, place: int) -> dict[str, Any]:
-    """Describe a quasi-identifier; a box counts for all of its leaves, each by its width."""
+    """Describe a quasi-identifier; a box counts for all its leaves by their widths."""
     quasi, before, boxes = release.cells.quasi[place], release.cells.leaf_counts[place], release.boxes
     hierarchy = quasi.hierarchy
     lo, hi, mass = boxes.lo[:, place].astype(np.int64), boxes.hi[:, place].astype(np.int64), boxes.mass.astype(float)
@@ -62,7 +58,7 @@ def _quasi(release: Published, place: int) -> dict[str, Any]:
 
 
 def _sensitive(release: Published) -> list[dict[str, Any]]:
-    """Describe the sensitive attributes, which are shown as they are or not at all."""
+    """Describe the sensitive attributes, which are published exactly or not at all."""
     described = []
     published = _columns_published(release)
     for place, attribute in enumerate(release.cells.sensitive):
@@ -81,7 +77,7 @@ def _sensitive(release: Published) -> list[dict[str, Any]]:
 
 
 def _distances(hierarchy: Hierarchy, before: Counts | Numbers, after: Numbers) -> dict[str, Any]:
-    """Say how far the column is from the table's, with the digits that a sentence needs."""
+    """Return the distances of a column from the table's, rounded for sentences."""
     distances = column_distances(hierarchy, before, after)
     return {
         name: [round(v, 4) for v in value] if isinstance(value, list) else round(value, 4)
@@ -90,14 +86,14 @@ def _distances(hierarchy: Hierarchy, before: Counts | Numbers, after: Numbers) -
 
 
 def _distances_of_values(attribute: Sensitive, after: Numbers) -> dict[str, Any]:
-    """Compare the values of a sensitive attribute that occur."""
+    """Return the distances between the occurring values of a sensitive attribute."""
     before, then = np.zeros((2, attribute.hierarchy.size))
     before[attribute.leaves], then[attribute.leaves] = attribute.counts, after
     return _distances(attribute.hierarchy, before, then)
 
 
 def _columns_published(release: Published) -> Numbers | None:
-    """Count the sensitive values that are published, all attributes side by side; None where none are."""
+    """Count the published sensitive values, all attributes in a row; None if none are published."""
     if isinstance(release, Grouped):
         return None if release.histograms is None else release.histograms.counts.sum(axis=0).astype(float)
     noisy: Numbers = release.content.sum(axis=0)
@@ -105,7 +101,7 @@ def _columns_published(release: Published) -> Numbers | None:
 
 
 def _bins(hierarchy: Hierarchy, before: Counts) -> tuple[list[str], Counts]:
-    """Choose bins: the finest level of few enough nodes, else even stretches of numbers or the commonest values."""
+    """Choose bins: the finest level with few enough nodes, else equal intervals or the most frequent values."""
     for level, nodes in enumerate(map(len, (level.starts for level in hierarchy.levels))):
         if nodes <= MOST_BINS and (nodes >= FEW_BINS or level == 0):
             return list(hierarchy.levels[level].labels), hierarchy.ancestors[level].astype(np.int64)
@@ -115,7 +111,7 @@ def _bins(hierarchy: Hierarchy, before: Counts) -> tuple[list[str], Counts]:
 
 
 def _stretches(hierarchy: Hierarchy) -> tuple[list[str], Counts]:
-    """Cut numbers or days into stretches of 2, 5, 10, ... leaves; what is missing, or outside, stands alone."""
+    """Cut numbers or days into intervals of 2, 5, 10, ... leaves; missing and outside values have separate bins."""
     inner = hierarchy.domain_size
     steps = (base * 10**power for power in range(10) for base in (1, 2, 5))
     step = next(step for step in steps if inner <= step * MOST_BINS)
@@ -132,7 +128,7 @@ def _commonest(attribute: Sensitive) -> tuple[list[str], Counts]:
 
 
 def _most(labels: list[str], counts: Counts) -> tuple[list[str], Counts]:
-    """Give the commonest values a bin each, in their order, and all others one together."""
+    """Return a bin for each of the most frequent values, in their order, and one for all others."""
     kept = np.sort(np.argsort(-counts, kind="stable")[: MOST_BINS - 1])
     places = np.full(len(labels), len(kept), np.int64)
     places[kept] = np.arange(len(kept))
@@ -140,9 +136,9 @@ def _most(labels: list[str], counts: Counts) -> tuple[list[str], Counts]:
 
 
 def _binned(labels: list[str], places: Counts, before: Counts, after: Numbers | None) -> list[list[Any]]:
-    """Write every bin with its share before and after; after is None where nothing is published.
+    """Return each bin with its share before and after; after is None if nothing is published.
 
-    Noise can leave a count below zero; a reader takes it for none.
+    Noise can make a count negative; it counts as zero.
     """
     first = np.bincount(places, before, len(labels))
     then = None if after is None else np.maximum(np.bincount(places, after, len(labels)), 0.0)
@@ -153,18 +149,18 @@ def _binned(labels: list[str], places: Counts, before: Counts, after: Numbers | 
 
 
 def _share(part: float, whole: float) -> float:
-    """Return a share with the digits that a small drawing needs."""
+    """Return a share, rounded for a small drawing."""
     return round(float(part) / float(whole), 4) if whole > 0 else 0.0
 
 
 SHOWN = 5
-"""How many worst groups and how many records are shown."""
+"""The number of worst groups and of records in the output."""
 
 
 def details(release: Release, losses: NDArray[np.float64] | None, ranges: Ranges) -> dict[str, Any]:
-    """Describe a release in small tables; `losses` are the privacy losses of its groups, where they are known.
+    """Describe a release in small tables; `losses` are the privacy losses of its groups, if known.
 
-    They show records: for the publisher's eyes only.
+    The tables show records: internal.
     """
     return {
         "groups": release.groups,
@@ -177,7 +173,7 @@ def details(release: Release, losses: NDArray[np.float64] | None, ranges: Ranges
 
 
 def noisy_details(release: NoisyRelease | RecordRelease) -> dict[str, Any]:
-    """Describe one draw of a noisy release: how many boxes or different records, and what the budget was spent on."""
+    """Describe one draw of a noisy release: the number of boxes or distinct records, and how epsilon was spent."""
     guarantee = release.guarantee
     assert guarantee is not None
     return {
@@ -192,7 +188,7 @@ def noisy_details(release: NoisyRelease | RecordRelease) -> dict[str, Any]:
 
 
 def record_details(release: RecordRelease) -> dict[str, Any]:
-    """Describe records in place of records: how many, what stayed as it was, and every column before and after."""
+    """Describe a release of perturbed or synthetic records: counts, unchanged values, and each column."""
     about: dict[str, Any] = {"groups": release.groups, "rows": release.records}
     if release.people:
         about["unchanged_values"] = unchanged_values(release)
@@ -202,7 +198,7 @@ def record_details(release: RecordRelease) -> dict[str, Any]:
 
 
 def attack_tables(attacks: Mapping[str, Any], made_of: str) -> list[dict[str, Any]]:
-    """Show every attack with what stands beside its number, and what must be known to read it."""
+    """Return a table of the attacks with their baselines, and one of their cautions."""
     rows = [
         [
             f"{entry['name']} ({entry['on']})" if entry["on"] else entry["name"],
@@ -229,7 +225,7 @@ def _rate(rate: Mapping[str, Any] | None) -> str:
 
 
 def pictured(measured: Measured) -> dict[str, Any]:
-    """Describe how true a release is to its original, where that was asked for."""
+    """Return the fidelity of a release, if it was measured."""
     return {} if measured.fidelity is None else {"fidelity": dict(measured.fidelity)}
 
 
@@ -272,17 +268,16 @@ def _worst_groups(release: Release, losses: NDArray[np.float64] | None) -> list[
 
 
 def _box(release: Release, group: int) -> dict[str, str]:
-    """Write the box of a group, or the range of its points where quasi-identifiers are exact."""
+    """Return the box of a group, or the range of its points if quasi-identifiers are exact."""
     rows = release.boxes.group == group
     lo, hi = release.boxes.lo[rows].min(axis=0), release.boxes.hi[rows].max(axis=0)
     return {quasi.name: quasi.hierarchy.text(int(lo[i]), int(hi[i])) for i, quasi in enumerate(release.cells.quasi)}
 
 
 def _records(release: Release) -> list[dict[str, Any]]:
-    """Show some records, spread evenly over the table, as they were and as they are published.
+    """Return some records, spread evenly over the table, before and after.
 
-    They are the same for every release of a table, so that two releases can be compared; one that is left out has no
-    `after`.
+    They are the same for every release of a table, so two releases can be compared. A suppressed record has no `after`.
     """
     cells, assignment = release.cells, release.assignment
     places = np.linspace(0, cells.records - 1, SHOWN).astype(int)
@@ -299,12 +294,12 @@ def _records(release: Release) -> list[dict[str, Any]]:
 
 
 def _leaf(quasi: Quasi, code: int) -> str:
-    """Write a value as it stands in the table; one outside of the domain has no text."""
+    """Return the text of a leaf code, including the code of values outside of the domain."""
     return quasi.hierarchy.leaves[code] if code >= 0 else "outside of the domain"
 
 
 def _published(release: Release, group: int, before: dict[str, str], secrets: dict[str, str]) -> dict[str, str]:
-    """Write a record as it is published in a group."""
+    """Return a record as published in a group."""
     after = dict(before) if release.form == "bucketization" else _box(release, group)
     if release.histograms is None:
         return after
@@ -316,13 +311,13 @@ def _published(release: Release, group: int, before: dict[str, str], secrets: di
 
 SHOWN_ITEMS = 8
 LENGTHS = (0, 1, 2, 3, 6, 11, 21, 51, 101)
-"""Where the bins of the numbers of items begin."""
+"""The first numbers of items of the bins."""
 
 LONG = 160
-"""Letters of a text after which it is cut short."""
+"""The maximum length of a text."""
 
 SAMPLE = t("detail.sample")
-"""The title of the one table that shows records."""
+"""The title of the table that shows records."""
 
 
 def item_details(
@@ -335,7 +330,7 @@ def item_details(
 
 
 def item_changes(release: Any) -> dict[str, str]:
-    """Say what was done to every column, in a few words."""
+    """Summarize the changes of each column."""
     if release.kind == "baskets":
         return {"items": _changes_of_sets(release)}
     changes = {name: text for name, text in column_changes(release.relational).items() if name != release.data.column}
@@ -364,14 +359,14 @@ def _basket_details(
 
 
 def _table(id: str, rows: list[list[Any]], heads: str = "", **places: Any) -> dict[str, Any]:
-    """Lay out a small table; the head of a column of numbers ends in #."""
+    """Return a small table; the heading of a numeric column ends in #."""
     columns = t(f"detail.{heads or id}_heads").split(" | ")
     shown = [[head.removesuffix(" #"), "number" if head.endswith(" #") else ""] for head in columns]
     return {"title": t(f"detail.{id}", **places), "heads": shown, "rows": rows}
 
 
 def _changes_of_sets(release: BasketRelease) -> str:
-    """Say what was done to the items, in a few words; of one that is published in several ways, the coarsest."""
+    """Summarize the changes of the items; an item that is published in several ways counts as the coarsest."""
     items, codes = release.baskets.codes, release.part
     alone, together, gone = (np.zeros(len(release.baskets.items), np.bool_) for _ in range(3))
     is_alone = np.append(release.parts.sizes == 1, False)[codes]
@@ -401,7 +396,7 @@ def _largest(release: BasketRelease) -> list[list[Any]]:
 
 
 def _commonest_items(release: BasketRelease) -> list[list[Any]]:
-    """Show what the commonest items are published as; in several pieces, each way."""
+    """Return the published forms of the most frequent items."""
     baskets, codes, rows = release.baskets, release.part, []
     for item in np.argsort(-baskets.supports, kind="stable")[:SHOWN_ITEMS].tolist():
         ways = [code for code in dict.fromkeys(codes[baskets.codes == item].tolist()) if code >= 0]
@@ -412,7 +407,7 @@ def _commonest_items(release: BasketRelease) -> list[list[Any]]:
 
 
 def _lengths(release: BasketRelease) -> dict[str, Any]:
-    """Describe how many items records have, before and after, as a column is described."""
+    """Describe the numbers of items per record before and after, in the form of a column."""
     weights, lengths = release.baskets.weights, np.diff(release.recoded.starts)
     before, after = (
         np.bincount(np.searchsorted(LENGTHS, counts, side="right") - 1, weights, len(LENGTHS)) / weights.sum()
@@ -425,7 +420,7 @@ def _lengths(release: BasketRelease) -> dict[str, Any]:
 
 
 def _records_of_sets(release: BasketRelease) -> list[list[Any]]:
-    """Show some records, spread evenly over the distinct baskets."""
+    """Return some records, spread evenly over the distinct baskets."""
     baskets, rows = release.baskets, release.recoded
     examples = []
     for place in dict.fromkeys(np.linspace(0, baskets.distinct - 1, SHOWN_ITEMS).astype(int).tolist()):
@@ -456,7 +451,7 @@ def _mixed_details(release: MixedRelease, relational: Measured, maker: ReleaseMa
 
 def _changes_of_items(release: MixedRelease) -> str:
     records = release.count[release.row_of_item]
-    sizes = np.append(release.parts.sizes, 0)[release.part]  # nothing where an item is left out
+    sizes = np.append(release.parts.sizes, 0)[release.part]  # zero for a suppressed item
     total = max(int(records.sum()), 1)
     ways = {"published as they are": sizes == 1, "together with others": sizes > 1, "left out": sizes == 0}
     shares = {way: int(records[kind].sum()) / total for way, kind in ways.items()}
@@ -472,7 +467,7 @@ def _largest_of_groups(release: MixedRelease) -> list[list[Any]]:
 
 
 def _records_of_groups(release: MixedRelease) -> list[list[Any]]:
-    """Show some rows, spread evenly over all."""
+    """Return some rows, spread evenly over all."""
     data, relational = release.data, release.relational
     texts = [relational.quasi_texts(attribute) for attribute in range(len(data.cells.quasi))]
     starts, codes = release.shown

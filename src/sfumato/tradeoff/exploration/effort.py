@@ -1,9 +1,8 @@
-"""What exploring a study will roughly take, from counts alone: seconds and memory, as orders of magnitude.
+"""Estimates of the cost of exploring a study, as orders of magnitude.
 
-Most of the work is reading releases: every box is held against every region (a query, a large population), and its
-records are spread over the leaves it covers, for every sensitive value. Most of the memory is what a leaf of a
-hierarchy, a bit of a selection and the counts of boxes by value take. The costs of each were measured once
-(`benchmarks/README.md`); another machine, or an anonymizer that searches long, makes a difference.
+Most of the time is spent on reading releases: each box meets each region (a query, a large population), and its records
+spread over its leaves for each sensitive value. Most of the memory holds leaves of hierarchies, bits of selections, and
+counts of boxes by value. `benchmarks/README.md` has the measured cost of each step.
 """
 
 from __future__ import annotations
@@ -26,49 +25,49 @@ from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.study import Study
 
 USUAL_GROUP = 1.4
-"""Records of a usual group, to one of the smallest that is allowed."""
+"""The size of a usual group relative to the smallest allowed one."""
 
 GLOBAL = 20
-"""How many times fewer groups a maker has that recodes every value alike."""
+"""The factor by which global recoding has fewer groups."""
 
 SAMPLED = 400
-"""Records by which the large populations of a table are counted, about."""
+"""The approximate number of records in the sample that counts large populations."""
 
 SECONDS_AT_LEAST, SECONDS_PER_LEAF, SECONDS_PER_CANDIDATE = 2.0, 6e-6, 0.03
 SECONDS_PER_DRAWN_LEAF = 1.2e-8
-"""To draw which leaves a query selects."""
+"""Per leaf and query: drawing the selection."""
 
 SECONDS_PER_CELL = 2e-6
-"""To make one release."""
+"""Per cell: making one release."""
 
 SECONDS_PER_OVERLAP = 8.5e-8
-"""To hold one box against one region, for one sensitive attribute."""
+"""Per box and region: their overlap, for one sensitive attribute."""
 
 SECONDS_PER_ANSWER = 6.5e-10
-"""The same, for one value more."""
+"""Per box, region and further value."""
 
 SECONDS_PER_SPREAD = 7e-9
-"""To spread the records of one box and value over one leaf, in all rounds of the reader that learns."""
+"""Per box, value and leaf: spreading the records, in all rounds of the EM estimator."""
 
 SECONDS_PER_COMPARED = 4e-8
-"""To compare one record that is attacked with one released record, in all attacks."""
+"""Per attacked record and released record, in all attacks."""
 
 SECONDS_PER_COUNTED = 1.2e-7
-"""To count one cell for one set of columns, where releases are compared with the original."""
+"""Per cell and set of columns: comparing releases with the original."""
 
 SHARE_OF_READER = 0.5
-"""How much of all answers the reader that learns takes."""
+"""The share of all answers that the EM estimator needs."""
 
 GIGABYTES_AT_LEAST, BYTES_PER_LEAF, BYTES_PER_SELECTED = 0.35, 700, 0.4
-"""Of a selection so many bytes per leaf: a bit, twice, and sums."""
+"""Per leaf of a selection: two bits and sums."""
 
 BYTES_PER_COUNT = 120
-"""Of every box and value, for one thread: the counts, and what two readers make of them."""
+"""Per box, value and thread: the counts, and the estimates of two estimators."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """What an exploration will take."""
+    """The cost of an exploration."""
 
     seconds: float
     gigabytes: float
@@ -76,23 +75,23 @@ class Effort:
 
     @property
     def told(self) -> dict[str, float]:
-        """What a program is told of it."""
+        """The part of the JSON output."""
         return {"gigabytes": self.gigabytes, "threads": self.threads}
 
     @property
     def in_words(self) -> str:
-        """Say how much memory it takes. Seconds only order plans: how long a run takes, only a run tells."""
+        """Return the memory as text. Seconds only order plans; only a run shows how long it takes."""
         return f"about {_rounded(self.gigabytes):,g} GB of memory"
 
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """What of a table decides how long a release of it takes to be made and measured on some scales."""
+    """The properties of a table that determine the cost of a release on some scales."""
 
     cells: Cells
     scales: Scales
     populations: int
-    """How many of them are large, about."""
+    """The approximate number of large ones."""
 
     @staticmethod
     def of(cells: Cells, scales: Scales) -> Load:
@@ -111,11 +110,11 @@ class Load:
 
     @property
     def drawn(self) -> int:
-        """How many leaves are drawn for the queries."""
+        """The number of leaves drawn for the queries."""
         return self.scales.queries.number * self.leaves if self.cells.sensitive else 0
 
     def boxes(self, candidate: Candidate) -> int:
-        """The boxes of a release, about: as many as groups of the size that is required."""
+        """The approximate number of boxes of a release: the number of groups of the required size."""
         if isinstance(candidate.anonymizer, WithoutQuasi):
             return 1
         rules = [rule for part in candidate.requirement.parts for rule in part.rules()]
@@ -124,7 +123,7 @@ class Load:
         return max(min(self.cells.size, int(self.cells.records / (USUAL_GROUP * least * fewer))), 1)
 
     def seconds(self, candidate: Candidate) -> float:
-        """The seconds that one thread takes for one candidate."""
+        """The seconds of one thread for one candidate."""
         boxes, sensitive = self.boxes(candidate), len(self.cells.sensitive)
         regions = boxes * (self.scales.queries.number + self.populations)
         answers = regions * (SECONDS_PER_OVERLAP * sensitive + SECONDS_PER_ANSWER * self.values)
@@ -141,7 +140,7 @@ class Load:
         return draws * each + float(searching) + self.attacks(candidate)
 
     def attacks(self, candidate: Candidate) -> float:
-        """The seconds that attacks on one candidate take."""
+        """The seconds for attacks on one candidate."""
         options = self.scales.attacks
         if options is None:
             return 0.0
@@ -151,7 +150,7 @@ class Load:
 
     @property
     def compared(self) -> float:
-        """The seconds that comparing one release with the original takes."""
+        """The seconds for comparing one release with the original."""
         wanted, columns = self.scales.fidelity, len(self.cells.quasi) + len(self.cells.sensitive)
         if wanted is None:
             return 0.0
@@ -159,7 +158,7 @@ class Load:
         return SECONDS_PER_COUNTED * sets * self.cells.size
 
     def effort(self, candidates: list[Candidate], threads: int) -> Effort:
-        """Estimate what making and measuring all candidates takes."""
+        """Estimate the cost of making and measuring all candidates."""
         ready = SECONDS_AT_LEAST + SECONDS_PER_LEAF * self.leaves + SECONDS_PER_DRAWN_LEAF * self.drawn
         held = BYTES_PER_LEAF * self.leaves + BYTES_PER_SELECTED * self.drawn
         counts = sorted((self.boxes(candidate) * max(self.values, 1) for candidate in candidates), reverse=True)
@@ -169,12 +168,12 @@ class Load:
 
 
 def effort_of(study: Study, table: Table) -> Effort:
-    """Estimate what exploring a study of a table takes."""
+    """Estimate the cost of exploring a study of a table."""
     return Load.of(table.cells, study.scales).effort(study.candidates_of(table), workers())
 
 
 def populations_about(cells: Cells, min_support: float) -> int:
-    """Count the large populations of a table in a sample of its records: a share is about the same there."""
+    """Count the large populations of a table in a sample of its records, where a share is about the same."""
     below, records = np.cumsum(cells.counts), np.arange(min(cells.records, SAMPLED))
     taken = np.searchsorted(below, (records * cells.records) // len(records), side="right")
     few = sorted_cells(cells.quasi, [], cells.codes[taken], np.ones(len(taken), np.int64))

@@ -1,6 +1,6 @@
-"""Exploring a study: every candidate is made and measured, by threads; what is done is kept and never done twice.
+"""Exploring a study: threads make and measure every candidate, and a cache keeps every result.
 
-Making the release of a point again: from the table that was measured, and only if it may be published.
+Also making the release of a point again, from the measured table and only if it may be published.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ if TYPE_CHECKING:
     from sfumato.tradeoff.search.tuner import Aim
 
 Progress = Callable[[int, int, str], None]
-"""Told after every candidate: how many are done, of how many, and which was the last."""
+"""Called after each candidate with the numbers of done and all candidates, and the last one's name."""
 
-NO_MEMORY = "there was not enough memory for it; work with fewer threads (--workers 1) or take a larger machine"
-"""Why a point failed that is tried again next time, since it says nothing of the candidate."""
+NO_MEMORY = "there was not enough memory; use fewer threads (--workers 1) or a larger machine"
+"""The reason of a failed point that is tried again next time, because it does not concern the candidate."""
 
 
 def explore(
@@ -68,25 +68,24 @@ def explore(
     table: Any = None,
     cancel: Cancel | None = None,
 ) -> Map:
-    """Make and measure all candidates of a study, or of what stands for one: a path, a bundled name, a draft, a frame.
+    """Make and measure all candidates of a study, or of a reference to one: path, bundled name, draft or frame.
 
-    A frame is drafted (`draft`), so the roles of its columns are guesses; `map.study.table` says what they are.
+    A frame is drafted (`draft`), so the roles of its columns are guesses; `map.study.table` contains them.
 
-    `cache` is a file to which every measured point is added at once; points found there under the same table,
-    configuration and version are not worked out again, unless they do not fit their check sum: a warning says how
-    many. The result does not depend on the number of workers. `table` is what the study is about (a table, or
-    baskets), where that is open already.
+    `cache` is a file to which every measured point is added at once. A point in it with the same table, configuration
+    and version is not measured again. Lines with a wrong check sum are ignored, and a warning gives their number. The
+    result does not depend on the number of workers. `table` is the data of the study (a table or baskets), if open.
 
-    `cancel` can be set from another thread: `StoppedError` is then raised within a second, and its `map` has what was
-    measured, which the cache has too. The same call goes on from there. A candidate that is just being made goes on to
-    its next `interrupts.look`, and is then forgotten.
+    `cancel` can be set from another thread. Then `StoppedError` is raised within a second; its `map` has the measured
+    points, and so has the cache, from which the same call continues. The current candidates stop at their next
+    `interrupts.look` and are discarded.
     """
     exploration = Exploration(as_study(study), cache, workers, table, cancel)
     return exploration.explored(progress or (lambda finished, total, last: None))
 
 
 class Exploration:
-    """A study at work: its data, what was measured before, and the means to measure more."""
+    """A running study: its data, the points measured before, and the means to measure more."""
 
     def __init__(
         self,
@@ -104,7 +103,7 @@ class Exploration:
             warnings.warn(self.cache.mended, stacklevel=2)
 
     def explored(self, report: Progress) -> Map:
-        """Measure all candidates that are not known yet, and return the map."""
+        """Measure all candidates that are not in the cache, and return the map."""
         done = self.known_of(self.candidates)
         report(len(done), len(self.candidates), "")
         with self.mapped_when_stopped(lambda: [done[one] for one in self.candidates if one in done]):
@@ -114,11 +113,11 @@ class Exploration:
             return self.map([done[candidate] for candidate in self.candidates])
 
     def key(self, candidate: Candidate) -> str:
-        """Return the name under which a candidate's point is kept."""
+        """Return the cache key of a candidate's point."""
         return sha256(f"{self.work.key} {candidate}".encode()).hexdigest()
 
     def known_of(self, candidates: Iterable[Candidate]) -> dict[Candidate, Point]:
-        """Return the points that need not be worked out again."""
+        """Return the cached points of candidates."""
         points = {candidate: self.cache.point(self.key(candidate), candidate) for candidate in candidates}
         return {candidate: point for candidate, point in points.items() if point is not None}
 
@@ -132,7 +131,7 @@ class Exploration:
         return self.crew.do(self.work.prepared)
 
     def measured(self, candidates: Iterable[Candidate], ends: float | None = None) -> Iterator[tuple[Candidate, Point]]:
-        """Make and measure candidates, each kept at once; none is begun after `ends` on the monotonic clock."""
+        """Make and measure candidates and cache each at once; start none after `ends` on the monotonic clock."""
         wanted = list(candidates)
         if not wanted:
             return
@@ -142,13 +141,13 @@ class Exploration:
             yield candidate, point
 
     def map(self, points: Sequence[Point], study: Study | None = None, more: Mapping[str, Any] | None = None) -> Map:
-        """Put points on a map of the study (or of one that has grown), with the limit of the data under them."""
+        """Return the map of some points of the study, or of a larger one, with the limit of the data."""
         floor = self._limit() if any(point.has(AXES) for point in points) else None
         about = {**self.work.about, **(more or {})}
         return Map(study or self.study, tuple(points), about, floor, self.cache.decided.get(self._decided_key, ()))
 
     def decide(self, decided: Iterable[Decided]) -> None:
-        """Keep what was found of all cuts of a space, for this map and for later ones of the same data."""
+        """Cache the frontier of all cuts of a space, for this and later maps of the same data."""
         self.cache.add_decided(self._decided_key, decided)
 
     @property
@@ -160,7 +159,7 @@ class Exploration:
         return sha256(f"{self.work.key} limit".encode()).hexdigest()
 
     def _limit(self) -> Limit | None:
-        """Work the limit of the data out, or take it from the cache."""
+        """Compute the limit of the data, or take it from the cache."""
         key = self._limit_key
         if key not in self.cache.limits:
             self.cache.add_limit(key, self.crew.do(self.work.limit))
@@ -168,7 +167,7 @@ class Exploration:
 
     @contextmanager
     def mapped_when_stopped(self, points: Callable[[], Sequence[Point]]) -> Iterator[None]:
-        """Let work that is stopped inside raise its `StoppedError` with a map of the points so far."""
+        """Add a map of the points so far to a `StoppedError` raised inside."""
         try:
             yield
         except StoppedError as stopped:
@@ -177,15 +176,15 @@ class Exploration:
 
 
 SOURCES = (*up_to("measures"), "tradeoff/exploration")
-"""The packages and folders on whose sources a point depends."""
+"""The packages and folders whose sources determine a point."""
 
 
 @dataclass(frozen=True, eq=False)
 class OpenStudy:
-    """A study with its data at hand: its candidates, and how each becomes a point."""
+    """A study with open data: its candidates, and the function that measures them."""
 
     study: Study
-    """The study, with what opening its data has decided."""
+    """The study, completed with decisions made when its data were opened."""
 
     data: Any
 
@@ -202,13 +201,13 @@ class OpenStudy:
 
     @property
     def _files(self) -> list[tuple[str, str]]:
-        """Digest the files that scales and candidates read, so that a changed one is measured anew."""
+        """Digest the files that scales and candidates read, so that a changed file is measured again."""
         paths = sorted({Path(name) for name in files_of(self.study.scales, *self.study.candidates)})
         return [(str(path), sha256(path.read_bytes()).hexdigest() if path.is_file() else "") for path in paths]
 
     @property
     def _reading(self) -> list[Any]:
-        """Say how a table is read, and what its attacks compare with."""
+        """Return how a table is read, and the digest of its attacks."""
         table, attacks = self.data, getattr(self.study.scales, "attacks", None)
         if not isinstance(table, Table):
             return []
@@ -217,7 +216,7 @@ class OpenStudy:
 
     @cached_property
     def candidates(self) -> Sequence[Candidate]:
-        """All candidates, each once, in order. Their texts tell them apart."""
+        """All candidates in order, without repetition; equal texts are equal candidates."""
         return self.study.candidates_of(self.data) if self._is_table else self.study.candidates
 
     @property
@@ -226,7 +225,7 @@ class OpenStudy:
 
     @property
     def about(self) -> Mapping[str, Any]:
-        """What is said of the data themselves: records, digest, notices."""
+        """Facts of the data: records, digest, notices."""
         data, has = self.data, self.study.parts
         table = data if self._is_table else getattr(data, "table", None)
         baskets = data if has == ITEMS else getattr(data, "baskets", None)
@@ -247,9 +246,9 @@ class OpenStudy:
         return self.study.scales.prepare(self.data).ready()
 
     def prepared(self) -> Callable[[Candidate], Point]:
-        """Make the scales ready; return what makes and measures one candidate, by many threads at once.
+        """Prepare the scales; return the thread-safe function that makes and measures one candidate.
 
-        A file that was named and cannot be read is said before anything is made.
+        An unreadable file is reported before any release is made.
         """
         for candidate in self.candidates:
             if isinstance(candidate.anonymizer, Brought):
@@ -257,18 +256,18 @@ class OpenStudy:
         return partial(measured_point, prepared=self._ready)
 
     def proposals(self, aim: Aim, workers: int | None) -> Proposals:
-        """Say what a tuner can try beside the candidates."""
-        from sfumato.tradeoff.search.families import proposals  # they are about studies: not before them
+        """Return the further candidates that a tuner can propose."""
+        from sfumato.tradeoff.search.families import proposals  # it imports studies
 
         return proposals(self.study, self.data, aim, workers)
 
     def limit(self) -> Limit | None:
-        """Work out the line below which no truthful release can lie on p_loss and u_loss; None where none is proved."""
+        """Compute the limit on p_loss and u_loss; None if none is proved."""
         return limit(self._ready) if self._is_table else None
 
 
 def table_facts(table: Table) -> dict[str, Any]:
-    """Say of a table what stands beside its map."""
+    """Return the facts of a table for its map."""
     return {
         "records": table.cells.records,
         "cells": table.cells.size,
@@ -279,12 +278,12 @@ def table_facts(table: Table) -> dict[str, Any]:
 
 
 def items_facts(baskets: Baskets) -> dict[str, Any]:
-    """Say of items what stands beside a map."""
+    """Return the facts of items for a map."""
     return {"items": len(baskets.items), "occurrences": baskets.occurrences, "tree": baskets.tree is not None}
 
 
 def measured_point(candidate: Candidate, prepared: Any) -> Point:
-    """Make one release and measure it; a candidate that cannot be made is a point that says why."""
+    """Make and measure one release; an infeasible candidate is a point with the reason."""
     measured: Any = _measured_table if candidate.has == ATTRIBUTES else _measured_items
     return attempted(candidate.point(), lambda: measured(candidate, prepared))
 
@@ -342,7 +341,7 @@ def _measured_items(candidate: Candidate, prepared: PreparedBaskets | PreparedMi
 
 
 def promised_risk(candidate: Candidate, scales: Any) -> dict[str, float]:
-    """Bound the risk by what is promised of every set of items that the scales take for known; else say nothing."""
+    """Bound the risk if the requirement covers every set of items that the scales assume known; else return nothing."""
     wanted: Any = candidate.requirement
     if candidate.anonymizer.baseline:
         return {}
@@ -361,12 +360,12 @@ def promised_risk(candidate: Candidate, scales: Any) -> dict[str, float]:
 
 
 def _says_something(point: Point) -> bool:
-    """Say whether a point tells of its candidate: not where memory lacked, or Ctrl-C ended its query."""
+    """Return whether a point concerns its candidate: not if memory was short or Ctrl-C interrupted it."""
     return point.reason != NO_MEMORY and not (point.status == "failed" and pressed())
 
 
 def attempted(point: Point, measurement: Callable[[], Mapping[str, Any]]) -> Point:
-    """Fill a point with what is found of its release; where that cannot be made, with the reason."""
+    """Complete a point with the measures of its release, or with the reason why it cannot be made."""
     started = time.perf_counter()
     try:
         point = replace(point, **measurement())
@@ -383,9 +382,9 @@ def attempted(point: Point, measurement: Callable[[], Mapping[str, Any]]) -> Poi
 
 
 def over_draws(mechanism: Mechanism, candidate: Candidate, prepared: Prepared) -> dict[str, Any]:
-    """Draw a noisy release several times; its measures are the medians, with the smallest and the largest beside.
+    """Draw a noisy release several times; return the medians of its measures, and their smallest and largest values.
 
-    The noise comes from a seed so that a map comes out the same twice. None of these draws can be published.
+    The noise has a seed, so that a map is reproducible. None of these draws can be published.
     """
     seeds = np.random.SeedSequence(int(candidate.id, 16)).generate_state(prepared.scales.draws, np.uint64)
     releases, measured = [], []
@@ -414,7 +413,7 @@ def over_draws(mechanism: Mechanism, candidate: Candidate, prepared: Prepared) -
 def with_attacks(
     values: dict[str, Any], prepared: Prepared, releases: Sequence[Published], again: Remake | None
 ) -> dict[str, Any]:
-    """Add to what is found of a candidate what attacks on it find, where there are any; `again` makes it once more."""
+    """Add the results of attacks to the values of a candidate; `again` makes its release once more."""
     if prepared.attacks is None:
         return values
     outcome = prepared.attacks.attacked(releases, again)
@@ -428,13 +427,13 @@ def with_attacks(
 
 
 def remade(map_: Map, point: Point) -> Release | NoisyRelease | RecordRelease:
-    """Open the table of a map, which must be the one that was measured, and make the release of a point."""
+    """Make the release of a point from the table of its map, which must be unchanged."""
     check_published(point)
     return made(point, opened_again(map_))
 
 
 def opened_again(map_: Map) -> Table:
-    """Open the table of a map, which must be the one that was measured."""
+    """Open the table of a map, which must be unchanged."""
     study = of_table(map_.study)
     table = study.table.open()
     if study.digest_of(table) != map_.about.get("digest"):
@@ -443,7 +442,7 @@ def opened_again(map_: Map) -> Table:
 
 
 def made(point: Point, table: Table) -> Release | NoisyRelease | RecordRelease:
-    """Make a release by the settings of a point; refuse it where it shows somebody alone."""
+    """Make the release of a point; raise if it shows unique persons."""
     candidate = point.candidate
     if isinstance(candidate.anonymizer, Mechanism):
         return candidate.anonymizer.draw(table)

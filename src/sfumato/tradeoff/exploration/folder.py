@@ -1,16 +1,11 @@
-"""Reading a map back from the folder that `sfumato explore` left: what `choose` and `release` begin with.
+"""The folder of `sfumato explore`: reading its map, merging maps, and the cache of points.
 
-Maps of one table put together: what one of them measured the others need not measure again.
+**Merging.** `merged` combines two maps in memory, of the same data and scales. `with_added` and `add_cache` add a map
+in a folder to another study: its candidates become the study's. A cached point is reused only if data, scales and
+version are the same, because its key is a digest of them. Otherwise the point is measured again.
 
-Two maps in memory are merged where they are of the same data and scales (`merged`). A folder's map is added to another
-study (`with_added`, `add_cache`): its candidates become the study's, and points that it keeps are taken as they are
-where data, scales and version are the same, since a kept point is found by the digest of all of these; otherwise they
-are measured anew. So a point never says anything that this study's own scales would not.
-
-What a map keeps of its work: a line for every point that was measured, each with a check sum of itself.
-
-A line that does not fit its sum (changed, damaged, cut short by a crash) is taken out, and what it held is worked out
-anew. The file shows records, rare ones too, so its owner alone can read it.
+**Cache.** One line for each measured point, with a check sum. A line that does not fit its sum (changed, damaged, cut
+short by a crash) is deleted, and its point is measured again. The file shows records, so only its owner can read it.
 """
 
 import dataclasses
@@ -35,10 +30,10 @@ from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.study import Study, read_study
 
 SCHEMA = 1
-WHAT = "what `sfumato explore` writes; explore again"
+WHAT = "a file that `sfumato explore` writes; explore again"
 
 READ = ("points.json", "study.toml")
-"""What a map is read from."""
+"""The files that define a map."""
 
 TRIVIAL, REVEALED = "trivial_u_loss", "revealed_p_loss"
 """The U_loss of the release without quasi-identifiers, the P_loss of a revealed rarest value."""
@@ -56,7 +51,7 @@ BROUGHT = doc.fields(
     },
     {"claim": doc.text, "verdict": doc.one_of("holds", "fails", "unchecked"), "why": doc.text},
 )
-"""What was found of a release that was made elsewhere."""
+"""The measured properties of an external release."""
 
 POINT = doc.fields(
     {
@@ -97,7 +92,7 @@ DECIDED = doc.listed(
         }
     )
 )
-"""The plain values of what was decided of all cuts of a space."""
+"""The plain values of the frontier of all cuts of a space."""
 
 FACTS = {
     "digest": doc.text,
@@ -109,25 +104,25 @@ FACTS = {
     "coarsened": doc.mapped(doc.fields({"values": doc.whole(), "instead_of": doc.whole()})),
     **dict.fromkeys(("records", "cells", "dropped", "distinct", "items", "occurrences"), doc.whole()),
 }
-"""What is said of the data themselves; which of these, the kind of study says."""
+"""Facts of the data; which of them, depends on the kind of study."""
 
 
 def limited(value: Any, place: str) -> None:
-    """Want the plain values of a limit, or of none."""
+    """Check the plain values of a limit; None is allowed."""
     doc.fields({}, {"limit": doc.optional(doc.listed(doc.listed(doc.number, 2), least=1))})(value, place)
     if value.get("limit") is not None:
         doc.fields({"table": doc.fields({TRIVIAL: doc.number, REVEALED: doc.number})})(value, place)
 
 
 def read_map(folder: str | Path) -> Map:
-    """Read the study and the points of a folder; what the points show of records is not kept there."""
+    """Read the study and the points of a folder; it does not contain the details of points."""
     folder = Path(folder)
     path = folder / "points.json"
     if not path.is_file():
-        raise BadInputError(f"{folder}: there is no points.json here; give the folder that `sfumato explore` wrote")
+        raise BadInputError(f"{folder}: there is no points.json here; give a folder that `sfumato explore` wrote")
     content = doc.read_json(path, WHAT, doc.fields({"schema": doc.plain}))
     if content["schema"] != SCHEMA:
-        raise BadInputError(f"{path}: schema {content['schema']!r} is not known to this version; explore again")
+        raise BadInputError(f"{path}: this version does not know schema {content['schema']!r}; explore again")
     study = read_study(str(folder / "study.toml"))
     facts = doc.fields({}, {name: FACTS[name] for name in study.facts})
     shape = doc.together(doc.fields({study.section: facts, "points": doc.listed(POINT)}, {"decided": DECIDED}), limited)
@@ -138,12 +133,12 @@ def read_map(folder: str | Path) -> Map:
 
 
 def map_files(folder: Path) -> list[Path]:
-    """Name the files that a map is read from."""
+    """List the files of a map."""
     return [folder / name for name in READ]
 
 
 def read_limit(content: dict[str, Any]) -> Limit | None:
-    """Read a limit from the plain values that `limit_values` made; there need not be one."""
+    """Read a limit from its plain values; there may be none."""
     if content.get("limit") is None:
         return None
     about = content["table"]
@@ -152,7 +147,7 @@ def read_limit(content: dict[str, Any]) -> Limit | None:
 
 
 def limit_values(floor: Limit | None) -> dict[str, Any]:
-    """Write a limit as plain values: its vertices, and under `table` the two facts of the table that scores need."""
+    """Return a limit as plain values: its vertices, and under `table` the two facts of the table for scores."""
     if floor is None:
         return {}
     return {
@@ -162,7 +157,7 @@ def limit_values(floor: Limit | None) -> dict[str, Any]:
 
 
 def read_decided(content: Mapping[str, Any]) -> tuple[Decided, ...]:
-    """Read what was decided of all cuts from the plain values that `decided_values` made; there need not be any."""
+    """Read the frontiers of all cuts from their plain values; there may be none."""
     return all_decided(
         Decided(**(entry | {"names": tuple(entry["names"]), "rows": tuple(map(tuple, entry["rows"]))}))
         for entry in content.get("decided", [])
@@ -171,12 +166,12 @@ def read_decided(content: Mapping[str, Any]) -> tuple[Decided, ...]:
 
 
 def decided_values(decided: Sequence[Decided]) -> dict[str, Any]:
-    """Write what was decided as plain values."""
+    """Return the frontiers of all cuts as plain values."""
     return {"decided": [dataclasses.asdict(one) for one in decided]} if decided else {}
 
 
 def read_point(entry: Mapping[str, Any], candidate: Candidate) -> Point:
-    """Read the point of a candidate from its plain values; what is not part of a point is passed over."""
+    """Read the point of a candidate from its plain values; further values are ignored."""
     values = {field.name: entry[field.name] for field in dataclasses.fields(Point) if field.name in entry}
     intervals = {name: tuple(ends) for name, ends in doc.from_plain(values.get("intervals", {})).items()}
     numbers = {name: doc.from_plain(values.get(name, {})) for name in ("measures", "published")}
@@ -185,7 +180,7 @@ def read_point(entry: Mapping[str, Any], candidate: Candidate) -> Point:
 
 
 def point_values(point: Point) -> dict[str, Any]:
-    """Write a point as values: its candidate in the texts that `candidate_of` of a study reads back, then the rest."""
+    """Return a point as plain values: its candidate in the texts that `candidate_of` reads, then the rest."""
     values = {field.name: getattr(point, field.name) for field in dataclasses.fields(point)}
     del values["id"], values["candidate"]
     for name in ("brought", "refused", "least", "by_sensitive"):
@@ -196,14 +191,14 @@ def point_values(point: Point) -> dict[str, Any]:
 
 
 def with_added(study: Study, other: Study) -> Study:
-    """Return a study with the candidates of another one of the same kind beside its own."""
+    """Return a study with the candidates of another study of the same kind added."""
     if study.section != other.section:
         raise BadInputError(t("refusal.other_section", other=other, study=study))
     return replace(study, grids=tuple(dict.fromkeys([*study.grids, *other.grids])))
 
 
 def add_cache(cache: Path, other: Path) -> int:
-    """Add what another cache keeps to a cache, each entry once; return how many were added."""
+    """Add the entries of another cache, each once; return the number of added entries."""
     if not other.is_file() or (cache.is_file() and cache.samefile(other)):
         return 0
     kept = cache.read_text(encoding="ascii", errors="replace").splitlines() if cache.is_file() else []
@@ -217,9 +212,9 @@ def add_cache(cache: Path, other: Path) -> int:
 
 
 def merged(one: Map, other: Map) -> Map:
-    """Put two maps of the same data, measured on the same scales, together: every point once, in order of the ids.
+    """Merge two maps of the same data, measured on the same scales: each point once, in order of the ids.
 
-    Neither the order nor repeating it makes a difference. Raises where a point would have two sets of measures.
+    The result depends neither on the order nor on repetition. Raises if a point has two sets of measures.
     """
     check_alike(one, other)
     points: dict[str, Point] = {}
@@ -246,7 +241,7 @@ def check_alike(one: Map, other: Map) -> None:
     studies: tuple[Any, Any] = one.study, other.study
     digests: list[Mapping[str, Any]] = [one.about, other.about]
     if digests[0].get("digest") != digests[1].get("digest"):
-        raise BadInputError("the two maps are of different data (their digests differ), so they cannot be put together")
+        raise BadInputError("the two maps are of different data (their digests differ), so they cannot be merged")
     if digests[0].get("weights") != digests[1].get("weights"):
         raise BadInputError(t("refusal.other_weights"))
     if one.study.section == other.study.section and studies[0].scales != studies[1].scales:
@@ -259,10 +254,10 @@ KEPT_DECIDED = doc.fields({"decided of": doc.text, "decided": DECIDED})
 
 
 class Cache:
-    """Points, limits and what was decided, by their keys, in memory and, where there is a path, in a file that grows.
+    """Points, limits and frontiers of cuts by key, in memory and, with a path, in a file that grows.
 
-    Whoever asks for a point has its candidate at hand, so no text of a kept one is read. `mended` says what had to be
-    taken out of the file, if anything.
+    The caller of `point` has its candidate, so the candidate's text is not parsed. `mended` describes the lines that
+    were deleted from the file, if any.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -280,21 +275,21 @@ class Cache:
                 self.limits[entry["limit of"]] = read_limit(entry)
 
     def point(self, key: str, candidate: Candidate) -> Point | None:
-        """Return the point of a candidate, if it is kept under this key."""
+        """Return the cached point of a candidate, if any."""
         return read_point(self._points[key], candidate) if key in self._points else None
 
     def add_point(self, key: str, point: Point) -> None:
-        """Keep a point."""
+        """Cache a point."""
         self._points[key] = doc.to_plain(point_values(point))
         self._add({"key": key, "point": self._points[key]})
 
     def add_limit(self, key: str, limit: Limit | None) -> None:
-        """Keep the limit of the data; that there is none is worth keeping too."""
+        """Cache the limit of the data, also None."""
         self.limits[key] = limit
         self._add({"limit of": key, **limit_values(limit)})
 
     def add_decided(self, key: str, decided: Iterable[Decided]) -> None:
-        """Keep what was decided of all cuts of a space, beside what was decided before."""
+        """Cache the frontiers of all cuts of a space, in addition to earlier ones."""
         before = self.decided.get(key, ())
         self.decided[key] = all_decided(before, decided)
         if self.decided[key] != before:
@@ -311,17 +306,17 @@ class Cache:
 
 
 def kept_points(path: Path) -> list[Mapping[str, Any]]:
-    """Return the plain values of all points that a cache keeps; of one that was measured twice, the later last."""
+    """Return the plain values of all points in a cache; a point that was measured twice appears twice, in order."""
     return [entry["point"] for entry in _entries(path)[0] if "point" in entry]
 
 
 def mend_cache(path: Path | None) -> str:
-    """Take lines that do not fit their check sum out of a cache; say in a sentence how many, nothing where all fit."""
+    """Delete lines that do not fit their check sum from a cache; return a sentence with their number, or nothing."""
     return _mended(path)[1]
 
 
 def _mended(path: Path | None) -> tuple[list[dict[str, Any]], str]:
-    """Read a cache, take out what does not fit, and say so."""
+    """Read a cache, delete the lines that do not fit, and return the entries and a sentence."""
     kept, unfit = _entries(path)
     if path is not None and path.is_file() and path.stat().st_mode & 0o077:
         path.chmod(PRIVATE)
@@ -330,11 +325,11 @@ def _mended(path: Path | None) -> tuple[list[dict[str, Any]], str]:
     with staged([path], private=[path]) as [draft]:
         draft.write_text("".join(map(_line, kept)), encoding="ascii")
     entries = "entry does not fit its" if unfit == 1 else "entries do not fit their"
-    return kept, f"{path}: {unfit:,} {entries} check sum (changed, damaged, or of another version); measured anew"
+    return kept, f"{path}: {unfit:,} {entries} check sum (changed, damaged, or of another version); measuring again"
 
 
 def _entries(path: Path | None) -> tuple[list[dict[str, Any]], int]:
-    """Read the entries of a cache that fit their check sum, and count the lines that hold none."""
+    """Read the entries of a cache that fit their check sum, and count the other lines."""
     if path is None or not path.is_file():
         return [], 0
     lines = [line for line in path.read_text(encoding="ascii", errors="replace").split("\n") if line]
@@ -343,7 +338,7 @@ def _entries(path: Path | None) -> tuple[list[dict[str, Any]], int]:
 
 
 def _entry(line: str) -> dict[str, Any] | None:
-    """Read a line; None where it is not what was written."""
+    """Read a line; None if it was changed."""
     try:
         entry: dict[str, Any] = doc.parse_json(line, "a cache", "a kept entry", doc.fields({CHECK: doc.text}))
         check = entry.pop(CHECK)
@@ -363,7 +358,7 @@ def _shape(entry: Mapping[str, Any]) -> doc.Shape:
 
 def _line(entry: Mapping[str, Any]) -> str:
     written = json.dumps(entry)
-    check = _sum(json.loads(written))  # of what will be read, so that the sum is the same then
+    check = _sum(json.loads(written))  # of the parsed entry, so that reading computes the same sum
     return f'{written[:-1]}, "{CHECK}": "{check}"}}\n'
 
 

@@ -1,10 +1,10 @@
-"""The one instrument: a study is explored, searched and asked in one way, whichever command or page wants it.
+"""Exploring, searching and asking a study, for all commands and pages.
 
-Without a plan and a budget the study's own candidates are measured. With a budget a tuner goes on from there. A plan
-that is a problem over cuts and nothing else is searched to its end, or until time is up: what lies evenly along its
-frontier is put on the map, and what answers a question too, so that asking that map gives the same answer.
+Without plan and time limit, the study's candidates are measured. With a time limit, a tuner continues from there. A
+plan that only has a problem over cuts is searched to its end or time limit. Then evenly spaced points of its frontier,
+and those that answer the question, are added to the map, so that asking this map gives the same answer.
 
-Adding a release that was made elsewhere to a map: a file, a frame, a function, or the text of a maker.
+Also adding an external release to a map: a file, a frame, a function, or the text of a maker.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -36,10 +36,10 @@ from sfumato.tradeoff.study.search_plan import POINTS, SearchPlan
 from sfumato.tradeoff.study.study import Study, of_table
 
 CHECKPOINT = "search.npz"
-"""Where a search over cuts that was stopped goes on from, beside the cache."""
+"""The checkpoint of a search over cuts, in the folder of the cache."""
 
 Shown = Callable[[str], AbstractContextManager[Progress]]
-"""Shows how far work of a name is."""
+"""Shows the progress of named work."""
 
 
 def unseen(what: str) -> AbstractContextManager[Progress]:
@@ -49,13 +49,13 @@ def unseen(what: str) -> AbstractContextManager[Progress]:
 
 @dataclass(frozen=True)
 class ExplorationOutcome:
-    """What exploring a study led to."""
+    """The result of exploring a study."""
 
     map_: Map | None
-    """None where a search over cuts was interrupted, found nothing or may not be published."""
+    """None if a search over cuts was interrupted, found nothing or may not be published."""
 
     frontier: Frontier | None = None
-    """That of the search over cuts, where the plan is nothing else."""
+    """The frontier of a search over cuts, if the plan has nothing else."""
 
 
 def explored(
@@ -68,10 +68,10 @@ def explored(
     question: Question | None = None,
     earlier: Collection[Candidate] = (),
 ) -> ExplorationOutcome:
-    """Explore a study as its plan says; a question says what further candidates are looked for.
+    """Explore a study by its plan; a question directs the search for further candidates.
 
-    `folder` keeps what was measured and searched; `seconds` come before the budget of the plan. Of `earlier`
-    candidates of a search over cuts those that still stand on its frontier stay on the map.
+    `folder` keeps points and searches; `seconds` overrides the plan's time limit. `earlier` candidates of a search over
+    cuts stay on the map if they are still on its frontier.
     """
     cache = None if folder is None else folder / "cache.jsonl"
     plan = study.search
@@ -87,7 +87,7 @@ def explored(
 
 
 def _aims(study: Study, question: Question) -> tuple[str, ...]:
-    """Return what to look for: all that is asked; where that is one measure and nothing is bounded, the axes beside."""
+    """Return the objectives of the search: the asked measures, and the axes if one measure is asked without bounds."""
     alone = len(question.measures) == 1
     return tuple(dict.fromkeys([*question.asked, *(study.axes if alone else ())]))
 
@@ -114,9 +114,9 @@ def _cuts_alone(
     with ends_itself(), shown("search") as report:
         frontier = search.run(seconds, report, checkpoint=kept)
     if frontier.stopped and not len(frontier):
-        raise StoppedError("stopped before the first generation was done, so there is nothing to show or to go on from")
+        raise StoppedError("stopped before the first generation was done, so there is nothing to show or to continue")
     if frontier.stopped == "interrupted" or not wanted.publishable or not len(frontier):
-        return ExplorationOutcome(None, frontier)  # whoever presses Ctrl-C wants it to end
+        return ExplorationOutcome(None, frontier)  # Ctrl-C ends the whole command
     grown = with_frontier(study, plan, frontier, question, earlier)
     cache = None if folder is None else folder / "cache.jsonl"
     with shown("releases") as report:
@@ -128,9 +128,9 @@ def _cuts_alone(
 def with_frontier(
     study: Study, plan: SearchPlan, frontier: Frontier, question: Question | None, earlier: Collection[Candidate] = ()
 ) -> Study:
-    """Add to a study what lies evenly along a frontier within the plan's bounds, what answers a question, and earlier.
+    """Add to a study evenly spaced points of a frontier within the plan's bounds, the answers, and `earlier`.
 
-    What the plan requires in addition is required of each.
+    Each gets the plan's additional requirement.
     """
     candidates = [required(point.candidate, plan) for point in frontier]
     points = tuple(
@@ -148,7 +148,7 @@ def with_frontier(
 
 
 def _answering(study: Study, points: tuple[Point, ...], question: Question | None) -> set[int]:
-    """Say which points of a frontier answer a question, with their neighbours, as if all of them were on a map."""
+    """Return the points of a frontier that answer a question, with their neighbours, as on a map of all of them."""
     if question is None or not all(point.has(question.measures) for point in points):
         return set()
     reply = ask(Map(study, points), question)
@@ -156,7 +156,7 @@ def _answering(study: Study, points: tuple[Point, ...], question: Question | Non
 
 
 def check_searchable(study: Study, seconds: float | None) -> None:
-    """Raise where there is nothing to explore but the two ends of the map."""
+    """Raise if there is nothing to explore but the two ends of the map."""
     plan: Any = getattr(study, "search", None)
     if plan is None or seconds is not None or plan.seconds is not None or plan.only_cuts:
         return
@@ -165,7 +165,7 @@ def check_searchable(study: Study, seconds: float | None) -> None:
 
 
 def added(map_: Map, given: Any, declared: Mapping[str, Any]) -> Map:
-    """Measure what was made elsewhere on the scales of a map, and put it there; what is there already is replaced."""
+    """Measure an external release on the scales of a map and add it, replacing an equal one."""
     study = of_table(map_.study)
     table = opened_again(map_)
     maker = brought(given, declared).pinned
@@ -178,14 +178,14 @@ def added(map_: Map, given: Any, declared: Mapping[str, Any]) -> Map:
 
 
 def with_candidate(study: Study, maker: Any) -> Study:
-    """Return a study with what was made elsewhere beside its own candidates."""
+    """Return a study with an external release as a further candidate."""
     known = {candidate.anonymizer for candidate in study.candidates}
     bare = replace(maker, digest="")
     return study if bare in known else study.grown([Candidate(bare, NOTHING)])
 
 
 def brought(given: Any, declared: Mapping[str, Any]) -> Brought:
-    """Make a maker of what is given, with what is said of it; what is not said is as usual."""
+    """Return the maker of an external release with its declared properties; others have their defaults."""
     words = {key: value for key, value in declared.items() if value is not None}
     if isinstance(words.get("aligned"), bool):
         words["aligned"] = "yes" if words["aligned"] else "no"
@@ -205,7 +205,7 @@ def brought(given: Any, declared: Mapping[str, Any]) -> Brought:
 
 
 def named(text: str) -> Brought:
-    """Read what was made elsewhere from the name of its file, or from the text of its maker."""
+    """Read an external release from the name of its file, or from the text of its maker."""
     kinds = set(EXTERNAL.names)
     if text.split(None, 1)[:1] and text.split(None, 1)[0] in kinds and not Path(text).exists():
         maker = anonymizer(text)
@@ -215,10 +215,10 @@ def named(text: str) -> Brought:
 
 
 def _with(maker: Brought, words: Mapping[str, Any]) -> Brought:
-    """Say more of a maker; what it says of itself already is not said again."""
+    """Set further properties of a maker; defaults do not replace values that it has."""
     usual = {each.name: each.default for each in fields(maker)}
     strange = [key for key in words if key not in usual]
     if strange:
-        raise BadInputError(f"{strange[0]} cannot be said of {maker.made_of or maker.name}; leave it out")
+        raise BadInputError(f"{strange[0]} does not apply to {maker.made_of or maker.name}; leave it out")
     changed = {key: value for key, value in words.items() if value != usual[key]}
     return replace(maker, **changed)

@@ -1,14 +1,12 @@
-"""Choosing one point of a map: by the knee of the whole frontier, bounds, or the recipient; and saying why.
+"""Choosing one point of a map by the knee, bounds or the recipient, with reasons; and the reply to a question.
 
-Loukides et al. 2012 (knee, quadrant), Cormode et al. 2013 (ideal corner, recipients), Dewri et al. 2011 (flat and
-steep stretches). Only measured points count. The original is the end of many frontiers, so it helps to find the
-knee; it is never recommended.
+**Choice.** Loukides et al. 2012 (knee, quadrant), Cormode et al. 2013 (ideal corner, recipients), Dewri et al. 2011
+(flat and steep intervals). Only measured points count. The original ends many frontiers, so it helps to find the knee;
+it is never recommended.
 
-The reply of a map to a question: the best releases within the bounds, their neighbours, what more would buy.
-
-Every release on the map counts, whoever made it, if it has the measures that are asked about and may be published
-(`exposure`). Nothing is searched. A looser bound and a further point only add to what the best are taken of, so neither
-makes an answer worse.
+**Reply.** The best releases within the bounds, their neighbours, and the gain from relaxed bounds. Every release on the
+map counts if it has the measures in question and may be published (`exposure`). Nothing is searched. A looser bound or
+a further point only adds releases, so neither makes an answer worse.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ BY = ("knee", "ideal", "best")
 
 @dataclass(frozen=True, repr=False)
 class Neighbour(Quiet):
-    """The next point of the frontier on one side of the chosen one, and what going there would change."""
+    """The next point of the frontier on one side of the chosen one, and the changes of measures."""
 
     spoken: ClassVar[tuple[str, ...]] = ("side", "point")
 
@@ -52,14 +50,14 @@ class Neighbour(Quiet):
     changes: Mapping[str, tuple[float, float]]
     within_bounds: bool
     is_release: bool
-    """Whether it could be published: the original could not."""
+    """Whether it could be published; the original could not."""
 
     said: str
 
 
 @dataclass(frozen=True, repr=False)
 class Quadrant(Quiet):
-    """The points within the bounds on both axes; None where no bound was given."""
+    """The points within the bounds on both axes; None if no bound was given."""
 
     bounds: Mapping[str, float | None]
     points: tuple[str, ...]
@@ -68,7 +66,7 @@ class Quadrant(Quiet):
 
 @dataclass(frozen=True, repr=False)
 class Choice(Quiet):
-    """The recommended point of a map, why it is this one, and what its neighbours would give and cost."""
+    """The recommended point of a map with reasons, and the gains and costs of its neighbours."""
 
     spoken: ClassVar[tuple[str, ...]] = ("point", "by", "axes", "prefer", "recipient")
 
@@ -85,18 +83,18 @@ class Choice(Quiet):
     stretches: tuple[CurveStretch, ...]
     quadrant: Quadrant
     landmarks: Mapping[str, str | None]
-    """What each way of choosing that needs no preference would recommend within the bounds."""
+    """The recommendation within the bounds of each method that needs no preference."""
 
     kept: KeptShares | None
-    """What the point keeps of the original's risk and utility; None where the map has not both of its ends."""
+    """The shares of the original's risk and utility that the point keeps; None if the map lacks one of its ends."""
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """The measures that the choice is about: the axes, what is preferred, and those with a bound."""
+        """The measures of the choice: the axes, the preferred one, and those with a bound."""
         return _compared(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values."""
+        """Return all fields as plain values."""
         content = asdict(self)
         point = {name: getattr(self.point, name) for name in ("id", "anonymizer", "form", "requirement", "measures")}
         stretches = [asdict(stretch) | {"said": reasons.stretch(stretch, self.axes)} for stretch in self.stretches]
@@ -104,7 +102,7 @@ class Choice(Quiet):
 
 
 class NothingFitsError(InfeasibleError):
-    """No point satisfies the bounds: knows what would have to be relaxed."""
+    """No point satisfies the bounds; has the relaxations that would help."""
 
     def __init__(
         self,
@@ -117,7 +115,7 @@ class NothingFitsError(InfeasibleError):
         self.relax, self.nearest, self.impossible = tuple(relax), nearest, tuple(impossible)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values."""
+        """Return all fields as plain values."""
         relax = [
             asdict(each.bound)
             | {"fits_at": each.value, "point": each.point, "option": each.relaxed and each.relaxed.option}
@@ -142,14 +140,14 @@ def choose(
     recipient: str | None = None,
     axes: Sequence[str] | None = None,
 ) -> Choice:
-    """Recommend one point: the knee, or where bounds, a recipient or a preference are given, the best within."""
+    """Recommend one point: the best one if bounds, a recipient or a preference are given, else the knee."""
     question = _question(map_, questions.given_bounds(largest, least), prefer, by, recipient, axes)
     return _Answer(map_, question).choice()
 
 
 @dataclass(frozen=True, repr=False)
 class _Question(Quiet):
-    """What was asked for, checked, with everything filled in."""
+    """A validated choice question with all defaults filled in."""
 
     axes: tuple[str, str]
     bounds: tuple[questions.Bound, ...]
@@ -157,7 +155,7 @@ class _Question(Quiet):
     prefer: str | None
     recipient: str | None
     exact_allowed: bool
-    """Whether releases with exact quasi-identifiers may be chosen."""
+    """Whether releases with exact quasi-identifiers are allowed."""
 
     notes: tuple[str, ...]
 
@@ -168,7 +166,7 @@ class _Question(Quiet):
 
     @property
     def other_bounds(self) -> tuple[questions.Bound, ...]:
-        """The bounds that are not on the axes."""
+        """The bounds on other measures than the axes."""
         return tuple(bound for bound in self.bounds if bound.measure not in self.axes)
 
 
@@ -185,7 +183,7 @@ def _question(
     method = by or ("best" if given or prefer or recipient else "knee")
     check_choice("by", method, BY)
     if prefer is not None and method != "best":
-        raise BadInputError(f"a preferred measure ({prefer}) belongs to the way 'best'; {method} weighs both axes")
+        raise BadInputError(f"a preferred measure ({prefer}) needs by='best'; {method} uses both axes")
     wanted = (prefer or second) if method == "best" else None
     bounds, notes, exact_allowed = list(given), [reasons.unusual(b) for b in given if not b.is_natural], True
     if recipient is not None:
@@ -211,7 +209,7 @@ def _question(
 
 
 def _axes(names: Sequence[str]) -> tuple[str, str]:
-    """Check the two axes, and put the risk first: privacy is bought with utility."""
+    """Check the two axes, and put the risk first."""
     if len(names) != 2 or names[0] == names[1]:
         raise BadInputError(f"axes must be two different measures, not {', '.join(names)!r}")
     for name in names:
@@ -222,7 +220,7 @@ def _axes(names: Sequence[str]) -> tuple[str, str]:
 
 
 def _check_known(name: str, known: Sequence[str], asked: bool) -> None:
-    """Raise unless some point has the measure; one that nobody asked for is an axis of the study."""
+    """Raise unless some point has the measure; `asked` is false for an axis of the study."""
     questions.check_measure(name)
     if name not in known:
         remedy = "" if asked else "; give other axes (--axes), or a measure to prefer (--prefer)"
@@ -231,13 +229,13 @@ def _check_known(name: str, known: Sequence[str], asked: bool) -> None:
 
 @dataclass(frozen=True, repr=False)
 class _Answer(Quiet):
-    """A question put to a map."""
+    """A question with its map."""
 
     map_: Map
     question: _Question
 
     def choice(self) -> Choice:
-        """Find the point and say why."""
+        """Return the chosen point with reasons."""
         asked = self.question
         inside = self._inside()
         if not inside:
@@ -268,10 +266,10 @@ class _Answer(Quiet):
             kept=self._kept(scale, point),
         )
 
-    # -- which points count
+    # -- eligible points
 
     def _releases(self, exact_allowed: bool) -> list[Point]:
-        """List the points that are releases at all, can be compared, and may be had by this recipient."""
+        """List the comparable releases that the recipient may receive."""
         return [
             point
             for point in self.map_.points
@@ -285,10 +283,10 @@ class _Answer(Quiet):
         return [point for point in self._releases(self.question.exact_allowed) if self._within(point)]
 
     def _curve(self) -> Curve:
-        """Draw the frontier through all that satisfies the bounds beside the axes, so that bounds do not bend it.
+        """Return the frontier of the points within the bounds on other measures; bounds on the axes do not change it.
 
-        The original is the end of it (publishing the table as it is, Loukides, section 5), unless it beats a release;
-        what else may not be published has no place on it.
+        It ends at the original (publishing the table unchanged, Loukides, section 5), unless the original beats a
+        release. Other unpublishable points are excluded.
         """
         asked = self.question
         kept = [p for p in self._releases(asked.exact_allowed) if all(b.admits(p) for b in asked.other_bounds)]
@@ -302,7 +300,7 @@ class _Answer(Quiet):
     # -- ways of choosing
 
     def _best(self, inside: list[Point]) -> tuple[Point, list[str]]:
-        """Take the best point by the preferred measure; among equals the best on the axes."""
+        """Return the best point by the preferred measure; among equals the best on the axes."""
         asked = self.question
         assert asked.prefer is not None
         order = sorted(inside, key=lambda p: (*_costs(p, (asked.prefer or "", *asked.axes)), questions.rank(p)))
@@ -312,7 +310,7 @@ class _Answer(Quiet):
     def _on(
         self, curve: Curve, scale: Scale | None, inside: list[Point], ways: Mapping[str, list[Point]]
     ) -> tuple[Point, list[str]]:
-        """Take the knee, or where there is none, the point closest to the ideal corner."""
+        """Return the knee, or the point closest to the ideal corner if there is none."""
         point = (ways[self.question.by] or ways["ideal"])[0]
         if self.question.by == "ideal":
             return point, [reasons.ideal(curve, point)]
@@ -325,7 +323,7 @@ class _Answer(Quiet):
         return point, [reason, *outside]
 
     def _ways(self, curve: Curve, scale: Scale | None, inside: list[Point]) -> dict[str, list[Point]]:
-        """List what each way of choosing finds within the bounds, the best first."""
+        """List the results of each method within the bounds, best first."""
         ids = {point.id for point in inside}
         placed = [point for point in curve.points if point.id in ids]
         placed = placed or list(Curve.through(inside, self.question.axes).points)
@@ -335,12 +333,12 @@ class _Answer(Quiet):
     # -- around the chosen point
 
     def _kept(self, scale: Scale | None, point: Point) -> KeptShares | None:
-        """Say what a point keeps of the original, where the map has both ends of that scale and a place for it."""
+        """Return the shares that a point keeps of the original, if the map has both ends and a place for it."""
         placed = point.has(self.question.axes) and all(isfinite(point.measures[axis]) for axis in self.question.axes)
         return scale.kept(point) if scale is not None and scale.is_absolute and placed else None
 
     def _exposure(self, scale: Scale | None, point: Point, inside: list[Point]) -> list[str]:
-        """Say first where a point is no better than publishing nothing or no safer than the original."""
+        """Warn first if a point is no better than publishing nothing or no safer than the original."""
         kept, cautions = self._kept(scale, point), warnings(point)
         if kept is None or not kept.is_trivial:
             return cautions
@@ -350,7 +348,7 @@ class _Answer(Quiet):
         return [*cautions, hardly] if point.is_baseline else [hardly, *cautions]
 
     def _place(self, curve: Curve, point: Point) -> list[str]:
-        """Say so where the chosen point is not on the frontier of the axes."""
+        """Warn if the chosen point is not on the frontier of the axes."""
         if not point.has(self.question.axes):
             return [reasons.no_place(point, self.question.axes)]
         costs = _costs(point, self.question.axes)
@@ -358,7 +356,7 @@ class _Answer(Quiet):
         return [reasons.beaten(point, better[0], self.question.axes)] if better else []
 
     def _neighbours(self, curve: Curve, point: Point) -> list[Neighbour]:
-        """Find the next points of the frontier that are better on one axis and worse on the other."""
+        """Return the next points of the frontier that are better on one axis and worse on the other."""
         if not point.has(self.question.axes):
             return []
         x, y = _costs(point, self.question.axes)
@@ -386,7 +384,7 @@ class _Answer(Quiet):
         limits = {axis: bounds[0].value if bounds else None for axis, bounds in by_axis.items()}
         return Quadrant(limits, points, reasons.quadrant(by_axis, len(points), len(asked.other_bounds)))
 
-    # -- nothing fits
+    # -- no feasible point
 
     def _nothing_fits(self) -> NothingFitsError:
         asked = self.question
@@ -403,7 +401,7 @@ class _Answer(Quiet):
         return NothingFitsError(reason, relax, nearest, never)
 
     def _fits_at(self, bound: questions.Bound, releases: list[Point]) -> list[tuple[float, Point]]:
-        """List at which value a bound admits each release; exact ones only at a k below the recipient's."""
+        """List the values at which a bound admits each release; exact ones only at a k below the recipient's."""
         asked, name = self.question, bound.measure
         fits = [(point.measures[name], point) for point in releases if point.has([name])]
         if asked.recipient and not asked.exact_allowed and (name, bound.side) == ("k", "min"):
@@ -419,7 +417,7 @@ def _compared(asked: Choice | _Question) -> tuple[str, ...]:
 
 
 def _costs(point: Point, names: Sequence[str]) -> tuple[float, ...]:
-    """Turn measures so that lower is better; what is unknown comes last."""
+    """Return the costs of a point; unknown measures are last."""
     return tuple(cost(name, point.measures[name]) if point.has([name]) else inf for name in names)
 
 
@@ -428,54 +426,54 @@ def _beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
 
 
 SHARES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-"""The shares of suppressed records by which a reply says how much suppression helps."""
+"""The limits on the share of suppressed records for which a reply lists the best release."""
 
 SUBJECTS = {"table": "a table", "baskets": "baskets", "items": "a table with items"}
-"""What maps are of, by the section of their study."""
+"""The kind of data of a map, by the section of its study."""
 
 
 @dataclass(frozen=True, repr=False)
 class Reply(Quiet):
-    """What a map says to a question."""
+    """The answer of a map to a question."""
 
     spoken: ClassVar[tuple[str, ...]] = ("question",)
 
     question: questions.Question
     best: tuple[Point, ...]
-    """The releases within the bounds that none other there equals or beats in what is asked; none if nothing fits."""
+    """The releases within the bounds that no other one equals or beats in the asked measures; empty if none fits."""
 
     cheaper: Point | None
-    """The next step down the frontier: the best with less of what the first bound is on."""
+    """The next step down the frontier: the best release with less of the first bounded measure."""
 
     dearer: Point | None
-    """The next step up: what is better than the best, or all that fits, at the least cost beyond the first bound."""
+    """The next step up: a release better than the best, or any if none fits, at the least excess of the first bound."""
 
     bought: tuple[Point, ...]
-    """What the relaxed bounds offer and the bounds do not."""
+    """The releases that fit only the relaxed bounds."""
 
     by_maker: tuple[tuple[str, Point | None], ...]
-    """The best release of every maker, the best first; None where nothing of it fits."""
+    """The best release of each maker, best first; None for a maker without a fitting release."""
 
     by_suppression: tuple[tuple[float, Point | None], ...]
-    """By the largest share of suppressed records, where it makes a difference, the best release."""
+    """By maximum share of suppressed records, the best release, if it differs."""
 
     bound: Optimum | None
-    """How far from the best possible the answer can be, where that is known."""
+    """The distance of the answer from the best possible, if known."""
 
     refused: tuple[Point, ...]
-    """What would fit but may not be published."""
+    """Releases that fit but may not be published."""
 
     passed_over: tuple[Point, ...]
-    """What would fit, but shows exact quasi-identifiers, and the question is how well these are hidden."""
+    """Releases that fit but show exact quasi-identifiers, although the question is how well these are hidden."""
 
     relax: tuple[questions.Relaxation, ...]
-    """Where nothing fits: what each bound would have to be, the others kept."""
+    """If nothing fits: the required value of each bound, the others unchanged."""
 
     nearest: Point | None
 
     @property
     def answer(self) -> Point | None:
-        """The first of the best; None where nothing fits."""
+        """The first of the best; None if nothing fits."""
         return self.best[0] if self.best else None
 
     def __str__(self) -> str:
@@ -490,16 +488,16 @@ def ask(map_: Map, question: questions.Question | str) -> Reply:
 
 
 def check_subject(question: questions.Question, study: Study) -> None:
-    """Raise where a question is about a measure of baskets and the study about a table, or the other way round."""
+    """Raise if a measure of the question does not apply to the study's kind of data."""
     for name in question.measures:
         if not MEASURES[name].is_said_of(study.section):
             raise BadInputError(
-                f"{name} is said of {SUBJECTS[MEASURES[name].said_of]}, and this study is of {SUBJECTS[study.section]}"
+                f"{name} applies to {SUBJECTS[MEASURES[name].said_of]}, but this study is of {SUBJECTS[study.section]}"
             )
 
 
 def required(map_: Map) -> tuple[str, ...]:
-    """Name the privacies that all measured releases in ranges require, k first; k where there is none."""
+    """Return the privacy measures that all ranges of releases require, k first; k if there is none."""
     releases = [
         p for p in map_.points if p.status == "measured" and p.is_grouped and not (p.is_baseline or shows_exact(p))
     ]
@@ -514,7 +512,7 @@ def required(map_: Map) -> tuple[str, ...]:
 
 
 def in_numbers(point: Point, question: questions.Question) -> str:
-    """Write what a question is about of a point: the measures asked for, at those that are bounded."""
+    """Return the asked and the bounded measures of a point as text."""
     texts = {name: f"{name} {number(point.measures[name])}" for name in question.measures if point.has([name])}
     paid = [texts[name] for name in question.measures if name in texts and name not in question.asked]
     return listed(texts[name] for name in question.asked if name in texts) + (f" at {listed(paid)}" if paid else "")
@@ -522,7 +520,7 @@ def in_numbers(point: Point, question: questions.Question) -> str:
 
 @dataclass(frozen=True, repr=False)
 class _Asked(Quiet):
-    """A question put to a map."""
+    """A question with its map."""
 
     map_: Map
     question: questions.Question
@@ -553,7 +551,7 @@ class _Asked(Quiet):
         )
 
     def _check_known(self) -> None:
-        """Raise where a measure is on no point."""
+        """Raise if no point has a measure."""
         check_subject(self.question, self.map_.study)
         known = [name for name in MEASURES if any(point.has([name]) for point in self.map_.points)]
         needed = [*self.question.measures, *([questions.SHARE] if "suppression" in self.question.by else [])]
@@ -562,19 +560,19 @@ class _Asked(Quiet):
                 raise BadInputError(f"no point of this map has the measure {name!r}{self._remedy(name, known)}")
 
     def _remedy(self, name: str, known: Sequence[str]) -> str:
-        """Say where a measure that a map lacks is to be had; where it is not, what the map has."""
+        """Return the remedy for a missing measure, or the measures of the map."""
         if name == "epsilon":
-            return ": only differentially private releases have one; --search 60s looks for some"
+            return ": only differentially private releases have one; --search 60s searches for some"
         if name in (*FIDELITY, *ATTACK_MEASURES):
-            return ": it is measured where it is asked for; ask the study itself instead of its map"
+            return ": it is measured only on request; ask the study instead of its map"
         return f"; it has {', '.join(known)}"
 
     def _order(self, point: Point) -> tuple[object, ...]:
-        """Order points by what is asked, then by what it costs; ties are decided."""
+        """Return the sort key of a point: the asked measures, then its costs, then tie-breakers."""
         return (*(cost(name, point.measures[name]) for name in self.question.measures), questions.rank(point))
 
     def _best(self, points: Iterable[Point], bounds: Sequence[questions.Bound]) -> tuple[Point, ...]:
-        """Return the points within bounds that none other there equals or beats in what is asked, the first first."""
+        """Return the points within bounds that no other one equals or beats in the asked measures, best first."""
         kept: list[Point] = []
         for point in sorted(within(points, bounds), key=self._order):
             if not self._offered(point, kept):
@@ -588,7 +586,7 @@ class _Asked(Quiet):
         )
 
     def _neighbours(self, counted: Sequence[Point], best: Sequence[Point]) -> tuple[Point | None, Point | None]:
-        """Find the next steps on the frontier of what is asked and the first bound, the other bounds kept."""
+        """Return the next steps on the frontier of the asked measures and the first bound, other bounds unchanged."""
         if not self.question.bounds:
             return None, None
         first, *others = self.question.bounds

@@ -1,20 +1,17 @@
-"""How far from the best possible an answer can be, where that is known.
+"""Bounds on the best possible answer, and bounds of a question that no release of a table satisfies.
 
-- The limit line: no truthful release with at most this P_loss has less U_loss (`tradeoff/limit`), whoever makes it.
-- All cuts of a small space (`Decided`): where every cut vector was looked at, their frontier says of all of them what
-  none has within bounds.
-- The exact lattice: `full-domain` decides every combination of whole levels, so a point of it says of all others that
-  satisfy what it was required to, with at most as many records suppressed, that none has less loss. Where its search
-  was stopped, branch and bound says what none is below (`Point.least`).
+**Distance from the best possible.** Three results give it, each for a class of releases; further bounds of a question
+only exclude releases, so all remain valid:
 
-Further bounds of a question only leave fewer releases, so all hold with them too. Each says of which releases it is
-true: nothing is said of releases that are made in other ways.
+- The limit (`tradeoff/limit`): no truthful release with at most this P_loss has less U_loss, whoever makes it.
+- All cuts of a small space (`Decided`): after a complete enumeration, their frontier is exact for all of them.
+- The exact lattice: `full-domain` decides every combination of whole levels. No other one with the same requirement and
+  at most as many suppressed records has less loss. If its search was stopped, branch and bound gives a lower bound
+  (`Point.least`).
 
-What no release of a table can have, whoever makes it: told from all records in one group.
-
-To put groups together never lowers k or l, so one group of everybody has the most that a release of all records can
-have. Leaving records out never helps k or the number of values; of the commonest value it can take so many that its
-share falls, and how many that would have to be is told.
+**Impossible bounds.** Merging groups never lowers k or l, so one group of all records has the maximum of any release
+without suppression. Suppression never raises k or the number of values. It can lower the share of the most frequent
+value; the message contains the necessary number of suppressed records.
 """
 
 from __future__ import annotations
@@ -42,7 +39,7 @@ LINE, CUTS, LATTICE = "limit", "cuts", "lattice"
 TRUTHFUL = "truthful release of this table, whoever makes it,"
 WHOLE_LEVELS = "release with one level of its hierarchy for every column (full-domain)"
 EVERY_LEVEL = FullDomain()
-"""What decides all combinations of levels by the loss that is measured."""
+"""The search that decides all combinations of levels by the measured loss."""
 
 
 @dataclass(frozen=True)
@@ -50,39 +47,39 @@ class Decided:
     """The frontier of all cuts of a small space: no release of these cuts beats it."""
 
     names: tuple[str, ...]
-    """The measures whose frontier it is."""
+    """The measures of the frontier."""
 
     rows: tuple[tuple[float, ...], ...]
-    """What the releases of the frontier have of them, or what none of those that a row stands for exceeds."""
+    """The measures of the frontier's releases, or upper bounds for the releases that a row represents."""
 
     share: float
-    """At most this share of the records is left out."""
+    """The maximum share of suppressed records."""
 
     vectors: int
-    """How many cut vectors were looked at: all of the space."""
+    """The number of cut vectors in the space."""
 
     space: str
-    """Where each column may be cut, in words."""
+    """A description of where each column may be cut."""
 
     require: str = ""
-    """What all of them satisfy, where that was asked for."""
+    """The requirement that all of them satisfy, if there is one."""
 
     @property
     def among(self) -> str:
-        """Say of which releases it is true."""
+        """Describe the releases to which it applies."""
         some = t("scale.most_records", self=self)
         required = t("scale.under", self=self) if self.require else ""
         out = some if self.share else t("scale.no_record")
         return t("scale.release_cut", self=self, required=required, out=out)
 
     def best(self, question: Question) -> float | None:
-        """Return what none of them exceeds of what is asked first; None where none fits, or it says nothing of it.
+        """Return an upper bound on the first asked measure of all of them; None if none fits or nothing is known.
 
-        A bound that cuts off better values is passed over: what is beaten may keep it, and is not on the frontier.
+        A bound that cuts off better values is ignored: a dominated release may satisfy it and is not in `rows`.
         """
         name = question.asked[0]
         endless = {each for each in self.names if MEASURES[each].better == "lower" and MEASURES[each].most == inf}
-        if name not in self.names or not endless <= set(question.measures):  # an infinite value is on no frontier
+        if name not in self.names or not endless <= set(question.measures):  # frontiers exclude infinite values
             return None
         bounds = [
             (self.names.index(each.measure), each)
@@ -95,14 +92,14 @@ class Decided:
 
 
 def all_decided(*several: Iterable[Decided]) -> tuple[Decided, ...]:
-    """Put together what was decided, each once and in an order of its own."""
+    """Merge frontiers of cuts, each once and in a fixed order."""
     each = {one for some in several for one in some}
     return tuple(sorted(each, key=lambda one: (one.names, one.space, one.require, one.share, one.vectors, one.rows)))
 
 
 @dataclass(frozen=True)
 class Optimum:
-    """A value of the measure that is asked for which no release of some kind can better."""
+    """A value of the asked measure that no release of some kind exceeds."""
 
     measure: str
     value: float
@@ -110,32 +107,32 @@ class Optimum:
     """limit: of all truthful releases; cuts: of all cuts of a space; lattice: of one level for every column."""
 
     gap: float
-    """How much better than the answer that is: 0 where the answer is the best there is of this kind.
+    """How much better than the answer it is: 0 if the answer is the best possible of this kind.
 
-    Less than 0 where the answer is of another kind and better than all of this one.
+    Negative if the answer is of another kind and better than all of this one.
     """
 
     among: str
-    """Of which releases it is true, in words."""
+    """A description of the releases to which it applies."""
 
 
 def optimum(map_: Map, question: Question, point: Point) -> Optimum | None:
-    """Return what is known of the best possible; None where nothing is, or the answer is beyond it already."""
+    """Return the best possible value; None if unknown, or if the answer is better."""
     return next((known for known in _known(map_, question, point) if known.gap >= 0), None)
 
 
 def surpassed(map_: Map, question: Question, point: Point) -> Optimum | None:
-    """Return the kind of releases of which the answer is known to be better than all; None where there is none."""
+    """Return the kind of releases that the answer provably surpasses; None if there is none."""
     return next((known for known in _known(map_, question, point) if known.gap < 0), None)
 
 
 def _known(map_: Map, question: Question, point: Point) -> Iterator[Optimum]:
-    """List what is known of what is asked first, that of the most releases before the others."""
+    """List the bounds on the first asked measure, that of the largest class first."""
     name = question.asked[0]
     for kind, value, among in _best_of_each(map_, question):
         if value is not None:
             gap = cost(name, point.measures[name]) - cost(name, value)
-            says_nothing = gap > 0 and value <= MEASURES[name].least  # everybody knows that
+            says_nothing = gap > 0 and value <= MEASURES[name].least  # trivially true
             if not says_nothing:
                 yield Optimum(name, value, kind, gap if gap < -1e-9 else max(gap, 0.0), among)
 
@@ -150,13 +147,13 @@ def _best_of_each(map_: Map, question: Question) -> Iterator[tuple[str, float | 
 
 
 def _share(question: Question) -> float:
-    """Return how many records may be left out, as a share."""
+    """Return the maximum share of suppressed records."""
     shares = [bound.value for bound in question.bounds if (bound.measure, bound.side) == (SHARE, "max")]
     return shares[0] if shares else 1.0
 
 
 def _line(limit: Limit | None, question: Question) -> float | None:
-    """Return the least u_loss within a p_loss, or the other way round."""
+    """Return the least u_loss within a p_loss, or the least p_loss within a u_loss."""
     if limit is None:
         return None
     most = {bound.measure: bound.value for bound in question.bounds if bound.side == "max"}
@@ -168,7 +165,7 @@ def _line(limit: Limit | None, question: Question) -> float | None:
 
 
 def _least_p_loss(limit: Limit, u_loss: float) -> float:
-    """Return where the line comes down to a u_loss: it is convex and falls, so once."""
+    """Return the P_loss at which the line reaches a u_loss; it is unique because the line is convex and falling."""
     if limit.points[0][1] <= u_loss:
         return limit.points[0][0]
     for (x, y), (x2, y2) in pairwise(limit.points):
@@ -192,9 +189,10 @@ def _lattice(map_: Map, question: Question) -> float | None:
 
 
 def _least_losses(map_: Map, share: float) -> Iterator[tuple[int, float]]:
-    """List, for k that all levels were decided for, what no transformation with at most a share suppressed is below.
+    """List k with a lower bound on the loss of all transformations that suppress at most a share.
 
-    Where fewer records could be suppressed than the share, one that suppresses more has at least that loss.
+    If the search allowed fewer suppressed records than the share, a release with more suppression has at least that
+    loss.
     """
     for point in map_.points:
         candidate, maker = point.candidate, point.candidate.anonymizer
@@ -208,7 +206,7 @@ def _least_losses(map_: Map, share: float) -> Iterator[tuple[int, float]]:
 
 
 def _least_loss(point: Point, exact: bool) -> float | None:
-    """Return what no combination of levels that is required the same is below; None where that was not decided."""
+    """Return a lower bound on the loss of all combinations of levels with the same requirement; None if undecided."""
     if not exact:
         return point.least if point.status == "measured" else None
     if point.status == "failed":
@@ -217,11 +215,11 @@ def _least_loss(point: Point, exact: bool) -> float | None:
 
 
 EVEN = 1e-9
-"""Counts that follow from measures are whole up to this share of them."""
+"""The tolerance for whole counts derived from measures."""
 
 
 def impossible(map_: Map, bound: Bound) -> str:
-    """Say why no release of the table keeps within a bound, and what to do then; nothing where one may."""
+    """Return why no release of the table satisfies a bound, with a remedy; empty if one may."""
     if bound.measure not in WHY:
         return ""
     most, records = _most(map_), map_.about.get("records")
@@ -231,14 +229,14 @@ def impossible(map_: Map, bound: Bound) -> str:
 
 
 def _most(map_: Map) -> Mapping[str, float]:
-    """Return what all records in one group have of k and l: as far as the map says it."""
+    """Return k and l of all records in one group, as far as the map contains them."""
     records, whole = map_.about.get("records"), _whole(map_)
     sizes = {} if records is None else {"k": records, "smallest_group": records}
     return {**({} if whole is None else {name: whole.measures[name] for name in WHY if whole.has([name])}), **sizes}
 
 
 def _whole(map_: Map) -> Point | None:
-    """Return the trivial release that has all records in one group, where the map has it."""
+    """Return the trivial release with all records in one group, if the map has it."""
     records = map_.about.get("records")
     trivial = (point for point in map_.points if point.is_baseline and not shows_exact(point))
     return next((point for point in trivial if point.measures.get("k") == records), None)
@@ -266,7 +264,7 @@ def _too_uneven(map_: Map, bound: Bound, most: float) -> str:
 
 
 def _column(map_: Map, measure: str) -> str:
-    """Name the sensitive column; of several that which has the least, as far as it is known of each."""
+    """Return the sensitive column; of several the worst one, as far as known."""
     whole = _whole(map_)
     known = {} if whole is None else {name: own[measure] for name, own in whole.by_sensitive.items() if measure in own}
     if known:
@@ -276,7 +274,7 @@ def _column(map_: Map, measure: str) -> str:
 
 
 def _finer(map_: Map, column: str) -> str:
-    """Explain how to repair a column whose commonest value is an interval that was made automatically."""
+    """Return the remedy for a column whose most frequent value is an automatic interval."""
     declared = getattr(getattr(getattr(map_.study, "data", None), "table", None), "hierarchy", {}).get(column[1:-1])
     entry = declared.content if isinstance(declared, Filed) else declared
     if not isinstance(entry, Mapping) or entry.get("type") != "numeric" or not entry.get("observed"):
@@ -291,4 +289,4 @@ WHY: Mapping[str, Callable[[Map, Bound, float], str]] = {
     "l_frequency": _too_common,
     "l_entropy": _too_uneven,
 }
-"""By measure, what is said of a bound that is beyond the table."""
+"""By measure, the explanation of a bound that the table cannot satisfy."""

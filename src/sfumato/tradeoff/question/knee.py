@@ -1,18 +1,13 @@
-"""The frontier of two measures as a curve: what a step along it costs, where it is flat or steep.
+"""The frontier of two measures as a curve, the scale from publishing nothing to the original, and the knee.
 
-Flat and steep stretches are those of Dewri et al. 2011, section 7.2. Both axes are turned so that lower is better, and
-scaled to 0..1 between the ends of the curve.
+**Curve.** Flat and steep intervals follow Dewri et al. 2011, section 7.2. Both axes are costs (lower is better), scaled
+to 0..1 between the ends of the curve.
 
-The place of one measure of a release on the scale from publishing nothing (0 %) to the original (100 %).
+**Scale.** The ends of a measure are the trivial release without quasi-identifiers (0 %) and the original (100 %); for
+counts of items, an empty file and the original.
 
-The ends are the trivial release without quasi-identifiers and the original; of counts of items, an empty file and the
-original.
-
-What a release keeps of the original's risk and utility, and the knee of the whole frontier on that scale.
-
-Publishing nothing (the trivial release) keeps 0 % of both, the original 100 %. The knee is the release with the most
-utility beyond its risk: of all it lies furthest inside the line between these two ends, so it is a corner of the
-frontier's convex hull, and nothing that happens between two neighbours can move it.
+**Knee.** The release with the largest difference of utility kept and risk kept on this scale. It is furthest from the
+line between the two ends, so it is a corner of the frontier's convex hull, and its neighbours do not affect it.
 """
 
 from __future__ import annotations
@@ -37,27 +32,27 @@ if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map, Point
 
 FLAT, STEEP = 1 / 3, 3.0
-"""A step is flat or steep where it costs less or more than so many times what a step costs on average."""
+"""A step is flat or steep if it costs less or more than this multiple of the average cost of a step."""
 
 LEAST_STRETCH = 0.05
-"""A flat stretch is told where it gains this share of the first axis, a steep one where it costs it of the second."""
+"""The least gain of a reported flat interval on the first axis, and the least cost of a steep one on the second."""
 
 ALIKE = 1e-9
 
 
 @dataclass(frozen=True)
 class Step:
-    """From one point of the frontier to the next more private one: what it gains, what it costs."""
+    """A step from one point of the frontier to the next more private one, with gain and cost."""
 
     start: str
     end: str
     gain: float
     cost: float
     rate: float | None
-    """Cost per unit of gain, in the units of the measures; None where one of them is infinite."""
+    """Cost per unit of gain, in the units of the measures; None if one of them is infinite."""
 
     relative: float | None
-    """The same with both axes scaled to 0..1: 1 is what a step costs on average."""
+    """The same with both axes scaled to 0..1; the average is 1."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +63,7 @@ class CurveStretch:
     start: str
     end: str
     first: tuple[float, float]
-    """The first axis at the start and at the end, the more private one."""
+    """The first axis at the start and at the end; the end is more private."""
 
     second: tuple[float, float]
     gain_share: float
@@ -77,14 +72,14 @@ class CurveStretch:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """The points that no other point beats in two measures, the most private first, one where several are equal."""
+    """The nondominated points in two measures, the most private first, one of several equal ones."""
 
     points: tuple[Point, ...]
     axes: tuple[str, str]
 
     @staticmethod
     def through(points: Sequence[Point], axes: tuple[str, str]) -> Curve:
-        """Find the frontier of some points; those that lack one of the measures do not count."""
+        """Return the frontier of the points that have both measures."""
         known = [point for point in points if point.has(axes)]
         costs = np.array([[cost(axis, point.measures[axis]) for axis in axes] for point in known]).reshape(-1, 2)
         order = sorted(non_dominated(costs), key=lambda i: (tuple(costs[i]), rank(known[i])))
@@ -106,7 +101,7 @@ class Curve:
         return ends[0], ends[1]
 
     def scaled(self, point: Point) -> tuple[float, float]:
-        """Place a point in the square of the curve: 0 is the best of each axis, 1 the worst on the curve."""
+        """Return the coordinates of a point: 0 is the best of each axis, 1 the worst on the curve."""
         placed = []
         for axis, (low, high) in zip(self.axes, self.scale, strict=True):
             paid = cost(axis, point.measures[axis])
@@ -118,16 +113,16 @@ class Curve:
 
     @cached_property
     def finite(self) -> tuple[Point, ...]:
-        """The points whose two measures are finite: the others have no place in a drawing."""
+        """The points with two finite measures."""
         return tuple(point for point in self.points if all(isfinite(point.measures[axis]) for axis in self.axes))
 
     @cached_property
     def square(self) -> NDArray[np.float64]:
-        """The places of the finite points."""
+        """The coordinates of the finite points."""
         return np.array([self.scaled(point) for point in self.finite]).reshape(-1, 2)
 
     def distance(self, point: Point) -> float:
-        """Measure how far a point is from the ideal corner, where both measures are as good as anywhere."""
+        """Return the distance of a point from the ideal corner, where both measures have their best values."""
         return float(np.hypot(*self.scaled(point)))
 
     def steps(self) -> list[Step]:
@@ -144,7 +139,7 @@ class Curve:
         return Step(start.id, end.id, gain, paid, _ratio(paid, gain), _ratio(v - y, x - u))
 
     def stretches(self) -> list[CurveStretch]:
-        """List the flat and the steep stretches, from the least to the most private one."""
+        """List the flat and steep intervals, from the least to the most private one."""
         stretches = []
         for kind, steps in groupby(self.steps(), key=_kind):
             run = list(steps)
@@ -163,7 +158,7 @@ class Curve:
 
 
 def _ratio(paid: float, gain: float) -> float | None:
-    """Divide, where the numbers are large enough for it."""
+    """Divide, if the numbers are large enough."""
     ratio = paid / gain if gain else inf
     return ratio if isfinite(ratio) else None
 
@@ -176,7 +171,7 @@ def _kind(step: Step) -> str:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a measure lies: 0 as publishing nothing, 1 as the original; None with the reason why there is no scale."""
+    """The place of a measure: 0 is publishing nothing, 1 the original; None with the reason if there is no scale."""
 
     share: float | None
     reason: str = ""
@@ -188,14 +183,14 @@ COUNT_ERRORS: Mapping[str, Callable[[float], float]] = {
     "bounded_utility": lambda utility: 1 / utility - 1 if utility else inf,
     "joint_query_error": float,
 }
-"""Measures of how far counts of items are from the truth, and the mean relative error that each stands for.
+"""For each measure of errors of item counts, its conversion to the mean relative error.
 
-Publishing nothing is an empty file here, which answers 0 to every question: an error of 1.
+Publishing nothing is an empty file, which answers 0 to every query: an error of 1.
 """
 
 
 def usefulness(error: float) -> float:
-    """Return the usefulness of counts with a mean relative error: 1 where exact, 0 as an empty file, below 0 if worse.
+    """Return the usefulness of counts with a mean relative error: 1 if exact, 0 for an empty file, negative if worse.
 
     >>> usefulness(0.0), usefulness(0.25), usefulness(1.0), usefulness(4.0), usefulness(inf)
     (1.0, 0.75, 0.0, -0.75, -1.0)
@@ -204,14 +199,14 @@ def usefulness(error: float) -> float:
 
 
 def ends(points: Sequence[Point], names: Sequence[str]) -> tuple[list[Point], list[Point]]:
-    """List the trivial releases that hide quasi-identifiers, and the originals, of which these measures are known."""
+    """List the trivial releases that hide quasi-identifiers, and the originals, that have these measures."""
     known = [point for point in points if point.is_baseline and point.has(names)]
     trivial = [point for point in known if point.candidate.anonymizer.is_release and not shows_exact(point)]
     return trivial, [point for point in known if not point.candidate.anonymizer.is_release]
 
 
 def place(map_: Map, name: str, point: Point) -> Place:
-    """Find the place of one measure of a point between the ends of its map."""
+    """Return the place of one measure of a point between the ends of its map."""
     if not point.has([name]):
         return Place(None, t("scale.not_measured", name=name))
     if name in COUNT_ERRORS:
@@ -230,31 +225,31 @@ def place(map_: Map, name: str, point: Point) -> Place:
 
 
 def as_cost(name: str, value: float) -> float:
-    """Turn a measure so that lower is better: a risk that is a count, such as k, is 1 / k."""
+    """Return a measure as cost (lower is better); a risk that is a count, such as k, becomes 1 / k."""
     if (MEASURES[name].kind, MEASURES[name].better) != ("risk", "higher"):
         return cost(name, value)
     return 1 / value if value > 0 else inf
 
 
 TRIVIAL = 0.02
-"""Who keeps at most this share of the utility publishes as good as nothing; all but this of the risk is all of it."""
+"""At most this share of the utility counts as none; all but this share of the risk counts as all."""
 
 
 @dataclass(frozen=True)
 class KeptShares:
-    """What a release keeps of the original, as shares: 0 is as publishing nothing, 1 as the original."""
+    """The shares of the original's risk and utility that a release keeps: 0 is publishing nothing, 1 the original."""
 
     risk: float
     utility: float
 
     @property
     def advantage(self) -> float:
-        """How much more of the utility it keeps than of the risk."""
+        """The difference of utility kept and risk kept."""
         return self.utility - self.risk
 
     @property
     def is_useless(self) -> bool:
-        """Whether it is no more useful than publishing nothing."""
+        """Whether it is as useless as publishing nothing."""
         return self.utility <= TRIVIAL
 
     @property
@@ -264,23 +259,23 @@ class KeptShares:
 
     @property
     def is_trivial(self) -> bool:
-        """Whether one of the ends of the map would do as well."""
+        """Whether an end of the map is as good."""
         return self.is_useless or self.is_open
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Two axes from the end that is all private to the one that is all useful."""
+    """Two axes between the most private and the most useful end."""
 
     axes: tuple[str, str]
     private: Point
     useful: Point
     is_absolute: bool
-    """Whether the ends are the trivial release and the original, not merely those of the frontier."""
+    """Whether the ends are the trivial release and the original; otherwise those of the frontier."""
 
     @staticmethod
     def of(points: Sequence[Point], curve: Curve) -> Scale | None:
-        """Take the trivial release and the original for ends, or the frontier's; None where these are no two."""
+        """Return the scale between trivial release and original, or the frontier's ends; None if these coincide."""
         trivial, original = ends(points, curve.axes)
         pairs = [(p, q, True) for p in trivial[:1] for q in original[:1]]
         pairs += [(curve.finite[0], curve.finite[-1], False)] if curve.finite else []
@@ -291,19 +286,19 @@ class Scale:
         return None
 
     def kept(self, point: Point) -> KeptShares:
-        """Say which part of the risk and of the utility a point keeps."""
+        """Return the shares of risk and utility that a point keeps."""
         (x, y), (low, worst), (high, best) = (_place(p, self.axes) for p in (point, self.private, self.useful))
         return KeptShares((x - low) / (high - low), (worst - y) / (worst - best))
 
     def knees(self, curve: Curve) -> list[Point]:
-        """List the points of the frontier that keep more utility than risk, the most first."""
+        """List the points of the frontier that keep more utility than risk, the largest difference first."""
         place = {point.id: round(self.kept(point).advantage, 9) for point in curve.finite}
         return sorted((p for p in curve.finite if place[p.id] > ALIKE), key=lambda p: -place[p.id])
 
     def weights(self, point: Point, others: Sequence[Point]) -> tuple[float, float]:
-        """Say how much utility a unit of risk may count for, at least and at most, with the point still the first.
+        """Return the range of exchange rates (utility per unit of risk) for which the point remains the best.
 
-        These are the slopes of the two edges of the hull that meet in it.
+        The ends are the slopes of the two hull edges that meet in it.
         """
         mine, rivals = self.kept(point), [self.kept(other) for other in others]
         dearer = [(r.utility - mine.utility) / (r.risk - mine.risk) for r in rivals if r.risk > mine.risk + ALIKE]
@@ -312,6 +307,6 @@ class Scale:
 
 
 def _place(point: Point, axes: tuple[str, str]) -> tuple[float, float]:
-    """Turn two measures so that lower is better."""
+    """Return the costs of a point on two measures."""
     first, second = (as_cost(axis, point.measures[axis]) for axis in axes)
     return first, second

@@ -1,4 +1,4 @@
-"""The publisher's questions in one grammar: the best of some measures within bounds on others.
+"""The grammar of the publisher's questions: the best of some measures within bounds on others.
 
     question = measures ["within" bounds] ["or" bounds] ["by" ways]
     measures = measure {("," | "and") measure}
@@ -6,10 +6,10 @@
     bound    = measure ["<=" | ">="] number ["%"]
     ways     = ("maker" | "suppression") {("," | "and") ("maker" | "suppression")}
 
-A bound without a sign cuts off the worse values: it is the most where lower is better, the least where higher is.
-`suppressed` stands for the share of the records that are left out. Dewri et al. 2011, section 1, ask such questions.
+A bound without a sign excludes the worse values: it is a maximum if lower is better, else a minimum. `suppressed` is
+the share of suppressed records. Dewri et al. 2011, section 1, ask such questions.
 
-Bounds on measures, and what would have to be relaxed when nothing fits.
+Also bounds on measures, and their relaxation if nothing fits.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ Side = Literal["max", "min"]
 
 @dataclass(frozen=True)
 class Bound:
-    """The largest or the least value that a measure of the release may have."""
+    """The largest or the least allowed value of a measure."""
 
     measure: str
     side: Side
     value: float
     reason: str = "given"
-    """Where it comes from: given, or the reason that stands in the preset of a recipient."""
+    """Its source: given, or the reason in the preset of a recipient."""
 
     def __post_init__(self) -> None:
         check_measure(self.measure)
@@ -54,38 +54,38 @@ class Bound:
 
     @property
     def option(self) -> str:
-        """What to type for it, never stricter than the value."""
+        """The command-line option, never stricter than the value."""
         return f"--{self.side} {self.measure}={_outward(self)}"
 
     @property
     def typed(self) -> str:
-        """What to type for it in a question, never stricter than the value."""
+        """The text form in a question, never stricter than the value."""
         sign = "" if self.is_natural else f"{'<=' if self.side == 'max' else '>='} "
         return f"{self.measure} {sign}{_outward(self)}"
 
     @property
     def is_natural(self) -> bool:
-        """Whether it cuts off the worse values, as bounds mostly do."""
+        """Whether it excludes the worse values, as most bounds do."""
         return (self.side == "max") == (MEASURES[self.measure].better == "lower")
 
     def excess(self, point: Point) -> float:
-        """Measure how far a point is outside: 0 within, infinite where its value is unknown."""
+        """Return the excess of a point: 0 within, infinite if its value is unknown."""
         return self.outside(point.measures[self.measure]) if point.has([self.measure]) else inf
 
     def outside(self, value: float) -> float:
-        """Measure how far a value is outside: 0 within."""
+        """Return the excess of a value: 0 within."""
         beyond = value - self.value if self.side == "max" else self.value - value
         slack = TOLERANCE * max(1.0, abs(self.value)) if isfinite(self.value) else 0.0
         return beyond if beyond > slack else 0.0
 
     def admits(self, point: Point) -> bool:
-        """Say whether a point has the measure and lies within."""
+        """Return whether a point has the measure within the bound."""
         return self.excess(point) == 0.0
 
 
 @dataclass(frozen=True)
 class Relaxation:
-    """What one bound would have to be for something to fit, all other bounds kept; None where that never helps."""
+    """The value of one bound at which something fits, all other bounds unchanged; None if no value helps."""
 
     bound: Bound
     value: float | None
@@ -93,12 +93,12 @@ class Relaxation:
 
     @property
     def relaxed(self) -> Bound | None:
-        """The bound that would do."""
+        """The relaxed bound."""
         return None if self.value is None else Bound(self.bound.measure, self.bound.side, self.value)
 
 
 def relaxation(fits_at: Sequence[tuple[float, Point]], bound: Bound, others: Sequence[Bound]) -> Relaxation:
-    """Work out how far one bound would have to go, the others kept, from the value at which it admits each point."""
+    """Relax one bound, the others unchanged, given the value at which it admits each point."""
     fitting = [(value, point) for value, point in fits_at if all(other.admits(point) for other in others)]
     if not fitting:
         return Relaxation(bound, None, None)
@@ -107,10 +107,10 @@ def relaxation(fits_at: Sequence[tuple[float, Point]], bound: Bound, others: Seq
 
 
 def nearest_point(points: Sequence[Point], bounds: Sequence[Bound]) -> Point | None:
-    """Find the point that exceeds the bounds least.
+    """Return the point with the least excess.
 
-    An excess counts as the number of points that are outside the same bound and not further: measures with other
-    units, with few large values or with infinite ones then weigh alike.
+    An excess counts as the number of points with a smaller or equal excess of the same bound. So measures with
+    different units, few large values or infinite ones have equal weight.
     """
     passed = {bound: sorted(e for p in points if (e := bound.excess(p)) > 0) for bound in bounds}
     return min(
@@ -121,13 +121,13 @@ def nearest_point(points: Sequence[Point], bounds: Sequence[Bound]) -> Point | N
 
 
 def given_bounds(largest: Mapping[str, float] | None, least: Mapping[str, float] | None) -> list[Bound]:
-    """Turn what a person gave into bounds."""
+    """Return given limits as bounds."""
     sides: tuple[tuple[Side, Mapping[str, float]], ...] = (("max", largest or {}), ("min", least or {}))
     return [Bound(name, side, value) for side, values in sides for name, value in values.items()]
 
 
 def read_bounds(texts: Iterable[str], option: str) -> dict[str, float]:
-    """Read `measure=number` as the command line has it."""
+    """Parse `measure=number` of the command line."""
     bounds: dict[str, float] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
@@ -146,13 +146,13 @@ def read_bounds(texts: Iterable[str], option: str) -> dict[str, float]:
 
 
 def check_measure(name: str) -> None:
-    """Raise unless this is the name of a measure."""
+    """Raise unless the name is a measure."""
     if name not in MEASURES:
         raise BadInputError(f"unknown measure {name!r}; known are {', '.join(MEASURES)}")
 
 
 def _outward(bound: Bound) -> str:
-    """Write the value of a bound with few digits, rounded so that it does not become stricter."""
+    """Return the value of a bound with few digits, rounded so that it is not stricter."""
     if not isfinite(bound.value):
         return str(bound.value)
     rounding = ROUND_CEILING if bound.side == "max" else ROUND_FLOOR
@@ -165,7 +165,7 @@ def _outward(bound: Bound) -> str:
 T = TypeVar("T")
 EXAMPLES = '"k within loss 0.25", "k, l_frequency within loss 0.25 and suppressed 5% or loss 0.3", "k by maker"'
 SHARE, SUPPRESSED = "suppression_loss", "suppressed"
-"""The measure that is the share of suppressed records, and the word for it in a question."""
+"""The measure of the share of suppressed records, and its name in a question."""
 
 WAYS = ("maker", "suppression")
 WORDS = ("within", "or", "by", "and")
@@ -175,17 +175,17 @@ SIGNS: dict[str, Side] = {"<=": "max", "≤": "max", ">=": "min", "≥": "min"}
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of a map."""
+    """A parsed question."""
 
     asked: tuple[str, ...]
-    """The measures to have as good as possible, the first before the others."""
+    """The measures to optimize, in lexicographic order."""
 
     bounds: tuple[Bound, ...] = ()
     relaxed: tuple[Bound, ...] = ()
-    """Looser bounds: what would they buy?"""
+    """Looser bounds, whose gain is reported."""
 
     by: tuple[str, ...] = ()
-    """maker: which maker gives what; suppression: how much suppressing records helps."""
+    """maker: the best release of each maker; suppression: the gain from suppressing records."""
 
     def __post_init__(self) -> None:
         if not self.asked:
@@ -213,18 +213,18 @@ class Question:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """All measures that it is about, each once."""
+        """All its measures, each once."""
         return tuple(dict.fromkeys([*self.asked, *(bound.measure for bound in self.bounds)]))
 
     @property
     def loosened(self) -> tuple[Bound, ...]:
-        """The bounds, the relaxed ones in place of theirs."""
+        """The bounds, with the relaxed ones replaced."""
         instead = {(bound.measure, bound.side): bound for bound in self.relaxed}
         return tuple(instead.get((bound.measure, bound.side), bound) for bound in self.bounds)
 
 
 def read_question(text: str) -> Question:
-    """Read a question as a person types it.
+    """Parse a question.
 
     >>> str(read_question("k, l_frequency within loss 25% and suppressed <= .05 or loss 0.3 by maker"))
     'k, l_frequency within loss 0.25 and suppression_loss 0.05 or loss 0.3 by maker'
@@ -233,7 +233,7 @@ def read_question(text: str) -> Question:
 
 
 def read_within(text: str) -> tuple[Bound, ...]:
-    """Read bounds as they stand behind `within` in a question.
+    """Parse bounds in the syntax after `within`.
 
     >>> [str(bound) for bound in read_within("loss 25% and suppressed 0.05")]
     ['loss at most 0.25', 'suppression_loss at most 0.05']
@@ -246,7 +246,7 @@ def read_within(text: str) -> tuple[Bound, ...]:
 
 
 class _Reader:
-    """Walks through the words of a question."""
+    """A parser over the words of a question."""
 
     def __init__(self, text: str, what: str = "question", examples: str = EXAMPLES) -> None:
         self.text, self.words, self.place = text, TOKENS.findall(text), 0
@@ -261,7 +261,7 @@ class _Reader:
         return Question(tuple(asked), tuple(bounds), tuple(relaxed), tuple(dict.fromkeys(by)))
 
     def end(self) -> None:
-        """Raise where words are left."""
+        """Raise if words remain."""
         if self.next is not None:
             self.fail(f"{self.next!r} is not expected there")
 
@@ -270,7 +270,7 @@ class _Reader:
         return self.words[self.place] if self.place < len(self.words) else None
 
     def takes(self, *words: str) -> str | None:
-        """Step over the next word if it is one of these."""
+        """Consume the next word if it is one of these."""
         word = self.next
         if word is None or word.lower() not in words:
             return None
@@ -317,7 +317,7 @@ class _Reader:
 
 
 def _check_bounds(bounds: Sequence[Bound]) -> None:
-    """Raise where a measure is bounded twice, or by a value that it cannot have."""
+    """Raise if a measure is bounded twice, or by a value that it cannot have."""
     seen: set[tuple[str, Side]] = set()
     for bound in bounds:
         if (bound.measure, bound.side) in seen:
@@ -335,5 +335,5 @@ def _typed(bound: Bound) -> str:
 
 
 def rank(point: Point) -> tuple[bool, bool, bool, str]:
-    """Order points that are equal otherwise: what hides more first, and then by id, so that ties are decided."""
+    """Return the sort key of otherwise equal points: the more private one first, then by id."""
     return not point.candidate.anonymizer.is_release, point.form == "bucketization", point.is_baseline, point.id

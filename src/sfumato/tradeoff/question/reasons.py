@@ -1,4 +1,4 @@
-"""Why a point was chosen, or none: sentences with numbers that a choice and its refusal carry."""
+"""The reasons for a choice, or for its failure, as sentences with numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def both(before: float, after: float) -> tuple[str, str]:
-    """Write two numbers with as many digits as it takes to tell them apart."""
+    """Format two numbers with enough digits to distinguish them."""
     for digits in range(4, 17):
         if (texts := (number(before, digits), number(after, digits)))[0] != texts[1]:
             return texts
@@ -25,7 +25,7 @@ def both(before: float, after: float) -> tuple[str, str]:
 
 
 def change(name: str, before: float, after: float) -> str:
-    """Say how a measure changes.
+    """Describe the change of a measure.
 
     >>> change("p_loss", 0.31, 0.25)
     'lowers p_loss from 0.31 to 0.25'
@@ -38,7 +38,7 @@ def change(name: str, before: float, after: float) -> str:
 
 
 def best(order: Sequence[Point], prefer: str, bounds: Sequence[Bound]) -> str:
-    """Say that a point is the best by a measure, among how many, and what the next best has."""
+    """Explain that a point is the best of several by a measure, with the value of the next best."""
     word = "highest" if MEASURES[prefer].better == "higher" else "lowest"
     value, many = number(order[0].measures[prefer]), counted(len(order), "point")
     if not bounds:
@@ -54,7 +54,7 @@ def best(order: Sequence[Point], prefer: str, bounds: Sequence[Bound]) -> str:
 
 
 def best_of_others(order: Sequence[Point], prefer: str) -> str:
-    """Say what the best point of every other family has, where families are who made a release."""
+    """List the best point of each other family, if families are makers."""
     first: dict[str, Point] = {}
     for point in order:
         if point.family and not point.is_baseline:
@@ -67,7 +67,7 @@ def best_of_others(order: Sequence[Point], prefer: str) -> str:
 
 
 def kept(share: KeptShares) -> str:
-    """Say what a release keeps of the original: shares below 0 and above 1 are beyond its ends."""
+    """Describe the shares that a release keeps of the original; they may be below 0 or above 1."""
     return t("reason.utility_risk", share=_share(share.utility), share2=_share(share.risk))
 
 
@@ -76,7 +76,7 @@ def _share(share: float) -> str:
 
 
 def knee(curve: Curve, scale: Scale, point: Point, others: Sequence[Point], strongest: bool = True) -> str:
-    """Say what the knee of the whole frontier keeps, on which scale, and for whom it stays the first."""
+    """Describe the knee of the whole frontier: its shares, their scale, and the exchange rates for which it is best."""
     least, most = scale.weights(point, others)
     upto = (
         t("reason.between", least=number(least, 2), most=number(most, 2))
@@ -89,14 +89,14 @@ def knee(curve: Curve, scale: Scale, point: Point, others: Sequence[Point], stro
 
 
 def _ends(scale: Scale) -> str:
-    """Say what 0 % and 100 % are."""
+    """Describe the ends of a scale."""
     if scale.is_absolute:
         return t("reason.trivial_release", scale=scale)
     return t("reason.ends_frontier", scale=scale)
 
 
 def other_ways(ways: Mapping[str, Sequence[Point]], by: str, point: Point, axes: tuple[str, str]) -> list[str]:
-    """Say in one sentence what the other ways of choosing would take; nothing where they agree."""
+    """List the results of other methods in one sentence; empty if they agree."""
     values = [
         t("reason.takes", way=way, point=points[0], values=[f"{a} {number(points[0].measures[a])}" for a in axes])
         for way, points in ways.items()
@@ -106,7 +106,7 @@ def other_ways(ways: Mapping[str, Sequence[Point]], by: str, point: Point, axes:
 
 
 def trivial(share: KeptShares, axes: tuple[str, str], inside: int, better: Mapping[str, KeptShares]) -> str:
-    """Say that a release is as good as publishing nothing, or as risky as the original, and what there is instead."""
+    """Warn that a release is as good as publishing nothing, or as risky as the original, with an alternative."""
     risk, utility = axes
     useless = t("reason.no_more", utility=utility, share=_share(share.utility))
     open_ = t("reason.as_risky", risk=risk, share=_share(share.risk))
@@ -119,13 +119,13 @@ def trivial(share: KeptShares, axes: tuple[str, str], inside: int, better: Mappi
 
 
 def ideal(curve: Curve, point: Point) -> str:
-    """Say how close the point is to the corner where both measures are best."""
+    """Describe the distance of the point from the ideal corner."""
     first, second = curve.axes
     return t("reason.frontier_point", first=first, second=second, distance=curve.distance(point))
 
 
 def no_knee(curve: Curve, elsewhere: bool) -> str:
-    """Say why there is no knee."""
+    """Explain why there is no knee."""
     if elsewhere:
         return t("reason.there_no_knee_within")
     if len(curve.finite) < 3:
@@ -135,27 +135,27 @@ def no_knee(curve: Curve, elsewhere: bool) -> str:
 
 
 def knee_outside(point: Point, bounds: Sequence[Bound]) -> str:
-    """Say that the sharpest knee cannot be had, and why."""
+    """Explain why the strongest knee is not available."""
     broken = [bound for bound in bounds if not bound.admits(point)]
     cause = t("reason.outside_bounds_asked", broken=broken) if broken else t("reason.not_release")
     return t("reason.frontier_stronger", point=point, cause=cause)
 
 
 def beaten(point: Point, other: Point, axes: tuple[str, str]) -> str:
-    """Say that a point is not on the frontier of the axes."""
+    """Explain that a point is not on the frontier of the axes."""
     values = [f"{axis} {' against '.join(both(other.measures[axis], point.measures[axis]))}" for axis in axes]
     outside = t("reason.which_not") if not other.candidate.anonymizer.is_release else ""
     return t("reason.not_frontier", axes=axes, other=other, outside=outside, values=values)
 
 
 def no_place(point: Point, axes: tuple[str, str]) -> str:
-    """Say that a point has no place on the axes."""
+    """Explain that a point lacks measures of the axes."""
     lacking = listed([axis for axis in axes if not point.has([axis])])
     return t("reason.no_so", lacking=lacking, axes=axes)
 
 
 def recipient(name: str, bounds: Sequence[Bound]) -> str:
-    """Say what a recipient asks for."""
+    """Describe the bounds of a recipient."""
     preset = RECIPIENTS[name]
     presets = (*preset.bounds, *preset.bounds_of("persons"))
     reasons = [f"{bound} ({bound.reason})" for bound in bounds if bound in presets]
@@ -164,12 +164,12 @@ def recipient(name: str, bounds: Sequence[Bound]) -> str:
 
 
 def left_out(recipient: str) -> str:
-    """Say that exact quasi-identifiers are not for this recipient."""
+    """Explain that this recipient gets no exact quasi-identifiers."""
     return t("reason.releases_exact", recipient=recipient)
 
 
 def replaced(bound: Bound, recipient: str, exact_allowed: bool) -> str:
-    """Say that a bound of a preset gave way."""
+    """Explain that a given bound replaces that of a preset."""
     text = t("reason.your_own", bound=bound, recipient=recipient)
     if bound.measure == "k" and RECIPIENTS[recipient].hides_identity and exact_allowed:
         text += t("reason.weaker_so")
@@ -177,13 +177,13 @@ def replaced(bound: Bound, recipient: str, exact_allowed: bool) -> str:
 
 
 def unusual(bound: Bound) -> str:
-    """Say that a bound cuts off the better values."""
+    """Warn that a bound excludes the better values."""
     measure, other = MEASURES[bound.measure], "min" if bound.side == "max" else "max"
     return t("reason.better_when", bound=bound, measure=measure, other=other)
 
 
 def warnings(point: Point) -> list[str]:
-    """Say what else a person should know before publishing this point, besides what it shows."""
+    """Return warnings about the utility of a point."""
     errors = {name: point.measures.get(name, 0.0) for name in ("are", "joint_query_error")}
     return [
         t("reason.mean_relative", name=name, error=error)
@@ -196,21 +196,21 @@ def warnings(point: Point) -> list[str]:
 
 
 def neighbour(other: Point, changes: Mapping[str, tuple[float, float]], broken: Sequence[Bound]) -> str:
-    """Say what going to a neighbour would give and cost."""
+    """Describe the gains and costs of a neighbour."""
     what = f" ({other.candidate.anonymizer.called})" if other.is_baseline else ""
     text = t("reason.going", other=other, what=what, change=[change(name, *values) for name, values in changes.items()])
     return t("reason.outside_bounds", text=text, broken=broken) if broken else f"{text}."
 
 
 def quadrant(by_axis: Mapping[str, Sequence[Bound]], points: int, others: int) -> str:
-    """Say how many points lie within the bounds on both axes, and which axis has none."""
+    """Describe the number of points within the bounds on both axes, or the axis without any."""
     parts = [listed(bounds) if bounds else t("reason.any_no", axis=axis) for axis, bounds in by_axis.items()]
     beside = t("reason.other_bounds") if others else ""
     return t("reason.with", points=points, parts=parts, beside=beside)
 
 
 def stretch(steps: CurveStretch, axes: tuple[str, str]) -> str:
-    """Say where privacy is almost free, or expensive."""
+    """Describe an interval in which privacy is almost free, or expensive."""
     first, second = axes
     start, end = both(*steps.first)
     kind = t("reason.privacy_almost") if steps.kind == "flat" else t("reason.privacy_expensive")
@@ -222,7 +222,7 @@ def stretch(steps: CurveStretch, axes: tuple[str, str]) -> str:
 
 
 def no_release(points: Sequence[Point], needed: Sequence[str], exact_allowed: bool) -> str:
-    """Say that there is nothing to choose from."""
+    """Explain that no release is eligible."""
     measured = [point for point in points if point.status == "measured"]
     if not measured:
         return t("reason.none_map", points=len(points))
@@ -243,7 +243,7 @@ def nothing_fits(
     exact_allowed: bool,
     never: Sequence[str] = (),
 ) -> str:
-    """Say what no release can have, what would have to be relaxed, one bound at a time, and which point is nearest."""
+    """List impossible bounds, the relaxation of each single bound, and the nearest point."""
     asked = f"{listed(bounds)}{t('reason.for', recipient=recipient) if recipient else ''}"
     lines = [t("reason.no_point", asked=asked, beyond=t("reason.no_release") if never else "")]
     lines += [f"  {sentence}" for sentence in never]

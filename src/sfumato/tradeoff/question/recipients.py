@@ -1,13 +1,11 @@
-"""For whom a release is made, as presets of bounds.
+"""Recipients as presets of bounds, and which points of a map may be published.
 
-Cormode et al. 2013 conclude that the trust in the recipient decides: the strongest protection for third parties, while
-l-diversity suffices within an organization. Their numbers are those of thresholds in use (`docs/guides/choosing.md`).
+Cormode et al. 2013 conclude that trust in the recipient decides: third parties need the strongest protection, while
+l-diversity suffices within an organization. The numbers are established thresholds (`docs/guides/choosing.md`).
 
-Which points of a map are releases that a person may publish: decided by what they show, not by who made them.
-
-The unchanged table can come out under any maker's name, and so can a release in which somebody is alone: neither is an
-answer. Buckets and the trivial release without sensitive values show exact quasi-identifiers on purpose: they may be
-had, with their warning, where the question is not how well quasi-identifiers are hidden.
+A point is publishable by what it shows, not by its maker: any maker can return the unchanged table, or a release with a
+unique record. Both are refused. Buckets and the trivial release without sensitive values show exact quasi-identifiers
+on purpose. They are allowed, with a warning, unless the question is how well quasi-identifiers are hidden.
 """
 
 from __future__ import annotations
@@ -41,19 +39,19 @@ ABOUT_HIDING = frozenset(
         "generalization_loss",
     )
 )
-"""Measures of how well quasi-identifiers are hidden, and at what loss: they say nothing of who does not hide them."""
+"""Measures of how well quasi-identifiers are hidden, and their loss; meaningless for releases that do not hide them."""
 
 
 IN_BUCKETS = t("meaning.in_buckets")
 
 
 def shows_exact(point: Point) -> bool:
-    """Say whether a release shows exact quasi-identifiers on purpose."""
+    """Return whether a release shows exact quasi-identifiers on purpose."""
     return point.form == "bucketization" or point.candidate.anonymizer.shows_exact
 
 
 def refusal(point: Point) -> str:
-    """Say why a measured point is no release to publish, behind its name; nothing where it may be."""
+    """Return why a measured point may not be published, as a predicate of its name; empty if it may."""
     if not point.candidate.anonymizer.is_release:
         what = point.candidate.anonymizer.in_words()
         return t("exposure.other_end", what=what)
@@ -71,7 +69,7 @@ def refusal(point: Point) -> str:
 
 
 def shown_baskets(measures: Mapping[str, float], wanted: Any) -> str:
-    """Say why baskets that are shown as they are are no release to publish; nothing where they may be."""
+    """Return why unchanged baskets may not be published; empty if they may."""
     changed = any(measures.get(name, 0) for name in ("ncp", "items_suppressed", "occurrences_suppressed"))
     if changed or measures.get("itemset_risk", 0) < 1 or getattr(wanted, "k", 1) >= 2:
         return ""
@@ -79,7 +77,7 @@ def shown_baskets(measures: Mapping[str, float], wanted: Any) -> str:
 
 
 def foreign_refusal(brought: Mapping[str, Any]) -> str:
-    """Say why what was made elsewhere is no release to publish: it shows people truthfully, and somebody alone."""
+    """Return why a truthful external release with a unique person may not be published; else empty."""
     if brought.get("verdict") == "fails":
         return t("exposure.claimed_not", claim=brought["claim"], why=brought["why"])
     if brought["truthful"] and brought["alone"]:
@@ -89,7 +87,7 @@ def foreign_refusal(brought: Mapping[str, Any]) -> str:
 
 
 def check_published(point: Point) -> None:
-    """Raise unless a point is a release that was made and measured, and may be published."""
+    """Raise unless a point is a measured release that may be published."""
     if point.status != "measured":
         raise BadInputError(f"point {point.id} was not made ({point.status}: {point.reason}); choose another")
     if why := refusal(point):
@@ -97,9 +95,9 @@ def check_published(point: Point) -> None:
 
 
 def check_shown(release: Release, id: str) -> None:
-    """Raise where somebody is alone in a release: decided by the release itself, whatever is said of its point.
+    """Raise if a release shows a unique person, whatever its point contains.
 
-    Buckets, and what shows no sensitive value, publish exact quasi-identifiers on purpose, and say so.
+    Buckets, and releases without sensitive values, publish exact quasi-identifiers on purpose, with a warning.
     """
     without_sensitive = release.histograms is None and bool(release.table.roles.sensitive)
     persons = release.group_persons
@@ -110,9 +108,9 @@ def check_shown(release: Release, id: str) -> None:
 
 
 def hardly_changed(release: RecordRelease) -> str:
-    """Say why records in place of records are no release to publish: they are the table's own, but for a few.
+    """Return why perturbed or synthetic records may not be published: almost all equal records of the table.
 
-    Nothing where they are others, or nobody among them is alone.
+    Empty if enough of them differ, or if no record is unique.
     """
     kept = standing(release)
     if not kept.hardly_changed:
@@ -130,13 +128,13 @@ def hardly_changed(release: RecordRelease) -> str:
 
 
 def check_changed(release: RecordRelease, called: str) -> None:
-    """Raise where records are those of the table, but for a few, and somebody is alone."""
+    """Raise if almost all records equal those of the table, and some are unique."""
     if why := hardly_changed(release):
         raise BadInputError(f"{called} {why}")
 
 
 def is_unchanged(point: Point) -> bool:
-    """Say whether a release shows every record as it is."""
+    """Return whether a release shows every record unchanged."""
     names = ("loss",) if "loss" in point.measures else ("ncp", "items_suppressed", "occurrences_suppressed")
     return (
         not point.is_noisy
@@ -147,7 +145,7 @@ def is_unchanged(point: Point) -> bool:
 
 
 def warnings(point: Point) -> list[str]:
-    """Say what a person has to know of what a release shows, before anything else."""
+    """Return warnings about what a release shows."""
     if point.brought is not None:
         buckets = [IN_BUCKETS] if point.form == "bucketization" else []
         return [*buckets, point.candidate.anonymizer.caution, *point.brought["cautions"]]
@@ -161,26 +159,26 @@ def warnings(point: Point) -> list[str]:
 
 
 GROUP_SIZES = ("k", "smallest_group")
-"""The measures by which a recipient bounds the size of groups."""
+"""The measures of group sizes in a recipient's bounds."""
 
 
 @dataclass(frozen=True)
 class Recipient:
-    """For whom a release is made: how far it is trusted, in bounds."""
+    """A recipient: its trust, as bounds."""
 
     name: str
     meaning: str
     bounds: tuple[Bound, ...]
     hides_identity: bool
-    """Whether releases with exact quasi-identifiers are left out, unless a weaker bound on k was given."""
+    """Whether releases with exact quasi-identifiers are excluded, unless a weaker bound on k is given."""
 
     @property
     def least_k(self) -> float:
-        """The least k that is asked for; 1 where there is no such bound."""
+        """The least k; 1 without such a bound."""
         return next((bound.value for bound in self.bounds if (bound.measure, bound.side) == ("k", "min")), 1)
 
     def bounds_of(self, unit: Unit) -> tuple[Bound, ...]:
-        """Return the bounds on groups of records, or of persons: as many of these, none with more than their part."""
+        """Return the bounds on groups of records or of persons; the same number of persons, none above their share."""
         if unit != "persons":
             return self.bounds
         size = next(bound for bound in self.bounds if bound.measure in GROUP_SIZES)
@@ -190,14 +188,14 @@ class Recipient:
         return (Bound("k", "min", size.value, least), Bound("prosecutor", "max", 1 / size.value, part), *others)
 
     def admits_exact(self, given: Sequence[Bound]) -> bool:
-        """Say whether exact quasi-identifiers may be had: identity need not be hidden, or was waived by a weaker k."""
+        """Return whether exact quasi-identifiers are allowed: by the preset, or by a weaker given k."""
         least = [bound.value for bound in given if (bound.measure, bound.side) == ("k", "min")]
         return not self.hides_identity or any(value < self.least_k for value in least)
 
     def objections(self, map_: Map, point: Point, measures: Mapping[str, float]) -> list[str]:
-        """Say what speaks against giving a release to it: bounds on what was measured of it, and identity that shows.
+        """List the violated bounds of a release, and exact quasi-identifiers if they are excluded.
 
-        A bound on what is not measured of such a release says nothing of it.
+        A bound on an unmeasured measure is skipped.
         """
         exact = t("fit.shows_exact")
         against = [exact] * (self.hides_identity and shows_exact(point))
@@ -208,7 +206,7 @@ class Recipient:
         ]
 
     def unmeasured(self, map_: Map, point: Point) -> list[str]:
-        """Name the measures of the bounds that are unknown of a release: it is not known to be fit."""
+        """List the unknown measures of the bounds; the release is then not known to be fit."""
         names = [bound.measure for bound in self.bounds_of(map_.study.unit) if bound.measure not in point.measures]
         sensitive = bool(map_.about.get("sensitive"))
         apply = [name for name in names if MEASURES[name].is_said_of(map_.study.section)]
@@ -220,7 +218,7 @@ _ASKED: Mapping[str, tuple[bool, Mapping[str, tuple[Side, float]]]] = {
     "partner": (False, {"k": ("min", 5), "itemset_risk": ("max", 1 / 5), "l_distinct": ("min", 2)}),
     "internal": (False, {"smallest_group": ("min", 3), "itemset_risk": ("max", 1 / 3), "l_distinct": ("min", 2)}),
 }
-"""By recipient, whether identity is hidden, and the bounds; the catalogue has their reasons."""
+"""By recipient, whether exact quasi-identifiers are excluded, and the bounds; the catalogue has their reasons."""
 
 RECIPIENTS: dict[str, Recipient] = {
     name: Recipient(

@@ -1,11 +1,11 @@
-"""Looking at all cut vectors of a small space: the frontier that comes out is exact, and says what none of them beats.
+"""Enumerating all cut vectors of a small space, which gives an exact frontier.
 
     front = Enumeration(table, Problem2(eta=0.1, minimize="loss"), space).run()   # front.exact
 
-What was decided so (`decided`) is kept with a map: a question that its best release answers is then answered with how
-far from the best of all these cuts that is.
+The map keeps the result (`decided`). The answer of a later question then includes its distance from the best of all
+these cuts.
 
-All non-dominated points that a search has seen, and the frontier it hands back.
+Also the archive of nondominated points of a search, and its frontier.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ from sfumato.tradeoff.study.grids import Grid
 
 @dataclass(frozen=True, repr=False)
 class FrontierPoint(Quiet):
-    """One release of a frontier: its cuts, and what is known of it."""
+    """One release of a frontier: its cuts and measures."""
 
     spoken: ClassVar[tuple[str, ...]] = ("publishable",)
 
     cuts: str
     values: Mapping[str, float]
     publishable: Candidate | None
-    """The candidate that makes this release; None where what is said of it need not hold."""
+    """The candidate that makes this release; None if its measures need not be true."""
 
     @property
     def candidate(self) -> Candidate:
-        """The candidate that makes this release, for a map or to publish."""
+        """The candidate that makes this release, for a map or for publication."""
         if self.publishable is None:
             raise BadInputError("this point belongs to an unsound problem (order=paper), so it cannot be published")
         return self.publishable
@@ -58,7 +58,7 @@ class FrontierPoint(Quiet):
 
 @dataclass(frozen=True)
 class Frontier:
-    """The releases that no other that was looked at beats, by the first objective, the better end first."""
+    """The nondominated releases, ordered by the first objective, best first."""
 
     problem: Problem
     points: tuple[FrontierPoint, ...]
@@ -66,13 +66,13 @@ class Frontier:
     """The cut vectors of the points: seeds for another search."""
 
     evaluations: int
-    """Cut vectors that were worked out, each once."""
+    """The number of distinct evaluated cut vectors."""
 
     exact: bool = False
-    """Whether the whole space was looked at."""
+    """Whether the whole space was enumerated."""
 
     stopped: str = ""
-    """Why the search ended early, if it did: time, or interrupted."""
+    """The reason why the search ended early, if it did: time, or interrupted."""
 
     def __iter__(self) -> Iterator[FrontierPoint]:
         return iter(self.points)
@@ -82,15 +82,15 @@ class Frontier:
 
     @property
     def costs(self) -> Numbers:
-        """The objectives, turned so that lower is better: points x objectives."""
+        """The objectives as costs (lower is better): points x objectives."""
         down = [name for name in self.problem.objectives if is_gain(name)]
         rows = [[p.values[n] * (-1 if n in down else 1) for n in self.problem.objectives] for p in self.points]
         return np.array(rows, np.float64).reshape(len(self.points), len(self.problem.objectives))
 
     def spread(self, number: int) -> list[int]:
-        """Choose points that lie evenly along the frontier: each the farthest from those before, gains as logarithms.
+        """Choose evenly spaced points of the frontier: each the farthest from those before, gains on a log scale.
 
-        Distances are shares of what all points span in each objective. The points in their order, the ends among them.
+        Distances are shares of the range of each objective. The result is in frontier order and contains both ends.
         """
         places = self.costs
         for column, name in enumerate(self.problem.objectives):
@@ -113,14 +113,14 @@ class Frontier:
 
 
 def is_gain(name: str) -> bool:
-    """Say whether more of an objective is better."""
+    """Return whether a higher value of an objective is better."""
     from sfumato.measures.all_measures import MEASURES
 
     return name.startswith("weighted_") or (name in MEASURES and MEASURES[name].better == "higher")
 
 
 class Archive:
-    """Keeps the non-dominated rows; of equal ones the first. A search adds everything it works out."""
+    """The nondominated rows of a search; of equal rows the first."""
 
     def __init__(self, problem: Problem, space: CutSpace) -> None:
         self.problem, self.space = problem, space
@@ -129,7 +129,7 @@ class Archive:
         self.facts: Numbers | None = None
 
     def add(self, vectors: Bits, facts: Sequence[Numbers]) -> bool:
-        """Add all rows of some vectors; say whether the archive has changed."""
+        """Add all rows of some vectors; return whether the archive has changed."""
         flat = np.concatenate(facts)
         columns = flat.shape[1]
         costs = self.problem.costs(flat)
@@ -148,21 +148,21 @@ class Archive:
 
     @property
     def rows(self) -> Numbers:
-        """The facts; none where nothing was added."""
+        """The facts; empty before the first addition."""
         return np.zeros((0, 0)) if self.facts is None else self.facts
 
     @property
     def frontier_facts(self) -> Numbers:
-        """The facts in the order of the frontier: by the first objective, the better end first."""
+        """The facts in frontier order: by the first objective, best first."""
         return self.rows[np.lexsort(self.costs.T[::-1])]
 
     def take(self, vectors: Bits, facts: Numbers) -> None:
-        """Take over the rows of another archive."""
+        """Copy the rows of another archive."""
         if len(facts):
             self.vectors, self.facts, self.costs = vectors, facts, self.problem.costs(facts)
 
     def frontier(self, evaluations: int, exact: bool = False, stopped: str = "") -> Frontier:
-        """Hand back what was found."""
+        """Return the frontier of the archive."""
         points, order = [], np.lexsort(self.costs.T[::-1])
         for i in order:
             assert self.facts is not None
@@ -173,14 +173,14 @@ class Archive:
 
 
 def undominated(costs: Numbers) -> NDArray[np.int64]:
-    """Find the rows that no other dominates or equals before them, in order of their numbers."""
+    """Return the rows that no other row dominates and no earlier row equals, in order."""
     order = np.lexsort(costs.T[::-1]) if len(costs) else np.zeros(0, np.int64)
     return np.sort(order[_first_of_front(np.ascontiguousarray(costs[order]))])
 
 
 @kernel
 def _first_of_front(costs: Numbers) -> NDArray[np.bool_]:
-    """Mark the rows, sorted, that no row before is at most as large as everywhere."""
+    """Mark the sorted rows that no earlier row dominates or equals."""
     rows, columns = costs.shape
     good = np.zeros(rows, np.bool_)
     front = np.empty(rows, np.int64)
@@ -206,23 +206,23 @@ def _first_of_front(costs: Numbers) -> NDArray[np.bool_]:
 Numbers = NDArray[np.float64]
 Progress = Callable[[int, int, str], None]
 MOST_VECTORS = 5_000_000
-"""No larger space is looked at as a whole."""
+"""The largest space that is enumerated."""
 
 CHUNK = 2_000
-"""Vectors that are looked at between two looks at the clock, where all are."""
+"""Vectors between two checks of the time during an enumeration."""
 
 KNOWN = frozenset(MEASURES) - frozenset(ATTACK_MEASURES)
-"""The measures that every release has: an attack on too few records finds nothing."""
+"""The measures of every release; an attack needs enough records."""
 
 NEARLY = 1 - 3e-9
-"""So near does a share of counts come to a whole number from below, and no bound takes it for that number."""
+"""The distance below a whole number that a share of counts may have, and that no bound rounds away."""
 
 NOTHING_REQUIRED = "k-anonymity k=1"
-"""What a measured problem requires where nothing is said."""
+"""The default requirement of a measured problem."""
 
 
 class Enumeration:
-    """Looks at all cut vectors, or at all that are one level for every attribute; it can be stopped and continued."""
+    """An enumeration of all cut vectors, or of those with one level per attribute; it can be stopped and continued."""
 
     def __init__(
         self,
@@ -239,23 +239,23 @@ class Enumeration:
         self.size = self.space.count if within == "cuts" else self.space.level_count
         if self.size > MOST_VECTORS:
             raise BadInputError(
-                f"the space has {how_many(self.size)} cut vectors, too many to look at all (at most {MOST_VECTORS:,}); "
-                "search it (pareto, no --exact), look within levels only, or make it smaller by coarser levels "
+                f"the space has {how_many(self.size)} cut vectors, too many to enumerate (at most {MOST_VECTORS:,}); "
+                "search it (pareto, no --exact), use levels only, or make it smaller by coarser levels "
                 "(--level)"
             )
         self.solver, self.start = f"exact within {within}", None
         self.evaluator = Evaluator(table, self.problem, self.space, workers)
         self.archive = Archive(self.problem, self.space)
         self.unsuppressed = Archive(self.problem, self.space)
-        """What of all is best if nobody is left out, where every threshold of suppression is looked at."""
+        """The frontier without suppression, if every threshold of suppression is enumerated."""
 
         self.chunk = 0
-        """How many chunks were looked at."""
+        """The number of enumerated chunks."""
 
     def run(
         self, seconds: float | None = None, progress: Progress | None = None, checkpoint: Path | None = None
     ) -> Frontier:
-        """Look at all vectors unless time is up or Ctrl-C is pressed; called again, it goes on."""
+        """Enumerate all vectors until time is up or Ctrl-C is pressed; a further call continues."""
         if seconds is not None:
             check_number("seconds", seconds, least=0, strict=True)
         ends = None if seconds is None else time.monotonic() + seconds
@@ -285,19 +285,19 @@ class Enumeration:
 
     @property
     def keeps_unsuppressed(self) -> bool:
-        """Whether releases without suppression are looked at beside those with it."""
+        """Whether releases without suppression have a separate archive."""
         return isinstance(self.problem, KernelProblem) and self.problem.every and self.problem.share > 0
 
     @property
     def is_whole(self) -> bool:
-        """Whether all cuts were looked at."""
+        """Whether the enumeration is complete."""
         return self.within == "cuts" and self.chunk * CHUNK >= self.size
 
     @property
     def decided(self) -> tuple[Decided, ...]:
-        """What is known now of all cuts of the space; nothing before all were looked at.
+        """The frontiers of all cuts of the space; empty before the enumeration is complete.
 
-        Where suppression can narrow what is shown (`_may_narrow`), it is known only of those without suppression.
+        If suppression can narrow published boxes (`_may_narrow`), only the frontier without suppression is exact.
         """
         names = self.problem.objectives
         if not self.is_whole or not self.problem.publishable or self.table.shared or not set(names) <= KNOWN:
@@ -320,12 +320,12 @@ class Enumeration:
     def _may_narrow(self) -> bool:
         """Whether a release with suppression may have less loss than was counted.
 
-        Where the domain was observed, a part whose end only suppressed records have is shown narrower
-        (`release.shown_ends`). Where that part could have been cut there too, so that the same records fall short, it
-        makes no difference: anywhere, or between leaves that have nothing but the root above them.
+        In an observed domain, a part is published narrower if only suppressed records have its end
+        (`release.shown_ends`). It makes no difference if the part could be cut there with the same suppressed records:
+        anywhere, or between leaves whose only ancestor is the root.
         """
         if not self.problem.share or not isinstance(self.problem, KernelProblem):
-            return False  # nobody is left out, or releases were made and measured
+            return False  # no suppression, or the releases themselves were measured
         free = self.problem.every or self.problem.privacy == "k"
         return not free or any(
             attribute.level > 0 or attribute.between_bands or (attribute.constrained and attribute.hierarchy.height > 1)
@@ -334,7 +334,7 @@ class Enumeration:
         )
 
     def _row(self, facts: Numbers) -> tuple[float, ...]:
-        """Return what a row of a frontier has; a diversity that counts as a whole number reaches nearly to the next."""
+        """Return a row of a frontier; a diversity that counts as a whole number is just below the next one."""
         values = self.problem.values(facts)
         whole = isinstance(self.problem, Problem4) and self.problem.variant == "frequency"
         return tuple(
@@ -343,7 +343,7 @@ class Enumeration:
         )
 
     def resume(self, checkpoint: Path) -> str:
-        """Take it up from its checkpoint, if there is one; say in a sentence what became of it."""
+        """Load the checkpoint, if there is one; return a sentence about it."""
         kept, sentence = kept_snapshot(checkpoint, key_of(self))
         if kept is None:
             return sentence
@@ -352,7 +352,7 @@ class Enumeration:
         self.unsuppressed.take(kept.front, kept.front_facts)
         if kept.polished:
             return f"this search is finished: its frontier is taken from {checkpoint}"
-        return f"going on after {self.chunk * CHUNK:,} of {self.size:,} cut vectors, from {checkpoint}"
+        return f"continuing after {self.chunk * CHUNK:,} of {self.size:,} cut vectors, from {checkpoint}"
 
     def _keep(self, checkpoint: Path) -> None:
         finished, other = self.chunk * CHUNK >= self.size, self.unsuppressed
@@ -361,12 +361,12 @@ class Enumeration:
 
 
 def how_many(number: int) -> str:
-    """Write a number of vectors, however many digits it has."""
+    """Format a number of vectors of any size."""
     return f"{number:,}" if number < 10**15 else f"more than 10^{math.floor(math.log10(number))}"
 
 
 def in_words(space: CutSpace) -> str:
-    """Say where each column may be cut."""
+    """Describe where each column may be cut."""
     ways = []
     for attribute in space.attributes:
         where = "between bands" if attribute.between_bands else "anywhere"
@@ -382,7 +382,7 @@ def exact(
     within: str = "cuts",
     workers: int | None = None,
 ) -> Frontier:
-    """Look at all cut vectors, or at all that are one level for every attribute (`within="levels"`)."""
+    """Enumerate all cut vectors, or those with one level per attribute (`within="levels"`)."""
     return Enumeration(table, wanted, space, workers, within).run()
 
 

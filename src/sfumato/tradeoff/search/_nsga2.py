@@ -1,7 +1,7 @@
-"""NSGA-II by pymoo, with our sampling, crossover and mutation. Imported when a search begins, because pymoo is slow to.
+"""NSGA-II by pymoo, with our sampling, crossover and mutation. Imported when a search begins: importing pymoo is slow.
 
-An individual is a cut vector and, where a problem has several rows of facts for a vector (thresholds of suppression, or
-one for every l), which of them it stands for: how far down the list, in steps of a `CHOICES`th.
+An individual is a cut vector. If a problem has several rows of facts for a vector (thresholds of suppression, or one
+for each l), it also selects a row: its place in the list, in steps of a `CHOICES`th.
 """
 
 import json
@@ -26,10 +26,10 @@ from sfumato.tradeoff.search.pareto import Search
 Individuals = NDArray[np.int16]
 ENDLESS = 10**9
 CHOICES = 16
-"""Steps by which an individual says which of its vector's rows it stands for."""
+"""Steps in which an individual selects a row of its vector."""
 
 OTHER_ROW = 0.1
-"""How often an individual changes the row it stands for."""
+"""The probability that an individual selects another row."""
 
 
 def algorithm_of(search: Search, begun: Snapshot | None = None) -> Any:
@@ -51,12 +51,12 @@ def algorithm_of(search: Search, begun: Snapshot | None = None) -> Any:
         population.set("crowding", begun.crowding)
         algorithm.pop, algorithm.n_iter, algorithm.is_initialized = population, search.generation + 1, True
         algorithm.random_state.bit_generator.state = json.loads(begun.random)
-        algorithm.start_time = time.time()  # pymoo wants one where no new individual can be made
+        algorithm.start_time = time.time()  # pymoo needs it if no new individual is possible
     return algorithm
 
 
 def evolved(algorithm: Any) -> dict[str, Any]:
-    """Take down where an algorithm stands between two generations."""
+    """Return the state of an algorithm between two generations."""
     population = dict(zip(("individuals", "rank", "crowding"), algorithm.pop.get("X", "rank", "crowding"), strict=True))
     kinds = {"individuals": np.int16, "rank": np.int64, "crowding": np.float64}
     random = {"random": json.dumps(algorithm.random_state.bit_generator.state)}
@@ -64,7 +64,7 @@ def evolved(algorithm: Any) -> dict[str, Any]:
 
 
 class _Problem(Judged):  # type: ignore[misc]
-    """Works out a population through the search, so that nothing is worked out twice."""
+    """Evaluates a population through the search, which evaluates each vector once."""
 
     def __init__(self, search: Search) -> None:
         super().__init__(n_var=search.space.bits + 1, n_obj=len(search.problem.objectives), xl=0, xu=1, vtype=int)

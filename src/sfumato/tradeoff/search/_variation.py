@@ -1,8 +1,8 @@
-"""How cut vectors are drawn, crossed and changed without ever leaving the space.
+"""Drawing, crossover and mutation of cut vectors within their space.
 
-Crossing an unconstrained attribute takes its first bits from one parent and the rest from the other. Constrained ones
-are crossed only behind a cut that both parents have (Lunacek et al. 2006): on either side of it both are valid on
-their own. Changing a constrained attribute makes one of its nodes a single part, or cuts it into its children.
+Crossover of an unconstrained attribute takes its first bits from one parent and the rest from the other. Constrained
+attributes are crossed only behind a cut that both parents have (Lunacek et al. 2006), so both sides are valid. Mutation
+of a constrained attribute merges one of its nodes into a single part, or cuts it into its children.
 """
 
 from typing import NamedTuple
@@ -18,15 +18,15 @@ Numbers = NDArray[np.float64]
 
 
 class SpaceTree(NamedTuple):
-    """What the kernels read of a space: bits of attributes, which are constrained, and the nodes of these."""
+    """The arrays of a space for the kernels: bits of attributes, which are constrained, and the nodes of these."""
 
     offsets: Counts
     constrained: NDArray[np.bool_]
     owners: Counts
-    """Where the nodes of every attribute begin, and the end; none of an unconstrained one."""
+    """The first node of each attribute, and the end; unconstrained attributes have no nodes."""
 
     first: Counts
-    """The first bit inside every node."""
+    """The first bit inside each node."""
 
     last: Counts
     """The bit behind the last one inside."""
@@ -36,7 +36,7 @@ class SpaceTree(NamedTuple):
 
 
 def tree_of(space: CutSpace) -> SpaceTree:
-    """Lay out the nodes of a space, the highest of every attribute first."""
+    """Return the nodes of a space, the highest of each attribute first."""
     owners, first, last, children = [0], [], [], []
     for attribute, offset in zip(space.attributes, space.offsets, strict=False):
         for start, end, inside in reversed(attribute.nodes) if attribute.constrained else ():
@@ -57,9 +57,9 @@ def tree_of(space: CutSpace) -> SpaceTree:
 
 
 def drawn(space: CutSpace, number: int, generator: np.random.Generator, spread: bool) -> Bits:
-    """Draw vectors: from the root down, every node decides at random whether its children are told apart.
+    """Draw vectors: from the root down, each node is cut into its children at random.
 
-    With `spread` every vector has a readiness to cut of its own; otherwise it is 1/2, as in the paper.
+    With `spread` each vector has its own probability of a cut; otherwise it is 1/2, as in the paper.
     """
     tree = tree_of(space)
     ready = generator.random(number) if spread else np.full(number, 0.5)
@@ -74,7 +74,7 @@ def drawn(space: CutSpace, number: int, generator: np.random.Generator, spread: 
 
 
 def _stands_alone(vectors: Bits, tree: SpaceTree, a: int, node: int) -> NDArray[np.bool_]:
-    """Say of every vector whether there is a cut at both ends of a node."""
+    """Return for each vector whether there is a cut at both ends of a node."""
     alone = np.ones(len(vectors), np.bool_)
     if tree.first[node] > tree.offsets[a]:
         alone &= vectors[:, tree.first[node] - 1] == 1
@@ -84,7 +84,7 @@ def _stands_alone(vectors: Bits, tree: SpaceTree, a: int, node: int) -> NDArray[
 
 
 def levelled(space: CutSpace, number: int, generator: np.random.Generator) -> Bits:
-    """Draw vectors that are one level for every attribute, the finest and the coarsest first."""
+    """Draw vectors with one level per attribute, the finest and the coarsest first."""
     rows = []
     for i in range(number):
         chosen = [attribute.partitions[generator.integers(len(attribute.partitions))] for attribute in space.attributes]
@@ -95,7 +95,7 @@ def levelled(space: CutSpace, number: int, generator: np.random.Generator) -> Bi
 
 
 def neighbours(space: CutSpace, vector: Bits) -> Bits:
-    """List what one step makes of a vector: a cut more or less, a node made one part or cut into its children."""
+    """List the neighbours of a vector: one cut more or less, one node merged or cut into its children."""
     tree = tree_of(space)
     vectors = []
     for a in range(len(space.attributes)):
@@ -114,7 +114,7 @@ def neighbours(space: CutSpace, vector: Bits) -> Bits:
 
 @kernel
 def toggle(vector: Bits, tree: SpaceTree, a: int, node: int) -> bool:
-    """Make a node one part, or cut it into its children if it is one; nothing where it lies inside a larger part."""
+    """Merge a node into one part, or cut it into its children if it is one; do nothing inside a larger part."""
     first, last = tree.first[node], tree.last[node]
     if first > tree.offsets[a] and not vector[first - 1]:
         return False
@@ -134,7 +134,7 @@ def toggle(vector: Bits, tree: SpaceTree, a: int, node: int) -> bool:
 def cross(left: Bits, right: Bits, tree: SpaceTree, rolls: Numbers, swap: bool) -> None:
     """Cross pairs of parents in place, attribute by attribute; `rolls` are two uniform numbers for each.
 
-    With `swap` constrained attributes that have no common cut change sides as a whole, every second time.
+    With `swap`, constrained attributes without a common cut are exchanged as a whole with probability 1/2.
     """
     for i in range(len(left)):
         for a in range(len(tree.constrained)):
@@ -162,7 +162,7 @@ def cross(left: Bits, right: Bits, tree: SpaceTree, rolls: Numbers, swap: bool) 
 
 @kernel
 def flip(vectors: Bits, tree: SpaceTree, rolls: Numbers, rate: float) -> None:
-    """Change in place every bit of the unconstrained attributes with a probability: the paper's mutation."""
+    """Flip each bit of the unconstrained attributes in place with a probability: the paper's mutation."""
     for i in range(len(vectors)):
         for a in range(len(tree.constrained)):
             if not tree.constrained[a]:
@@ -173,9 +173,9 @@ def flip(vectors: Bits, tree: SpaceTree, rolls: Numbers, rate: float) -> None:
 
 @kernel
 def mutate(vectors: Bits, tree: SpaceTree, rolls: Numbers, rate: float) -> None:
-    """Change in place every attribute with a probability: one cut more, less or moved, or one node made or cut.
+    """Change each attribute in place with a probability: one cut added, removed or moved, or one node merged or cut.
 
-    `rolls` are three uniform numbers for every vector and attribute.
+    `rolls` are three uniform numbers for each vector and attribute.
     """
     for i in range(len(vectors)):
         for a in range(len(tree.constrained)):

@@ -1,9 +1,9 @@
-"""A search between two generations, in memory and on disk, so that it can be stopped at any moment and goes on exactly.
+"""The state of a search between two generations, in memory and on disk, so that it can be continued exactly.
 
-What a search knows of vectors it met is not kept, only which they were: few are met again, and their facts can be
-worked out anew. The file holds plain arrays (npz), nothing that could be executed, a digest of everything the search
-depends on (table, problem, space, solver and version of this program), and one of all that it holds: what was changed
-since it was written is not believed. Its owner alone can read it.
+A checkpoint contains the evaluated vectors without their facts: few vectors are met again, and their facts can be
+computed again. The file contains plain arrays (npz) and nothing executable. One digest covers everything the search
+depends on (table, problem, space, solver, version), another one the content: a changed file is refused. Only its owner
+can read it.
 """
 
 from __future__ import annotations
@@ -33,39 +33,39 @@ BETWEEN = 5.0
 
 @dataclass(frozen=True)
 class Snapshot:
-    """All that a search needs to go on."""
+    """The state of a search."""
 
     generation: int
     vectors: Bits
     facts: Numbers
-    """Those of the archive."""
+    """The facts of the archive."""
 
     polished: bool
     known: Bits | int = 0
-    """The vectors that were worked out, in order; in memory only how many they were."""
+    """The evaluated vectors in order; in memory only their number."""
 
     done: Bits | int = 0
-    """The vectors whose neighbours the local search has seen; in memory only how many."""
+    """The vectors whose neighbours were evaluated by the local search; in memory only their number."""
 
     limit: int = 0
-    """The number of vectors at which the local search ends; 0 before it has begun."""
+    """The number of vectors at which the local search ends; 0 before it begins."""
 
     stage: int = 0
     before: int = 0
-    """Vectors that were worked out in the stages before."""
+    """Vectors evaluated in earlier stages."""
 
     start: Bits = field(default_factory=lambda: np.zeros((0, 0), np.uint8))
     front: Bits = field(default_factory=lambda: np.zeros((0, 0), np.uint8))
-    """The front of the stage, where the archive is not that."""
+    """The front of the stage, if it differs from the archive."""
 
     front_facts: Numbers = field(default_factory=lambda: np.zeros((0, 0), np.float64))
     individuals: Codes = field(default_factory=lambda: np.zeros((0, 0), np.int16))
-    """Those of NSGA-II, with their rank and crowding; none where all vectors are looked at."""
+    """The individuals of NSGA-II, with rank and crowding; none in an enumeration."""
 
     rank: Counts = field(default_factory=lambda: np.zeros((0, 0), np.int64))
     crowding: Numbers = field(default_factory=lambda: np.zeros((0, 0), np.float64))
     random: str = ""
-    """The state of the random numbers, as JSON."""
+    """The state of the random number generator, as JSON."""
 
 
 def key_of(search: Search | Enumeration) -> str:
@@ -79,14 +79,14 @@ def key_of(search: Search | Enumeration) -> str:
 
 
 def write_checkpoint(path: Path, key: str, snapshot: Snapshot) -> None:
-    """Write a snapshot with the vectors it speaks of; the file is whole or as it was before."""
+    """Write a snapshot with its vectors; an interrupted write leaves the old file."""
     arrays = {name: np.asarray(value) for name, value in vars(snapshot).items()}
     with staged([path], private=[path]) as [draft], draft.open("wb") as stream:
         np.savez_compressed(stream, key=np.asarray(key), content=np.asarray(_content(key, arrays)), **arrays)  # type: ignore[arg-type]
 
 
 def read_checkpoint(path: Path, key: str) -> Snapshot | None:
-    """Read a snapshot; None where the file belongs to another search. Raises ValueError where it cannot be read."""
+    """Read a snapshot; None if the file belongs to another search. Raises ValueError if it is damaged."""
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = dict(file)
@@ -100,7 +100,7 @@ def read_checkpoint(path: Path, key: str) -> Snapshot | None:
 
 
 def _content(key: str, arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Digest all that a checkpoint holds."""
+    """Digest the content of a checkpoint."""
     digest = sha256(key.encode())
     for name, array in sorted(arrays.items()):
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode() + array.tobytes())
@@ -108,22 +108,22 @@ def _content(key: str, arrays: Mapping[str, NDArray[Any]]) -> str:
 
 
 def joined(vectors: Iterable[bytes], bits: int) -> Bits:
-    """Write vectors one below the other."""
+    """Stack vectors into an array."""
     listed = list(vectors)
     return np.frombuffer(b"".join(listed), np.uint8).reshape(len(listed), bits)
 
 
 def kept_snapshot(checkpoint: Path, key: str) -> tuple[Snapshot | None, str]:
-    """Read a checkpoint; None where there is none or it is of no use, and the sentence that says why."""
+    """Read a checkpoint; None with a sentence if there is none or it is unusable."""
     if not checkpoint.is_file():
         return None, ""
     try:
         kept = read_checkpoint(checkpoint, key)
     except ValueError:
-        return None, f"{checkpoint} is damaged, so the search begins anew"
+        return None, f"{checkpoint} is damaged, so the search starts again"
     if kept is None:
         return None, (
             f"{checkpoint} belongs to another search (table, problem, columns, solver or version differ), so this one "
-            "begins anew"
+            "starts again"
         )
     return kept, ""

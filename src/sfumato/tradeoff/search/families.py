@@ -1,16 +1,13 @@
-"""Cut vectors (Dewri et al. 2011) as candidates of a tuner, beside all other makers.
+"""Candidates that a tuner can propose: families of makers with one parameter, and cut vectors (Dewri et al. 2011).
 
-Where the axes are k and a loss, both can be counted without making a release: the evolutionary search runs a few
-generations at a time, and what its archive has that the map does not is put on the map. On any other axes a release has
-to be made and measured to be known, so the tuner's own points are the archive: seeds first (what full-domain recoding
-and Mondrian make of the table), then one step from vectors that stand on the frontier.
+**Cut vectors.** If the axes are k and a loss, both can be counted without making a release: the evolutionary search
+runs a few generations at a time, and new points of its archive are added to the map. For other axes each release must
+be made and measured. Then the tuner's own points are the archive: first seeds (full-domain recoding and Mondrian), then
+single steps from vectors on the frontier.
 
-Families of candidates that differ in one number: the dial that a tuner turns.
-
-A family is a maker, a requirement, a form and a suppression limit; its dial is the number that says how strict it is
-(k, l, t, ... of the requirement; or the number that a maker names itself: epsilon of a mechanism, k of
-microaggregation, ...). With the ends of the map, direct answers and cut vectors they are what a
-kind of study proposes to a tuner.
+**Families.** A family is a maker, a requirement, a form and a suppression limit. Its parameter is the number that
+controls strictness: k, l, t, ... of the requirement, or a number of the maker, such as epsilon of a mechanism or k of
+microaggregation. A tuner also gets the ends of the map and candidates that answer a question directly.
 """
 
 from __future__ import annotations
@@ -53,28 +50,28 @@ if TYPE_CHECKING:
     from sfumato.tradeoff.search.tuner import Aim
 
 MOST_BITS = 4_000
-"""In larger spaces neither a step nor a generation is cheap, and few cuts are worth anything."""
+"""In larger spaces steps and generations are slow, and few cuts are useful."""
 
 FEW_VECTORS = 20_000
-"""A space of no more cut vectors is looked at as a whole."""
+"""The largest space that is enumerated."""
 
 GENERATIONS = 10
-"""How far the evolutionary search goes before its archive is looked at again."""
+"""Generations of the evolutionary search between two looks at its archive."""
 
 POPULATION = 60
 PATIENCE = 60
-"""Steps without any gain after which no further one is tried until something else has moved the frontier."""
+"""Steps without gain after which no further one is tried until the frontier moves."""
 
 SUPPRESSED = (0.0, 0.05)
-"""How many records may be left out where a study has no candidates that say so."""
+"""The limits on suppression if the study has no candidates."""
 
 Gain = Callable[[dict[str, float]], float]
-"""What a release of some measures would take from under the staircase."""
+"""The area under the staircase that a release with some measures would remove."""
 
 
 @dataclass
 class CountedCuts:
-    """The search over cuts, for axes that are counted: a few generations at a time, or all of a small space at once."""
+    """The search over cuts for counted axes: a few generations at a time, or an enumeration of a small space."""
 
     search: Search | Enumeration
     plan: SearchPlan
@@ -84,10 +81,10 @@ class CountedCuts:
     whole: Frontier | None = None
 
     def next(self, gain: Gain, known: Iterable[Candidate], frontier: Sequence[Candidate], most: int) -> list[Candidate]:
-        """Search on, and return the candidates whose exact gain is the largest.
+        """Continue the search, and return the candidates with the largest exact gain.
 
-        Where the problem does not tell of the axes, what a release gains there is not known before it is made: then
-        those are returned that lie evenly along the frontier of the problem.
+        If the problem does not measure the axes, the gain is unknown before a release is made. Then the result is
+        evenly spaced on the frontier of the problem.
         """
         if self.idle >= PATIENCE:
             return []
@@ -109,7 +106,7 @@ class CountedCuts:
         return [new[i] for i in order[:most]]
 
     def counted(self) -> Frontier:
-        """Search on, and return the frontier so far."""
+        """Continue the search, and return the frontier so far."""
         if isinstance(self.search, Search):
             return self.search.run(generations=GENERATIONS)
         if self.whole is None:
@@ -118,16 +115,16 @@ class CountedCuts:
 
     @property
     def decided(self) -> tuple[Decided, ...]:
-        """What is known of all cuts of the space, once all were looked at."""
+        """The frontiers of all cuts of the space, once the enumeration is complete."""
         return self.search.decided
 
     def moved(self) -> None:
-        """Take note that the frontier has moved, which makes no difference to what was counted."""
+        """Ignore that the frontier has moved; counted values do not depend on it."""
 
 
 @dataclass
 class SteppedCuts:
-    """Steps from cut vectors that stand on the frontier, for axes that have to be measured."""
+    """Steps from cut vectors on the frontier, for measured axes."""
 
     space: CutSpace
     wanted: requirements.Requirement
@@ -147,7 +144,7 @@ class SteppedCuts:
         return one
 
     def next(self, gain: Gain, known: Iterable[Candidate], frontier: Sequence[Candidate], most: int) -> list[Candidate]:
-        """Return seeds while there are some, then steps from the frontier, each drawn by its own number."""
+        """Return seeds first, then steps from the frontier, each drawn with its own seed."""
         tried, chosen = set(known), list[Candidate]()
         while self.first and len(chosen) < most:
             one = self.candidate(self.first.pop(0))
@@ -163,7 +160,7 @@ class SteppedCuts:
         return chosen
 
     def _step(self, vector: Bits) -> Candidate | None:
-        """Change a vector in about one attribute; nothing where that leaves it as it was."""
+        """Change a vector in about one attribute; None if it is unchanged."""
         changed = vector[None].copy()
         attributes = len(self.space.attributes)
         rolls = np.random.default_rng(self.steps).random((1, attributes, 3))
@@ -173,11 +170,11 @@ class SteppedCuts:
 
     @property
     def decided(self) -> tuple[Decided, ...]:
-        """What is known of all cuts: nothing, since they are not all tried."""
+        """Empty: not all cuts are tried."""
         return ()
 
     def moved(self) -> None:
-        """Take note that the frontier has moved: steps may be worth a try again."""
+        """Note that the frontier has moved, so steps are worth trying again."""
         self.idle = 0
 
 
@@ -185,7 +182,7 @@ Cuts = CountedCuts | SteppedCuts
 
 
 def cuts_of(study: Study, table: Table, axes: Sequence[str], workers: int | None) -> Cuts | None:
-    """Return who proposes cut vectors for a study on its axes; nobody where releases may not be generalized."""
+    """Return the proposer of cut vectors for a study on its axes; None if releases may not be generalized."""
     plan = study.search or SearchPlan()
     makers = ((one, one.anonymizer) for one in study.candidates_of(table))
     own = [one for one, maker in makers if not maker.baseline and maker.takes_requirements]
@@ -218,33 +215,33 @@ def cuts_of(study: Study, table: Table, axes: Sequence[str], workers: int | None
 
 
 def is_counted(axes: Sequence[str]) -> bool:
-    """Say whether measures can be counted without making a release: k and a loss."""
+    """Return whether measures can be counted without making a release: k and a loss."""
     return "k" in axes and set(axes) <= {"k", "loss", "generalization_loss"}
 
 
 def required(candidate: Candidate, plan: SearchPlan) -> Candidate:
-    """Return a candidate with what a plan requires in addition."""
+    """Return a candidate with the additional requirement of a plan."""
     return replace(candidate, requirement=plan.joined(candidate.requirement))
 
 
 LOOSEST_T = {"js": math.log(2)}
 FIRST = (0.5, 0.25, 0.75, 0.125, 0.875, 1.0, 0.0)
-"""Where on its dial a family is tried first, as shares of the way from the least to the most."""
+"""The first values of a family's parameter, as shares of its range."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """Candidates that differ in the value of one dial."""
+    """Candidates that differ in the value of one parameter."""
 
     example: Any
-    """A candidate of a table or of baskets: its requirement has `parts`."""
+    """A candidate of a table or of baskets; its requirement has `parts`."""
 
     dial: Dial
     places: tuple[int, ...]
-    """Which parts of the requirement have the dial, all turned alike; none: the maker has it."""
+    """The parts of the requirement that have the parameter, all with the same value; empty if the maker has it."""
 
     def value_of(self, candidate: Any) -> float | None:
-        """Return the value of the dial of a member; nothing of a candidate that is none."""
+        """Return the parameter of a member; None for other candidates."""
         parts = candidate.requirement.parts
         if any(place >= len(parts) for place in self.places):
             return None
@@ -253,7 +250,7 @@ class Family:
         return value if value is not None and self.at(value) == candidate else None
 
     def at(self, value: float) -> Any:
-        """Return the member of the family with a value of the dial."""
+        """Return the member of the family with a value of the parameter."""
         example = self.example
         if not self.places:
             maker: Any = example.anonymizer
@@ -265,7 +262,7 @@ class Family:
         return replace(example, requirement=example.requirement.of_parts(parts))
 
     def requiring(self, plan: SearchPlan) -> Family:
-        """Return the family with what a plan requires in addition."""
+        """Return the family with the additional requirement of a plan."""
         wanted = plan.joined(self.example.requirement)
         more = len(wanted.parts) - len(self.example.requirement.parts)
         return replace(
@@ -274,17 +271,17 @@ class Family:
 
     @property
     def key(self) -> str:
-        """Name the family: the same for all its members."""
+        """The name of the family, equal for all members."""
         return str(self.at(self.dial.rounded(self.dial.most)))
 
     @property
     def without_suppression(self) -> Family:
-        """The family that leaves no record out."""
+        """The family without suppression."""
         return replace(self, example=replace(self.example, suppress=0.0)) if self.suppress else self
 
     @property
     def kin(self) -> str:
-        """Name what it shares with families that differ from it in form, or in how many records may be left out."""
+        """The name that it shares with families that differ only in form or suppression limit."""
         plain = self.without_suppression
         changed = plain.example.form != FORMS[0]
         return (replace(plain, example=replace(plain.example, form=FORMS[0])) if changed else plain).key
@@ -297,32 +294,32 @@ class Family:
 
     @property
     def suppress(self) -> float:
-        """Which share of the records may be left out; of baskets none are."""
+        """The maximum share of suppressed records; 0 for baskets."""
         share: float = getattr(self.example, "suppress", 0.0)
         return share
 
     @property
     def effort(self) -> float:
-        """What a release of the family takes, in releases of Mondrian."""
+        """The cost of a release of the family, in releases of Mondrian."""
         effort: float = self.example.anonymizer.effort
         return effort
 
     @property
     def is_about_values(self) -> bool:
-        """Whether it requires something of sensitive values, and nothing of identities."""
+        """Whether it restricts sensitive values and not identities."""
         parts = self.example.requirement.parts
         return bool(self.places) and all(getattr(part, "about_sensitive", False) for part in parts)
 
     @property
     def first(self) -> Iterator[tuple[Any, int]]:
-        """The members to try before anything is known of the family, each with its side of the middle."""
+        """The members to try first, each with its side of the middle."""
         return ((self.at(self.dial.at(share)), (share > FIRST[0]) - (share < FIRST[0])) for share in FIRST)
 
     def first_within(self, bounds: Sequence[Bound]) -> dict[Any, int]:
-        """Return the members to try first where bounds are given.
+        """Return the members to try first within bounds.
 
-        Where one is on what the dial promises (k, l, t, ...), the member that promises just as much comes in place of
-        the middle: none that promises more is freer.
+        If a bound is on a measure that the parameter promises (k, l, t, ...), the member with exactly this promise
+        replaces the middle: no stricter member loses less.
         """
         first = dict(self.first)
         promised = promises(self.example.requirement.parts[self.places[0]]) if self.places else ()
@@ -333,7 +330,7 @@ class Family:
         return {member: 0} | {one: side for one, side in first.items() if side and one != member}
 
     def _at_bound(self, bound: Bound) -> float:
-        """Return the value of the dial that promises what a bound asks for, or the nearest that there is."""
+        """Return the value of the parameter that promises a bound, or the nearest possible one."""
         value = min(max(bound.value, self.dial.least), self.dial.most)
         if self.dial.whole:
             return math.ceil(value - 1e-9) if bound.side == "min" else math.floor(value + 1e-9)
@@ -341,7 +338,7 @@ class Family:
 
 
 def promises(part: Any) -> tuple[str, ...]:
-    """Name the measures whose worst value a requirement promises: its own number."""
+    """Return the measures whose worst value a requirement promises."""
     if isinstance(part, requirements.KAnonymity | requirements.AlphaK):
         return ("k", "smallest_group")
     if isinstance(part, requirements.LDiversity):
@@ -362,33 +359,33 @@ def no_cuts() -> None:
 
 @dataclass(frozen=True)
 class Proposals:
-    """What can be tried beside the candidates of a study."""
+    """The possible candidates besides those of the study."""
 
     ends: tuple[Any, ...]
-    """The trivial release and the original: the frame of the map reaches from one to the other."""
+    """The trivial release and the original, the corners of the map's frame."""
 
     families: tuple[Family, ...]
     straight: tuple[Any, ...] = ()
     """Candidates that answer a question directly."""
 
     cuts: Callable[[], Cuts | None] = no_cuts
-    """Begins the search over cut vectors, which takes a while."""
+    """Returns the search over cut vectors, which takes a while to start."""
 
     most_cuts: int | None = None
-    """At most so many cut vectors are tried."""
+    """The maximum number of cut vectors."""
 
 
 def proposals(study: Study, data: Any, aim: Aim, workers: int | None) -> Proposals:
-    """Say what can be tried beside the candidates of a study."""
+    """Return the possible candidates besides those of the study."""
     if study.parts == ATTRIBUTES:
         return table_proposals(study, data, aim, workers)
     return basket_proposals(study, data) if study.parts == ITEMS else mixed_proposals(study, data)
 
 
 def table_proposals(study: Study, table: Table, aim: Aim, workers: int | None) -> Proposals:
-    """Propose what can be tried on a table, as far as the plan of the study allows it.
+    """Return the possible candidates for a table within the plan of the study.
 
-    Where it is asked for epsilon, mechanisms alone: nothing else has one.
+    If the aim includes epsilon, these are mechanisms only.
     """
     plan, private, persons = study.search or SearchPlan(), "epsilon" in aim.names, table.roles.person is not None
     exact = () if ABOUT_HIDING.isdisjoint(aim.names) else ("bucketization",)
@@ -408,7 +405,7 @@ def table_proposals(study: Study, table: Table, aim: Aim, workers: int | None) -
 
 
 def _counts_records(candidate: Candidate) -> bool:
-    """Whether a candidate cannot be made where persons are counted; rules about values hardly ever can."""
+    """Whether a candidate cannot count persons; rules about values rarely fail this."""
     counts = getattr(candidate.anonymizer, "counts_persons", False) and candidate.form == "generalization"
     return not counts or any(part.about_sensitive for part in candidate.requirement.parts)
 
@@ -424,14 +421,14 @@ def straight(aim: Aim, table: Table, plan: SearchPlan) -> list[Candidate]:
 
 
 PRIVATE = "mst epsilon=1"
-"""The mechanism that is offered where a question is about epsilon."""
+"""The mechanism for questions about epsilon."""
 
 
 def families_of(study: Study, table: Table, private: bool = False) -> list[Family]:
-    """List the families of a study's own candidates, then what is offered in the forms and limits of the study.
+    """List the families of a study's own candidates, then the offered ones in the forms and limits of the study.
 
-    Where it is asked for epsilon (`private`), a mechanism is offered too, before all others. What its plan does not
-    propose is left out; if it requires anything, so are noisy, perturbed and synthetic releases, which it cannot bind.
+    With `private`, a mechanism is first. Makers that the plan excludes are omitted. If the plan has a requirement,
+    noisy, perturbed and synthetic releases are omitted too, since they cannot satisfy it.
     """
     plan = study.search or SearchPlan()
     own = [candidate for candidate in study.candidates_of(table) if _varies(candidate.anonymizer)]
@@ -458,7 +455,7 @@ def families_of(study: Study, table: Table, private: bool = False) -> list[Famil
 
 
 def _varies(maker: ReleaseMaker) -> bool:
-    """Whether a maker belongs to a family: baselines and recodings that are given whole do not."""
+    """Whether a maker belongs to a family; baselines and fixed recodings do not."""
     return not (maker.baseline or maker.foreign or maker.name == "cut-vector" or getattr(maker, "levels", None))
 
 
@@ -473,28 +470,26 @@ def _families(candidates: Iterable[Candidate], table: Table) -> Iterator[Family]
         if not table.cells.sensitive and any(part.about_sensitive for part in parts):
             continue
         dials = {place: dial for place, part in enumerate(parts) if (dial := dial_of(part, table)) is not None}
-        if (
-            dials
-        ):  # the last part is the one that people add to vary it, with those that ask the same of other attributes
+        if dials:  # users usually vary the last part, with equal parts for other attributes
             last = parts[max(dials)]
             places = tuple(place for place in dials if _same_but_on(parts[place], last))
             yield Family(candidate, _common([dials[place] for place in places]), places)
 
 
 def _same_but_on(one: requirements.Requirement, other: requirements.Requirement) -> bool:
-    """Whether two parts ask the same, though perhaps of different attributes."""
+    """Whether two parts are equal except for the attribute."""
     own: Any = one
     return type(one) is type(other) and (one == other or replace(own, on=other.on) == other)
 
 
 def _common(dials: Sequence[Dial]) -> Dial:
-    """Return the dial that reaches as far as each of several of the same field."""
+    """Return the parameter with the common range of several of the same field."""
     most = min(dial.most for dial in dials) if dials[0].field == "l" else max(dial.most for dial in dials)
     return replace(dials[0], most=most)
 
 
 def dial_of(part: requirements.Requirement, table: Table) -> Dial | None:
-    """Return the dial of a requirement on a table; none where there is nothing to turn."""
+    """Return the parameter of a requirement on a table; None if it has none."""
     records = table.cells.records
     if isinstance(part, requirements.KAnonymity | requirements.AlphaK):
         return size_dial("k", records)
@@ -521,13 +516,13 @@ def ends_of(study: Study) -> tuple[Candidate, ...]:
 # -- items ------------------------------------------------------------------------------------------------
 
 SHARES = ("rho", "h", "c")
-"""What bounds a share of records, in the requirements that have one."""
+"""The fields of requirements that bound a share of records."""
 
 LEAST_SHARE = 0.01
 
 
 def basket_proposals(study: Study, baskets: Baskets) -> Proposals:
-    """Propose what can be tried on baskets: families of the study's own candidates first."""
+    """Return the possible candidates for baskets: families of the study's own candidates first."""
     candidates = [one for one in study.candidates if not one.anonymizer.baseline]
     families = [
         Family(one, dial, (0,))
@@ -538,7 +533,7 @@ def basket_proposals(study: Study, baskets: Baskets) -> Proposals:
 
 
 def _dials(requirement: item_requirements.BasketRequirement, baskets: Baskets) -> list[Dial]:
-    """List the numbers of a requirement that can be turned: how many records fit, and shares of them."""
+    """List the parameters of a requirement: numbers of matching records, and shares of them."""
     names = {field.name for field in fields(requirement)}  # type: ignore[arg-type]
     sizes = size_dial("k", baskets.filled) if "k" in names else None
     shares = [Dial(name, LEAST_SHARE, 1.0) for name in SHARES if name in names]
@@ -546,7 +541,7 @@ def _dials(requirement: item_requirements.BasketRequirement, baskets: Baskets) -
 
 
 def _offered_for_sets(study: Study, candidates: list[Candidate], baskets: Baskets) -> Iterator[Candidate]:
-    """List an example of every maker with what it serves, in the utility constraints and limits of the study."""
+    """List an example of each maker with its requirements, in the utility constraints and limits of the study."""
     policies: Any = dict.fromkeys((one.utility, one.limit) for one in candidates) or [
         (None, item_requirements.SuppressionLimit())
     ]
@@ -557,7 +552,7 @@ def _offered_for_sets(study: Study, candidates: list[Candidate], baskets: Basket
     for maker in map(candidate_maker, [DEFAULT_MAKER, *bundled_presets()["offered_for_items"], *by_tree]):
         for utility, limit in policies:
             if maker.name == "upcta" if utility is None else not maker.keeps_utility_constraints:
-                continue  # without utility constraints upcta is pcta
+                continue  # without utility constraints upcta equals pcta
             for promise in (*promises, item_requirements.CompleteKAnonymity(2), *named):
                 if isinstance(promise, maker.requirements):
                     yield Candidate(maker, promise, utility=utility, limit=limit)
@@ -568,7 +563,7 @@ MERGED = ("none", "rt-merge bound=0.3")
 
 
 def mixed_proposals(study: Study, data: MixedTable) -> Proposals:
-    """Propose what can be tried: families of the study's own candidates first."""
+    """Return the possible candidates: families of the study's own candidates first."""
     dial = size_dial("k", data.records)
     own = [one for one in study.candidates if not one.anonymizer.baseline]
     offered = [*own, *_offered_for_groups(study, own)]
@@ -577,7 +572,7 @@ def mixed_proposals(study: Study, data: MixedTable) -> Proposals:
 
 
 def _offered_for_groups(study: Study, own: list[Candidate]) -> Iterator[Candidate]:
-    """List an example of every maker of items, with the requirements and limits of the study."""
+    """List an example of each maker of items, with the requirements and limits of the study."""
     usual = item_requirements.MixedRequirement(item_requirements.KKMAnonymity(2, study.scales.known))
     for one in own[:1] or ends_of(study)[:1]:
         wanted = one.requirement if own else usual

@@ -1,23 +1,21 @@
-"""Searching cut vectors for the frontier of a problem: NSGA-II as Dewri et al. used it, and more; or all of them.
+"""Searching cut vectors for the frontier of a problem: NSGA-II as Dewri et al. used it, and more; or enumeration.
 
     search = Search(table, Problem2(eta=0.1), space)
     frontier = search.run()          # 250 generations, unless time is up or Ctrl-C is pressed
-    frontier = search.run(seconds=60)  # goes on where it stopped
-    search.resume(path)              # or another day: `run(checkpoint=path)` leaves a file to go on from
+    frontier = search.run(seconds=60)  # continues where it stopped
+    search.resume(path)              # later: `run(checkpoint=path)` writes the file
 
-Every vector is worked out once and kept; the archive keeps every non-dominated point, whatever the population forgets.
-Where every threshold of suppression counts, the search climbs the stages of its problem, which do not depend on how
-much suppression is allowed in the end: so who allows more finds at least as much.
-Work is divided among threads, vector by vector, so their number cannot matter: same seed, same frontier.
+Every vector is evaluated once. The archive keeps every nondominated point, also those that the population loses.
+If every threshold of suppression counts, the search solves the stages of its problem in order. The stages do not depend
+on the final limit of suppression, so a larger limit finds at least as much. Threads evaluate single vectors, so their
+number does not affect the frontier: same seed, same frontier.
 
-Cut vectors to begin a search with: what full-domain recoding and Mondrian make of the table.
+**Seeds**, the first cut vectors of a search. They use no random numbers and do not depend on the objectives:
 
-*Full-domain optima*: for several k the levels of least loss, with as much suppression as the problem allows.
-*Mondrian's cuts*: its boxes overlap in each attribute, so they are no cut vector; but a cut is worth its loss where
-many boxes begin. For several k every attribute gets its commonest beginnings as cuts, so many that its parts are about
-as wide as the boxes; where it is cut along its hierarchy only, the nearest allowed set of cuts.
-
-Nothing here is drawn at random, and nothing depends on what the problem makes large or small.
+- *Full-domain optima*: for several k the levels of least loss, with as much suppression as the problem allows.
+- *Mondrian's cuts*: its boxes overlap in each attribute, so they are no cut vector. But a cut is useful where many
+  boxes begin. For several k each attribute is cut at the most frequent beginnings, so often that its parts are about as
+  wide as the boxes; attributes that are cut along their hierarchy get the nearest allowed set of cuts.
 """
 
 from __future__ import annotations
@@ -50,10 +48,10 @@ from sfumato.tradeoff.search._variation import drawn, levelled, neighbours
 from sfumato.tradeoff.search.problems import Evaluator, KernelProblem, Problem, allowed, problem
 
 SIZES = (2, 5, 10, 25, 100, 500, 2500)
-"""The k that are tried, as far as half of the records, or persons, are at least so many."""
+"""The k of the seeds, if half of the records, or persons, are at least so many."""
 
 MOST_LEVELS = 200_000
-"""Where there are more combinations of levels, their optima would take too long to find."""
+"""The largest lattice that is searched for optima."""
 
 
 def seeds(table: Table, space: CutSpace, suppress: float) -> Bits:
@@ -69,7 +67,7 @@ def seeds(table: Table, space: CutSpace, suppress: float) -> Bits:
 
 
 def full_domain_seeds(table: Table, space: CutSpace, sizes: list[int], suppress: float) -> Iterator[Bits]:
-    """For every k the levels of least loss, as cuts; none where there are too many levels to look for them."""
+    """Yield for each k the levels of least loss, as cuts; nothing if the lattice is too large."""
     combinations = np.prod([float(quasi.hierarchy.height + 1) for quasi in table.cells.quasi])
     if combinations > MOST_LEVELS:
         return
@@ -81,7 +79,7 @@ def full_domain_seeds(table: Table, space: CutSpace, sizes: list[int], suppress:
 
 
 def levels_as_cuts(space: CutSpace, levels: Levels) -> Bits:
-    """Write one level per attribute as cuts; levels below the atoms become the atoms."""
+    """Return one level per attribute as cuts; levels below the atoms become the atoms."""
     parts = [
         np.isin(attribute.starts[1:], attribute.hierarchy.levels[level].starts)
         for attribute, level in zip(space.attributes, levels, strict=True)
@@ -90,7 +88,7 @@ def levels_as_cuts(space: CutSpace, levels: Levels) -> Bits:
 
 
 def mondrian_seeds(table: Table, space: CutSpace, sizes: list[int]) -> Iterator[Bits]:
-    """For every k the cuts that Mondrian's boxes have in common."""
+    """Yield for each k the cuts that Mondrian's boxes have in common."""
     for k in sizes:
         try:
             boxes = Mondrian(ranges="region").release(table, KAnonymity(k), "generalization", 0).boxes
@@ -117,7 +115,7 @@ def common_cuts(bits: int, begins: NDArray[Any], ends: NDArray[Any], mass: NDArr
 
 
 def nearest_allowed(attribute: CutAttribute, cuts: Bits) -> Bits:
-    """Find the allowed cuts that differ from these in the fewest places; of equally near ones with fewer cuts."""
+    """Return the allowed cuts with the fewest differences from these; of several, those with fewer cuts."""
 
     def best(first: int, last: int) -> tuple[int, list[int]]:
         whole = int(cuts[first:last].sum())
@@ -139,40 +137,40 @@ def nearest_allowed(attribute: CutAttribute, cuts: Bits) -> Bits:
 Numbers = NDArray[np.float64]
 Progress = Callable[[int, int, str], None]
 MOST_PLACES = 20_000
-"""A vector has a byte for each place to cut, and all that were looked at are kept."""
+"""The longest vector: it has a byte for each possible cut, and all evaluated vectors are kept."""
 
 MOST_LOCAL = 4_000
-"""Where there are more places to cut, a vector has too many neighbours for a local search."""
+"""With more possible cuts, a vector has too many neighbours for a local search."""
 
 
 @dataclass(frozen=True)
 class NSGA2(Configured):
-    """How to search. The defaults of the first four are the paper's for problems 1 and 2."""
+    """The search over cuts. The defaults of the first four options are the paper's for problems 1 and 2."""
 
     population: Annotated[int, Option(least=4)] = 200
-    """Vectors of a generation."""
+    """Vectors per generation."""
 
     generations: Annotated[int, Option(least=1)] = 250
-    """How many generations."""
+    """The number of generations."""
 
     crossover: Annotated[float, Option(least=0, most=1)] = 0.9
-    """How often two vectors are crossed."""
+    """The probability that two vectors are crossed."""
 
     mutation: Annotated[float, Option(least=0, most=1)] = 0.1
-    """How often a vector is changed."""
+    """The probability that a vector is changed."""
 
     operators: Annotated[Literal["own", "paper"], Option()] = "own"
-    """own: begins with seeds and full-domain levels, mutates constrained attributes too, ends with a local search; or
+    """own: starts with seeds and full-domain levels, mutates constrained attributes too, ends with a local search; or
     as in the paper."""
 
     seed: Annotated[int, Option(least=0)] = 0
-    """Where the random numbers start."""
+    """The seed of the random numbers."""
 
     name: ClassVar[str] = "nsga2"
 
 
 def check_searchable(space: CutSpace) -> None:
-    """Raise where a space has so many places to cut that a search would not fit into memory."""
+    """Raise if a space has too many possible cuts for the memory."""
     if space.bits > MOST_PLACES:
         most = max(space.attributes, key=lambda attribute: attribute.bits)
         raise BadInputError(t("refusal.many_cuts", most=most, most_places=MOST_PLACES))
@@ -198,10 +196,10 @@ class Search:
         self.archive = Archive(self.problem, self.space)
         check_searchable(self.space)
         self.stages = self.problem.stages(table.cells.records) if stages else (self.problem,)
-        """The problems that are solved one after the other; without `stages` the wanted one alone."""
+        """The problems that are solved in order; without `stages` only the wanted one."""
 
         self.start = start
-        """Vectors to begin with, such as those of a frontier that was found before."""
+        """The first vectors, such as those of an earlier frontier."""
 
         if start is not None and not all(self.space.is_valid(vector) for vector in start):
             raise BadInputError("start: these cut vectors do not belong to the space (cut along the hierarchy)")
@@ -210,7 +208,7 @@ class Search:
         self._last: checkpoints.Snapshot | None = None
 
     def _begin(self, stage: int, before: int, start: Bits) -> None:
-        """Begin a stage: what was worked out before says nothing of what it allows."""
+        """Begin a stage with empty results, because its problem is another one."""
         self.stage, self._before, self._start = stage, before, start
         self.evaluator = Evaluator(self.table, self.current, self.space, self.workers)
         self.front = self.archive if len(self.stages) == 1 else Archive(self.current, self.space)
@@ -222,12 +220,12 @@ class Search:
 
     @property
     def current(self) -> Problem:
-        """The problem of the stage that the search is in."""
+        """The problem of the current stage."""
         return self.stages[self.stage]
 
     @property
     def evaluations(self) -> int:
-        """How many cut vectors were worked out, each once in a stage."""
+        """The number of evaluated cut vectors, each counted once per stage."""
         return self._before + len(self.evaluator.known)
 
     def run(
@@ -237,10 +235,10 @@ class Search:
         generations: int | None = None,
         checkpoint: Path | None = None,
     ) -> Frontier:
-        """Search until all generations are done, time is up or Ctrl-C is pressed; called again, it goes on.
+        """Search until all generations are done, time is up or Ctrl-C is pressed; a further call continues.
 
-        What was found when Ctrl-C was pressed is that of the last whole generation. `checkpoint` is a file that is
-        written every few seconds and at the end, for `resume`.
+        After Ctrl-C the result is that of the last complete generation. `checkpoint` is a file for `resume`, written
+        every few seconds and at the end.
         """
         if seconds is not None:
             check_number("seconds", seconds, least=0, strict=True)
@@ -268,7 +266,7 @@ class Search:
 
     @property
     def decided(self) -> tuple[Decided, ...]:
-        """What is known of all cuts: nothing, since it is a search."""
+        """Empty: a search does not decide all cuts."""
         return ()
 
     @property
@@ -278,11 +276,11 @@ class Search:
 
     @property
     def _ending(self) -> int:
-        """The generation with which the stage ends."""
+        """The last generation of the stage."""
         return self.solver.generations * (self.stage + 1)
 
     def _evolve(self, ends: float | None, keeper: _Keeper | None, progress: Progress | None) -> str:
-        """Make one generation, if there is time."""
+        """Run one generation, if there is time."""
         if ends is not None and time.monotonic() >= ends:
             return "time"
         self._next_generation()
@@ -293,7 +291,7 @@ class Search:
         return ""
 
     def _climb(self) -> None:
-        """Go to the next stage; half of its first generation lies evenly along the front of this one."""
+        """Start the next stage; half of its first generation is evenly spaced on the front of this one."""
         number = min(len(self.front.vectors), self.solver.population // 2)
         chosen = np.linspace(0, len(self.front.vectors) - 1, number).round().astype(np.int64)
         order = np.lexsort(self.front.costs.T[::-1])
@@ -301,7 +299,7 @@ class Search:
         self._last = self._snapshot()
 
     def resume(self, checkpoint: Path) -> str:
-        """Take a search up from its checkpoint, if there is one; say in a sentence what became of it."""
+        """Load a checkpoint, if there is one; return a sentence about it."""
         kept, sentence = checkpoints.kept_snapshot(checkpoint, checkpoints.key_of(self))
         if kept is None:
             return sentence
@@ -313,10 +311,10 @@ class Search:
         self._restore(replace(kept, known=len(kept.known), done=len(kept.done)))
         if self.generation == self.generations and (self.polished or self.solver.operators == "paper"):
             return f"this search is finished: its frontier is taken from {checkpoint}"
-        return f"going on after generation {self.generation} of {self.generations}, from {checkpoint}"
+        return f"continuing after generation {self.generation} of {self.generations}, from {checkpoint}"
 
     def look_at(self, vectors: Bits) -> list[Numbers]:
-        """Work out vectors, add them to the archive, return all their rows of facts."""
+        """Evaluate vectors, add them to the archive, return all their rows of facts."""
         facts, fresh = self.evaluator.facts(vectors)
         if len(fresh):
             self.front.add(vectors[fresh], [facts[i] for i in fresh])
@@ -325,13 +323,13 @@ class Search:
         return facts
 
     def _keep_allowed(self, vectors: Bits, facts: list[Numbers]) -> None:
-        """Add to the archive what suppresses no more than the wanted problem allows."""
+        """Add to the archive the rows with no more suppression than the wanted problem allows."""
         wanted, records = self.problem, self.table.cells.records
         assert isinstance(wanted, KernelProblem)
         self.archive.add(vectors, [rows[wanted.within(rows, records)] for rows in facts])
 
     def _look_further(self) -> None:
-        """Where the stage allows less than is allowed in the end, see what more suppression makes of its front."""
+        """If the final problem allows more suppression than the stage, evaluate the stage's front under it."""
         if self.stage + 1 == len(self.stages):
             return
         fresh = {one.tobytes(): i for i, one in enumerate(self.front.vectors) if one.tobytes() not in self._looked}
@@ -342,11 +340,11 @@ class Search:
 
     @cached_property
     def _final(self) -> Evaluator:
-        """Works out vectors of earlier stages under the wanted problem."""
+        """Evaluates vectors of earlier stages under the wanted problem."""
         return Evaluator(self.table, self.problem, self.space, self.workers)
 
     def _next_generation(self) -> None:
-        from sfumato.tradeoff.search._nsga2 import algorithm_of  # pymoo is slow to import
+        from sfumato.tradeoff.search._nsga2 import algorithm_of  # importing pymoo is slow
 
         if self._algorithm is None:
             self._algorithm = algorithm_of(self)
@@ -356,7 +354,7 @@ class Search:
         self._last = self._snapshot()
 
     def first_population(self, generator: np.random.Generator) -> Bits:
-        """Choose the vectors of a stage's first generation: what was given, seeds, whole levels, then random ones."""
+        """Return the first generation of a stage: given vectors, seeds, whole levels, then random ones."""
         own = self.solver.operators == "own"
         none = np.zeros((0, self.space.bits), np.uint8)
         given = self._start[: self.solver.population]
@@ -373,18 +371,18 @@ class Search:
 
     @property
     def _local(self) -> int:
-        """The generations that the local search of a stage stands for."""
+        """The number of generations that the local search of a stage counts as."""
         return self.solver.generations // 4 if self.solver.operators == "own" else 0
 
     @property
     def _done_before(self) -> int:
-        """The generations that the local searches of the stages before stand for."""
+        """The number of generations that the local searches of earlier stages count as."""
         return self._local * self.stage
 
     def _polish(self, ends: float | None, keeper: _Keeper | None, progress: Progress | None) -> str:
-        """Improve the archive's points step by step until none of their neighbours is non-dominated, or work is up.
+        """Improve the archive's points step by step until none of their neighbours is nondominated, or time is up.
 
-        Each step looks at about as many vectors as a generation has, so that time is up no later than in one.
+        Each step evaluates about as many vectors as a generation, so the time limit is as exact as there.
         """
         if self.space.bits > MOST_LOCAL:
             self.polished = True
@@ -447,7 +445,7 @@ class Search:
         return replace(here, **evolved(self._algorithm))
 
     def _restore(self, own: checkpoints.Snapshot | None) -> None:
-        """Go back to a snapshot; whatever was begun after it is forgotten. None: back to the beginning."""
+        """Restore a snapshot, discarding later work; None restores the beginning."""
         known, done = (0, 0) if own is None else (own.known, own.done)
         for met, number in ((self.evaluator.known, known), (self._done, done)):
             assert isinstance(number, int)
@@ -470,7 +468,7 @@ class Search:
 
 
 class _Keeper:
-    """Writes checkpoints of a search, not more often than every few seconds."""
+    """Writes checkpoints of a search, at most one every few seconds."""
 
     def __init__(self, search: Search, path: Path) -> None:
         self.search, self.path, self.key = search, path, checkpoints.key_of(search)
@@ -499,13 +497,13 @@ def pareto(
 ) -> Frontier:
     """Search the cut vectors of a table for the frontier of a problem, such as `problem-2 eta=0.1`.
 
-    Without a solver a space that is small enough is not searched: all of it is looked at.
+    Without a solver, a small space is enumerated.
     """
     return search_of(table, wanted, space, solver, workers).run(seconds, progress)
 
 
 def read_solver(text: str) -> NSGA2:
-    """Read a solver from its text form, such as `nsga2 operators=paper mutation=0.05`."""
+    """Parse a solver from its text form, such as `nsga2 operators=paper mutation=0.05`."""
     return parse(text, (NSGA2,), "solver")
 
 
@@ -517,7 +515,7 @@ def search_of(
     workers: int | None = None,
     enumerate_all: bool | None = None,
 ) -> Search | Enumeration:
-    """Choose how to look for a frontier: at all vectors, where that is wished, or no solver named and they are few."""
+    """Return an enumeration if it is requested, or if the space is small and no solver is given; else a search."""
     wanted = problem(wanted) if isinstance(wanted, str) else wanted
     space = space if space is not None else cut_space(table.cells)
     if enumerate_all is None:

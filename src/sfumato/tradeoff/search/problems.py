@@ -1,18 +1,16 @@
-"""What a search over cut vectors makes large and small: Dewri et al.'s four problems, and any of our measures.
+"""Objectives of a search over cut vectors: Dewri et al.'s four problems, and any of our measures.
 
-1. weighted: no suppression; the privacy that the average record sees, against generalization loss;
-2. limited: groups of the least privacy are suppressed, at most a share eta of the records; the privacy that is left;
-3. free: whatever falls short of the mean privacy is suppressed; mean privacy, generalization and suppression loss;
+1. weighted: no suppression; the average privacy of the records, against generalization loss;
+2. limited: groups of the least privacy are suppressed, at most a share eta of the records; the remaining privacy;
+3. free: groups below the mean privacy are suppressed; mean privacy, generalization and suppression loss;
 4. safe: (k, l)-safe with at most a share eta suppressed; k, l, and generalization loss.
 
 Privacy is k, or l of a sensitive attribute by frequency (their definition 4) or by distinct values (their section 4.3).
-**Problem 4 as printed is unsound**: by their equations 8 and 9 large groups of little diversity survive, so the (k, l)
-it claims need not hold. `order="paper"` computes it to compare with, and nothing it finds can be published. The sound
-form suppresses every group that is smaller than k or less diverse than l, and gives for every cut vector all pairs.
+**Problem 4 as printed is unsound**: by their equations 8 and 9 large groups of little diversity survive, so the claimed
+(k, l) may be false. `order="paper"` computes it for comparison; none of its results can be published. The sound form
+suppresses every group that is smaller than k or less diverse than l, and returns for each cut vector all pairs.
 
-The general form of a search over cut vectors: any of our measures as objectives, under any requirement.
-
-Working out cut vectors, each once, by several threads.
+A measured problem has any of our measures as objectives, under any requirement. Threads evaluate each vector once.
 """
 
 from __future__ import annotations
@@ -45,11 +43,11 @@ from sfumato.tradeoff.study.candidate import Candidate
 
 Numbers = NDArray[np.float64]
 Judge = Callable[[Bits], list[Numbers]]
-"""Works out vectors: for each an array (rows, facts). Called by several threads."""
+"""Evaluates vectors: for each an array (rows, facts). Called by several threads."""
 
 PRIVACIES = {"k": counting.SIZE, "l-frequency": counting.FREQUENCY, "l-distinct": counting.DISTINCT}
 Privacy = Annotated[
-    Literal["k", "l-frequency", "l-distinct"], Option("What is made large: the size of groups, or their diversity.")
+    Literal["k", "l-frequency", "l-distinct"], Option("The privacy to maximize: the group size or the diversity.")
 ]
 On = Annotated[
     str | None, Option("The sensitive column of diversity; needed only where there are several.", takes="sensitive")
@@ -57,32 +55,32 @@ On = Annotated[
 Eta = Annotated[float, Option("The largest share of the records that may be suppressed.", least=0, most=1)]
 Minimized = Annotated[
     Literal["generalization_loss", "loss"],
-    Option("Which loss is made small: as in the paper, or with the suppressed records."),
+    Option("The loss to minimize: as in the paper, or with the suppressed records."),
 ]
 LADDER = (0.0, 0.1, 1.0)
-"""The shares of suppressed records that searches with every threshold climb, whatever the share that is allowed."""
+"""The limits on suppression of the stages, if every threshold counts."""
 
 LOSSES = {
     "generalization_loss": [counting.GENERALIZED],
     "suppression_loss": [counting.SUPPRESSED],
     "loss": [counting.GENERALIZED, counting.SUPPRESSED],
 }
-"""By loss, the facts that it is the sum of."""
+"""By loss, the facts of which it is the sum."""
 
 DIGITS = 12
-"""Costs that agree to so many digits are equal: losses are sums whose order depends on the cuts."""
+"""Costs that agree in so many digits are equal: the order of the summands depends on the cuts."""
 
 
 class Problem(Configured, ABC):
-    """Objectives over cut vectors, and the release that a vector stands for."""
+    """Objectives over cut vectors, and the release of a vector."""
 
     publishable: bool = True
-    """Whether what it says of a release is true of that release."""
+    """Whether its values are true of the release."""
 
     @property
     @abstractmethod
     def objectives(self) -> tuple[str, ...]:
-        """The names of what is made large or small."""
+        """The names of the objectives."""
 
     @property
     def privacies(self) -> tuple[str, ...]:
@@ -91,49 +89,49 @@ class Problem(Configured, ABC):
 
     @property
     def share(self) -> float:
-        """The share of the records that may be suppressed."""
+        """The maximum share of suppressed records."""
         return 0.0
 
     @property
     def several(self) -> bool:
-        """Whether one vector may stand for several releases."""
+        """Whether one vector may represent several releases."""
         return False
 
     def on_scales(self, scales: Scales) -> Problem:
-        """Return the problem on the scales of a study, where it measures anything."""
+        """Return the problem on the scales of a study, if it measures anything."""
         return self
 
     def stages(self, records: int) -> tuple[Problem, ...]:
-        """Return the problems that a search solves one after the other, each beginning with what the last one found."""
+        """Return the problems that a search solves in order, each starting from the result of the last one."""
         return (self,)
 
     enumerated: ClassVar[int] = 200_000
-    """Where a space has at most so many vectors, nothing needs to be searched: all are looked at."""
+    """The largest space that is enumerated instead of searched."""
 
     @property
     @abstractmethod
     def axes(self) -> tuple[str, str]:
-        """The two measures that a map of its releases is drawn on: its objectives, where these are two."""
+        """The two axes of a map of its releases: its objectives, if these are two."""
 
     @abstractmethod
     def judge(self, table: Table, space: CutSpace) -> Judge:
-        """Make ready for a table and return what works out vectors."""
+        """Prepare a table, and return the function that evaluates vectors."""
 
     @abstractmethod
     def costs(self, facts: Numbers) -> Numbers:
-        """Turn facts (last axis) into objectives of which lower is better; infinite where there is no release."""
+        """Return facts (last axis) as objectives, lower is better; infinite if there is no release."""
 
     @abstractmethod
     def values(self, facts: Numbers) -> dict[str, float]:
-        """Name the facts of one row."""
+        """Return the facts of one row by name."""
 
     @abstractmethod
     def candidate(self, maker: CutVector, facts: Numbers) -> Candidate:
-        """Return the release that one row of facts is about, as a candidate for a map."""
+        """Return the release of one row of facts, as a candidate for a map."""
 
 
 class KernelProblem(Problem):
-    """A problem that the kernels of `cut_counting` work out."""
+    """A problem that the kernels of `cut_counting` evaluate."""
 
     privacy: Privacy
     on: On
@@ -141,33 +139,33 @@ class KernelProblem(Problem):
     @property
     @abstractmethod
     def kind(self) -> int:
-        """Which groups are suppressed: a number of `cut_counting`."""
+        """The rule of suppression: a number of `cut_counting`."""
 
     @property
     def share(self) -> float:
-        """The share of the records that may be suppressed: eta, where the problem has one."""
+        """The maximum share of suppressed records: eta, if the problem has one."""
         eta: float = getattr(self, "eta", 0.0)
         return eta
 
     @property
     def every(self) -> bool:
-        """Whether every threshold of suppression is tried: less suppression is less loss only where it counts."""
+        """Whether every threshold of suppression is tried; only then less suppression can be less loss."""
         return getattr(self, "minimize", "") == "loss" and self.publishable
 
     def costs(self, facts: Numbers) -> Numbers:
-        """Turn the objectives so that lower is better."""
+        """Return the objectives as costs."""
         return rounded(np.stack([self._cost(name, facts) for name in self.objectives], axis=-1))
 
     def _cost(self, name: str, facts: Numbers) -> Numbers:
-        """A loss as it is, privacy with a minus."""
+        """Return a loss, or the negative privacy."""
         if name in LOSSES:
             return np.sum(facts[..., LOSSES[name]], axis=-1)  # type: ignore[no-any-return]
         return -facts[..., counting.WEIGHTED if name.startswith("weighted") else counting.PRIVACY]
 
     def stages(self, records: int) -> tuple[Problem, ...]:
-        """Climb the ladder of shares up to the first that allows as much as is allowed.
+        """Return the limits on suppression up to the wanted one.
 
-        A stage is the same whatever is allowed in the end, so who allows more finds at least as much.
+        A stage does not depend on the wanted limit, so a larger limit finds at least as much.
         """
         if not self.every:
             return (self,)
@@ -177,12 +175,12 @@ class KernelProblem(Problem):
         return tuple(replace(changed, eta=shares[number]) for number in sorted(shares) if number <= enough)
 
     def within(self, facts: Numbers, records: int) -> NDArray[np.bool_]:
-        """Mark the rows of facts that suppress no more than is allowed."""
+        """Mark the rows of facts within the limit on suppression."""
         return np.rint(facts[:, counting.SUPPRESSED] * records) <= allowed(self.share, records)
 
     @property
     def axes(self) -> tuple[str, str]:
-        """Privacy as it is measured on a release, and the loss."""
+        """The privacy as measured on a release, and the loss."""
         name = self.objectives[0]
         return (name if name in MEASURES else self.letter, self.objectives[-1])
 
@@ -196,7 +194,7 @@ class KernelProblem(Problem):
         return lambda vectors: counted.facts(vectors, self.kind, privacy, budget, self.every)
 
     def values(self, facts: Numbers) -> dict[str, float]:
-        """Name the facts of one row."""
+        """Return the facts of one row by name."""
         means = {name: float(facts[counting.WEIGHTED]) for name in self.objectives if name.startswith("weighted")}
         found = {
             **means,
@@ -213,7 +211,7 @@ class KernelProblem(Problem):
         return self.privacy.replace("-", "_")
 
     def _required(self, bound: float) -> Requirement:
-        """Require a privacy; of the frequency l, as many digits as can be typed."""
+        """Return the requirement of a privacy; the frequency l has as many digits as can be typed."""
         if self.privacy == "k":
             return KAnonymity(math.ceil(bound - 1e-6))
         if self.privacy == "l-distinct":
@@ -221,14 +219,14 @@ class KernelProblem(Problem):
         return LDiversity(max(math.floor(bound * 1e6) / 1e6, 1.0), "frequency", on=self.on)
 
     def candidate(self, maker: CutVector, facts: Numbers) -> Candidate:
-        """Require the privacy that is left, with as much suppression as was allowed."""
+        """Return the candidate that requires the remaining privacy, with the allowed suppression."""
         least = facts[counting.SMALLEST] if self.privacy == "k" else facts[counting.LEAST]
         return Candidate(maker, self._required(float(least)), suppress=self.share)
 
 
 @dataclass(frozen=True)
 class Problem1(KernelProblem):
-    """No suppression: as much privacy for the average record, and as little generalization loss, as possible."""
+    """No suppression: maximize the average privacy of the records, minimize the generalization loss."""
 
     privacy: Privacy = "k"
     on: On = None
@@ -243,7 +241,7 @@ class Problem1(KernelProblem):
 
 @dataclass(frozen=True)
 class Problem2(KernelProblem):
-    """At most a share eta is suppressed: as much privacy for all that is left, and as little loss, as possible."""
+    """At most a share eta suppressed: maximize the privacy of the rest, minimize the loss."""
 
     eta: Eta
     privacy: Privacy = "k"
@@ -255,7 +253,7 @@ class Problem2(KernelProblem):
 
     @property
     def several(self) -> bool:
-        """Whether one vector may stand for several releases, by threshold."""
+        """Whether one vector may represent several releases, one per threshold."""
         return self.every and self.eta > 0
 
     @property
@@ -266,9 +264,9 @@ class Problem2(KernelProblem):
 
 @dataclass(frozen=True)
 class Problem3(KernelProblem):
-    """Whatever falls short of the mean privacy is suppressed: that mean, generalization and suppression loss.
+    """Groups below the mean privacy are suppressed: that mean, generalization and suppression loss.
 
-    The mean is that of all records before any is suppressed; the measure `weighted_k` of the release is larger.
+    The mean is of all records before suppression; the measure `weighted_k` of the release is larger.
     """
 
     privacy: Privacy = "k"
@@ -283,11 +281,11 @@ class Problem3(KernelProblem):
 
     @property
     def axes(self) -> tuple[str, str]:
-        """The privacy that is left, and both losses together."""
+        """The remaining privacy, and the sum of both losses."""
         return (self.letter, "loss")
 
     def candidate(self, maker: CutVector, facts: Numbers) -> Candidate:
-        """Require the mean, with the suppression it takes."""
+        """Return the candidate that requires the mean, with the necessary suppression."""
         return Candidate(
             maker, self._required(float(facts[counting.WEIGHTED])), suppress=float(facts[counting.SUPPRESSED])
         )
@@ -295,17 +293,17 @@ class Problem3(KernelProblem):
 
 @dataclass(frozen=True)
 class Problem4(KernelProblem):
-    """(k, l)-safe with at most a share eta suppressed: k, l, and as little loss as possible."""
+    """(k, l)-safe with at most a share eta suppressed: maximize k and l, minimize the loss."""
 
     eta: Eta
     variant: Annotated[Literal["frequency", "distinct"], Option()] = "frequency"
-    """What l is: frequency (definition 4) or distinct (section 4.3)."""
+    """The meaning of l: frequency (definition 4) or distinct (section 4.3)."""
 
     order: Annotated[Literal["sound", "paper"], Option()] = "sound"
-    """sound; or paper, which is not: what it claims need not hold, and it is never published."""
+    """sound; or paper, whose claims may be false, so it is never published."""
 
     preferred: Annotated[Literal["l", "k"], Option(when=("order", "paper"))] = "l"
-    """Which of k and l is preferred; the sound form finds all pairs and prefers none."""
+    """The preferred one of k and l; the sound form returns all pairs."""
 
     on: On = None
     minimize: Minimized = "generalization_loss"
@@ -318,19 +316,19 @@ class Problem4(KernelProblem):
 
     @property
     def publishable(self) -> bool:  # type: ignore[override]
-        """Whether its claims are true: those of the paper's order need not be."""
+        """Whether its claims are true; those of the paper's order may be false."""
         return self.order == "sound"
 
     @property
     def kind(self) -> int:
-        """Which groups are suppressed."""
+        """The rule of suppression."""
         if self.order == "sound":
             return counting.SAFE
         return counting.PAPER_L if self.preferred == "l" else counting.PAPER_K
 
     @property
     def several(self) -> bool:
-        """Whether one vector may stand for several releases, by l and by threshold."""
+        """Whether one vector may represent several releases, by l and by threshold."""
         return self.order == "sound"
 
     @property
@@ -339,15 +337,15 @@ class Problem4(KernelProblem):
         return ("k", self.letter, self.minimize)
 
     def _cost(self, name: str, facts: Numbers) -> Numbers:
-        """The same, but l is a whole number here, as in the paper."""
+        """Return the cost; here l is a whole number, as in the paper."""
         return -self._whole_l(facts) if name == self.letter else super()._cost(name, facts)
 
     def values(self, facts: Numbers) -> dict[str, float]:
-        """Name the facts of one row, with the whole l."""
+        """Return the facts of one row by name, with the whole l."""
         return super().values(facts) | {self.letter: float(self._whole_l(facts))}
 
     def candidate(self, maker: CutVector, facts: Numbers) -> Candidate:
-        """Require both."""
+        """Return the candidate that requires both."""
         if self.order == "paper":
             raise BadInputError(t("refusal.unsound"))
         diverse = LDiversity(int(self._whole_l(facts)), self.variant, on=self.on)
@@ -358,27 +356,27 @@ class Problem4(KernelProblem):
 
 
 def allowed(share: float, records: int) -> int:
-    """Return how many records a share of them is at most."""
+    """Return the largest number of records within a share."""
     return int(share * records + 1e-9)
 
 
 def rounded(costs: Numbers) -> Numbers:
-    """Round costs, so that equal ones are."""
+    """Round costs, so that equal costs compare equal."""
     return costs.astype(np.float64).round(DIGITS)
 
 
 @dataclass(frozen=True)
 class MeasuredProblem(Problem):
-    """Any two or more of our measures as objectives, under any requirement, on the releases themselves."""
+    """Any two or more of our measures as objectives, under any requirement, measured on releases."""
 
     minimize: Annotated[str, Option()]
-    """The measures, such as `p_loss, u_loss`; those of which more is better are made large."""
+    """The measures, such as `p_loss, u_loss`; those of which higher is better are maximized."""
 
     require: Annotated[str, Option(takes="requirement")] = "k-anonymity k=1"
-    """What every release must satisfy."""
+    """The requirement of every release."""
 
     suppress: Annotated[float, Option(least=0, most=1)] = 0.0
-    """The largest share of the records that may be left out."""
+    """The largest share of suppressed records."""
 
     scales: Scales = Scales()  # noqa: RUF009
     enumerated: ClassVar[int] = 2_000
@@ -395,9 +393,9 @@ class MeasuredProblem(Problem):
                 known = [measure for measure in MEASURES if MEASURES[measure].said_of == "table"]
                 raise BadInputError(f"minimize: unknown measure {name!r}; known are {', '.join(known)}")
             if MEASURES[name].said_of != "table":
-                raise BadInputError(f"minimize: {name} is said of sets of items, and cuts make releases of tables")
+                raise BadInputError(f"minimize: {name} measures sets of items, but cuts make releases of tables")
             if self.objectives.count(name) > 1:
-                raise BadInputError(f"minimize: {name} stands twice; name different measures")
+                raise BadInputError(f"minimize: {name} appears twice; name different measures")
 
     @property
     def objectives(self) -> tuple[str, ...]:
@@ -419,7 +417,7 @@ class MeasuredProblem(Problem):
         return self.suppress
 
     def judge(self, table: Table, space: CutSpace) -> Judge:
-        """Prepare the scales once; then every vector is a release that is made and measured."""
+        """Prepare the scales once; then every vector is made and measured as a release."""
         clever = any(name in RECONSTRUCTED for name in self.objectives)
         scales = self.scales if clever else replace(self.scales, reader=UniformReader())
         if not any(map(_is_learned, self.objectives)):
@@ -437,7 +435,7 @@ class MeasuredProblem(Problem):
         return judged
 
     def _measured(self, prepared: Prepared, cuts: str) -> Sequence[float]:
-        """Measure one release; infinite costs where the requirement cannot be met."""
+        """Measure one release; infinite costs if the requirement cannot be satisfied."""
 
         def made(table: Table) -> Release:
             return CutVector(cuts).anonymize(table, requirement(self.require), suppress=self.suppress)
@@ -447,7 +445,7 @@ class MeasuredProblem(Problem):
         except InfeasibleError:
             return [math.nan] * len(self.objectives)
         values = dict(prepared.measure(release).values)
-        if prepared.attacks is not None:  # nothing is found where too few records are left without the control
+        if prepared.attacks is not None:  # attacks find nothing if too few records remain without the control
             values |= dict.fromkeys(ATTACK_MEASURES, math.nan)
             values |= prepared.attacks.attacked([release], lambda table, turn: [made(table)]).measures
         lacking = [name for name in self.objectives if name not in values]
@@ -456,16 +454,16 @@ class MeasuredProblem(Problem):
         return [values[name] for name in self.objectives]
 
     def costs(self, facts: Numbers) -> Numbers:
-        """Turn measures so that lower is better."""
+        """Return measures as costs."""
         signs = np.array([cost(name, 1.0) for name in self.objectives])
         return np.where(np.isnan(facts), np.inf, rounded(facts * signs))
 
     def values(self, facts: Numbers) -> dict[str, float]:
-        """Name the measures."""
+        """Return the measures by name."""
         return dict(zip(self.objectives, map(float, facts), strict=True))
 
     def candidate(self, maker: CutVector, facts: Numbers) -> Candidate:
-        """Require what was required."""
+        """Return the candidate with the requirement of the problem."""
         return Candidate(maker, requirement(self.require), suppress=self.suppress)
 
 
@@ -483,31 +481,31 @@ PROBLEMS: tuple[type[Problem], ...] = (Problem1, Problem2, Problem3, Problem4, M
 
 
 def problem(text: str) -> Problem:
-    """Read a problem from its text form, such as `problem-2 eta=0.1`."""
+    """Parse a problem from its text form, such as `problem-2 eta=0.1`."""
     return parse(text, PROBLEMS, "problem")
 
 
 AT_ONCE = 8
-"""Vectors that one thread is handed at a time."""
+"""Vectors per task of a thread."""
 
 MOST_KEPT = 2**28
-"""Bytes of facts that are kept; those of further vectors are worked out anew where they are met again."""
+"""Bytes of facts that are kept; those of further vectors are computed again when met."""
 
 
 class Evaluator:
-    """Works out vectors, each once, by several threads."""
+    """Evaluates vectors, each once, by several threads."""
 
     def __init__(self, table: Table, wanted: Problem, space: CutSpace, workers: int | None = None) -> None:
         self.judge = wanted.judge(table, space)
         self.crew = Crew(workers)
         self.known: dict[bytes, Numbers | None] = {}
-        """The facts of every vector that was met; None where it is known that it was, but not its facts."""
+        """The facts of each met vector; None if its facts are not kept."""
 
         self.kept = 0
         self.seconds = 0.0
 
     def facts(self, vectors: Bits) -> tuple[list[Numbers], NDArray[np.int64]]:
-        """Return the rows of facts of vectors, and which of them were new."""
+        """Return the rows of facts of vectors, and the indices of new ones."""
         keys = [vector.tobytes() for vector in vectors]
         lacking = {key: i for i, key in reversed(list(enumerate(keys))) if self.known.get(key) is None}
         needed = np.array(sorted(lacking.values()), np.int64)
@@ -520,7 +518,7 @@ class Evaluator:
         return [rows[key] for key in keys], fresh
 
     def worked_out(self, vectors: Bits) -> list[Numbers]:
-        """Work out vectors without looking whether they are known."""
+        """Evaluate vectors without looking them up."""
         started = time.perf_counter()
         parts = [vectors[i : i + AT_ONCE] for i in range(0, len(vectors), AT_ONCE)]
         facts = self.crew.all(self.judge, parts)

@@ -1,22 +1,22 @@
-"""Tuning: a budget of time is spent where the frontier can still gain, or where a question can be answered better.
+"""Tuning: time is spent where the frontier can still gain, or where a question can be answered better.
 
-The study's own candidates come first; beside a question they take turns with what may answer it. Families of candidates
-(`families`) are tried at a few values each, and between two neighbouring values of a family whatever promises most is
-tried next: the point half way, a little better than the straight line, and what it would gain (`Judge`), times how well
-promises were kept so far, of that family and between releases that stand on the frontier as these do, whichever is
-less. So a family that alone holds the frontier has its dial refined, and one that lies behind it is left alone. What is
-beyond the known values of a family promises what the last try on that side gained, the next cut vector (`cuts`) what
-the last ones did. A first look at a family counts by how first looks of its kind were kept: in ranges where buckets are
-known, with fewer records left out, about values that nothing is asked of.
-Promises are held against each other by the effort that a maker says a release of its takes. No clock has a
-say in what is tried next, only in when to stop: more time continues the same sequence, so the frontier never gets worse
-with a larger budget, and a run that was stopped goes on from what is kept.
+The study's own candidates come first; with a question they alternate with candidates that may answer it. Each family of
+candidates (`families`) is tried at a few values of its parameter. Then the best offer is tried next:
 
-What a tuner is after: a better frontier on the axes, or the best of some measures within bounds on others.
+- Between two neighbouring values of a family: the point half way, slightly better than the straight line. Its offer is
+  the gain of this point (`Judge`), times the smaller of two shares of kept offers: of this family, and between releases
+  with as many ends on the frontier. So a family on the frontier is refined, and a dominated one is not.
+- Beyond the known values of a family: the gain of the last try on that side. For the next cut vector: that of the last.
+- For the first member of a family: the prior is the realised share of first tries of comparable families. They differ
+  in form or suppression limit, or restrict values that no objective measures.
 
-Both are one: what a further release gains is the volume that it alone dominates, of the releases that are within the
-bounds, in the frame of the map. The frame reaches from the trivial release to the original, made for this if the study
-lacks them, so that whatever lies between them counts from the first release on.
+Offers are divided by the cost that a maker declares for a release. Time decides only when to stop, never what is tried
+next. More time therefore continues the same sequence: the frontier never gets worse, and a stopped run can continue.
+
+An aim is a better frontier on the axes, or the best of some measures within bounds on others. Both use one gain: the
+volume that a further release alone dominates, among the releases within the bounds, in the frame of the map. The frame
+reaches from the trivial release to the original, which are made if the study lacks them. So releases between them count
+from the first one on.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ from sfumato.tradeoff.study.search_plan import SearchPlan
 from sfumato.tradeoff.study.study import Study
 
 HOPE = 1 / 3
-"""How far beyond the straight line between two releases, towards the better of each measure, a new one is hoped for."""
+"""The hoped-for gain beyond the straight line between two releases, as a share of the step to the better of each."""
 
 DOUBT = 0.002
-"""A small share of hope for what seems to gain nothing."""
+"""A small share of the hope for a candidate without expected gain."""
 
 BEYOND = 1e-3
-"""So much beyond its worst end, as a share of its extent, does the frame reach: a release there counts a little."""
+"""The margin of the frame beyond its worst end, as a share of its extent, so that a release there counts a little."""
 
 Measures = Mapping[str, float]
 
@@ -68,53 +68,53 @@ def scaled(name: str, value: float) -> float:
 
 @dataclass(frozen=True)
 class Aim:
-    """A good frontier of some measures, among the releases within bounds; of one measure it is its best value."""
+    """A good frontier of some measures among the releases within bounds; the best value of a single measure."""
 
     axes: tuple[str, ...]
     bounds: tuple[Bound, ...] = ()
     asked: bool = False
-    """Whether it is a question: then nothing counts that would not be an answer."""
+    """Whether it is a question; then only possible answers count."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The measures that it needs to know."""
+        """The necessary measures."""
         return tuple(dict.fromkeys([*self.axes, *(bound.measure for bound in self.bounds)]))
 
     def sees(self, point: Point) -> bool:
-        """Say whether a point has finite values of all these measures."""
+        """Return whether a point has finite values of all these measures."""
         return point.has(self.names) and all(isfinite(point.measures[name]) for name in self.names)
 
     def counts(self, point: Point) -> bool:
-        """Say whether it sees a point that may also be an answer, where one is wanted."""
+        """Return whether a point has the measures and, for a question, may be an answer."""
         shows = self.is_about_hiding and shows_exact(point)
         return self.sees(point) and not (self.asked and (shows or refusal(point)))
 
     @property
     def is_about_hiding(self) -> bool:
-        """Whether it asks how well quasi-identifiers are hidden: then who shows them is no answer."""
+        """Whether it asks how well quasi-identifiers are hidden; then releases that show them are no answers."""
         return self.asked and not ABOUT_HIDING.isdisjoint(self.names)
 
     def fits(self, measures: Measures) -> bool:
-        """Say whether measures keep within the bounds."""
+        """Return whether measures are within the bounds."""
         return not self.missed(measures)
 
     def missed(self, measures: Measures) -> set[Bound]:
-        """Return the bounds that measures do not keep; one on a measure that is not known yet may be kept."""
+        """Return the violated bounds; a bound on an unknown measure is not violated."""
         known = (bound for bound in self.bounds if bound.measure in measures)
         return {bound for bound in known if bound.outside(measures[bound.measure]) > 0.0}
 
     def place(self, measures: Measures) -> Numbers:
-        """Return where measures lie on the axes, as costs."""
+        """Return the costs of measures on the axes."""
         return np.array([scaled(name, measures[name]) for name in self.axes])
 
     def judge(self, points: Sequence[Point], ends: Sequence[Point] = ()) -> Judge:
-        """Return what says how much a further point would gain, in the frame of these points and of the map's ends."""
+        """Return the judge of the gain of a further point, in the frame of these points and of the map's ends."""
         seen = [point.measures for point in points if self.counts(point)]
         return Judge(self, seen, [point.measures for point in ends if point.status == "measured"])
 
 
 class Judge:
-    """The frontier of the releases within the bounds, and what a further one would take, as a part of the frame."""
+    """The frontier of the releases within the bounds, and the gain of a further one as a share of the frame."""
 
     def __init__(self, aim: Aim, seen: Sequence[Measures], ends: Sequence[Measures] = ()) -> None:
         self.aim = aim
@@ -127,13 +127,13 @@ class Judge:
 
     @property
     def open(self) -> float:
-        """Which part of the frame nothing dominates yet."""
+        """The share of the frame that nothing dominates yet."""
         return max(1.0 - hypervolume(self.front, self.corner) / float(self.extent.prod()), 0.0)
 
     def between(self, here: Measures, there: Measures) -> float:
-        """Say what a release between two others promises: better than half way, and a little for the best of both.
+        """Return the expected gain between two releases: better than half way, plus a little for the best of both.
 
-        Where only one of them is within the bounds, or each misses another bound, it is the best of both.
+        If only one of them is within the bounds, or each violates another bound, it is the best of both.
         """
         missed = self.aim.missed(here), self.aim.missed(there)
         if missed[0] & missed[1]:
@@ -144,33 +144,33 @@ class Judge:
         return self.hope(*ends, HOPE) + DOUBT * self.hope(*ends, 1.0)
 
     def hope(self, here: Numbers, there: Numbers, share: float) -> float:
-        """Say what a place between two others would gain, better than half way by a share of what is possible."""
+        """Return the gain of a place between two others, better than half way by a share of the possible."""
         return self.gain((1 - share) * (here + there) / 2 + share * np.minimum(here, there))
 
     def gain_of(self, measures: Measures) -> float:
-        """Say what a release of these measures would gain; nothing where its place is not known."""
+        """Return the gain of a release with these measures; 0 if an axis is unknown."""
         known = all(name in measures for name in self.aim.axes)
         return self.gain(self.aim.place(measures)) if known and self.aim.fits(measures) else 0.0
 
     def stands(self, measures: Measures) -> bool:
-        """Say whether a release is within the bounds and no other dominates it."""
+        """Return whether a release is within the bounds and nondominated."""
         return self.aim.fits(measures) and not self.beats(measures)
 
     def beats(self, measures: Measures) -> bool:
-        """Say whether a release of the frontier dominates these measures."""
+        """Return whether a release of the frontier dominates these measures."""
         place = self.aim.place(measures)
         return bool(((self.front <= place).all(axis=1) & (self.front < place).any(axis=1)).any())
 
     def gain(self, new: Numbers) -> float:
-        """Say which part of the frame a place alone would dominate."""
+        """Return the share of the frame that a place alone would dominate."""
         return exclusive(new, self.front, self.corner) / float(self.extent.prod())
 
 
 def frame(axes: Sequence[str], places: Sequence[Numbers], ends: Sequence[Measures]) -> tuple[Numbers, Numbers]:
     """Return the best and the worst corner of the frame, in costs.
 
-    Along each axis it spans what the ends of the map and the releases on the frontier have; where the ends do not
-    differ, all that the measure can be, if that is finite, otherwise what all releases have if the frontier is a point.
+    Along each axis the frame contains the ends of the map and the releases on the frontier. If the ends are equal, it
+    contains the range of the measure if finite, else all releases if the frontier is a point.
     """
     every = np.array(places, np.float64).reshape(len(places), len(axes))
     rows = every[non_dominated(every)]
@@ -188,38 +188,37 @@ def frame(axes: Sequence[str], places: Sequence[Numbers], ends: Sequence[Measure
 
 
 AT_ONCE = 4
-"""Candidates that are decided on together; fixed, so that the number of workers has no say."""
+"""Candidates per decision; fixed, so that the number of workers has no effect."""
 
 MEMORY = 0.95
-"""How much of its weight every earlier promise keeps when it is known whether a further one was kept."""
+"""The factor by which each earlier offer loses weight when another one is evaluated."""
 
 CREDIT = 0.02
-"""What the first try of a family, or the first cut vector, is taken to gain, as a share of what is still open."""
+"""The assumed gain of the first try of a family, or of the first cut vector, as a share of the open frame."""
 
 ASIDE = 0.02
-"""So much of it where a family bounds what sensitive values tell, and nothing that is looked for tells of them."""
+"""The factor of it for a family that restricts sensitive values, if no objective measures these."""
 
 POOR = 0.25
-"""Half a batch is filled whatever it promises; nothing that promises less than so much of the best joins it."""
+"""Half a batch is always filled; further offers must reach this share of the best."""
 
 DEAR = 2.0 * AT_ONCE
-"""Nor does anything by which it would take more than so many releases of Mondrian: what is dear is decided by what the
-last of it has shown."""
+"""The maximum cost of further offers, in releases of Mondrian; for expensive ones the last result decides."""
 
 LAST = 0.99
-"""How much of what the next try is taken to gain is what the last one gained; the rest is from those before."""
+"""The weight of the last gain in the expected gain of the next try; the rest is of earlier gains."""
 
 DIFFER = ("is_exact", "suppress")
-"""In what families of a kin differ: in form, and in how many records may be left out."""
+"""The differences between families of a kin: the form, and the suppression limit."""
 
 CUTS = -1
-"""The place of cut vectors among the families."""
+"""The index of cut vectors among the families."""
 
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
 def read_budget(text: str) -> float:
-    """Read a stretch of time such as 60s, 5m or 1h, in seconds."""
+    """Parse a time such as 60s, 5m or 1h into seconds."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text)
     if match is None or match[2] not in UNITS or not 0 < float(match[1]) * UNITS[match[2]] <= 30 * 86400:
         raise BadInputError(f"budget {text!r}: write a time such as 60s, 5m or 1h")
@@ -238,18 +237,18 @@ def tune(
     best: str | Sequence[str] | None = None,
     bounds: Sequence[Bound] = (),
 ) -> Map:
-    """Explore a study (given as to `explore`) and whatever else seems worth a try, until time is up or all is tried.
+    """Explore a study (given as to `explore`) and promising further candidates until time is up or all are tried.
 
-    `tries` bounds the candidates beside the study's own: unlike time, the same number gives the same map anywhere.
+    `tries` limits the candidates besides the study's own: unlike time, the same number gives the same map anywhere.
 
-    With `best` it looks for the best of a measure, or of several, within `bounds`, instead of a better frontier on the
-    axes. `table` is what the study is about (a table, or baskets), where that is open already.
+    With `best` it searches for the best value of one or several measures within `bounds`, instead of a better frontier
+    on the axes. `table` is the data of the study (a table or baskets), if open.
 
-    The map's study has every candidate that was measured, so it can be explored again, chosen from and published.
-    `cancel` stops it as it stops `explore`; the map of what was measured is then one of the study's own candidates.
+    The map's study has every measured candidate, so it can be explored again, chosen from and published. `cancel`
+    stops it like `explore`; then the map has only the study's own candidates.
     """
     if seconds == inf and tries is None:
-        raise BadInputError("a tuner needs to know when to stop: give seconds, tries or both")
+        raise BadInputError("a tuner needs a limit: give seconds, tries or both")
     given = as_study(study)
     asked = (best,) if isinstance(best, str) else tuple(best or ())
     plan = given.search or SearchPlan()
@@ -265,20 +264,20 @@ def tune(
 
 
 def _check_made(aim: Aim, points: Collection[Point]) -> None:
-    """Raise where epsilon is asked for, and no mechanism can be run on the table."""
+    """Raise if epsilon is asked for, and no mechanism can be run on the table."""
     failed = [point for point in points if point.status == "failed" and point.candidate.anonymizer.noisy]
     if "epsilon" in aim.names and failed and not any(point.has(["epsilon"]) for point in points):
         point = failed[0]
-        raise BadInputError(f"nothing that has an epsilon can be made: {point.candidate.anonymizer}: {point.reason}")
+        raise BadInputError(f"no release with an epsilon can be made: {point.candidate.anonymizer}: {point.reason}")
 
 
 def _drawn_for(given: Study, aim: Aim) -> tuple[Study, list[str]]:
-    """Return the study on axes that what is looked for has, and a sentence where those are others than it had."""
+    """Return the study on axes that the releases in question have, and a sentence if the axes change."""
     drawn = given.on_axes_for(aim.names)
     if drawn.axes == given.axes:
         return given, []
     axes = f"{listed(drawn.axes)}, not on {listed(given.axes)}"
-    return drawn, [f"the map is drawn on {axes}: what is counted on groups is not known of releases with an epsilon"]
+    return drawn, [f"the map is drawn on {axes}: releases with an epsilon have no measures of groups"]
 
 
 def _points_of(candidates: Sequence[Any], *known: Mapping[Any, Point]) -> list[Point]:
@@ -286,7 +285,7 @@ def _points_of(candidates: Sequence[Any], *known: Mapping[Any, Point]) -> list[P
 
 
 class _Tuning:
-    """A tuner at work on a study: what is tried in which order, until time is up."""
+    """A running tuner: the order of candidates until time is up."""
 
     def __init__(
         self, exploration: Exploration, aim: Aim, seconds: float, tries: int | None, progress: Progress
@@ -300,10 +299,10 @@ class _Tuning:
         self.order: list[tuple[float, str]] = []
 
     def run(self) -> None:
-        """Try batch after batch; of what the study has and the clock left out, take what is known already."""
+        """Try batch after batch; then add known points of the study's own candidates that were not reached."""
         ends = None if self.seconds == inf else self.started + self.seconds
         for number, batch in enumerate(self._batches()):
-            if number < 2:  # a first release and the ends of the map are there however little time there is
+            if number < 2:  # the first release and the ends of the map ignore the time limit
                 self._try(list(dict.fromkeys(batch)), None)
             elif ends is not None and time.monotonic() >= ends:
                 break
@@ -314,10 +313,10 @@ class _Tuning:
             self._learn(one, point)
 
     def _batches(self) -> Iterator[list[Any]]:
-        """Yield what to try: a first release, the ends of the map, the study's own, then what the tuner thinks of.
+        """Yield batches: a first release, the ends of the map, the study's own candidates, then the tuner's.
 
-        A question does not wait for all of the study's own: they take turns with what may answer it. Where the study
-        has none, the first release is one that answers the question directly, if there is one.
+        With a question, the study's own alternate with possible answers. Without own candidates, the first release
+        answers the question directly, if there is one.
         """
         rest = [one for one in self.own if not one.anonymizer.baseline]
         yield rest[:1] or list(self.proposals.straight[:1])
@@ -331,7 +330,7 @@ class _Tuning:
             rest = [one for one in rest[step:] if one not in self.tuner.points]
 
     def _thought_of(self) -> list[Any]:
-        """Return what the tuner would try next, as far as it may try more."""
+        """Return the next candidates of the tuner, within its limit."""
         if self.tries is None:
             return self.tuner.next()
         left = self.tries - sum(one not in self.wanted for one in self.tuner.points)
@@ -355,7 +354,7 @@ class _Tuning:
             self.progress(int(time.monotonic() - self.started), int(self.seconds), last)
 
     def _learn(self, candidate: Any, point: Point) -> None:
-        """Let the tuner learn of a point; an end of the map that the study has not is there for the frame alone."""
+        """Pass a point to the tuner; an end of the map that the study lacks only sets the frame."""
         if candidate in self.proposals.ends:
             self.tuner.ends.append(point)
         if candidate in self.wanted or candidate not in self.proposals.ends:
@@ -363,7 +362,7 @@ class _Tuning:
             self.order.append((round(time.monotonic() - self.started, 3), candidate.id))
 
     def map(self, notices: Sequence[str]) -> Map:
-        """Put the study's own candidates on a map, and what else could be made; with what has to be said besides."""
+        """Return the map of the study's own candidates and the measured further ones, with notices."""
         points = self.tuner.points
         shown = {one: point for one, point in points.items() if one in self.wanted or point.status == "measured"}
         added = [one for one in shown if one not in self.wanted]
@@ -382,32 +381,32 @@ class _Tuning:
 
 
 class Offer(NamedTuple):
-    """Something to try next, and what it promises."""
+    """A possible next candidate with its expected gain."""
 
     place: int
-    """The family it is of, or `CUTS`."""
+    """Its family, or `CUTS`."""
 
     candidate: Any
-    """None stands for the next cut vector, which is looked for when its turn has come."""
+    """None is the next cut vector, which is computed when its turn comes."""
 
     gain: float
-    """What it promises to take, as a part of the frame."""
+    """The expected gain, as a share of the frame."""
 
     worth: float
-    """What it promises for its effort, as far as promises of its kind were kept."""
+    """The expected gain per cost, times the share of kept offers of its kind."""
 
     ends: int | None = None
-    """Between two releases: how many of them stand on the frontier."""
+    """Between two releases: the number of them on the frontier."""
 
     kinds: tuple[str, ...] = ()
-    """Of a first look at a family: in what it differs from its kin that is known, and whether it is one aside."""
+    """Of a first try of a family: its differences from its known kin, and whether it is aside."""
 
 
 @dataclass
 class KeptPromises:
-    """How well promises of a kind were kept: the share of each that was, the later the more it counts.
+    """The mean realised share of offers of a kind, later ones with more weight.
 
-    One that was kept is taken for granted.
+    It starts with one kept offer.
     """
 
     promised: float = 1.0
@@ -415,39 +414,39 @@ class KeptPromises:
 
     @property
     def share(self) -> float:
-        """Which share of the next promise is likely to be kept."""
+        """The expected realised share of the next offer."""
         return self.kept / self.promised
 
     def take(self, share: float) -> None:
-        """Take in which share of a promise was kept."""
+        """Add the realised share of an offer."""
         self.promised = MEMORY * self.promised + 1.0
         self.kept = MEMORY * self.kept + share
 
 
 @dataclass
 class Tuner:
-    """Decides what to try next, from the points so far alone."""
+    """Chooses the next candidates, from the points so far alone."""
 
     aim: Aim
     families: list[Family]
     cuts: Cuts | None = None
     most_cuts: int | None = None
-    """At most so many cut vectors are tried."""
+    """The maximum number of cut vectors."""
 
     points: dict[Any, Point] = field(default_factory=dict)
     ends: list[Point] = field(default_factory=list)
-    """The trivial release and the original, which the frame of the map reaches between."""
+    """The trivial release and the original, the ends of the map's frame."""
 
     exhausted: bool = False
-    """Whether nothing was left to try when it was last asked."""
+    """Whether the last call had nothing left to try."""
 
     def __post_init__(self) -> None:
         bounds = self.aim.bounds if self.aim.asked else ()
         self._first = [family.first_within(bounds) for family in self.families]
         self._known: list[dict[float, Point]] = [{} for _ in self.families]
-        self._relevant: list[Point] = []  # what no other beat when it came: all that the frame and the frontier need
+        self._relevant: list[Point] = []  # nondominated when added: enough for the frame and the frontier
         self._trust = [KeptPromises() for _ in self.families]
-        self._trust_between = [KeptPromises() for _ in range(3)]  # by how many of both ends stand on the frontier
+        self._trust_between = [KeptPromises() for _ in range(3)]  # by the number of ends on the frontier
         self._trust_first = {kind: KeptPromises() for kind in (*DIFFER, "aside")}
         self._middles: dict[tuple[int, float, float], Any] = {}
         self._hopes: dict[Any, Offer] = {}
@@ -472,7 +471,7 @@ class Tuner:
         return enumerate(self.families)
 
     def learn(self, candidate: Any, point: Point) -> None:
-        """Take the point of a candidate in, and remember whether it kept what was promised."""
+        """Add the point of a candidate, and compare it with its offer."""
         judge = self._judge()
         self.points[candidate] = point
         seen = self.aim.sees(point)
@@ -487,7 +486,7 @@ class Tuner:
             self._take_side(i, candidate, gain)
             if seen:
                 self._known[i][value] = point
-            elif point.status == "failed":  # it cannot serve such a requirement or table
+            elif point.status == "failed":  # the maker does not support such a requirement or table
                 self._closed.add(i)
         if candidate in self._hopes:
             offer = self._hopes.pop(candidate)
@@ -495,7 +494,7 @@ class Tuner:
             self._trust[offer.place].take(kept)
             if offer.ends is not None:
                 self._trust_between[offer.ends].take(kept)
-            for kind in offer.kinds if point.status != "failed" else ():  # what cannot be made says nothing of its kind
+            for kind in offer.kinds if point.status != "failed" else ():  # a failure is no evidence about its kind
                 self._trust_first[kind].take(kept)
         if candidate in self._cut:
             self._take(CUTS, gain, judge)
@@ -503,23 +502,23 @@ class Tuner:
             self.cuts.moved()
 
     def _take(self, place: int, gain: float, judge: Judge) -> None:
-        """Remember what a try has gained, which is most of what the next one is taken to gain."""
+        """Update the expected gain of the next try of a family with the gain of this one."""
         self._credit[place] = LAST * gain + (1 - LAST) * self._credit_of(place, judge.open)
         self._tried[place] += 1
 
     def _take_side(self, place: int, candidate: Any, gain: float) -> None:
-        """Remember what a try beyond the known values has gained: what the next on its side is taken to gain."""
+        """Update the expected gain beyond the known values on this side."""
         side = self._first[place].get(candidate)
         if side is not None:
             for each in (side,) if side else (-1, 1):
                 self._credit[place, each] = gain
 
     def _credit_of(self, place: int, left: float) -> float:
-        """Say what the next try is taken to gain, where so much of the frame is left."""
+        """Return the expected gain of the next try, given the open share of the frame."""
         return self._credit.get(place, self._share[place] * left)
 
     def next(self) -> list[Any]:
-        """Return what to try next: what promises most for its effort."""
+        """Return the offers with the highest expected gain per cost."""
         judge = self._judge()
         offers = sorted(
             [*self._between(judge), *self._beyond(judge.open)], key=lambda offer: (-offer.worth, offer.place)
@@ -554,15 +553,15 @@ class Tuner:
         front = non_dominated(np.array(costs, np.float64).reshape(len(measured), len(names)))
         chosen = self.cuts.next(judge.gain_of, self.points, [measured[i][0] for i in front], left)
         self._cut |= set(chosen)
-        if not chosen:  # to have searched in vain was a try too
+        if not chosen:  # an unsuccessful search was a try too
             self._take(CUTS, 0.0, judge)
         return chosen
 
     def _beyond(self, left: float) -> list[Offer]:
-        """List the next try beyond what is known of each family, and of cut vectors, by what the last ones gained.
+        """List the next try beyond the known values of each family, and of cut vectors, by their last gains.
 
-        A family waits for the first of its kin that can be made, and begins with its credit: with the form that shows
-        exact values, which are the more useful, and of that with the limit that may leave out the most records.
+        A family waits for the first of its kin that can be made, and starts with its expected gain. The first of a kin
+        shows exact values, which are more useful, and has the highest suppression limit.
         """
         offers = []
         for i, family in self._places:
@@ -580,19 +579,19 @@ class Tuner:
         return offers
 
     def _next_sides(self, place: int) -> Iterator[tuple[int, Any]]:
-        """Yield what a family would try next on either side of its middle, which comes before both."""
+        """Yield the next tries of a family on both sides of its middle, which comes first."""
         left = {side: one for one, side in reversed(self._first[place].items()) if one not in self.points}
         for side in (0,) if 0 in left else sorted(left):
             yield side, left[side]
 
     def _kinds_of(self, known: int, place: int) -> tuple[str, ...]:
-        """Say of which kinds a first look at a family is, of whose kin one is known."""
+        """Return the kinds of a first try of a family that has a known kin."""
         here, there = self.families[known], self.families[place]
         differs = tuple(name for name in DIFFER if getattr(here, name) != getattr(there, name))
         return (*differs, "aside") if self._aside[place] else differs
 
     def _between(self, judge: Judge) -> list[Offer]:
-        """List the values half way between known ones of every family that promise anything."""
+        """List the values half way between known ones of each family that have an expected gain."""
         offers: dict[Any, Offer] = {}
         for i, family in self._places:
             for (low, here), (high, there), share in self._gaps(i):
@@ -607,12 +606,12 @@ class Tuner:
         return list(offers.values())
 
     def _repeats(self, place: int, *values: float) -> bool:
-        """Say whether a family makes at some values what the one that may leave out the most records makes there."""
+        """Return whether a family makes the same releases at some values as the one with the highest limit."""
         own, freest = self._known[place], self._known[self._freest[place]]
         return own is not freest and all(value in freest and self._same(own[value], freest[value]) for value in values)
 
     def _middle(self, place: int, low: float, high: float) -> Any:
-        """Return the member of a family half way between two values; nothing where none is left."""
+        """Return the member of a family half way between two values; None if there is none."""
         key = place, low, high
         if key not in self._middles:
             value = self.families[place].dial.between(low, high)
@@ -620,10 +619,10 @@ class Tuner:
         return self._middles[key]
 
     def _gaps(self, place: int) -> Iterator[tuple[tuple[float, Point], tuple[float, Point], float]]:
-        """Yield neighbouring values of a family whose releases differ, and what counts of the promise between them.
+        """Yield neighbouring values of a family whose releases differ, and the share of the offer that counts.
 
-        Where a release stays the same along the dial and then jumps, halving finds one of both sides time and again:
-        of the stretch from where the one began to where the other ends, only the part that is not known counts.
+        If a release stays the same over an interval and then jumps, bisection finds both sides repeatedly. Of the
+        interval from the start of the first to the end of the second release, only the unknown part counts.
         """
         runs: list[list[tuple[float, Point]]] = []
         for value, point in sorted(self._known[place].items()):

@@ -1,1 +1,1 @@
-"""Studies: what to explore, as a value; a first draft of one, and whether it would run."""
+"""Studies: a value that describes what to explore, its first draft, and a check of whether it would run."""

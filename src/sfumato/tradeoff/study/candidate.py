@@ -1,13 +1,13 @@
-"""One release that could be made: who makes it, what it must satisfy, what it may do; of attributes, items or both.
+"""A candidate: one possible release of attributes, items or both, with its anonymizer, requirement and limits.
 
-What was made elsewhere in a study: `[[candidates]]` with a `file`, and what is said of it.
+An external release in a study is a block `[[candidates]]` with a `file`:
 
     [[candidates]]
     file = "arx-k5.csv"
     name = "ARX"
     claim = "k-anonymity k=5"
 
-Keys are those of the maker's text, but for `name`, which is `label` there. Files are looked for beside the study.
+Its keys are those of the maker's text, except for `name`, which is `label` there. Files are relative to the study.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ if TYPE_CHECKING:
     from sfumato.tradeoff.map import Point
 
 MARKS = {ATTRIBUTES: "", ITEMS: "baskets: ", BOTH: "items: "}
-"""What stands before the text of which the id is a digest: candidates of different data have no id in common."""
+"""Prefixes of the text of which the id is a digest, so that candidates of different data have different ids."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One release that could be made. Its text tells it from others."""
+    """One possible release. Candidates with equal texts are equal."""
 
     anonymizer: ReleaseMaker
     requirement: Any
     form: Form = "generalization"
     item_anonymizer: BasketAnonymizer | None = field(default=None, kw_only=True)
-    """Who makes the items of every group anonymous, where records have attributes and items."""
+    """The anonymizer of the items of each group, if records have attributes and items."""
 
     merging: Merging = field(default_factory=NoMerging, kw_only=True)
     suppress: float = 0.0
@@ -60,7 +60,7 @@ class Candidate:
 
     @property
     def has(self) -> frozenset[Part]:
-        """What the data have that it is made of."""
+        """The parts of the data from which it is made."""
         if self.item_anonymizer is not None:
             return BOTH
         return ITEMS if isinstance(self.anonymizer, BasketAnonymizer) else ATTRIBUTES
@@ -74,24 +74,24 @@ class Candidate:
 
     @property
     def id(self) -> str:
-        """A short name that depends on the configuration alone."""
+        """A short name that depends only on the configuration."""
         return sha256(f"{MARKS[self.has]}{self.identity}".encode()).hexdigest()[:8]
 
     @property
     def identity(self) -> str:
-        """What tells it from others: of what was made elsewhere not where it is."""
+        """Its identifying text; that of an external release omits the location."""
         maker = self.anonymizer
         return str(replace(self, anonymizer=maker.identity) if isinstance(maker, Brought) else self)
 
     @property
     def pinned(self) -> Candidate:
-        """The same with the digest of what was made elsewhere, which its point depends on."""
+        """The same with the digest of an external release, on which its point depends."""
         maker = self.anonymizer
         return replace(self, anonymizer=maker.pinned) if isinstance(maker, Brought) else self
 
     @property
     def recipe(self) -> MixedRecipe:
-        """How a release of attributes and items is made."""
+        """The recipe of a release of attributes and items."""
         assert self.item_anonymizer is not None
         maker: Any = self.anonymizer
         by = (maker, self.requirement, self.item_anonymizer, self.merging)
@@ -99,7 +99,7 @@ class Candidate:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The numbers and choices of the configuration, by name."""
+        """The parameters of the configuration by name."""
         parameters: dict[str, Any] = {}
         empty = (None, ()) if self.has == ITEMS else (None, "")
         for part in (self.anonymizer, *self.requirement.parts):
@@ -124,7 +124,7 @@ class Candidate:
 
     @property
     def in_words(self) -> str:
-        """How the release is made, in a sentence, where its texts do not say it to everybody."""
+        """A sentence that describes the release, if its text form is not self-explanatory."""
         maker: Any = self.anonymizer
         if self.has == ATTRIBUTES:
             return self.anonymizer.described_in_words
@@ -139,7 +139,7 @@ class Candidate:
         return "; ".join([*parts, *limit])
 
     def _items_in_words(self, groups: str, items: str) -> Iterator[str]:
-        """Say how groups and their items are made."""
+        """Describe how groups and their items are made."""
         yield f"groups by {groups}, items by {items}"
         if not isinstance(self.merging, NoMerging):
             yield f"groups merged by {self.merging.in_words()}"
@@ -152,7 +152,7 @@ class Candidate:
 
     @property
     def family(self) -> str:
-        """What it is drawn as, where that is not its requirement: who makes it."""
+        """Its family in the chart, if that is not its requirement: its maker."""
         maker: Any = self.anonymizer
         if self.has == ATTRIBUTES:
             return self.anonymizer.family
@@ -166,7 +166,7 @@ class Candidate:
 
     @property
     def public(self) -> Candidate:
-        """The same as everybody may know it: without a seed, with which it could be made again, and names of files."""
+        """Its public form: without a seed, which would reproduce it, and without file names."""
         items = self.item_anonymizer
         return replace(
             self,
@@ -177,10 +177,10 @@ class Candidate:
         )
 
     def repeatable(self, turn: int = 0) -> Candidate:
-        """Return the same with a seed of its own where its anonymizer draws at random and has none.
+        """Return the same with its own seed if its anonymizer is random and has no seed.
 
-        A map is for the publisher's eyes and must come out the same twice; a release that is published draws afresh.
-        Every turn after the first has another seed, whatever the candidate's own is.
+        A map is internal and reproducible; a published release is drawn again. Every turn after the first has another
+        seed, also if the candidate has one.
         """
         maker = self.anonymizer
         if isinstance(maker, Mechanism):
@@ -189,7 +189,7 @@ class Candidate:
         return replace(self, anonymizer=seeded)
 
     def check(self, data: Any = None) -> None:
-        """Refuse what cannot be promised, before anything is made."""
+        """Refuse infeasible promises before anything is made."""
         if self.item_anonymizer is not None:
             self.recipe.check(data)
         elif self.has == ITEMS and data is not None:
@@ -205,14 +205,14 @@ class Candidate:
         return maker.anonymize(data, self.requirement, *policy)
 
     def point(self) -> Point:
-        """Return the point of this candidate, before it is measured."""
-        from sfumato.tradeoff.map import Point  # a map is about studies: not before them
+        """Return the point of this candidate before it is measured."""
+        from sfumato.tradeoff.map import Point  # maps import studies
 
         return Point(self.id, self, "measured")
 
 
 def files_of(*values: Any) -> Iterator[str]:
-    """Name the files that configurations read: what options that take a file say, at any depth."""
+    """Yield the file names in configurations: the options that take a file, at any depth."""
     for value in values:
         if isinstance(value, tuple):
             yield from files_of(*value)
@@ -231,7 +231,7 @@ AnyMaker = TypeVar("AnyMaker", bound=ReleaseMaker)
 
 
 def brought_of(block: Mapping[str, Any], folder: Path) -> Brought | None:
-    """Read a block of candidates that is made elsewhere; None where it is not."""
+    """Read a block of candidates of an external release; None for other blocks."""
     if "command" in block:
         raise BadInputError(f"[[candidates]] command = {shortened(block['command'])}: {NO_COMMANDS}")
     if "file" not in block:
@@ -256,12 +256,12 @@ def _key_of(name: str) -> str:
 
 
 def beside_study(maker: AnyMaker, folder: Path) -> AnyMaker:
-    """Look for the files of what was made elsewhere beside the study."""
+    """Return a maker with its files relative to the study."""
     return maker.renamed(lambda file: beside(folder, file)) if isinstance(maker, BroughtFile) else maker
 
 
 def found_again(maker: AnyMaker, known: Iterable[ReleaseMaker]) -> AnyMaker:
-    """Take the files of a maker, as a map names them, from the study, which says where they are now."""
+    """Return a maker of a map with the current files of the study."""
     if not isinstance(maker, BroughtFile):
         return maker
     identity = replace(maker.identity, digest="")
@@ -272,7 +272,7 @@ def found_again(maker: AnyMaker, known: Iterable[ReleaseMaker]) -> AnyMaker:
 
 
 def brought_block(maker: Brought, folder: Path | None) -> dict[str, Any]:
-    """Write what was made elsewhere as a block of candidates."""
+    """Return an external release as a block of candidates."""
     if not isinstance(maker, BroughtFile):
         raise BadInputError(t("refusal.in_memory", maker=maker.label or maker.made_of))
     if folder is not None:

@@ -1,7 +1,7 @@
-"""A first study of a table: guessed roles, declared hierarchies and usual candidates, written as a commented TOML file.
+"""A first study of a table: guessed roles, declared hierarchies and usual candidates, as a commented TOML file.
 
-The file is for a person to correct, so every guess stands beside its reason. It is drawn up so that `sfumato explore`
-runs on it as it is, in about a minute: bounds cover the whole table, and `first_map` chooses what it can bear.
+The file is for editing, so each guess has its reason. `sfumato explore` can run it unchanged in about a minute: its
+bounds cover the whole table, and `first_map` chooses feasible candidates.
 """
 
 from collections.abc import Sequence
@@ -38,31 +38,31 @@ from sfumato.tradeoff.study.first_map import FirstMap, first_map
 from sfumato.tradeoff.study.study import Study, read_study
 
 ENOUGH_FOR_POPULATIONS = 200
-"""With fewer records the loss of large populations (u_loss) says little."""
+"""The fewest records for which the loss of large populations (u_loss) is meaningful."""
 
 ROLES: tuple[Role, ...] = ("identifier", "quasi", "sensitive", "neutral")
 
 
 @dataclass(frozen=True, repr=False)
 class Draft(Quiet):
-    """A table with the guesses about its columns: what a first study is written from."""
+    """A table with the guesses about its columns, from which a first study is written."""
 
     spoken: ClassVar[tuple[str, ...]] = ("guesses",)
 
     declaration: TableDeclaration
     records: int
     sampled: bool
-    """Whether values were looked at in a sample of the records only."""
+    """Whether only a sample of the records was read."""
 
     guesses: tuple[Guess, ...]
     added_na: tuple[str, ...] = ()
-    """Texts that were found to mean missing."""
+    """Texts that were recognized as missing values."""
 
     notices: tuple[str, ...] = ()
-    """What should be known of how the table was read."""
+    """Notices about reading the table."""
 
     cells: Cells | None = None
-    """The table under these guesses; None where it could not be opened so."""
+    """The table under these guesses; None if it cannot be opened so."""
 
     def of_role(self, role: Role | None) -> list[Guess]:
         """List the guesses of one role; None: the undecided ones."""
@@ -70,7 +70,7 @@ class Draft(Quiet):
 
     @property
     def household(self) -> str | None:
-        """The identifier that says by its name which records belong to one household, if it is repeated."""
+        """The repeated identifier that is named like a household's key, if there is one."""
         if self.declaration.household is not None or self.declaration.person is not None:
             return self.declaration.household
         for guess_ in self.of_role("identifier"):
@@ -86,11 +86,11 @@ class Draft(Quiet):
 
     @cached_property
     def first(self) -> FirstMap:
-        """The candidates and scales that the table can bear."""
+        """The candidates and scales for the table."""
         return first_map(self.records, self.of_role("quasi"), self.of_role("sensitive"), self.cells)
 
     def to_toml(self, folder: Path | None = None) -> str:
-        """Write the study; the table's file is named as seen from a folder, if one is given."""
+        """Return the study as TOML; the table's file is relative to a folder, if one is given."""
         declared, first = self.declaration, self.first
         read = {name: getattr(declared, name) for name in READING}
         text = render(
@@ -119,12 +119,12 @@ class Draft(Quiet):
 
     @cached_property
     def study(self) -> Study:
-        """The study as a value, to be explored in Python; that of a frame is about the frame itself."""
+        """The study as a value, for Python; the study of a frame contains the frame."""
         study = Study.from_toml(self.to_toml())
         return study.with_table(source=self.declaration.source)
 
     def write(self, path: Path, force: bool = False) -> Path:
-        """Write the study to a file, whole or not at all."""
+        """Write the whole study to a file or nothing."""
         check_targets([path], force, self.declaration.files)
         text = self.to_toml(path.parent)
         with staged([path]) as drafts:
@@ -139,14 +139,14 @@ class Draft(Quiet):
         return "p_loss", "u_loss" if people >= ENOUGH_FOR_POPULATIONS else "loss"
 
     def _source(self, folder: Path | None) -> str:
-        """Name the table as seen from a folder, if one is given."""
+        """Return the name of the table, relative to a folder, if one is given."""
         source = self.declaration.source
         if isinstance(source, Frame):
             return source.origin
         return source if folder is None or self.declaration.is_bundled else seen_from(folder, source)
 
     def timing(self) -> list[str]:
-        """Say what the first map takes, and what was left out of it."""
+        """Return sentences about the cost of the first map and its omissions."""
         effort, lines = self.first.effort, []
         if effort is not None:
             lines = [t("draft.timing", releases=len(self.first.candidates), effort=effort.in_words)]
@@ -154,7 +154,7 @@ class Draft(Quiet):
 
 
 def draft(declaration: TableDeclaration | Any, sample: int = SAMPLE) -> Draft:
-    """Look at a table (a frame, the path of a file, the name of a bundled table, a declaration) and guess its roles."""
+    """Read a table (a frame, a path, the name of a bundled table, a declaration) and guess its roles."""
     declared = declaration if isinstance(declaration, TableDeclaration) else TableDeclaration(declaration)
     check_whole("sample", sample, least=1)
     rows = declared.open_rows()
@@ -181,7 +181,7 @@ def draft(declaration: TableDeclaration | Any, sample: int = SAMPLE) -> Draft:
 
 
 def as_study(given: Any) -> Study:
-    """Take what a study can be given as: itself, its file or bundled name, a draft, or a frame, which is drafted."""
+    """Return a study from a study, its file or bundled name, a draft, or a frame, which is drafted."""
     if isinstance(given, str | Path):
         return read_study(str(given))
     if hasattr(given, "opened"):
@@ -190,11 +190,11 @@ def as_study(given: Any) -> Study:
 
 
 def _decided(declared: TableDeclaration, rows: Engine) -> dict[str, Role]:
-    """Return the roles that the declaration gives already, by column; raise where it cannot give them."""
+    """Return the declared roles by column; raise if a declaration is invalid."""
     given: dict[Role, tuple[str, ...]] = {role: getattr(declared, role) for role in ROLES}
     named = {name for names in given.values() for name in names} | {declared.household, declared.person}
     others = [name for name in rows.columns if name not in named and name not in rows.nested]
-    quasi = given["quasi"] or tuple(others[:1])  # one of those that are guessed may become one
+    quasi = given["quasi"] or tuple(others[:1])  # one of the guessed columns may become one
     check_columns(rows, replace(declared, quasi=quasi).roles)
     hidden = [name for name in (declared.household, declared.person) if name is not None]
     given["identifier"] = tuple(dict.fromkeys([*given["identifier"], *hidden]))
@@ -202,7 +202,7 @@ def _decided(declared: TableDeclaration, rows: Engine) -> dict[str, Role]:
 
 
 def _person(declared: TableDeclaration, rows: Engine, guesses: Sequence[Guess]) -> str | None:
-    """Propose the column that says whose record it is: a key-like identifier that repeats, those named so first."""
+    """Propose the person column: a repeated key-like identifier, first those with such a name."""
     if declared.person is not None or declared.one_record_per_person or declared.household is not None:
         return declared.person
     given = [each.column for each in guesses if each.role == "identifier" and not each.missing]
@@ -211,19 +211,19 @@ def _person(declared: TableDeclaration, rows: Engine, guesses: Sequence[Guess]) 
 
 
 def _cells(declared: TableDeclaration, rows: Engine, guesses: tuple[Guess, ...]) -> Cells | None:
-    """Open the table as the draft will say; None where it cannot be opened so."""
+    """Open the table with the drafted declarations; None if that fails."""
     coded = {each.column: each.hierarchy for each in guesses if each.hierarchy is not None}
     names = {role: tuple(each.column for each in guesses if each.role == role) for role in ("quasi", "sensitive")}
     if not names["quasi"]:
         return None
     try:
         return replace(declared, **names, hierarchy=coded).open(rows).cells  # type: ignore[arg-type]
-    except BadInputError:  # `check` will say it of the study, where it can be corrected
+    except BadInputError:  # `check` reports it for the study, where it can be corrected
         return None
 
 
 def _with_similar(cells: Cells, guesses: tuple[Guess, ...]) -> tuple[Guess, ...]:
-    """Group the categories of quasi-identifiers that would have none by how alike they are in the others."""
+    """Group the categories of quasi-identifiers without hierarchy by their similarity in the others."""
     if len(cells.quasi) < 2:
         return guesses
     flat = {each.column for each in guesses if each.role == "quasi" and (each.hierarchy or {}).get("type") == "flat"}
@@ -237,11 +237,11 @@ def _with_similar(cells: Cells, guesses: tuple[Guess, ...]) -> tuple[Guess, ...]
     )
 
 
-# -- words ----------------------------------------------------------------------------------------------------------
+# -- texts -------------------------------------------------------------------------------------------------------------
 
 
 def _toml(value: Any) -> str:
-    """Write a value as it stands in a file."""
+    """Return a value in TOML syntax."""
     item: Item = tomlkit.item(list(value) if isinstance(value, tuple) else value)
     return item.as_string()
 
@@ -251,7 +251,7 @@ def _one_line(text: str) -> str:
 
 
 def _with_reasons(guesses: Sequence[Guess]) -> str:
-    """Write the names of columns as a list, each with the reason of its guess."""
+    """Return the names of columns as a list, each with the reason of its guess."""
     array = tomlkit.array()
     for guess_ in guesses:
         array.add_line(guess_.column, comment=_one_line(guess_.reason))
@@ -261,7 +261,7 @@ def _with_reasons(guesses: Sequence[Guess]) -> str:
 
 
 def _about_entry(guess_: Guess) -> list[str]:
-    """Say what a declared hierarchy is, and what is to be looked at."""
+    """Return comments that describe a declared hierarchy and advise on it."""
     assert guess_.hierarchy is not None
     more = (key for key in ("open_above", "resolution", "observed") if key in guess_.hierarchy)
     says = t(f"draft.about_{guess_.hierarchy['type']}") + "".join(t(f"draft.{key}") for key in more)
@@ -279,7 +279,7 @@ def _study_name(source: str) -> str:
 
 @dataclass(frozen=True, repr=False)
 class ItemsDraft(Quiet):
-    """A first study of records with items, for a person to correct, and what was seen."""
+    """A first study of records with items, for editing, with notices."""
 
     study: Study
     data: Any
@@ -287,7 +287,7 @@ class ItemsDraft(Quiet):
 
     @property
     def notices(self) -> Sequence[str]:
-        """What was noticed in reading."""
+        """Notices about reading the data."""
         return self.data.notices  # type: ignore[no-any-return]
 
     @property
@@ -310,13 +310,13 @@ class ItemsDraft(Quiet):
             file.write_text(hints + self.study.to_toml(to.parent), encoding="utf-8")
 
     def values(self, to: Path) -> dict[str, Any]:
-        """Return what a program reads of it."""
+        """Return the values of the JSON output."""
         quasi = {} if self._alone else {"quasi": [quasi.name for quasi in self.data.cells.quasi]}
         named = {"study": str(to), "baskets" if self._alone else "table": self.data.origin}
         return {**named, "records": self._baskets.size, **quasi, "items": self._items}
 
     def lines(self, to: Path) -> list[str]:
-        """Say what was seen, and what comes next."""
+        """Return a summary and the next steps."""
         kind = "baskets" if self._alone else "items"
         places: dict[str, Any] = {"origin": self.data.origin, "records": self._baskets.size, "items": self._items}
         places |= {
@@ -335,7 +335,7 @@ class ItemsDraft(Quiet):
 
 
 def draft_items(declared: DataDeclaration, data: Any) -> ItemsDraft:
-    """Draft a first study of records with items, of which others may also know attributes."""
+    """Draft a first study of records with items, with or without attributes."""
     bundled = isinstance(declared.items, BasketsDeclaration) and declared.items.is_bundled
     name = declared.source if bundled else Path(declared.source).name.partition(".")[0]
     if isinstance(declared.items, BasketsDeclaration):

@@ -1,8 +1,8 @@
-"""The candidates and scales of a first map: what a table can bear, in about a minute on two cores.
+"""The candidates and scales of a first map: feasible ones, for about a minute on two cores.
 
-Everything usual is wanted first. What a table cannot satisfy is left out by its records, and by how many values its
-sensitive columns have and how unevenly; then, as long as the map would take too long, one thing after the other
-is, in the order in which a first look misses it least. Every omission is told in a sentence.
+All usual candidates are included first. Then infeasible ones are removed, by the number of records and the values of
+sensitive columns. While the map would take too long, further parts are removed, the least important first. Each
+removal is reported in a sentence.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.grids import Grid
 
 SIZES = (5, 10, 20, 50, 100)
-"""The group sizes that are tried, as far as the table has several groups of them."""
+"""The group sizes, if the table has several groups of them."""
 
 FEWER_SIZES = (5, 20, 100)
 DIVERSE = (2, 3, 5)
 CLOSE = (0.5, 0.3, 0.2)
 FEWEST_GROUPS = 4
-"""A requirement is tried where at least so many groups could satisfy it."""
+"""The fewest possible groups of a requirement that is tried."""
 
 FEWEST_IN_A_POPULATION = 20
 MOST_POPULATIONS = 2_000
 SUPPORTS = (0.05, 0.1, 0.2, 0.3, 0.5)
 MANY_TRANSFORMATIONS = 50_000
-"""Above so many transformations full-domain searches for a limited time instead of to the end."""
+"""The largest lattice that full-domain searches without a time limit."""
 
 MEMORY_FOR_QUERIES = 200_000_000
-"""Bytes that the selections of the random queries may take."""
+"""The memory in bytes for the selections of the random queries."""
 
 FEWEST_QUERIES = 100
 CORES = 2
 FIRST_MAP_LONGEST = 60.0
-"""Seconds that a first map may take on so many cores: as an estimate, which the machine may need twice."""
+"""The estimated seconds of a first map; a slow machine may need twice as long."""
 
 MOST_GIGABYTES = 4.0
 SEARCHING = "full-domain search=best-first seconds=2"
@@ -54,20 +54,20 @@ ENDS = ("without-quasi", "original")
 
 @dataclass(frozen=True)
 class FirstMap:
-    """The candidates of a first study, the scales they are measured on, what that takes, and what was left out."""
+    """The candidates of a first study with their scales, cost and omissions."""
 
     requirements: tuple[str, ...]
     anonymizers: tuple[str, ...]
     scales: Scales
     suppress: tuple[float, ...] = (0.0, 0.05)
     ends: tuple[str, ...] = ENDS
-    """Who makes the ends of the map."""
+    """The makers of the ends of the map."""
 
     effort: Effort | None = None
-    """None where the table could not be looked at as a whole."""
+    """None if the whole table could not be read."""
 
     left_out: tuple[str, ...] = ()
-    """What a table could not bear, a sentence for each."""
+    """The omissions, a sentence for each."""
 
     @property
     def candidates(self) -> list[Candidate]:
@@ -77,12 +77,12 @@ class FirstMap:
         return [*Grid(tuple(makers), tuple(wanted), suppress=self.suppress).candidates, *ends.candidates]
 
     def timed(self, cells: Cells) -> FirstMap:
-        """Estimate what it takes."""
+        """Return the plan with an estimate of its cost."""
         return replace(self, effort=Load.of(cells, self.scales).effort(self.candidates, CORES))
 
 
 def first_map(records: int, quasi: Sequence[Guess], sensitive: Sequence[Guess], cells: Cells | None) -> FirstMap:
-    """Choose the candidates and scales for a table; without its cells, by the guesses about its columns alone."""
+    """Choose the candidates and scales for a table; without its cells, only by the guesses about its columns."""
     records = records if cells is None or cells.persons is None else cells.persons.number
     wanted = Requirements(records, tuple(sensitive))
     scales = Scales(_min_support(records, len(quasi), cells), _queries(quasi))
@@ -93,7 +93,7 @@ def first_map(records: int, quasi: Sequence[Guess], sensitive: Sequence[Guess], 
     if plan.effort is not None and plan.effort.gigabytes > MOST_GIGABYTES:
         left_out = (
             *plan.left_out,
-            "the table as it is, at one end of the map, for it takes too much memory to be read",
+            "the original at one end of the map, because reading it takes too much memory",
         )
         plan = replace(plan, ends=ENDS[:1], left_out=left_out).timed(cells)
     for thinner in _thinner(plan, wanted):
@@ -104,7 +104,7 @@ def first_map(records: int, quasi: Sequence[Guess], sensitive: Sequence[Guess], 
 
 
 def _thinner(plan: FirstMap, wanted: Requirements) -> Iterator[FirstMap]:
-    """Yield ever thinner maps, each with what it leaves out of the one before."""
+    """Yield ever smaller plans, each with its omissions from the one before."""
     scales = replace(plan.scales, queries=replace(plan.scales.queries, number=FEWEST_QUERIES))
     if scales != plan.scales:
         plan = replace(plan, scales=scales, left_out=(f"all but {FEWEST_QUERIES} of the random queries",))
@@ -112,26 +112,26 @@ def _thinner(plan: FirstMap, wanted: Requirements) -> Iterator[FirstMap]:
     plan = replace(
         plan,
         scales=replace(plan.scales, reader=UniformReader()),
-        left_out=("the reader that learns across groups (u_loss_em, query_error_em, the deFinetti attack)",),
+        left_out=("the estimator that learns across groups (u_loss_em, query_error_em, the deFinetti attack)",),
     )
     yield plan
     fewer = wanted.all(FEWER_SIZES, DIVERSE[:2], CLOSE[1:2])
-    plan = replace(plan, requirements=tuple(fewer), left_out=("some of the sizes of groups, and of l and t",))
+    plan = replace(plan, requirements=tuple(fewer), left_out=("some group sizes, l and t",))
     yield plan
-    plan = replace(plan, suppress=(0.05,), left_out=("releases that leave out no record",))
+    plan = replace(plan, suppress=(0.05,), left_out=("releases without suppression",))
     yield plan
     sizes = tuple(wanted.all(FEWER_SIZES[1:], (), ()))
-    plan = replace(plan, requirements=sizes, left_out=("all requirements but two sizes of groups",))
+    plan = replace(plan, requirements=sizes, left_out=("all requirements but two group sizes",))
     yield plan
     yield replace(plan, anonymizers=("mondrian",), left_out=("full-domain recoding",))
 
 
 @dataclass(frozen=True)
 class Requirements:
-    """The usual requirements, as far as a table could satisfy them."""
+    """The usual requirements that a table can satisfy."""
 
     records: int
-    """Of the table, or its persons where persons are counted."""
+    """The number of records, or of persons if these are counted."""
 
     sensitive: tuple[Guess, ...]
 
@@ -148,19 +148,19 @@ class Requirements:
 
     @property
     def most_diverse(self) -> float:
-        """The largest l of which several groups can have so many values: each needs l - 1 records of the rarer ones."""
+        """The largest l that several groups can have: each needs l - 1 records of the rarer values."""
         rarer = min((self.records * (1 - each.commonest) for each in self.sensitive), default=0.0)
         return 1 + rarer / FEWEST_GROUPS
 
     def told(self) -> Iterator[str]:
-        """Say what was left out, and why."""
+        """Yield sentences about omissions with their reasons."""
         lacking = [str(number) for number in DIVERSE if self.sensitive and number > self.most_diverse]
         if lacking:
             most = max(self.sensitive, key=lambda each: each.commonest)
             yield (t("refusal.too_diverse", lacking=", ".join(lacking), most=most, fewest_groups=FEWEST_GROUPS))
 
     def _joined(self, size: int, parts: Sequence[str]) -> str:
-        """Join what is required of every sensitive column, naming the columns where there are several."""
+        """Join the requirements of each sensitive column, with column names if there are several."""
         named = [
             f'{part} on="{each.column.replace(chr(34), chr(34) * 2)}"'
             for part, each in zip(parts, self.sensitive, strict=True)
@@ -169,18 +169,18 @@ class Requirements:
 
 
 def full_domain(quasi: Sequence[Guess]) -> str:
-    """Search the lattice to the end where it is small enough."""
+    """Return the full-domain search, with a time limit for a large lattice."""
     return "full-domain" if prod(map(_height, quasi)) <= MANY_TRANSFORMATIONS else SEARCHING
 
 
 def _min_support(records: int, width: int, cells: Cells | None) -> float:
-    """Choose a share of the records of which there are not too many large populations, nor such of a few records."""
+    """Choose a minimum support with not too many large populations, none of which is of a few records."""
     least = round(FEWEST_IN_A_POPULATION / max(records, 1), 3)
     shares = [share for share in SUPPORTS if share >= least] or [min(1.0, least)]
     if cells is None:
         return shares[min(len(shares) - 1, 0 if width <= 5 else 1 if width <= 7 else 2)]
     chosen = shares[-1]
-    for share in reversed(shares[:-1]):  # there are ever more of them
+    for share in reversed(shares[:-1]):  # in increasing number of populations
         if populations_about(cells, share) > MOST_POPULATIONS:
             break
         chosen = share
@@ -188,7 +188,7 @@ def _min_support(records: int, width: int, cells: Cells | None) -> float:
 
 
 def _queries(quasi: Sequence[Guess]) -> Queries:
-    """Ask as many random queries as usual, or fewer where a domain is so large that they would fill the memory."""
+    """Return the usual number of random queries, or fewer if a large domain would fill the memory."""
     widest = max(map(_leaves, quasi), default=1)
     usual = Queries()
     affordable = MEMORY_FOR_QUERIES // (8 * usual.dimensions * widest)
@@ -196,7 +196,7 @@ def _queries(quasi: Sequence[Guess]) -> Queries:
 
 
 def _height(guess_: Guess) -> int:
-    """The number of levels that full-domain can choose from."""
+    """The number of levels for full-domain."""
     entry = guess_.hierarchy or {}
     listed = next((entry[key] for key in ("intervals", "cuts", "levels", "keep") if key in entry), ())
     if entry.get("type") in STRUCTURES:
@@ -205,7 +205,7 @@ def _height(guess_: Guess) -> int:
 
 
 def _leaves(guess_: Guess) -> int:
-    """The number of leaves of a hierarchy, about."""
+    """The approximate number of leaves of a hierarchy."""
     entry = dict(guess_.hierarchy or {})
     if entry.get("type") == "dates":
         return (entry["last"] - entry["first"]).days + 1  # type: ignore[operator, no-any-return]

@@ -1,9 +1,8 @@
-"""Candidates in grids: all combinations of what the lists of a block `[[candidates]]` offer.
+"""Grids of candidates: all combinations of the lists in a block `[[candidates]]`.
 
-Which lists a block has follows from what the data have (`LISTS`). A list says once who reads one of its values from a
-text; numbers and choices stand as they are. From that follow reading a block and writing it, all combinations, and the
-grid of some candidates. The field of a candidate that takes one of the values is called like the list, or is its
-singular: `limit` of `limits`.
+The lists of a block depend on the kind of data (`LISTS`). A list has the parser of its values; numbers and choices need
+none. This defines how a block is read and written, all combinations, and the grid of some candidates. The field of a
+candidate with one of the values has the name of the list or its singular: `limit` of `limits`.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from sfumato.requirements.requirement import requirement
 from sfumato.tradeoff.study.candidate import Candidate, beside_study, brought_block, brought_of
 
 NONE = "none"
-"""How nothing is written where a list has it beside others."""
+"""The text of no value in a list with other values."""
 
 NOTHING = requirement("k-anonymity k=1")
 POLICY = {"utility": item_rules.utility_constraints, "limits": item_rules.suppression_limit}
@@ -57,7 +56,7 @@ LISTS: Mapping[frozenset[Part], Mapping[str, Callable[[str], Any] | None]] = {
         "sets": str,
     },
 }
-"""By what the data have, the keys of a block in the order in which they are written, and who reads a value."""
+"""By parts of the data, the keys of a block in writing order, each with the parser of a value."""
 
 USUAL: Mapping[frozenset[Part], Mapping[str, Any]] = {
     ATTRIBUTES: {},
@@ -70,12 +69,12 @@ USUAL: Mapping[frozenset[Part], Mapping[str, Any]] = {
         "item_anonymizers": (candidate_maker(DEFAULT_MAKER),),
     },
 }
-"""What a block of such data has where it does not say it, and it is not as of a table."""
+"""By parts of the data, the defaults of a block that differ from those of a table."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Candidates as all combinations of what the lists offer: anonymizers, requirements, and what may be lost."""
+    """All combinations of anonymizers, requirements and limits as candidates."""
 
     anonymizers: Annotated[tuple[ReleaseMaker, ...], options.ANONYMIZERS] = (anonymizer("mondrian"),)
     requirements: Annotated[tuple[Any, ...], options.REQUIREMENTS] = (NOTHING,)
@@ -95,11 +94,11 @@ class Grid:
             raise BadInputError(f"lattice = true shows the lattice of full-domain; {other[0].name} has none")
         brought = [maker for maker in self.anonymizers if isinstance(maker, Brought)]
         if brought and self.has == BOTH:
-            raise BadInputError(f"{brought[0].name} brings a release that was made elsewhere; that is for tables alone")
+            raise BadInputError(f"{brought[0].name} is an external release; these are supported for tables only")
 
     @property
     def has(self) -> frozenset[Part]:
-        """What the data have that its candidates are made of."""
+        """The parts of the data from which its candidates are made."""
         if self.item_anonymizers != (None,):
             return BOTH
         return ITEMS if any(isinstance(maker, BasketAnonymizer) for maker in self.anonymizers) else ATTRIBUTES
@@ -112,11 +111,11 @@ class Grid:
 
     @property
     def by_persons(self) -> Grid:
-        """The same with everything said that its requirements mean where persons are counted."""
+        """The same with requirements that name their meaning for persons."""
         return replace(self, requirements=tuple(each.by_persons for each in self.requirements))
 
     def candidates_of(self, table: Table) -> list[Candidate]:
-        """All combinations for a table, with every feasible transformation of its lattice where that is asked for."""
+        """All combinations for a table, with every feasible transformation of its lattice if requested."""
         return [
             one
             for each in self.candidates
@@ -125,7 +124,7 @@ class Grid:
 
     @classmethod
     def of(cls, candidates: Sequence[Candidate]) -> Grid:
-        """Return the grid of some candidates that are all combinations of what they have."""
+        """Return the grid of some candidates that are all combinations of their values."""
         lists: dict[str, Any] = {
             each.name: tuple(dict.fromkeys(getattr(one, name) for one in candidates))
             for name, each in lists_of(candidates[0].has).items()
@@ -134,7 +133,7 @@ class Grid:
 
     @classmethod
     def read(cls, block: Mapping[str, Any], folder: Path, has: frozenset[Part] = ATTRIBUTES) -> Grid:
-        """Read `[[candidates]]` of a study in a folder, of what is made here or of one that was made elsewhere."""
+        """Read a block `[[candidates]]` of a study in a folder, also one of an external release."""
         has = has & BOTH
         brought = brought_of(block, folder) if has == ATTRIBUTES else None
         if brought is not None:
@@ -146,7 +145,7 @@ class Grid:
         return replace(grid, anonymizers=tuple(beside_study(maker, folder) for maker in grid.anonymizers))
 
     def blocks(self, folder: Path | None) -> list[dict[str, Any]]:
-        """Write it as blocks of a study: one of all that is made here, and one for everything made elsewhere."""
+        """Return it as blocks of a study: one of all internal candidates, and one per external release."""
         brought = [maker for maker in self.anonymizers if isinstance(maker, Brought)]
         made = tuple(maker for maker in self.anonymizers if not isinstance(maker, Brought))
         given = [(each, made if key == "anonymizers" else getattr(self, key)) for key, each in self._options.items()]
@@ -161,7 +160,7 @@ class Grid:
 
 @cache
 def block_options(has: frozenset[Part]) -> dict[str, options.Described]:
-    """Return what a block of candidates may say of such data, by key."""
+    """Return the options of a block of candidates for such data, by key."""
     known, usual = options.described(Grid), USUAL[has]
     return {
         key: replace(known[key], of_text=read, default=usual.get(key, known[key].default))
@@ -171,14 +170,14 @@ def block_options(has: frozenset[Part]) -> dict[str, options.Described]:
 
 @cache
 def lists_of(has: frozenset[Part]) -> dict[str, options.Described]:
-    """Return the lists by the field of a candidate that takes one of their values, in the order of these."""
+    """Return the lists by the field of a candidate that has one of their values, in the order of fields."""
     several = {each.name: each for each in block_options(has).values() if each.several}
     lists = {each.name: several.get(each.name, several.get(f"{each.name}s")) for each in fields(Candidate)}
     return {name: each for name, each in lists.items() if each is not None}
 
 
 def ends(has: frozenset[Part] = ATTRIBUTES) -> tuple[Grid, ...]:
-    """Return the two ends of a map: nothing of what tells records apart, and the original."""
+    """Return the two ends of a map: the trivial release and the original."""
     nothing, original = anonymizer("without-quasi"), anonymizer("original")
     if has == ATTRIBUTES:
         return (Grid((nothing, original)),)
@@ -191,7 +190,7 @@ def ends(has: frozenset[Part] = ATTRIBUTES) -> tuple[Grid, ...]:
 
 
 def _transformations(candidate: Candidate, table: Table) -> list[Candidate]:
-    """List what a full-domain search decides between; the candidate itself where nothing is feasible, to say why."""
+    """List the transformations of a full-domain search; the candidate itself if none is feasible, with the reason."""
     maker: Any = candidate.anonymizer
     decided = maker.lattice(table, candidate.requirement, candidate.suppress)
     makers = [decided.anonymizer(int(row)) for row in decided.feasible.nonzero()[0]]
@@ -199,7 +198,7 @@ def _transformations(candidate: Candidate, table: Table) -> list[Candidate]:
 
 
 def _values(each: options.Described, given: Any) -> Any:
-    """Take what a block says of an option: one value or a list of them."""
+    """Return the value of an option of a block: one value or a list."""
     if not each.several:
         return given
     if each.type is float:
@@ -208,28 +207,28 @@ def _values(each: options.Described, given: Any) -> Any:
 
 
 def _value_of(each: options.Described, text: str) -> Any:
-    """Read one value of a list from its text."""
+    """Parse one value of a list from its text."""
     if text == NONE and None in each.default:
         return None
     return text if each.of_text is None else each.of_text(text)
 
 
 def _written(each: options.Described, value: Any) -> Any:
-    """Write an option: texts of values on lines of their own, numbers and choices as they are."""
+    """Return an option for writing: texts on separate lines, numbers and choices unchanged."""
     if each.of_text is None:
         return list(value) if each.several else value
     return written_texts(tuple(NONE if one is None else one for one in value))
 
 
 ENTRIES = ("anonymizer", "requirement", "form")
-"""What a point keeps of its candidate beside the parameters."""
+"""The fields of a candidate that a point keeps besides the parameters."""
 
 RENAMED = {"item_anonymizer": "items_with"}
-"""By field of a candidate what it is called among the parameters of a point, where that is another name."""
+"""The names of candidate fields among the parameters of a point, if different."""
 
 
 def candidate_of(entry: Mapping[str, Any], has: frozenset[Part]) -> Candidate:
-    """Read a candidate from the texts that a file keeps of it."""
+    """Read a candidate from its texts in a file."""
     given = {**entry["parameters"], **{name: entry[name] for name in ENTRIES if name in entry}}
     values: dict[str, Any] = {}
     for name, each in lists_of(has & BOTH).items():
@@ -237,12 +236,12 @@ def candidate_of(entry: Mapping[str, Any], has: frozenset[Part]) -> Candidate:
         if key in given:
             values[name] = _kept(key, each, given[key])
         elif name in ("anonymizer", "requirement", "item_anonymizer"):
-            raise BadInputError(f"a point says nothing of {key} among its parameters")
+            raise BadInputError(f"a point lacks {key} among its parameters")
     return Candidate(**values)
 
 
 def _kept(key: str, each: options.Described, value: Any) -> Any:
-    """Read what a point keeps of its candidate."""
+    """Read a field of a candidate from a point."""
     if each.type is float:
         return float(value)
     if each.choices:

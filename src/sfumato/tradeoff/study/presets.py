@@ -1,10 +1,10 @@
 """Ready-made studies: bundled ones, first ones of items, and `sfumato explore STUDY --preset everything`, or `dewri`.
 
-A preset keeps the table, its hierarchies and the scales of a study, and takes the place of its candidates and axes.
-What a table cannot bear (a differentially private maker of undeclared domains) stands on the map as a point that says
-why; what is about sensitive values is left out where there are none. Makers that serve one sensitive attribute are
-asked to serve each in turn; those that count the values of one alone are left out where there are several, and that is
-said. `dewri` searches all cuts of the columns for a problem of Dewri et al. 2011; the rest is as in `[search]`.
+A preset keeps the table, hierarchies and scales of a study, and replaces its candidates and axes. A failing candidate
+(such as a differentially private maker of undeclared domains) is on the map as a point with the reason. Without
+sensitive columns, candidates about sensitive values are omitted. With several, makers for one sensitive column run once
+for each, and makers that count one column are omitted with a notice. `dewri` searches all cuts of the columns for a
+problem of Dewri et al. 2011; the rest is as in `[search]`.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ COUNT_ONE = frozenset(("dp-privtree", "dp-grid", "dp-kd-tree"))
 
 
 EVERYTHING = "everything"
-"""The preset that is a table of candidates, on the worst attack and the error of all pairs of columns."""
+"""The preset of all makers, drawn on the worst attack and the error of all pairs of columns."""
 
 DEWRI, PROBLEM = "dewri", "problem-2 eta=0.1 minimize=loss"
-"""The preset that is a search, and what it looks for where neither it nor the study says it."""
+"""The preset that searches cuts, and its default problem."""
 
 LONGEST = 80
-"""Letters of a problem in the name of a study."""
+"""The longest problem in the name of a study."""
 
 
 def with_preset(study: Study, name: str) -> Study:
@@ -69,7 +69,7 @@ def with_preset(study: Study, name: str) -> Study:
 
 
 def bundled_presets() -> Mapping[str, Any]:
-    """Return the candidates that come with the package."""
+    """Return the bundled candidates."""
     return bundled_facts("presets", "tradeoff/study")
 
 
@@ -80,9 +80,9 @@ def _everything() -> list[Grid]:
 def searching_cuts(study: Study, problem: str = "") -> Study:
     """Return the study of the same table and scales that searches all cuts of the columns for a problem.
 
-    The ends of the map are its only candidates. How it searches is what the study says in `[search]`.
+    The ends of the map are its only candidates. `[search]` of the study configures the search.
     """
-    from sfumato.tradeoff.search.problems import problem as read_problem  # problems are about candidates
+    from sfumato.tradeoff.search.problems import problem as read_problem  # problems import candidates
 
     plan = study.search or SearchPlan()
     wanted = read_problem(problem or plan.problem or PROBLEM)
@@ -94,7 +94,7 @@ def searching_cuts(study: Study, problem: str = "") -> Study:
 
 
 def left_out(study: Study, name: str) -> str:
-    """Say which makers of a preset are not for the table of a study, and why; nothing where all are."""
+    """Return a sentence about the makers of a preset that do not support the table of a study; empty if all do."""
     sensitive, grids = study.table.roles.sensitive, _everything() if name == EVERYTHING else ()
     makers = [maker.name for grid in grids for maker in grid.anonymizers]
     if not (lacking := [maker for maker in dict.fromkeys(makers) if _left_out(maker, sensitive)]):
@@ -107,7 +107,7 @@ def _left_out(maker: str, sensitive: Sequence[str]) -> bool:
 
 
 def _asked(wanted: Requirement, sensitive: Sequence[str], serve_one: bool) -> list[Requirement]:
-    """Ask something of all sensitive attributes at once, or of each in turn."""
+    """Return a requirement for all sensitive attributes at once, or for each in turn."""
     if serve_one and wanted.about_sensitive and len(sensitive) > 1:
         alike: Any = wanted
         return [replace(alike, on=name) for name in sensitive]
@@ -115,7 +115,7 @@ def _asked(wanted: Requirement, sensitive: Sequence[str], serve_one: bool) -> li
 
 
 def of_each(wanted: Requirement, sensitive: Sequence[str]) -> Requirement:
-    """Ask the same of every sensitive attribute, where there are several."""
+    """Return a requirement for every sensitive attribute, if there are several."""
     if not wanted.about_sensitive or len(sensitive) < 2:
         return wanted
     alike: Any = wanted
@@ -138,7 +138,7 @@ LOUKIDES_2012 = (2, 3, 5, 7, 10, 15, 25, 50, 75, 100)
 
 USUAL_KS = (2, 3, 5, 10, 20, 50)
 ALLOWED = SuppressionLimit(0.05, "occurrences")
-"""What a first study allows to suppress."""
+"""The suppression limit of a first study."""
 
 
 def bundled_study(name: str) -> Study:
@@ -165,7 +165,8 @@ def usual_baskets(
 def first_baskets(name: str, declared: BasketsDeclaration, baskets: Baskets, ks: Iterable[int], m: int = 2) -> Study:
     """Return a first study of baskets: the usual one with the default anonymizer and a suppression limit.
 
-    With a tree of items the default anonymizer also prices sets by the tree, and generalizes within its largest nodes.
+    With a tree of items the default anonymizer also uses the tree for its costs, and generalizes within its largest
+    nodes.
     """
     usual = usual_baskets(name, declared, ks, m, fitting_queries(baskets))
     best, (paper, *others) = candidate_maker(DEFAULT_MAKER), usual.grids
@@ -180,7 +181,7 @@ def first_baskets(name: str, declared: BasketsDeclaration, baskets: Baskets, ks:
 def first_with_items(name: str, declared: DataDeclaration, ks: Iterable[int], m: int = 2) -> Study:
     """Return a first study: two makers of items over some k, merged or not, both kinds of sets, ends of the map.
 
-    Items are also published without quasi-identifiers: then sets of items have the whole table to themselves.
+    Items are also published without quasi-identifiers, so that the whole table is one group for sets of items.
     """
     assert declared.items is not None
     asked = tuple(mixed_requirement(f"k-km-anonymity k={k} m={m}") for k in ks)
@@ -188,7 +189,7 @@ def first_with_items(name: str, declared: DataDeclaration, ks: Iterable[int], m:
     usual = Grid(requirements=asked, item_anonymizers=makers, limits=(ALLOWED,))
     grids = (
         replace(usual, merging=(NoMerging(), merging("rt-merge bound=0.3"))),
-        replace(usual, limits=(replace(ALLOWED, share=0.6),), sets=("common",)),  # they leave out what has no company
+        replace(usual, limits=(replace(ALLOWED, share=0.6),), sets=("common",)),  # suppresses items of small support
         replace(usual, anonymizers=(anonymizer("without-quasi"),), item_anonymizers=makers[:1]),
     )
     return Study(name, declared, (*grids, *ends(BOTH)), MixedScales(known=m))

@@ -1,6 +1,6 @@
 """A study: a data set, the candidate releases to make of it, and the scales to measure them on.
 
-The value is what stands in `study.toml`, so it can be read, written, compared and used as a key.
+The value equals the content of `study.toml`, so it can be read, written, compared and used as a key.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ AXES = {
     declaration.ITEMS: ("itemset_risk", "query_utility"),
     declaration.BOTH: ("itemset_risk", "joint_query_error"),
 }
-"""The usual axes, by what the data have."""
+"""The usual axes, by parts of the data."""
 
 TABLE_FACTS = ("digest", "records", "cells", "dropped", "quasi", "sensitive")
 FACTS = {
@@ -51,26 +51,26 @@ FACTS = {
     declaration.ITEMS: ("digest", "records", "distinct", "items", "occurrences", "tree"),
     declaration.BOTH: (*TABLE_FACTS, "items", "occurrences", "tree", "column"),
 }
-"""What `points.json` keeps of the data, so that data that have changed since are noticed."""
+"""The facts of the data in `points.json`, which show whether the data have changed."""
 
 
 @dataclass(frozen=True)
 class Study:
-    """What to explore: data, candidates, scales, and the measures that count: the map is drawn on the first two."""
+    """What to explore: data, candidates, scales, and measures; the first two measures are the axes of the map."""
 
     name: str
     data: declaration.DataDeclaration
     """Also the declaration of a table or of baskets alone."""
 
     grids: tuple[Grid, ...]
-    """Also blocks as they stand in a file: `{"anonymizers": "aa", "requirements": "km-anonymity k=5 m=2"}`."""
+    """Also blocks as in a file: `{"anonymizers": "aa", "requirements": "km-anonymity k=5 m=2"}`."""
 
     scales: Any = None
-    """Also as they stand in a file: `{"known": 2}`."""
+    """Also as in a file: `{"known": 2}`."""
 
     axes: tuple[str, ...] = ()
     search: SearchPlan | None = None
-    """How time is spent on candidates beside these; None: as `SearchPlan()` says, where a budget is given."""
+    """How time is spent on further candidates; None: the defaults of `SearchPlan`, if a budget is given."""
 
     def __post_init__(self) -> None:
         given = self.data
@@ -95,12 +95,12 @@ class Study:
             candidate.check()
 
     def _check_table(self) -> None:
-        """Measure what counts, and raise where something is asked for that candidates, or persons, do not have."""
+        """Add the scales of the necessary measures, and raise if candidates or persons do not have one."""
         if self.table.person is not None:
             object.__setattr__(self, "grids", tuple(grid.by_persons for grid in self.grids))
-            vars(self).pop("candidates", None)  # they were listed with what was written
+            vars(self).pop("candidates", None)  # they were listed with the written requirements
         bounded = () if self.search is None else tuple(bound.measure for bound in self.search.bounds)
-        object.__setattr__(self, "scales", self.scales.having((*self.axes, *bounded)))  # what counts is measured
+        object.__setattr__(self, "scales", self.scales.having((*self.axes, *bounded)))  # add necessary scales
         if self.table.person is not None:
             self._check_persons((*self.axes, *bounded))
         elif of_persons := [name for name in (*self.axes, *bounded) if not MEASURES[name].by_records]:
@@ -111,7 +111,7 @@ class Study:
             raise BadInputError(t("refusal.noisy_axes", lacking=lacking, nobody=nobody, known=", ".join(READ_NOISY)))
 
     def _check_persons(self, measures: Sequence[str]) -> None:
-        """Raise where something is asked for that counts records, while persons are counted."""
+        """Raise if a measure or candidate counts records although persons are counted."""
         what = f"persons are counted (person = {self.table.person!r})"
         lacking = [name for name in measures if not MEASURES[name].holds_of_persons]
         if lacking:
@@ -127,29 +127,29 @@ class Study:
 
     @property
     def section(self) -> str:
-        """The section of `study.toml` and of `points.json` that is about the data."""
+        """The section of `study.toml` and of `points.json` for the data."""
         return self.data.section
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """What `points.json` keeps of the data."""
+        """The facts of the data in `points.json`."""
         return FACTS[self.parts]
 
     @property
     def forms(self) -> tuple[str, ...]:
-        """The forms that a release can have; where there is one, nobody is asked to choose."""
+        """The possible forms of a release; a single one is not offered as a choice."""
         return FORMS if self.parts == declaration.ATTRIBUTES else FORMS[:1]
 
     @property
     def table(self) -> declaration.TableDeclaration:
-        """The rows with attributes; raise where there are none."""
+        """The table; raises if there is none."""
         if self.data.table is None:
             raise BadInputError(f"the study {self.name!r} is about {self.section}, and this is about tables")
         return self.data.table
 
     @property
     def unit(self) -> Unit:
-        """What is counted in groups."""
+        """The unit that groups count."""
         table = self.data.table
         return "records" if table is None else unit_of(table.person, table.one_record_per_person)
 
@@ -169,25 +169,25 @@ class Study:
 
     def opened(self, data: Any = None) -> OpenStudy:
         """Open the data, unless they are given, and list the candidates."""
-        from sfumato.tradeoff.exploration.explore import OpenStudy  # points are about studies: not before them
+        from sfumato.tradeoff.exploration.explore import OpenStudy  # points import studies
 
         opened = data if data is not None else self.data.open()
         if isinstance(opened, Table):
             if opened.why_no_persons is not None:
                 raise BadInputError(opened.why_no_persons)
-            if opened.most_cells is not None:  # what the table was coarsened by, and not this machine's memory
+            if opened.most_cells is not None:  # the applied limit, independent of this machine's memory
                 return OpenStudy(self.with_table(most_cells=opened.most_cells), opened)
         return OpenStudy(self, opened)
 
     def digest_of(self, data: Any) -> str:
-        """Return a digest of what the points of this study depend on: neutral columns only where a maker reads one."""
+        """Return a digest of everything the points of this study depend on; neutral columns only if a maker reads one."""
         if not isinstance(data, Table):
             return str(data.digest)
         read = {getattr(candidate.anonymizer, "target", None) for candidate in self.candidates}
         return data.digest(name for name in data.roles.neutral if name in read)
 
     def on_axes_for(self, measures: Sequence[str]) -> Study:
-        """Return the study on axes that releases with these measures have: nothing with an epsilon has groups."""
+        """Return the study on axes that releases with these measures have: releases with epsilon have no groups."""
         if "epsilon" not in measures or all(axis in READ_NOISY for axis in self.axes):
             return self
         readable = dict.fromkeys(name for name in measures if name in READ_NOISY)
@@ -201,24 +201,24 @@ class Study:
         return replace(self, grids=(*self.grids, *map(Grid.of, blocks.values())))
 
     def _block_key(self, candidate: Candidate) -> Hashable:
-        """Return what candidates of one block have in common; makers of one name where each has settings of its own."""
+        """Return the common key of candidates in one block; makers with separate settings have separate blocks."""
         maker = candidate.anonymizer
         if self.parts == declaration.ATTRIBUTES and (not maker.takes_requirements or maker.is_found):
             return (maker.name, candidate.requirement), candidate.form, candidate.suppress
         return tuple(getattr(candidate, name) for name in lists_of(self.parts) if name != "requirement")
 
     def candidate_of(self, entry: Mapping[str, Any]) -> Candidate:
-        """Read a candidate from its texts; the study says where files are now."""
+        """Read a candidate from its texts, with the files of the study."""
         candidate = candidate_of(entry, self.parts)
         maker = found_again(candidate.anonymizer, (each.anonymizer for each in self.candidates))
         return replace(candidate, anonymizer=maker)
 
     def with_table(self, **changes: Any) -> Study:
-        """Return the same study with something else said of its table."""
+        """Return the same study with another declaration of its table."""
         return replace(self, data=self.data.with_table(**changes))
 
     def with_seed(self, seed: int) -> Study:
-        """Return the same study with another seed of the random queries; the same where none are drawn."""
+        """Return the same study with another seed of the random queries; unchanged if none are drawn."""
         if self.parts == declaration.ITEMS and self.scales.queries.is_exact:
             return self
         options = described(type(self.scales)).items()
@@ -227,41 +227,41 @@ class Study:
         return replace(self, scales=replace(self.scales, **drawn))
 
     def with_candidate(self, given: Any, name: str | None = None, **declared: Any) -> Study:
-        """Return the same study with a release that was made elsewhere: a file, a frame, a function or a maker's text.
+        """Return the same study with an external release: a file, a frame, a function or a maker's text.
 
-        `declared` is what `map.add` takes: claim, epsilon, records, aligned, ...
+        `declared` has the arguments of `map.add`: claim, epsilon, records, aligned, ...
         """
-        from sfumato.tradeoff.exploration.run import brought, with_candidate  # they are about studies: not before
+        from sfumato.tradeoff.exploration.run import brought, with_candidate  # they import studies
 
         return with_candidate(self, brought(given, {"label": name, **declared}))
 
     def with_target(self, classification: Classification) -> Study:
-        """Return the same study with a column to learn, which is then published as a neutral one if it has no role."""
+        """Return the same study with a column to learn, published as a neutral one if it has no role."""
         study = replace(self, scales=replace(self.scales, classification=classification))
         if classification.target in self.table.roles.named:
             return study
         return study.with_table(neutral=(*self.table.neutral, classification.target))
 
     def with_reader(self, reader: Reader) -> Study:
-        """Return the same study with another reader of releases."""
+        """Return the same study with another estimator."""
         return replace(self, scales=replace(self.scales, reader=reader))
 
     def _with_control(self, place: Callable[[str], str]) -> Study:
-        """Return the same study with the control file, where there is one, named as seen from somewhere else."""
+        """Return the same study with the path of the control file changed, if there is one."""
         attacks = getattr(self.scales, "attacks", None)
         if attacks is None or attacks.file is None:
             return self
         return replace(self, scales=replace(self.scales, attacks=replace(attacks, file=place(attacks.file))))
 
     def to_toml(self, folder: Path | None = None) -> str:
-        """Write the study with every default filled in; files named as seen from a folder, if one is given."""
+        """Return the study as TOML with all defaults; file names relative to a folder, if one is given."""
         seen = self if folder is None else self._with_control(partial(seen_from, folder))
         blocks = [block for grid in self.grids for block in grid.blocks(folder)]
         return study_text(seen, self.data.entries(folder), blocks)
 
     @staticmethod
     def read(content: Mapping[str, Any], origin: str) -> Study:
-        """Read a study from the content of its file; a search alone begins with the ends of the map."""
+        """Read a study from the content of its file; a search alone starts with the ends of the map."""
         sections = [name for name in ("items", "baskets", "table") if name in content] or ["table"]
         has = {"items": declaration.BOTH, "baskets": declaration.ITEMS, "table": declaration.ATTRIBUTES}[sections[0]]
         others = ("search",) if has == declaration.ATTRIBUTES else ()
@@ -287,17 +287,17 @@ class Study:
 
 
 def study_from_toml(text: str, origin: str = "study.toml") -> Study:
-    """Read a study: the sections that it has say what its data have."""
+    """Read a study; its sections determine the parts of its data."""
     content = parse_toml(text, origin)
     with named(origin):
         return Study.read(content, origin)
 
 
 def read_study(name: str) -> Study:
-    """Read a study from a file, or take the bundled one of bundled data."""
+    """Read a study from a file, or return the bundled one."""
     from sfumato.tradeoff.study.presets import (
         bundled_study,
-        usual_baskets,  # they are studies: not before them
+        usual_baskets,  # it imports studies
     )
 
     path = Path(name)
@@ -312,7 +312,7 @@ def read_study(name: str) -> Study:
 
 
 def _written_study(path: Path, name: str) -> Study:
-    """Read a study; whoever gives a table in its place is told how to come to one."""
+    """Read a study; for a table, the error explains how to draft a study."""
     try:
         return study_from_toml(read_text(path), name)
     except BadInputError as error:
@@ -331,5 +331,5 @@ def of_table(study: Study) -> Study:
 
 
 def read_reader(text: str) -> Reader:
-    """Read who reads releases besides the uniform reader: `em rounds=5`, or `uniform` for nobody."""
+    """Parse the second estimator besides the uniform one: `em rounds=5`, or `uniform` for none."""
     return parse(text, READERS, "reader")
