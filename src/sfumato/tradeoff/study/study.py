@@ -180,7 +180,7 @@ class Study:
         return OpenStudy(self, opened)
 
     def digest_of(self, data: Any) -> str:
-        """Return a digest of everything the points of this study depend on; neutral columns only if a maker reads one."""
+        """Return a digest of everything the points of this study depend on; neutral columns only if one is read."""
         if not isinstance(data, Table):
             return str(data.digest)
         read = {getattr(candidate.anonymizer, "target", None) for candidate in self.candidates}
