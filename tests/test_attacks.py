@@ -14,19 +14,32 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import sfumato
+from plain_persons import WORKED
 from sfumato import MEASURES, BadInputError, Scales, Study, anonymizer, flat, numeric, read, requirement
 from sfumato.anonymizers.dp.noise import UnsafeSeededNoise
 from sfumato.anonymizers.external.external import BroughtFunction
 from sfumato.data.dataset import RemainingTable, held_out
 from sfumato.measures.all_measures import ATTACK_MEASURES
 from sfumato.measures.attacks import membership as shadow
+from sfumato.measures.attacks._persons import PersonRecords
 from sfumato.measures.attacks._view import View
 from sfumato.measures.attacks.advantage import Advantage, Rate, worst_of
-from sfumato.measures.attacks.anonymeter import growth, multivariate, two_sources, univariate
+from sfumato.measures.attacks.anonymeter import Predicates, growth, inference, multivariate, two_sources, univariate
 from sfumato.measures.attacks.attacks import Attacks
+from sfumato.measures.attacks.definetti import best_values, definetti
 from sfumato.measures.attacks.membership import ShadowAttack, Suspects, area, best_threshold, membership, proved_bound
-from sfumato.measures.attacks.record_linkage import leaf_places, nearest, nearest_records, placed, record_linkage
+from sfumato.measures.attacks.record_linkage import (
+    leaf_places,
+    nearest,
+    nearest_records,
+    placed,
+    record_linkage,
+    replicated_uniques,
+)
+from sfumato.measures.attribute_attack import Attack, naive_bayes
+from sfumato.measures.reconstruction import EmReader, Entries
 from sfumato.release.records import Records, cell_codes, record_release
+from sfumato.release.release import generalization
 from sfumato.report.data_summary import meanings
 from strategies import tries
 
@@ -199,9 +212,9 @@ def test_the_split_does_not_depend_on_the_order_of_rows():
     order = np.random.default_rng(9).permutation(400)
     mixed = {name: [values[i] for i in order] for name, values in columns.items()}
     one, other = (Attacks(seed=2).prepare(table_of(each)) for each in (columns, mixed))
-    assert (one.control == other.control).all() and len(one.control) == 80
+    assert (one.control.codes == other.control.codes).all() and len(one.control) == 80
     assert (one.training.cells.codes == other.training.cells.codes).all()
-    assert (Attacks(seed=3).prepare(table_of(columns)).control != one.control).any()
+    assert (Attacks(seed=3).prepare(table_of(columns)).control.codes != one.control.codes).any()
 
 
 def test_makers_see_a_table_that_never_had_the_control(table):
@@ -227,6 +240,14 @@ def visits(owners, seed):
 def of_visits(rows, person="who"):
     columns = dict(zip(("town", "ill", "who"), map(list, zip(*rows, strict=True)), strict=True))
     return read(pa.table(columns), quasi=["town"], sensitive=["ill"], person=person)
+
+
+def records_by_person(people, of=tuple):
+    """What every person has, of persons whom attacks are run against."""
+    records = [[] for _ in range(len(people))]
+    for row, owner in zip(people.codes.tolist(), people.owner.tolist(), strict=True):
+        records[owner].append(of(row))
+    return records
 
 
 def shown(table, rows):
@@ -264,18 +285,20 @@ def test_whoever_is_held_out_is_held_out_with_all_records(owners, seed):
     )
     assert pairs == Counter((name, (town, ill)) for town, ill, name in rows if name not in held)
     whole = dict(zip(map(tuple, cell_codes(table.cells).tolist()), shown(table, rows), strict=True))
-    control = Counter(whole[tuple(row)] for row in attacked.control.tolist())
-    assert control == Counter((town, ill) for town, ill, name in rows if name in held)
+    control = [{*each} for each in records_by_person(attacked.control, lambda row: whole[tuple(row)])]
+    expected = [{row[:2] for row in rows if row[2] == name} for name in held]
+    assert sorted(map(sorted, control)) == sorted(map(sorted, expected))
     mixed = [
         (*rows[i][:2], f"p{999 - int(rows[i][2][1:])}") for i in np.random.default_rng(seed).permutation(len(rows))
     ]
-    assert (Attacks(control=0.3, seed=seed).prepare(of_visits(mixed)).control == attacked.control).all()
+    again = Attacks(control=0.3, seed=seed).prepare(of_visits(mixed)).control
+    assert (again.codes == attacked.control.codes).all() and (again.known == attacked.control.known).all()
 
 
 def test_with_one_record_per_person_the_same_records_are_held_out_as_without_persons():
     rows = visits(np.random.default_rng(1).permutation(300), 2)
     by_record, by_person = (Attacks(seed=4).prepare(of_visits(rows, person)) for person in (None, "who"))
-    assert (by_record.control == by_person.control).all() and len(by_record.control) == 60
+    assert (by_record.control.codes == by_person.control.codes).all() and len(by_record.control) == 60
     assert (by_record.training.cells.counts == by_person.training.cells.counts).all()
     assert by_person.training.cells.persons.number == 240
 
@@ -292,19 +315,214 @@ def test_a_control_of_single_records_would_hide_who_is_recognized_by_another_rec
         return Advantage("fake", Rate(found[0], len(training)), Rate(found[1], len(control))).value
 
     left = attacked.training.cells
-    assert advantage(np.repeat(cell_codes(left), left.counts, axis=0), attacked.control) == 1
+    assert advantage(np.repeat(cell_codes(left), left.counts, axis=0), attacked.control.codes) == 1
     out = held_out(table.cells, 0.2, np.random.default_rng(0))
     codes = cell_codes(table.cells)
     by_records = [np.repeat(codes, counts, axis=0) for counts in (table.cells.counts - out, out)]
     assert advantage(*by_records) < 0.05
     for single in (
         lambda: RemainingTable.of(table, table.cells.counts - out),
-        lambda: attacked.ready(),
-        lambda: attacked.attacked([]),
-        lambda: Scales(attacks=Attacks()).prepare(table).ready(),
+        lambda: Scales(attacks=Attacks(shadow=5)).prepare(table).ready(),
     ):
         with pytest.raises(BadInputError, match="has several"):
             single()
+
+
+EXAMPLE = {name: [row[name] for row in WORKED] for name in ("person", "age", "clinic", "illness")}
+
+
+def worked(**more):
+    trees = {"age": numeric(0, 99), "clinic": flat(["A", "B"]), "illness": flat(["cold", "flu", "gout"])}
+    return read(pa.table(EXAMPLE), quasi=["age", "clinic"], sensitive=["illness"], hierarchies=trees, **more)
+
+
+def test_in_the_worked_example_a_person_is_linked_by_the_share_of_its_rows():
+    """Ann has 3 of 4 rows of clinic A, Cem 2 of 4 of clinic B, the others 1 of 4: whichever record is known."""
+    table = worked(person="person")
+    [release] = made('cut-vector cuts="age=30|40, clinic=@0"')(table)
+    lines = Attacks().prepare(table).lines[:2]
+    for seed in range(5):
+        found = record_linkage(release, lines, 100, np.random.default_rng(seed))
+        assert found.attack.tries == 4 and found.attack.share == pytest.approx(7 / 16)
+        assert found.control.share == 1 / 4 and found.bound == 3 / 4
+        assert found.value == pytest.approx(1 / 4)
+    everybody = Attacks().prepare(table)._uniques[3]
+    assert (len(everybody), len(everybody.codes)) == (4, 6)
+    ages = Predicates(*(np.array([[each]], np.int32) for each in (0, 31, 31)))
+    assert ages.fit(everybody) == 1 and ages.fit(PersonRecords.each(everybody.codes)) == 2
+    assert Attack().run(release).accuracy == Attack().run(release).baseline == 3 / 5
+    table = worked()
+    [release] = made('cut-vector cuts="age=30|40, clinic=@0"')(table)
+    found = record_linkage(release, lines, 100, np.random.default_rng(0))
+    assert found.attack.share == 1 / 4 and found.value == pytest.approx(1 / 7)
+
+
+def stays(persons=150, most=5, seed=4):
+    """Stays of persons with up to so many each, at an age and one of some places that may change."""
+    random = np.random.default_rng(seed)
+    rows = []
+    for person in range(persons):
+        age = int(random.integers(20, 80))
+        for _ in range(random.integers(1, most + 1)):
+            place, ill = f"place {random.integers(6)}", random.choice(["flu", "cold", "gout", "cough"])
+            rows.append((str(age), place, str(ill), f"p{person:03}"))
+    return dict(zip(("age", "place", "ill", "who"), map(list, zip(*rows, strict=True)), strict=True))
+
+
+def of_stays(columns, **more):
+    trees = {"age": numeric(0, 99), "place": flat([f"place {i}" for i in range(6)])}
+    return read(pa.table(columns), quasi=["age", "place"], sensitive=["ill"], hierarchies=trees, **more)
+
+
+ONE_EACH = [
+    "mondrian cut=loss ranges=tight",
+    "full-domain",
+    "original",
+    "without-sensitive",
+]
+
+
+@pytest.mark.parametrize("by_file", [False, True])
+@pytest.mark.parametrize("text", ONE_EACH)
+def test_with_one_record_per_person_every_attack_finds_the_same_as_without_persons(text, by_file, tmp_path):
+    columns = people(500) | {"who": [f"p{i}" for i in np.random.default_rng(1).permutation(500)]}
+    options = Attacks(number=100, seed=6)
+    if by_file:
+        pa.csv.write_csv(pa.table(people(200, 9) | {"who": list(range(200))}), tmp_path / "control.csv")
+        options = Attacks(number=100, seed=6, file=str(tmp_path / "control.csv"))
+    required = requirement("k-anonymity k=3") if text in ONE_EACH[:2] else NOTHING
+    found = []
+    for more in ({"person": "who"}, {}):
+        names = [*columns][:5]
+        table = table_of(columns if more else {name: columns[name] for name in names}, **more)
+        make = made(text, required)
+        releases = make(table)
+        outcome = options.prepare(table).ready().attacked(releases, make)
+        guessed = Scales(reader=EmReader(3)).prepare(table).measure(releases[0]).values
+        inferred = {name: guessed[name] for name in GUESSED if name in guessed}
+        for each in outcome.details["attacks"]:
+            del each["bound_by"]
+        found.append((outcome, inferred))
+    assert found[0] == found[1]
+    assert {"linkability", "attack_worst"} <= {*found[0][0].measures} and (found[0][1] or "without" in text)
+
+
+GUESSED = ("attack_accuracy", "empirical_breach", "definetti_accuracy", "definetti_gain")
+
+
+@given(st.integers(0, 2**32))
+@tries(20)
+def test_attacks_count_persons_as_plain_python_does(seed):
+    """Persons with up to three records: whom a predicate singles out, whose value is guessed, who is replicated."""
+    random = np.random.default_rng(seed)
+    people = some_persons(random, 20, 3, 4)
+    records = records_by_person(people)
+    different = {frozenset(each) for each in records}
+    distinct = people.distinct()
+    assert sorted(map(sorted, map(set, records_by_person(distinct)))) == sorted(map(sorted, different))
+    one = Predicates(*(np.array(part, np.int32) for part in ([[0], [1], [0]], [[0], [2], [1]], [[0], [3], [1]])))
+    fits = [
+        sum(any(lo <= row[c] <= hi for row in each) for each in different)
+        for c, lo, hi in ((0, 0, 0), (1, 2, 3), (0, 1, 1))
+    ]
+    assert one.fit(distinct, most=99).tolist() == fits
+    owners = {row: {i for i, each in enumerate(records) if row in each} for each in records for row in each}
+    exact = random.integers(0, 4, size=(6, 2)).astype(np.int32)
+    alone = {next(iter(who)) for who in owners.values() if len(who) == 1}
+    copied = {next(iter(who)) for row, who in owners.items() if len(who) == 1 and row in {*map(tuple, exact.tolist())}}
+    rate = replicated_uniques(people.unique(), exact)
+    assert (rate.successes, rate.tries) == (len(copied), len(alone))
+    attribute = worked().cells.sensitive[0]
+    guesses, naive = (random.integers(0, 4, 20).astype(np.int32) for _ in range(2))
+    secrets = replace(people, codes=np.ascontiguousarray(people.codes[:, 1]))
+    found = inference(attribute, guesses, naive, secrets, 12)
+    has = [[{row[1] for row in each} for each in records], guesses.tolist(), naive.tolist()]
+    right = [guess in own for own, guess, _ in zip(*has, strict=True)]
+    assert (found.attack, found.control) == (Rate(sum(right[:12]), 12), Rate(sum(right[12:]), 8))
+    assert found.naive == Rate(sum(guess in own for own, _, guess in list(zip(*has, strict=True))[:12]), 12)
+
+
+@pytest.mark.parametrize("text", ["mondrian", "original"])
+def test_a_guess_is_right_if_a_record_of_the_person_with_these_quasi_identifiers_has_the_value(text):
+    """And whoever learns across groups guesses a person once in each group and at each combination."""
+    columns = stays(40, 4)
+    table = of_stays(columns, person="who")
+    required = requirement("k-anonymity k=3") if text == "mondrian" else NOTHING
+    [release] = made(text, required)(table)
+    points, attribute = table.cells.points, table.cells.sensitive[0]
+    trees = [quasi.hierarchy for quasi in table.cells.quasi]
+    places = {
+        tuple(tree.leaves[c] for tree, c in zip(trees, code, strict=True)): i
+        for i, code in enumerate(points.codes.tolist())
+    }
+    had = {}
+    for age, place, ill, who in zip(*columns.values(), strict=True):
+        had.setdefault((who, places[age, place]), set()).add(ill)
+    guess, _ = naive_bayes(release, points, np.maximum(release.content, 0.0)).guesses()
+    right = sum(attribute.labels[guess[point]] in values for (_, point), values in had.items())
+    found = Attack().run(release)
+    assert found.accuracy == right / len(had) and found.records == len(had)
+    assert found.baseline == max(sum(ill in own for own in had.values()) for ill in attribute.labels) / len(had)
+    reader, entries = EmReader(3), Entries.of(release, points)
+    dealt = reader.dealt(entries, release.histograms.of(0).astype(np.float64))
+    guess = best_values(dealt, release.histograms.of(0)[entries.group])
+    whose, seen, group = table.cells.persons, {}, release.group_persons.group
+    entry = dict(zip(release.assignment.cell.tolist(), entries.of_assignment.tolist(), strict=True))
+    together = {}
+    for cell, person in zip(whose.cell.tolist(), whose.person.tolist(), strict=True):
+        if group[cell] >= 0:
+            value = int(table.cells.values[cell, 0])
+            seen.setdefault((entry[cell], person), set()).add(value)
+            together.setdefault(int(group[cell]), {}).setdefault(person, set()).add(value)
+    counts = {
+        g: [sum(s in own for own in each.values()) for s in range(attribute.size)] for g, each in together.items()
+    }
+    common = {g: each.index(max(each)) for g, each in counts.items()}
+    told = definetti(release, reader)
+    assert told.accuracy == sum(guess[e] in values for (e, _), values in seen.items()) / len(seen)
+    assert told.baseline == sum(common[int(entries.group[e])] in values for (e, _), values in seen.items()) / len(seen)
+
+
+@pytest.mark.parametrize("suppressed", [False, True])
+def test_persons_are_linked_as_looking_through_all_rows_gives_on_average(suppressed):
+    columns = stays(12, 4)
+    table = of_stays(columns, person="who")
+    release = anonymizer("mondrian").anonymize(table, requirement("k-anonymity k=3"))
+    cells, pairs, group = table.cells, table.cells.persons, release.group_persons.group
+    if suppressed:
+        group = np.where(np.arange(cells.size) % 5 == 0, -1, group)
+        group[pairs.cell[pairs.person == 0]] = -1
+        boxes = release.boxes.lo, release.boxes.hi
+        release = generalization(table, cells.assigned(group), *boxes, ranges=None)
+        assert release.sizes.min() > 0
+    lines = Attacks().prepare(table).lines[:2]
+
+    def apart(cell, g):
+        total = 0.0
+        for a, line in enumerate(lines):
+            x, low, high = (
+                line[leaf] for leaf in (cells.codes[cell, a], release.boxes.lo[g, a], release.boxes.hi[g, a])
+            )
+            total += min(max(low - x, x - high, 0), 1)
+        return round(total, 9)
+
+    own = [Counter() for _ in range(pairs.number)]
+    known = [Counter() for _ in range(pairs.number)]
+    for cell, person, count in zip(pairs.cell.tolist(), pairs.person.tolist(), pairs.count.tolist(), strict=True):
+        known[person][cell] += count
+        if group[cell] >= 0:
+            own[person][int(group[cell])] += count
+    least, most, mean = 0.0, 0.0, 0.0
+    for person, cell_counts in enumerate(known):
+        chances = []
+        for cell, count in cell_counts.items():
+            distances = [apart(cell, g) for g in range(release.groups)]
+            near = [g for g, each in enumerate(distances) if each == min(distances)]
+            chances += [sum(own[person][g] for g in near) / sum(release.sizes[g] for g in near)] * count
+        least, most, mean = least + min(chances), most + max(chances), mean + sum(chances) / len(chances)
+    found = [record_linkage(release, lines, 99, np.random.default_rng(seed)).attack.successes for seed in range(300)]
+    assert least - 1e-9 <= min(found) <= max(found) <= most + 1e-9
+    assert np.mean(found) == pytest.approx(mean, abs=4 * np.std(found) / np.sqrt(300) + 1e-9)
 
 
 def test_a_neutral_column_of_the_remaining_table_has_the_values_of_the_remaining_records():
@@ -353,7 +571,7 @@ def test_a_control_file_is_read_in_the_codes_of_the_table_and_nothing_is_held_ou
     assert attacked.training is table and len(attacked.control) == 200
     names = [*(quasi.name for quasi in table.cells.quasi), "the illness"]
     texts = []
-    for row in attacked.control:
+    for row in attacked.control.codes:
         leaves = [table.hierarchies[name].leaves for name in names]
         texts.append(tuple("?" if code < 0 else leaf[code] for code, leaf in zip(row, leaves, strict=True)))
     expected = [tuple(str(other[name][i]) for name in names) for i in range(200)]
@@ -376,13 +594,13 @@ def plain_fit(predicates, records):
 
 def test_every_predicate_fits_exactly_one_released_record_and_none_stands_twice(attacked):
     view, random = attacked.whole, np.random.default_rng(4)
-    released = view.distinct[0][:300]
+    released = view.distinct[0].codes[:300]
     for predicates in (
         multivariate(released, view.hierarchies, 150, 3, random),
         univariate(released, view.hierarchies, 150, random),
     ):
         assert len(predicates) > 0 and plain_fit(predicates, released) == [1] * len(predicates)
-        assert predicates.fit(view.distinct[1], most=10**6).tolist() == plain_fit(predicates, view.distinct[1])
+        assert predicates.fit(view.distinct[1], most=10**6).tolist() == plain_fit(predicates, view.distinct[1].codes)
         rows = np.column_stack([predicates.columns, predicates.lo, predicates.hi]).tolist()
         assert len({tuple(row) for row in rows}) == len(rows)
 
@@ -473,7 +691,8 @@ def independent(table, seed, number):
     codes = np.repeat(cell_codes(table.cells), table.cells.counts, axis=0)[random.permutation(table.cells.records)]
     training, released, control = (np.ascontiguousarray(part) for part in np.split(codes, 3))
     base = Attacks(number=number, seed=seed).prepare(table)
-    view = View(base.options, base._hierarchies, base.lines, table.cells.sensitive, training, control)
+    sides = PersonRecords.each(training), PersonRecords.each(control)
+    view = View(base.options, base._hierarchies, base.lines, table.cells.sensitive, *sides)
     return view, released, random
 
 
@@ -496,16 +715,29 @@ def test_no_attack_finds_anything_in_an_independent_sample(table):
     assert len(found) == 20 and sum(each.interval()[0] > 0 for each in found) <= 2
 
 
+def some_persons(random, number, most, values=6):
+    """Persons with up to so many records, one of which is known."""
+    sizes = random.integers(1, most + 1, size=number)
+    owner = np.repeat(np.arange(number), sizes)
+    known = np.cumsum(sizes) - sizes + random.integers(0, sizes)
+    return PersonRecords(random.integers(0, values, size=(len(owner), 2)).astype(np.int32), owner, known)
+
+
+@pytest.mark.parametrize("most", [1, 3])
 @given(st.integers(0, 2**32))
 @tries(20)
-def test_whom_the_attacker_asks_about_is_on_one_side_alone(seed):
+def test_whom_the_attacker_asks_about_is_on_one_side_alone(most, seed):
     random = np.random.default_rng(seed)
-    training, control = (random.integers(0, 6, size=(n, 2)).astype(np.int32) for n in (40, 24))
-    suspects = Suspects.drawn(training, control, 100, random)
-    used, unused = ({tuple(row) for row in rows.tolist()} for rows in (training, control))
+    training, control = some_persons(random, 40, most), some_persons(random, 24, most)
+    suspects = Suspects.drawn(training, control, 100, np.random.default_rng(seed))
+    asked = np.random.default_rng(seed).permutation(24)[8:]  # the first third is the reference
     members, others = ({tuple(row) for row in rows.tolist()} for rows in (suspects.members, suspects.others))
-    assert members <= used and others <= unused - used
-    assert len(suspects.reference) == 8 and not members & others
+    records = [{*each} for each in records_by_person(control)]
+    assert members <= {tuple(row) for row in training.known_codes.tolist()}
+    assert not members & set().union(*(records[person] for person in asked))
+    assert others <= {tuple(control.known_codes[person].tolist()) for person in asked}
+    assert not others & set().union(*({*each} for each in records_by_person(training)))
+    assert len(suspects.reference) == 8
 
 
 def test_the_threshold_is_the_best_of_all():
@@ -662,7 +894,7 @@ def test_a_function_is_called_again_on_the_records_that_are_left_and_sees_no_oth
     texts = [table.hierarchies[name].leaves for name in names]
     given = Counter(tuple(map(str, row)) for row in handed[1][names].itertuples(index=False))
     left = Counter(
-        tuple(leaf[c] for leaf, c in zip(texts, row, strict=True)) for row in attacked.whole.training.tolist()
+        tuple(leaf[c] for leaf, c in zip(texts, row, strict=True)) for row in attacked.whole.training.codes.tolist()
     )
     assert given == left
 

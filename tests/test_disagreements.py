@@ -92,8 +92,8 @@ def torn_map():
 
 SAID = (
     "By p_loss it is among the safer third of the releases (0, rank 1 of 9), but among the riskier third by "
-    "definetti_accuracy (0.9, rank 9 of 9: the deFinetti attack guesses the sensitive value right for 90.0 % of the "
-    "records, the commonest value of each group for 85.0 %)."
+    "definetti_accuracy (0.9, rank 9 of 9: the deFinetti attack guesses the sensitive value right 90.0 % of "
+    "the time, the commonest value of each group is right 85.0 % of the time)."
 )
 
 
@@ -108,9 +108,7 @@ def test_it_is_said_in_words():
         in words.disagreement_rule(found)
     )
     assert "u_loss of at most 0.6, and" in words.readers(found) and "at most 0.3." in words.readers(found)
-    told = (
-        "guesses illness right for 35.0 % of the records in the median release, the commonest value of each group for"
-    )
+    told = "guesses illness right 35.0 % of the time in the median release, the commonest value of each group is right"
     assert f"{told} 30.0 %" in words.readers(found)
 
 

@@ -223,6 +223,13 @@ class Cells(Quiet):
         """The sensitive counts of every point: points x values."""
         return self.histograms(self.assigned(self.points.number), len(self.points.codes)).counts.astype(np.float64)
 
+    @cached_property
+    def sightings(self) -> tuple[NDArray[np.float64], Counts]:
+        """For every point the persons who have each value at least once, and all; without a person column records."""
+        points = self.points
+        persons = self.group_persons(self.assigned(points.number), len(points.codes))
+        return (self.truth, points.counts) if persons is None else (persons.having.astype(float), persons.persons)
+
     def assigned(self, group: Counts) -> Assignment:
         """Send all records of cell c to `group[c]`; where that is negative they are suppressed."""
         kept = np.flatnonzero(group >= 0)

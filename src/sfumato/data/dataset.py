@@ -204,13 +204,16 @@ class RemainingTable(Table):
     persons: PersonPairs | None = None
     """Whose they are, where persons are counted; the cells are those of the whole table."""
 
+    held_out: PersonPairs | None = None
+    """The same of the others."""
+
     @staticmethod
-    def of(table: Table, kept: Counts, persons: PersonPairs | None = None) -> RemainingTable:
+    def of(table: Table, kept: Counts, persons: PersonPairs | None = None, **more: PersonPairs) -> RemainingTable:
         """Keep so many records of every cell of a table; where persons are counted, all of those who are named."""
         if table.cells.persons is not None and persons is None:
             raise refusal("single_records_of_persons", table=table)
         declared = {field.name: getattr(table, field.name) for field in fields(Table)}
-        return RemainingTable(**declared, whole=table, kept=kept, persons=persons)
+        return RemainingTable(**declared, whole=table, kept=kept, persons=persons, **more)
 
     @staticmethod
     def drawn(table: Table, share: float, generator: np.random.Generator) -> RemainingTable:
@@ -218,8 +221,9 @@ class RemainingTable(Table):
         cells = table.cells
         if cells.persons is None:
             return RemainingTable.of(table, cells.counts - held_out(cells, share, generator))
-        persons = cells.persons.without(cells.persons.drawn(share, generator))
-        return RemainingTable.of(table, persons.counts(), persons)
+        drawn = cells.persons.drawn(share, generator)
+        persons, others = cells.persons.without(drawn), cells.persons.without(~drawn)
+        return RemainingTable.of(table, persons.counts(), persons, held_out=others)
 
     @cached_property
     def places(self) -> Counts:

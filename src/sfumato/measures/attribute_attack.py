@@ -4,6 +4,9 @@ The attacker knows every person's quasi-identifiers. From the release he takes t
 spreads every count uniformly over its box (by the width of leaves; negative counts are cut at 0), learns from that how
 often each leaf goes with each sensitive value, and guesses. Everybody in the table is guessed, who is not published as
 well. Exact and noisy releases are boxes with counts, so both face the same attacker.
+
+Where persons are counted, a person is guessed once for each combination of quasi-identifiers in the person's records.
+The guess is right if one of these records has the value.
 """
 
 from __future__ import annotations
@@ -46,7 +49,7 @@ class Attacked:
     """rho: the share of the table's commonest value, which is how often always guessing it is right."""
 
     records: int
-    """How many records were guessed."""
+    """How many records (or persons, at a combination of quasi-identifiers each) were guessed."""
 
     @property
     def accuracy(self) -> float:
@@ -87,20 +90,18 @@ class Attack(Configured):
         """Attack one sensitive attribute of a release (the only one, where none is named)."""
         if not release.shows_sensitive:
             raise BadInputError("this release shows no sensitive value, so there is nothing to learn them from")
-        cells = release.cells
-        return self.against(release, cells.points, cells.truth, find_sensitive(cells.sensitive, on))
+        return self.against(release, find_sensitive(release.cells.sensitive, on))
 
-    def against(self, release: Published, points: Points, truth: Numbers, sensitive: int = 0) -> Attacked:
-        """Attack a release of a table of which the points and their true sensitive counts are known."""
+    def against(self, release: Published, sensitive: int = 0) -> Attacked:
+        """Attack one sensitive attribute of a release, by its place."""
         cells = release.cells
-        span = cells.span(sensitive)
-        counts = np.ascontiguousarray(truth[:, span])
+        span, (having, people) = cells.span(sensitive), cells.sightings
+        counts = np.ascontiguousarray(having[:, span])
         content = np.ascontiguousarray(np.maximum(release.content[:, span], 0.0))
-        baseline = float(cells.sensitive[sensitive].shares.max())
-        shares = [
-            share_right(*learned.guesses(), counts, self.top) for learned in self._learn(release, points, content)
-        ]
-        return Attacked(tuple(shares), baseline, wanted(counts, self.top))
+        baseline = float(counts.sum(axis=0).max() / people.sum())
+        learned = self._learn(release, cells.points, content)
+        shares = [share_right(*each.guesses(), counts, people, self.top) for each in learned]
+        return Attacked(tuple(shares), baseline, wanted(people, self.top))
 
     def _learn(self, release: Published, points: Points, content: Numbers) -> list[Evidence]:
         if self.kind == "naive-bayes":
@@ -226,28 +227,28 @@ def logarithms(numbers: Numbers) -> Numbers:
 # -- who is guessed, and how often right -----------------------------------------------------------------------------
 
 
-def wanted(counts: Numbers, top: float) -> int:
-    """Say how many records are guessed: a share of all, rounded up."""
-    return math.ceil(top * round(float(counts.sum())) - TOLERANCE)
+def wanted(people: Counts, top: float) -> int:
+    """Say how many people are guessed: a share of all, rounded up."""
+    return math.ceil(top * int(people.sum()) - TOLERANCE)
 
 
-def share_right(guess: Counts, confidence: Numbers, counts: Numbers, top: float) -> float:
+def share_right(guess: Counts, confidence: Numbers, counts: Numbers, people: Counts, top: float) -> float:
     """Return the share of right guesses among the records with the most confident ones.
 
-    `counts` are the true sensitive counts of every point. Of records that are guessed with equal confidence, where
+    Of every point `counts` have each value, of `people` in all. Of those who are guessed with equal confidence, where
     not all are wanted, the same share of each counts, so that nothing depends on an order among them.
     """
     right = counts[np.arange(len(counts)), guess]
-    number = wanted(counts, top)
+    number = wanted(people, top)
     if top == 1:
         return float(right.sum()) / number
     order = np.argsort(-confidence, kind="stable")
     falls = np.diff(confidence[order]) < -TOLERANCE
     alike = np.concatenate([[0], np.cumsum(falls)])
-    people = np.bincount(alike, weights=counts.sum(axis=1)[order])
+    tried = np.bincount(alike, weights=people[order])
     hits = np.bincount(alike, weights=right[order])
-    before = np.cumsum(people) - people
-    taken = np.clip((number - before) / people, 0.0, 1.0)
+    before = np.cumsum(tried) - tried
+    taken = np.clip((number - before) / tried, 0.0, 1.0)
     return float((hits * taken).sum()) / number
 
 

@@ -217,7 +217,7 @@ class Prepared:
             numbers["query_error"], numbers["query_error_median"] = float(errors.mean()), float(np.median(errors))
             numbers["kl"] = kl(release, self.points, self.truth, points, i)
             look()
-            attacked = self.scales.attack.against(release, self.points, self.truth, i)
+            attacked = self.scales.attack.against(release, i)
             numbers["attack_accuracy"], numbers["empirical_breach"] = attacked.accuracy, attacked.breach
         if isinstance(release, Release) and isinstance(self.scales.reader, EmReader):
             entries = Entries.of(release, self.points)

@@ -404,7 +404,7 @@ class Cormode2013:
 
 def attacked(prepared: Prepared, release: Published) -> float:
     """Return how often the attack is right."""
-    return Attack().against(release, prepared.points, prepared.truth).accuracy
+    return Attack().against(release).accuracy
 
 
 def queried(prepared: Prepared, release: Published) -> float:
@@ -782,10 +782,7 @@ def _classifiers(study: Cormode2013) -> Claim:
         "pairs": Attack(kind="pairs"),
         "random-forest": Attack("random-forest", seed=SEED, draws=2),
     }
-    accuracies = {
-        name: round(attack.against(release, prepared.points, prepared.truth).accuracy, 4)
-        for name, attack in kinds.items()
-    }
+    accuracies = {name: round(attack.against(release).accuracy, 4) for name, attack in kinds.items()}
     return row("classifiers-agree", accuracies, max(accuracies.values()) - min(accuracies.values()) <= 0.05)
 
 

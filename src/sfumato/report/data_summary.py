@@ -137,8 +137,9 @@ def _table_meanings(map_: Map) -> Iterator[Meaning]:
         yield from _reader(scales.reader)
     if (attacks := scales.attacks) is not None:
         by_file, rest = attacks.file is not None, 1 - attacks.control
-        control = t("meanings.control_file" if by_file else "meanings.control_share", attacks=attacks, rest=rest)
-        yield _entry("attacks", control=control, number=attacks.number)
+        kind, unit = "file" if by_file else "share", _counted_unit(map_)
+        control = t(f"meanings.control_{kind}", attacks=attacks, rest=rest, unit=unit)
+        yield _entry("attacks", control=control, number=attacks.number, unit=unit)
         yield _entry("counted")
     if map_.verdicts is not None:
         workload = map_.verdicts.workload
@@ -149,6 +150,10 @@ def _table_meanings(map_: Map) -> Iterator[Meaning]:
         yield _entry("noise", draws=scales.draws)
 
 
+def _counted_unit(map_: Map) -> str:
+    return "persons" if map_.study.unit == "persons" else "records"
+
+
 def _reader(reader: Reader) -> Iterator[Meaning]:
     """Say who reads releases besides the uniform reader."""
     if isinstance(reader, EmReader):
@@ -157,7 +162,7 @@ def _reader(reader: Reader) -> Iterator[Meaning]:
 
 def _attack(map_: Map) -> Meaning:
     """Say what the attacker does, and what guessing the commonest value would give where one attribute is attacked."""
-    attack = map_.study.scales.attack
+    attack, unit = map_.study.scales.attack, _counted_unit(map_)
     both = ("attack_accuracy", "empirical_breach")
     known = next((p for p in map_.points if p.has(both) and p.measures["attack_accuracy"] > 0), None)
     columns = [] if known is None else subject_of(map_).of_columns(known.measures, known.by_sensitive)
@@ -170,7 +175,7 @@ def _attack(map_: Map) -> Meaning:
     return _entry(
         "attack",
         learns=t(f"meanings.learns_{attack.kind.replace('-', '_')}"),
-        which=t("meanings.every_record" if attack.top == 1 else "meanings.surest", top=attack.top),
+        which=t(f"meanings.every_{unit[:-1]}" if attack.top == 1 else "meanings.surest", top=attack.top, unit=unit),
         beside=t("meanings.right_for", right=right) if rates else "",
     )
 

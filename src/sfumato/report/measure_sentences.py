@@ -224,9 +224,12 @@ def sentences(
 def guess_without(name: str, measures: Mapping[str, float], subject: Subject) -> float | None:
     """Return how often a guess is right that always takes the table's commonest value; None where that is not known.
 
-    It is known where one column is guessed. Of published records alone it is the same only where these are all.
+    It is known where one column is guessed. Of published records alone it is the same only where these are all. Where
+    persons are counted, guesses are about a person in a group or at a point, so each has another baseline.
     """
     if name == "definetti_accuracy" and measures.get("suppressed"):
+        return None
+    if subject.unit == "persons" and name != "attack_accuracy":
         return None
     accuracy, breach = measures.get("attack_accuracy"), measures.get("empirical_breach")
     if len(subject.sensitive) != 1 or not accuracy or breach is None:
@@ -248,10 +251,10 @@ def guess_share(name: str, value: float, baseline: float | None) -> float | None
 
 
 def _guess(name: str, value: float, subject: Subject, baseline: float | None) -> str:
-    of_persons = "_of_persons" * (name == "a_acc" and subject.unit == "persons")
+    of_persons = "_of_persons" * (subject.unit == "persons")
     who, share = t(f"guess.{name}{of_persons}", column=subject.column), guess_share(name, value, baseline)
     if name == "attack_accuracy" and subject.surest < 1:
-        who += t("guess.surest", share=subject.surest)
+        who += t(f"guess.surest{of_persons}", share=subject.surest)
     if share is None:
         return t("guess.gain", who=who, often=more_often(value))
     return t("guess.right", who=who, often=times(share) if baseline is None else beside(share, baseline))

@@ -272,9 +272,9 @@ def plain_meaning(map_: Map, name: str, column: str) -> str:
     several = name in ("guessed", "sure") and len(map_.about.get("sensitive", ())) > 1
     empty = name == "kept" and useful_measure(map_) in COUNT_ERRORS
     untried = name in ("found", "guessed") and not _attacked(map_) and any(map(_are_records, map_.points))
-    persons = name == "found" and map_.study.unit == "persons"
+    persons = name != "kept" and map_.study.unit == "persons"
     more = {"several": several, "linked": linked, "misled": misled, "empty": empty, "untried": untried}
-    meaning = t("plain.persons" if persons else f"plain.{name}.meaning", column=column)
+    meaning = t(f"plain.{name}.{'persons' if persons else 'meaning'}", column=column)
     return meaning + "".join(t(f"plain.{each}") for each, is_so in more.items() if is_so)
 
 

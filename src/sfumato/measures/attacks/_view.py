@@ -6,7 +6,7 @@ What all releases share is worked out once here; `against` then attacks one rele
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ import numpy as np
 from sfumato.data.cells import Sensitive, distinct_rows
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.measures.attacks import anonymeter, record_linkage
+from sfumato.measures.attacks._persons import PersonRecords
 from sfumato.measures.attacks.advantage import LEAST_TRIES, Advantage, AttackFindings, rate_entry
 from sfumato.measures.attacks.membership import Suspects, area, bounded, membership
 from sfumato.release.records import read_as_records
@@ -31,7 +32,7 @@ TARGETS, SUSPECTS, REFERENCE = range(1, 4)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class View(Quiet):
-    """Records of the table and of the control by the columns that a release shows."""
+    """Persons of the table and of the control by the columns that a release shows."""
 
     options: Attacks
     hierarchies: tuple[Hierarchy, ...]
@@ -41,10 +42,10 @@ class View(Quiet):
     sensitive: tuple[Sensitive, ...]
     """The sensitive attributes that are shown: the last columns."""
 
-    training: Codes
-    """The records that the release was made from."""
+    training: PersonRecords
+    """The persons whose records the release was made from."""
 
-    control: Codes
+    control: PersonRecords
 
     def random(self, *what: int) -> np.random.Generator:
         """Return a generator for one purpose."""
@@ -55,23 +56,23 @@ class View(Quiet):
         return record_linkage.placed(self.lines, codes)
 
     @cached_property
-    def distinct(self) -> tuple[Codes, Codes]:
-        """The distinct records of the table and of the control."""
-        return _distinct(self.training), _distinct(self.control)
+    def distinct(self) -> tuple[PersonRecords, PersonRecords]:
+        """The persons of the table and of the control who differ by what is shown of them."""
+        return self.training.distinct(), self.control.distinct()
 
     @cached_property
-    def targets(self) -> tuple[Codes, int]:
-        """Whom to attack: records of the table, so many, and behind them records of the control."""
+    def targets(self) -> tuple[PersonRecords, int]:
+        """Whom to attack: persons of the table, so many, and behind them persons of the control."""
         generator = self.random(TARGETS)
-        drawn = [
-            codes[generator.permutation(len(codes))[: self.options.number]] for codes in (self.training, self.control)
-        ]
-        return np.concatenate(drawn), len(drawn[0])
+        members, others = (
+            side.some(generator.permutation(len(side))[: self.options.number]) for side in (self.training, self.control)
+        )
+        return members.joined(others), len(members)
 
     @cached_property
     def sources(self) -> tuple[list[int], list[int]]:
         """The columns that two sources know."""
-        return anonymeter.two_sources(self.training)
+        return anonymeter.two_sources(self.training.known_codes)
 
     @cached_property
     def suspects(self) -> Suspects:
@@ -87,11 +88,10 @@ class View(Quiet):
         ]
 
     @cached_property
-    def uniques(self) -> tuple[Codes, Codes]:
+    def uniques(self) -> tuple[PersonRecords, PersonRecords]:
         """Records that one person of the table alone has; and of the control, where nobody of the table has them."""
-        ones = np.ones(len(self.training), np.int64), np.ones(len(self.control), np.int64)
-        others = record_linkage.alone(self.control, ones[1])
-        return record_linkage.alone(self.training, ones[0]), others[~record_linkage.repeated(others, self.training)]
+        others = self.control.unique()
+        return self.training.unique(), others.chosen(~record_linkage.repeated(others.codes, self.training.codes))
 
     def ready(self) -> View:
         """Work out now what all releases share."""
@@ -147,7 +147,7 @@ class View(Quiet):
     def _near(self, released: Codes, points: Numbers, generator: np.random.Generator) -> list[Advantage]:
         """Link what two sources know, and infer what is secret, by the nearest records."""
         targets, members = self.targets
-        places = self.placed(targets)
+        places = self.placed(targets.known_codes)
         advantages = []
         if all(self.sources):
             neighbours = min(self.options.neighbours, len(points))
@@ -160,8 +160,9 @@ class View(Quiet):
         closest = record_linkage.nearest_records(places[:, :known], points[:, :known], 1, generator)[0][:, 0]
         naive = generator.integers(len(released), size=members)
         for s, attribute in enumerate(self.sensitive):
-            guesses, secrets = released[closest, known + s], targets[:, known + s]
-            advantages.append(anonymeter.inference(attribute, guesses, secrets, members, released[naive, known + s]))
+            secrets = replace(targets, codes=targets.codes[:, known + s])
+            guesses = released[closest, known + s], released[naive, known + s]
+            advantages.append(anonymeter.inference(attribute, *guesses, secrets, members))
         return advantages
 
 

@@ -7,21 +7,21 @@ person of the table. As in the authors' own tool, equal records count once, in t
     multivariate:  take a random released record and some random columns; a category must be equal, a number at least
                    as large where it lies above the release's median, at most as large where not; join by "and"
     keep a predicate if it fits exactly one released record and was not had before, until there are n
-    success: it fits exactly one record of the table
+    success: the records of the table that it fits are all of one person; persons with equal records count once
     naive: random values of random columns, joined by random comparisons
 
 Leaves are ordered, so a predicate is an interval of leaf codes in every column that it names, and counting stops at
 the second record that fits.
 
 The control has another size than the table, and the chance to fit exactly one depends on it: a predicate of weight w
-does so in n records with probability n w (1 - w)^(n - 1) (Cohen and Nissim, PNAS 2020). The weights of the predicates
+does so in n persons with probability n w (1 - w)^(n - 1) (Cohen and Nissim, PNAS 2020). The weights of the predicates
 are taken to be Gamma distributed, so that matches are negative binomial; both parameters follow from the shares of
 predicates that fit nobody and exactly one of the control, and with them the share expected at the table's size.
 
 Linkability: joining what two sources know of one person by way of the release (Giomi et al. 2023, section 4.2).
 
-One source knows some columns of a person, another one the others. For each the attacker takes the k released records
-that are nearest to what it knows; where both have a record in common he says that they speak of one person.
+One source knows some columns of a record of a person, another one the others. For each the attacker takes the k
+released records that are nearest to what it knows; where both have a record in common he takes them for one person.
 
     success: the k nearest by the first columns and the k nearest by the others have a record in common
     naive: k random records each
@@ -33,7 +33,7 @@ Attribute inference: guessing a secret from what is known of a person (Giomi et 
 The attacker knows the quasi-identifiers. He looks for the released record that is nearest by them and guesses that the
 person has its sensitive value. A number is guessed right within 5 % of the guess.
 
-    success: the nearest released record has the person's value
+    success: the nearest released record has a value that the person has in some record
     naive: the value of a random released record
 
 The success against the control is what anybody learns of anybody from statistics; the advantage is what the release
@@ -49,6 +49,7 @@ import numpy as np
 
 from sfumato.data.cells import Sensitive, distinct_rows
 from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.measures.attacks._persons import PersonRecords
 from sfumato.measures.attacks.advantage import Advantage, Rate
 from sfumato.measures.attacks.record_linkage import nearest_records
 from sfumato.release.records import leaf_numbers
@@ -71,9 +72,9 @@ class Predicates:
     def __len__(self) -> int:
         return len(self.columns)
 
-    def fit(self, records: Codes, most: int = 2) -> Counts:
-        """Count the records that every predicate fits; counting stops at `most`."""
-        return fitting(self.columns, self.lo, self.hi, records, most)
+    def fit(self, persons: PersonRecords, most: int = 2) -> Counts:
+        """Count the persons whom every predicate fits by a record; counting stops at `most`."""
+        return fitting(self.columns, self.lo, self.hi, persons.codes, persons.owner, most)
 
     def chosen(self, which: Counts) -> Predicates:
         """Keep some of them, in this order."""
@@ -108,7 +109,7 @@ def univariate(
             hi.append(np.array([numbers[0], hierarchy.domain_size - 1], np.int32))
         ends = [np.concatenate(part).astype(np.int32)[:, None] for part in (lo, hi)]
         found = found.joined(Predicates(np.full(ends[0].shape, place, np.int32), *ends))
-    alone = np.flatnonzero(found.fit(released) == 1)
+    alone = np.flatnonzero(found.fit(PersonRecords.each(released)) == 1)
     return found.chosen(generator.permutation(alone)[:wanted])
 
 
@@ -137,7 +138,7 @@ def multivariate(
         hi = np.where(number & above, sizes[chosen] - 1, hi).astype(np.int32)
         lo = np.where(number & ~above, 0, lo).astype(np.int32)
         tried = Predicates(chosen, lo, hi)
-        found = found.joined(tried.chosen(np.flatnonzero(tried.fit(released) == 1)))
+        found = found.joined(tried.chosen(np.flatnonzero(tried.fit(PersonRecords.each(released)) == 1)))
         if len(found) >= wanted:
             break
     return found.chosen(np.arange(min(len(found), wanted)))
@@ -164,10 +165,12 @@ def guessed_at_random(
     return Predicates(chosen, lo, hi)
 
 
-def singling_out(name: str, predicates: Predicates, naive: Predicates, training: Codes, control: Codes) -> Advantage:
-    """Count how many predicates fit exactly one record of the table, and of the control at the table's size.
+def singling_out(
+    name: str, predicates: Predicates, naive: Predicates, training: PersonRecords, control: PersonRecords
+) -> Advantage:
+    """Count how many predicates fit exactly one person of the table, and of the control at the table's size.
 
-    `training` and `control` are distinct records.
+    `training` and `control` are distinct persons.
     """
     tries = len(predicates)
     counts = predicates.fit(control)
@@ -182,7 +185,7 @@ def singling_out(name: str, predicates: Predicates, naive: Predicates, training:
 
 
 def rescaled(nobody: int, one: int, tries: int, factor: float) -> Rate:
-    """Expect how many predicates fit exactly one of `factor` times as many records.
+    """Expect how many predicates fit exactly one of `factor` times as many persons.
 
     The share is told as if from as many tries as have the relative error of what was counted.
     """
@@ -197,7 +200,7 @@ def rescaled(nobody: int, one: int, tries: int, factor: float) -> Rate:
 
 
 def growth(nobody: float, ratio: float, factor: float) -> float:
-    """Say by how much the share of predicates that fit exactly one grows with `factor` times as many records.
+    """Say by how much the share of predicates that fit exactly one grows with `factor` times as many persons.
 
     `nobody` is the share that fits none now, `ratio` the one that fits one, to that. Matches are negative binomial:
     with x = n / (rate + n) a share (1 - x)^a fits nobody of n and a x (1 - x)^a exactly one, so
@@ -216,18 +219,20 @@ def growth(nobody: float, ratio: float, factor: float) -> float:
 
 
 @kernel
-def fitting(columns: Codes, lo: Codes, hi: Codes, records: Codes, most: int) -> Counts:
-    """Count the records inside every box of some columns, up to `most`; O(predicates x records) at worst."""
+def fitting(columns: Codes, lo: Codes, hi: Codes, records: Codes, owner: Counts, most: int) -> Counts:
+    """Count the persons with a record in each box of some columns, up to `most`; O(predicates x records) at worst."""
     counts = np.zeros(len(columns), np.int64)
     for p in range(len(columns)):
+        last = -1
         for i in range(len(records)):
-            inside = True
+            inside = owner[i] != last
             for c in range(columns.shape[1]):
                 code = records[i, columns[p, c]]
                 if code < lo[p, c] or code > hi[p, c]:
                     inside = False
                     break
             if inside:
+                last = owner[i]
                 counts[p] += 1
                 if counts[p] == most:
                     break
@@ -253,7 +258,7 @@ def linkability(
     neighbours: int,
     generator: np.random.Generator,
 ) -> Advantage:
-    """Link what two sources know of records of the table (`targets`) and of the control (`others`)."""
+    """Link what two sources know of the records of persons in the table (`targets`) and in the control (`others`)."""
     both = np.concatenate([targets, others])
     first, second = (
         nearest_records(np.ascontiguousarray(both[:, source]), released[:, source], neighbours, generator)[0]
@@ -278,14 +283,18 @@ TOLERANCE = 0.05
 """A guessed number may be wrong by this share of itself."""
 
 
-def inference(attribute: Sensitive, guesses: Codes, secrets: Codes, members: int, naive: Codes) -> Advantage:
-    """Compare guessed leaves with true ones: those of the first `members` are of the table, the others the control."""
-    right = guessed_right(attribute, guesses, secrets)
+def inference(attribute: Sensitive, guesses: Codes, naive: Codes, secrets: PersonRecords, members: int) -> Advantage:
+    """Compare the leaf guessed of every person with those of all records of the person.
+
+    The first `members` persons are of the table, the others of the control.
+    """
+    right = secrets.any(guessed_right(attribute, guesses[secrets.owner], secrets.codes))
+    inside = secrets.some(np.arange(members))
     return Advantage(
         "inference",
         Rate(int(right[:members].sum()), members),
         Rate(int(right[members:].sum()), len(right) - members),
-        Rate(int(guessed_right(attribute, naive, secrets[:members]).sum()), members),
+        Rate(int(inside.any(guessed_right(attribute, naive[inside.owner], inside.codes)).sum()), members),
         on=attribute.name,
     )
 

@@ -4,7 +4,7 @@ A share of the records is held out, or of the persons with all their records, an
 from the others. That release is attacked: records of the table and of the control have then the same source, and differ
 in one thing only. The release that is published is still that of the whole table. Where the publisher has a file of
 other records of the same source it is the control, and the release itself is attacked. What needs no control is always
-said of the release itself.
+said of the release itself. Targets and successes are persons; without a person column every record is another person.
 
 Whatever does not hang on a release is worked out once for all of them: the split, the lines that columns are put on,
 whom to attack, and how far the suspects are from the reference.
@@ -15,7 +15,7 @@ A control that the publisher has as a file: other records of the same source, in
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from itertools import islice
@@ -32,13 +32,14 @@ from sfumato.data.reading import Roles, Table, with_roles
 from sfumato.engines import open_rows
 from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError, InfeasibleError
+from sfumato.measures.attacks._persons import PersonRecords, records_of
 from sfumato.measures.attacks._view import View
 from sfumato.measures.attacks.advantage import LEAST_TRIES, AttackFindings, AttackOutcome
 from sfumato.measures.attacks.membership import ShadowAttack
-from sfumato.measures.attacks.record_linkage import alone, exact_rows, leaf_places, record_linkage, replicated_uniques
+from sfumato.measures.attacks.record_linkage import exact_rows, leaf_places, record_linkage, replicated_uniques
 from sfumato.release.records import cell_codes
 from sfumato.release.release import Published, counts_people
-from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
+from sfumato.runtime.arrays import Codes, Numbers, Quiet
 from sfumato.runtime.cancellation import look
 from sfumato.texts.catalogue import counted, percent, refusal, t
 
@@ -49,9 +50,9 @@ OUTSIDE = -1
 """The code of a value that the table's domain does not have."""
 
 
-def control_records(table: Table, file: str) -> Codes:
+def control_records(table: Table, file: str, everybody: PersonRecords, generator: np.random.Generator) -> PersonRecords:
     """Read the records of a control file: quasi-identifiers in the order of the cells, then sensitive attributes."""
-    roles = Roles(table.roles.quasi, table.roles.sensitive)
+    roles = Roles(table.roles.quasi, table.roles.sensitive, person=table.roles.person)
     rows = open_rows(file, Reading())
     lacking = [name for name in roles.named if name not in rows.columns]
     if lacking:
@@ -60,22 +61,24 @@ def control_records(table: Table, file: str) -> Codes:
     codes = cell_codes(other.cells)
     for place, name in enumerate([*sorted(roles.quasi), *sorted(roles.sensitive)]):
         codes[:, place] = as_in_table(codes[:, place], other.hierarchies[name], table.hierarchies[name])
-    check_other_records(table, codes, other.cells.counts, file)
-    return np.repeat(codes, other.cells.counts, axis=0)
+    control = PersonRecords.of(other.cells, codes, other.cells.persons, generator)
+    check_other_records(everybody.known_codes, control.known_codes, file)
+    return control
 
 
-def check_other_records(table: Table, codes: Codes, counts: Counts, file: str) -> None:
+def check_other_records(known: Codes, others: Codes, file: str) -> None:
     """Raise where a control has far fewer records that the table lacks than other people's records would have.
 
-    Of m records of the same source, m x (the share of the table's records that occur once) are expected to be new
-    (Good 1953). A control that was taken from the table itself would let every attack look like guessing.
+    Of m persons of the same source, m x (the share of the table's persons whose known record is nobody else's) are
+    expected to be new (Good 1953). A control that was taken from the table itself would let every attack look like
+    guessing.
     """
-    known, cells = cell_codes(table.cells), table.cells
-    first, number = distinct_rows(np.concatenate([known, codes]))
-    new = int(counts[first[number[len(known) :]] >= len(known)].sum())
-    expected = int(counts.sum()) * int((cells.counts == 1).sum()) / cells.records
+    first, number = distinct_rows(np.concatenate([known, others]))
+    new = int((first[number[len(known) :]] >= len(known)).sum())
+    once = int((np.bincount(number[: len(known)], minlength=len(first)) == 1).sum())
+    expected = len(others) * once / len(known)
     if expected >= LEAST_NEW and new < LEAST_SHARE * expected:
-        raise refusal("control_taken_from_the_table", file=file, new=new, counts=int(counts.sum()), expected=expected)
+        raise refusal("control_taken_from_the_table", file=file, new=new, counts=len(others), expected=expected)
 
 
 def as_in_table(codes: Codes, theirs: Hierarchy, ours: Hierarchy) -> Codes:
@@ -95,7 +98,7 @@ def digest_of(file: str) -> str:
 Remake = Callable[[Table, int], Iterable[Published]]
 """Makes a candidate of another table in the same way, with the randomness of a turn: one release, or several draws."""
 
-SPLIT, OWN, VERSUS = 0, 11, 12
+SPLIT, OWN, VERSUS, KNOWN = 0, 11, 12, 13
 """What is drawn at random, each from a seed of its own."""
 
 
@@ -104,8 +107,8 @@ class Attacks(Configured):
     """Attacks on every release, and the records that its maker never saw: the control."""
 
     control: Annotated[float, Option(least=0.01, most=0.5)] = 0.2
-    """The share of the records that is held out where no file is given: attacks are run on a release that is made in
-    the same way from the others."""
+    """The share of the records (with a person column of the persons) that is held out where no file is given: attacks
+    are run on a release that is made in the same way from the others."""
 
     file: Annotated[str | None, Option(takes="file")] = None
     """A file of other records of the same source: the control, and nothing is held out."""
@@ -141,11 +144,6 @@ class Attacks(Configured):
         return AttackedTable(table, self)
 
     @property
-    def made_of(self) -> str:
-        """What a release that is attacked is made of, in words."""
-        return "all records" if self.file is not None else f"{percent(1 - self.control, 3)} of the records"
-
-    @property
     def digest(self) -> str:
         """A digest of the control file; nothing without one."""
         return "" if self.file is None else digest_of(self.file)
@@ -162,6 +160,14 @@ class AttackedTable(Quiet):
         """Return a generator for one purpose."""
         return np.random.default_rng([self.options.seed, *what])
 
+    @property
+    def made_of(self) -> str:
+        """The part of the table that a release under attack is made of, in words."""
+        unit = "records" if self.table.roles.person is None else "persons"
+        return (
+            "all records" if self.options.file is not None else f"{percent(1 - self.options.control, 3)} of the {unit}"
+        )
+
     @cached_property
     def _left(self) -> RemainingTable:
         if self.table.roles.household is not None:
@@ -176,17 +182,25 @@ class AttackedTable(Quiet):
         return self._left
 
     @cached_property
-    def control(self) -> Codes:
-        """The records that they do not see."""
+    def control(self) -> PersonRecords:
+        """The persons whose records they do not see."""
+        generator, cells = self.random(KNOWN, 1), self.table.cells
         if self.options.file is not None:
-            return control_records(self.table, self.options.file)
+            return control_records(self.table, self.options.file, self._everybody, generator)
         assert self._left.kept is not None
-        return np.repeat(cell_codes(self.table.cells), self.table.cells.counts - self._left.kept, axis=0)
+        held_out = replace(cells, counts=cells.counts - self._left.kept)
+        return PersonRecords.of(held_out, cell_codes(cells), self._left.held_out, generator)
 
     @cached_property
-    def _everybody(self) -> Codes:
-        cells = self.training.cells
-        return np.repeat(cell_codes(cells), cells.counts, axis=0)
+    def _everybody(self) -> PersonRecords:
+        return records_of(self.training.cells, self.random(KNOWN, 0))
+
+    @cached_property
+    def _uniques(self) -> dict[int, PersonRecords]:
+        """By the number of columns that a release shows: the records that one person of the whole table alone has."""
+        everybody = records_of(self.table.cells, self.random(KNOWN, 2))
+        widths = (len(self.table.cells.quasi), len(self._hierarchies))
+        return {width: everybody.columns(width).unique() for width in widths}
 
     @cached_property
     def lines(self) -> list[Numbers]:
@@ -211,28 +225,29 @@ class AttackedTable(Quiet):
 
     def _view(self, width: int) -> View:
         quasi = len(self.table.cells.quasi)
-        training, control = (np.ascontiguousarray(codes[:, :width]) for codes in (self._everybody, self.control))
+        training, control = self._everybody.columns(width), self.control.columns(width)
         sensitive = self.table.cells.sensitive[: width - quasi]
         return View(self.options, self._hierarchies[:width], self.lines[:width], sensitive, training, control)
 
     def ready(self) -> AttackedTable:
         """Work out now what all releases share, so that threads only read."""
-        self._check_records()
+        self._check_shadow()
+        assert self._uniques is not None
         self.whole.ready()
         self.without_sensitive.ready()
         return self
 
-    def _check_records(self) -> None:
-        """Raise where persons are counted: targets are drawn, and successes counted, by records."""
-        if self.table.roles.person is not None:
-            raise refusal("attacks_beside_persons", attacked_table=self)
+    def _check_shadow(self) -> None:
+        """Raise where shadow models are asked for and persons are counted: they draw tables record by record."""
+        if self.options.shadow and self.table.roles.person is not None:
+            raise refusal("shadow_beside_persons", attacked_table=self)
 
     def attacked(self, releases: Sequence[Published], again: Remake | None = None) -> AttackOutcome:
         """Attack a candidate: `releases` of the whole table, and those that `again` makes of what is left of it.
 
         A release that cannot be made again is attacked where the control is a file, or else in what needs none.
         """
-        self._check_records()
+        self._check_shadow()
         releases = releases[: self.options.draws]
         alone_findings = [self._alone(release, self.random(OWN, draw)) for draw, release in enumerate(releases)]
         made, cautions = self._attackable(releases, again)
@@ -263,7 +278,8 @@ class AttackedTable(Quiet):
     def _attackable(self, releases: Sequence[Published], again: Remake | None) -> tuple[Sequence[Published], list[str]]:
         """Return the releases to attack against the control; where there are none, why."""
         if len(self.control) < LEAST_TRIES:
-            return [], [t("notice.control_too_small", records=counted(len(self.control), "record"))]
+            unit = "record" if self.table.roles.person is None else "person"
+            return [], [t("notice.control_too_small", records=counted(len(self.control), unit))]
         if self.options.file is not None:
             return releases, []
         if again is None:
@@ -275,10 +291,9 @@ class AttackedTable(Quiet):
 
     def _alone(self, release: Published, generator: np.random.Generator) -> AttackFindings:
         """Say what needs no control: whose own record is found, and who is replicated."""
-        cells, quasi = self.table.cells, len(self.table.cells.quasi)
+        quasi = len(self.table.cells.quasi)
         width = len(self._hierarchies) if release.shows_sensitive else quasi
-        uniques = alone(cell_codes(cells)[:, :width], cells.counts)
-        rate = replicated_uniques(uniques, exact_rows(release, width, generator))
+        rate = replicated_uniques(self._uniques[width], exact_rows(release, width, generator))
         described = {"replicated_uniques": (rate.share, rate.interval())}
         beside = {"replicated": int(rate.successes), "uniques": rate.tries}
         linkage = None

@@ -2,9 +2,12 @@
 
 An analyst who learns across groups (`EmReader`) deals the sensitive values of every group to its records. The attacker
 guesses the value of which a record was dealt most.
+
+Where persons are counted, a person is guessed once for each group and combination of quasi-identifiers in it that the
+person's published records have. The guess is right if one of these records has the value.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -45,10 +48,18 @@ def guessed(release: Release, entries: Entries, dealt: Numbers, sensitive: int) 
     """Guess everybody's value by what was dealt to them (entries x values), and count how often that is right."""
     assert release.histograms is not None
     histograms, assignment = release.histograms.of(sensitive), release.assignment
-    guess = best_values(dealt, histograms[entries.group])
-    true = release.cells.values[assignment.cell, sensitive]
-    right = int(assignment.count[guess[entries.of_assignment] == true].sum())
-    return DeFinetti(right / assignment.records, int(histograms.max(axis=1).sum()) / assignment.records)
+    guess, entry = best_values(dealt, histograms[entries.group]), entries.of_assignment
+    if release.group_persons is None:
+        true = release.cells.values[assignment.cell, sensitive]
+        right = int(assignment.count[guess[entry] == true].sum())
+        return DeFinetti(right / assignment.records, int(histograms.max(axis=1).sum()) / assignment.records)
+    by_entry = replace(assignment, group=entry)
+    counted = release.cells.group_persons(by_entry, len(guess))
+    assert counted is not None
+    having, people = counted.having[:, release.cells.span(sensitive)], int(counted.persons.sum())
+    common = release.group_persons.having[:, release.cells.span(sensitive)].argmax(axis=1)[entries.group]
+    shares = [int(having[np.arange(len(guess)), each].sum()) / people for each in (guess, common)]
+    return DeFinetti(*shares)
 
 
 def best_values(dealt: Numbers, common: Counts) -> Counts:

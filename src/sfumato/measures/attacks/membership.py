@@ -1,12 +1,13 @@
-"""Membership inference against a holdout: was this record among those the release was made from?
+"""Membership inference against a holdout: was this person among those the release was made from?
 
-The attacker has a record, the release, and a reference: other records of the same source. A record that was used tends
-to be nearer to the release than its surroundings explain. The score is the ratio of both distances, which is the
-density ratio of DOMIAS (van Breugel et al., AISTATS 2023) with densities estimated by the nearest neighbour:
+The attacker has a record of the person, the release, and a reference: one record each of other persons of the source.
+A record that was used tends to be nearer to the release than its surroundings explain. The score is the ratio of both
+distances, which is the density ratio of DOMIAS (van Breugel et al., AISTATS 2023) with densities estimated by the
+nearest neighbour:
 
     score(x) = distance of x to the release / distance of x to the reference; 0 where x itself stands in the release
-    members, others: equally many records of the table and of the control, each distinct, that occur nowhere else in
-        table and control: what is on both sides cannot be told apart by anybody
+    members, others: a record each of equally many persons of the table and of the control, each distinct, that nobody
+        else in table and control has: what is on both sides cannot be told apart by anybody
     choose, on one half of them, the threshold with the largest TPR - FPR; count both on the other half
     advantage = TPR - FPR there; 0 is guessing, 1 is certainty
 
@@ -60,6 +61,7 @@ from sfumato.data.cells import distinct_rows
 from sfumato.data.dataset import RemainingTable
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.reading import Table
+from sfumato.measures.attacks._persons import PersonRecords
 from sfumato.measures.attacks.advantage import Advantage, Interval, Rate
 from sfumato.measures.attacks.record_linkage import nearest_records, placed
 from sfumato.release.content import Guarantee
@@ -77,29 +79,29 @@ Z = 1.959963984540054
 
 @dataclass(frozen=True, eq=False)
 class Suspects:
-    """Whom the attacker asks about, in random order, and what he compares with."""
+    """The known records of the persons in question, in random order, and those of the reference."""
 
     members: Codes
     others: Codes
     reference: Codes
 
     @staticmethod
-    def drawn(training: Codes, control: Codes, most: int, generator: np.random.Generator) -> Suspects:
+    def drawn(training: PersonRecords, control: PersonRecords, most: int, generator: np.random.Generator) -> Suspects:
         """Draw at most so many members and others, and the reference."""
-        mixed = control[generator.permutation(len(control))]
+        mixed = generator.permutation(len(control))
         referred = round(REFERENCE * len(mixed))
-        reference, others = mixed[:referred], mixed[referred:]
+        reference, others = control.some(mixed[:referred]), control.some(mixed[referred:])
         order = generator.permutation(len(training))
-        members, rest = training[order[: len(others)]], training[order[len(others) :]]
-        rows = np.ascontiguousarray(np.concatenate([members, others, rest]))
-        side = np.repeat([0, 1, 2], [len(members), len(others), len(rest)])
+        members, rest = training.some(order[: len(others)]), training.some(order[len(others) :])
+        parts = [members.known_codes, others.known_codes, members.codes, others.codes, rest.codes]
+        rows = np.ascontiguousarray(np.concatenate(parts))
         first, number = distinct_rows(rows)
         on = np.zeros((len(first), 3), np.bool_)
-        on[number, side] = True
-        alone = on.sum(axis=1) == 1
+        on[number, np.repeat([0, 1, 0, 1, 2], [*map(len, parts)])] = True
+        alone = (on.sum(axis=1) == 1) & (first < len(members) + len(others))
         chosen = [rows[first[alone & on[:, which]]] for which in (0, 1)]
         drawn = [each[generator.permutation(len(each))[:most]] for each in chosen]
-        return Suspects(drawn[0], drawn[1], reference)
+        return Suspects(drawn[0], drawn[1], reference.known_codes)
 
     @property
     def both(self) -> Codes:

@@ -1,15 +1,17 @@
 """Record linkage by distance: finding a person's own record in the release (Domingo-Ferrer and Torra 2001).
 
-The attacker knows everybody's quasi-identifiers and takes the released record that is nearest to them for the person's
-own. It needs the link from people to records, which the publisher has where records were generalized or perturbed one
-by one. Of a box the distance is that of its nearest value, so a box that the person lies in is at distance 0.
+The attacker knows the quasi-identifiers of a record of every person and takes the released record that is nearest to
+them for one of the person's. It needs the link from people to records, which the publisher has where records were
+generalized or perturbed one by one. Of a box the distance is that of its nearest value, so a box that the record lies
+in is at distance 0.
 
-    success: the person's own record is among the nearest; where m of them are equally near, with probability 1 / m
-    somebody whose record is not published is never found
-    at random: 1 / the number of released records
+    success: where m records are nearest and c of them are the person's, with probability c / m
+    somebody of whom no record is published is never found
+    at random: the person's share of the released records
 
-**What k says.** Where every combination of published quasi-identifiers is that of k records, one's own is among k that
-look alike, so nobody is found with a probability of more than 1 / k, at whatever distance.
+**What k says.** Where every combination of published quasi-identifiers is that of k records, and none of them has
+several of one person, nobody is found with a probability of more than 1 / k, at whatever distance. Where persons have
+several, that is the largest share of one person in a combination.
 
 The nearest records by Gower's distance (Biometrics 27, 1971), exactly, over columns of every kind.
 
@@ -25,7 +27,7 @@ adds min(|x - y|, 1).
 Candidates come in random order, so ties are broken at random, and of identical candidates only the first k can be
 found: the others are never looked at.
 
-Replicated uniques: records that one person alone has, and that stand in the release exactly as they are.
+Replicated uniques: persons with a record that nobody else has, and that is in the release exactly as it is.
 
 A synthetic record that equals somebody's may be chance; many more than among people whom the maker never saw are not.
 It is a count and no attack: whoever reads the release does not know which of its records these are. A box of several
@@ -36,13 +38,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sfumato.data.cells import distinct_rows
+from sfumato.data.cells import Assignment, Cells, distinct_rows, weighted_counts
 from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.data.items import taken_rows
+from sfumato.measures.attacks._persons import PersonRecords
 from sfumato.measures.attacks.advantage import Advantage, Rate
 from sfumato.release.records import RecordRelease, leaf_numbers, released_boxes
 from sfumato.release.release import Grouped, Published, Release
 from sfumato.runtime.arrays import Codes, Counts, Flags, Numbers
 from sfumato.runtime.kernels import kernel
+from sfumato.texts.catalogue import percent
 
 APART = 2.0
 """How far categories are from each other on their line; more than 1 is all that counts."""
@@ -125,45 +130,92 @@ TOLERANCE = 1e-9
 def record_linkage(
     release: Grouped, lines: list[Numbers], tries: int, generator: np.random.Generator
 ) -> Advantage | None:
-    """Look for some persons' own records, drawn at random; None where nobody knows whose record is whose."""
+    """Look for records of some persons, drawn at random; None where nobody knows whose record is whose."""
     link = release.link if isinstance(release, RecordRelease) else getattr(release, "assignment", None)
     if link is None:
         return None
     cells = release.cells
-    persons = np.sort(generator.permutation(cells.records)[:tries])
-    entry = np.searchsorted(np.cumsum(link.count), persons, side="right")
-    published = entry < len(link.count)
-    entry = entry[published]
-    codes = cells.codes[link.cell[entry]]
+    cell, entry, owner = linked_records(link, cells)
+    order = np.argsort(owner, kind="stable")
+    starts = np.searchsorted(owner[order], np.arange(owner.max() + 2))
+    persons = np.sort(generator.permutation(len(starts) - 1)[:tries])
+    ends, own = taken_rows(starts, order, persons)
+    known = own[ends[:-1] + (generator.random(len(persons)) * np.diff(ends)).astype(np.int64)]
+    whose, own = np.repeat(np.arange(len(persons)), np.diff(ends))[entry[own] >= 0], own[entry[own] >= 0]
+    group = link.group[entry[own]]
     if isinstance(release, RecordRelease):
-        own = release.lo[link.group[entry]], release.hi[link.group[entry]]
+        shown = release.lo[group], release.hi[group]
     elif isinstance(release, Release) and release.form == "generalization":
-        own = release.boxes.lo[link.group[entry]], release.boxes.hi[link.group[entry]]
+        shown = release.boxes.lo[group], release.boxes.hi[group]
     else:
-        own = codes, codes
-    boxes = release.boxes
-    own_lo, own_hi, lo, hi = (placed(lines, ends) for ends in (*own, boxes.lo, boxes.hi))
-    chances = own_found(placed(lines, codes), own_lo, own_hi, lo, hi, boxes.mass.astype(np.float64))
-    everybody = int(release.records)
-    smallest = int(release.quasi_counts.min())
+        shown = cells.codes[cell[own]], cells.codes[cell[own]]
+    boxes, everybody = release.boxes, int(release.records)
+    own_lo, own_hi, lo, hi = (placed(lines, leaves) for leaves in (*shown, boxes.lo, boxes.hi))
+    first = np.searchsorted(whose, np.arange(len(persons) + 1))
+    targets, mass = placed(lines, cells.codes[cell[known]]), boxes.mass.astype(np.float64)
+    chances = own_found(targets, first, own_lo, own_hi, lo, hi, mass)
+    at_random = np.maximum(np.diff(first), 1).sum() / everybody
+    largest, why = _largest_share(release)
     return Advantage(
         "record_linkage",
         Rate(float(chances.sum()), len(persons)),
-        Rate(len(persons) / everybody, len(persons), known=True),
+        Rate(float(at_random), len(persons), known=True),
         on="the release itself",
-        bound=1 / smallest,
-        bound_by=f"that every published combination is that of {smallest} records",
+        bound=largest,
+        bound_by=f"that {why}",
     )
 
 
+def _largest_share(release: Grouped) -> tuple[float, str]:
+    """Return the largest share of one person in the records of a published combination, with a reason in words."""
+    counted = release.group_persons
+    if counted is None:
+        smallest = int(release.quasi_counts.min())
+        return 1 / smallest, f"every published combination is that of {smallest} records"
+    share = float((counted.largest / release.sizes).max())
+    return share, f"nobody has more than {percent(share, 3)} of the records of a published combination"
+
+
+def linked_records(link: Assignment, cells: Cells) -> tuple[Counts, Counts, Counts]:
+    """List all records in the order of the link, suppressed ones last: the cell, the entry (or -1) and the person.
+
+    The records of a cell are alike, so they are dealt to its entries in any order. Persons are numbered in the order of
+    their first record.
+    """
+    left = cells.counts - weighted_counts(link.cell, link.count, cells.size)
+    cell = np.concatenate([np.repeat(link.cell, link.count), np.repeat(np.arange(cells.size), left)])
+    entry = np.concatenate([np.repeat(np.arange(len(link.count)), link.count), np.full(left.sum(), -1)])
+    pairs, owner = cells.persons, np.arange(len(cell))
+    if pairs is not None:
+        place = np.empty(pairs.number, np.int64)
+        place[pairs.ordered] = np.arange(pairs.number)
+        order = np.lexsort((place[pairs.person], pairs.cell))
+        owner[np.argsort(cell, kind="stable")] = np.repeat(place[pairs.person[order]], pairs.count[order])
+        first = np.unique(owner, return_index=True)[1]
+        owner = np.argsort(np.argsort(first))[owner]
+    return cell, entry, owner
+
+
 @kernel
-def own_found(targets: Numbers, own_lo: Numbers, own_hi: Numbers, lo: Numbers, hi: Numbers, mass: Numbers) -> Numbers:
-    """Return for every target the probability to take its own record; O(targets x boxes)."""
+def own_found(
+    targets: Numbers, first: Counts, own_lo: Numbers, own_hi: Numbers, lo: Numbers, hi: Numbers, mass: Numbers
+) -> Numbers:
+    """Return for every target the probability to take a record of its own; O(targets x boxes).
+
+    The boxes of the records of target i are at `first[i]:first[i + 1]`.
+    """
     chances = np.zeros(len(targets))
     for i in range(len(targets)):
-        own = 0.0
-        for a in range(targets.shape[1]):
-            own += min(max(own_lo[i, a] - targets[i, a], targets[i, a] - own_hi[i, a], 0.0), 1.0)
+        own, mine = np.inf, 0
+        for e in range(first[i], first[i + 1]):
+            distance = 0.0
+            for a in range(targets.shape[1]):
+                distance += min(max(own_lo[e, a] - targets[i, a], targets[i, a] - own_hi[e, a], 0.0), 1.0)
+            if distance < own - TOLERANCE:
+                own, mine = distance, 0
+            mine += distance <= own + TOLERANCE
+        if mine == 0:
+            continue
         tied = 0.0
         for j in range(len(lo)):
             distance = 0.0
@@ -177,13 +229,13 @@ def own_found(targets: Numbers, own_lo: Numbers, own_hi: Numbers, lo: Numbers, h
             if distance <= own + TOLERANCE:
                 tied += mass[j]
         if tied > 0:
-            chances[i] = 1 / tied
+            chances[i] = mine / tied
     return chances
 
 
-def replicated_uniques(uniques: Codes, exact: Codes) -> Rate:
-    """Count the uniques that stand in the release."""
-    return Rate(int(repeated(uniques, exact).sum()), len(uniques), known=True)
+def replicated_uniques(uniques: PersonRecords, exact: Codes) -> Rate:
+    """Count the persons of whom the release has a unique record."""
+    return Rate(int(uniques.any(repeated(uniques.codes, exact)).sum()), len(uniques), known=True)
 
 
 def exact_rows(release: Published, width: int, generator: np.random.Generator) -> Codes:
@@ -197,10 +249,3 @@ def repeated(rows: Codes, released: Codes) -> Flags:
     together = np.ascontiguousarray(np.concatenate([released, rows]))
     first, number = distinct_rows(together)
     return np.asarray(first[number[len(released) :]] < len(released))
-
-
-def alone(codes: Codes, counts: Counts) -> Codes:
-    """Return the records that one person alone has; `counts` people are behind every row."""
-    first, number = distinct_rows(np.ascontiguousarray(codes))
-    totals = np.bincount(number, counts, len(first))
-    return np.ascontiguousarray(codes[first[totals == 1]])

@@ -417,7 +417,7 @@ def with_attacks(
     if prepared.attacks is None:
         return values
     outcome = prepared.attacks.attacked(releases, again)
-    tables = details.attack_tables(outcome.details, prepared.attacks.options.made_of)
+    tables = details.attack_tables(outcome.details, prepared.attacks.made_of)
     tables = [*values["details"].get("tables", []), *tables]
     return values | {
         "measures": {**values["measures"], **outcome.measures},
