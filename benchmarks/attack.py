@@ -78,11 +78,11 @@ def main() -> None:
     prepared = Scales(queries=HALF_RANGES).prepare(release.table)
     points, truth, regions = prepared.points, prepared.truth, prepared.workloads[0].regions
     attack = Attack()
-    assert np.isclose(attack.against(release, points, truth).accuracy, plain_attack(release, points, truth))
+    assert np.isclose(attack.against(release).accuracy, plain_attack(release, points, truth))
     assert np.allclose(overlap_estimates(release, regions), plain_estimates(release, regions))
     jobs = {
         "attack": (
-            lambda: attack.against(release, points, truth),
+            lambda: attack.against(release),
             lambda: plain_attack(release, points, truth),
         ),
         "2000 queries": (

@@ -26,7 +26,6 @@ from sfumato.measures.attacks._view import View
 from sfumato.measures.attacks.advantage import Advantage, Rate, worst_of
 from sfumato.measures.attacks.anonymeter import Predicates, growth, inference, multivariate, two_sources, univariate
 from sfumato.measures.attacks.attacks import Attacks
-from sfumato.measures.attacks.definetti import best_values, definetti
 from sfumato.measures.attacks.membership import ShadowAttack, Suspects, area, best_threshold, membership, proved_bound
 from sfumato.measures.attacks.record_linkage import (
     leaf_places,
@@ -37,7 +36,7 @@ from sfumato.measures.attacks.record_linkage import (
     replicated_uniques,
 )
 from sfumato.measures.attribute_attack import Attack, naive_bayes
-from sfumato.measures.reconstruction import EmReader, Entries
+from sfumato.measures.reconstruction import EmReader, Entries, best_values, definetti
 from sfumato.release.records import Records, cell_codes, record_release
 from sfumato.release.release import generalization
 from sfumato.report.data_summary import meanings

@@ -21,10 +21,9 @@ from sfumato.anonymizers.dp.noise import UnsafeSeededNoise
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.data.cells import Assignment
 from sfumato.measures.all_measures import RECONSTRUCTED
-from sfumato.measures.attacks.definetti import best_values, definetti
 from sfumato.measures.attribute_attack import Attack
 from sfumato.measures.queries import CLOSED_HALF_RANGES, HALF_RANGES
-from sfumato.measures.reconstruction import EmReader, Entries, UniformReader, weighted_estimates
+from sfumato.measures.reconstruction import EmReader, Entries, UniformReader, best_values, definetti, weighted_estimates
 from sfumato.release.regions import Regions, are_points, estimated_histograms, overlap_estimates
 from sfumato.release.release import bucketization
 from sfumato.tradeoff.search.problems import MeasuredProblem

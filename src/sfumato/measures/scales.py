@@ -27,7 +27,6 @@ from sfumato.data.items import Baskets
 from sfumato.data.reading import Table
 from sfumato.measures.all_measures import ATTACK_MEASURES, ESTIMATORS, FIDELITY, MEASURES, READ_NOISY, RECONSTRUCTED
 from sfumato.measures.attacks.attacks import AttackedTable, Attacks
-from sfumato.measures.attacks.definetti import guessed
 from sfumato.measures.attribute_attack import Attack
 from sfumato.measures.classification.classification import Classification, ClassificationTask, worth
 from sfumato.measures.divergence import js_of_rows, kl
@@ -39,7 +38,7 @@ from sfumato.measures.items.linking import Linking, Persons, attacked, matching_
 from sfumato.measures.items.losses import ItemLosses, ItemStudy, read_studies
 from sfumato.measures.items.queries import ItemQueries, JointQueries
 from sfumato.measures.queries import Queries, Workload
-from sfumato.measures.reconstruction import EmReader, Entries, Reader, weighted_estimates
+from sfumato.measures.reconstruction import EmReader, Entries, Reader, guessed, weighted_estimates
 from sfumato.release._itemsets import Rows, Spread, itemset_spread
 from sfumato.release.items import BasketRelease, MixedRelease
 from sfumato.release.populations import MOST_MEMBERS, Populations, large_populations

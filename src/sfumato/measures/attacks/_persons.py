@@ -104,7 +104,7 @@ class PersonRecords(Quiet):
 
     def any(self, flags: Flags) -> Flags:
         """Return for every person whether one of the records is flagged."""
-        return np.bincount(self.owner, flags, len(self)) > 0  # type: ignore[return-value]
+        return np.bincount(self.owner, flags, len(self)) > 0
 
 
 def records_of(cells: Cells, generator: np.random.Generator) -> PersonRecords:

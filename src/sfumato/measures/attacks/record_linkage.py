@@ -136,7 +136,7 @@ def record_linkage(
         return None
     cells = release.cells
     cell, entry, owner = linked_records(link, cells)
-    order = np.argsort(owner, kind="stable")
+    order = np.argsort(owner, kind="stable").astype(np.int32)
     starts = np.searchsorted(owner[order], np.arange(owner.max() + 2))
     persons = np.sort(generator.permutation(len(starts) - 1)[:tries])
     ends, own = taken_rows(starts, order, persons)
