@@ -699,7 +699,7 @@ def test_the_same_release_twice_tells_nothing_new(tmp_path):
     (both,) = sfumato.audit(path, "age", "ill", earlier=path).repeated
     assert both.raised_pairs == both.single_pairs == 0 and both.worst is None
     code, said = told("audit", path, "--quasi", "age", "--sensitive", "ill", "--with", path)
-    assert code == 0 and "tell no more" in said
+    assert code == 0 and "reveal no more" in said
 
 
 def test_labels_that_cannot_be_compared_are_said(tmp_path):

@@ -310,7 +310,7 @@ def test_a_release_is_certified_on_its_file(
     read = read_published(tmp_path / name)
     assert read.records == 300
     monkeypatch.chdir(tmp_path)
-    assert public["verify_in"] == f"the folder that holds {name}"
+    assert public["verify_in"] == f"the folder that contains {name}"
     assert f"It holds: {promised}" in run(*public["verify"][1:])
     fits = "Nothing was found that does not fit." if "--local" in own["verify"] else "All records fit."
     assert fits in run(*own["verify"][1:])

@@ -223,7 +223,7 @@ def test_noisy_releases_are_checked_by_their_certificate(tmp_path, monkeypatch):
         '"p_loss", "loss"', '"attack_accuracy", "query_error_median"'
     )
     for _, said in check(tmp_path, monkeypatch, study):
-        assert "is the very file that" in said
+        assert "is exactly the file that" in said
 
 
 # -- baskets -----------------------------------------------------------------------------------------------------

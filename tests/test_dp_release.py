@@ -469,7 +469,7 @@ def test_anonymize_end_to_end(explored, tmp_path):
     rows = read_rows(tmp_path / "a.csv")
     assert code == 0 and err == "" and f"{len(rows):,} synthetic records" in out and "16 boxes" in out, err
     assert "epsilon 1." in out and "2.72 times" in out and "counts 0.7, medians 0.3" in out
-    assert "Not in the file, for nothing is published as it is: patient, diary." in out
+    assert "Not in the file, because nothing is published unchanged: patient, diary." in out
     for name, domain in DOMAINS.items():
         assert {row[name] for row in rows} <= set(domain)
     code, out, _ = run("anonymize", *table, "--to", tmp_path / "a.parquet", "--json")

@@ -114,7 +114,7 @@ def test_a_changed_cache_changes_no_map(here):
         assert changed != text
         cache.write_text(changed)
         code, _, err = run(*words)
-        assert code == 0 and "not fit" in err and "measured anew" in err
+        assert code == 0 and "not fit" in err and "measuring again" in err
         assert points.read_bytes() == before
 
 

@@ -177,7 +177,7 @@ def test_a_day_that_holds_the_day_before_tells_who_came(folder):
     assert difference["more"]["single_groups"] == 1 and difference["more"]["candidates"] == {"hiv": 1}
     assert difference["more"]["worst"] == {"age": worst} and difference["more"]["l_distinct"] == 1
     said = audited(folder, "two").stdout
-    assert "who takes the one from the other has a release of the rest,\n  3 records in 2 groups." in said
+    assert "an attacker who removes it obtains a release of the rest,\n  3 records in 2 groups." in said
     assert "what remains: 'hiv' (1)" in said
     earlier = json.loads(audited(folder, "one", "--json").stdout)
     assert earlier["differences"] == [] and earlier["repeated"] == []  # nothing was published before it
@@ -196,7 +196,7 @@ def test_who_is_in_every_file_has_a_value_that_all_of_them_leave(folder):
     assert every["left"]["records"] == sum(sum(group.values()) for group in left.values())
     assert every["left"]["single_groups"] == sum(len(group) == 1 for group in left.values()) == 1
     assert every["left"]["candidates"] == {"gout": 2}
-    assert "Who is in all 3 files, and has the same ill in each:" in audited(folder, "three").stdout
+    assert "A person in all 3 files with the same ill in each:" in audited(folder, "three").stdout
 
 
 def test_files_that_are_gone_or_changed_and_files_nobody_kept_are_told(folder):

@@ -1,12 +1,12 @@
-"""What was written, before it gets its name: what the file shows by itself, and what an audit against the table finds.
+"""Checks of a written draft before it is renamed: the audit of the file alone, and the audit against the table.
 
-What a file shows alone is, with the settings, all that a public certificate may be made of: nothing there looks at the
-table. So two tables that come out as the same file have the same public certificate. The audit against the table shares
-nothing with who made the release. Both depend on the kind of what is published.
+A public certificate uses only the settings and the audit of the file alone, which never reads the table. So two tables
+with the same published file have the same public certificate. The audit against the table shares no code with the
+maker. Both depend on the kind of release.
 
-The commands of a certificate (`public_check`, `internal_check`) are derived from what the release was made of, and run
-in the folder of the released file. The public one asks of the file what the file alone can answer. The publisher names
-the study that declares the original, so it forgets nothing that is needed to read it.
+The commands in a certificate (`public_check`, `internal_check`) follow from the origin of the release and run in the
+folder of the released file. The public one asks only what the file alone can answer. The internal one names the study
+that declares the original, so it includes everything that is needed to read it.
 """
 
 from __future__ import annotations
@@ -54,49 +54,49 @@ if TYPE_CHECKING:
     from sfumato.publish.publication import Publishable
 
 AGREE = 1e-9
-"""How far a measure of the audit may lie from the maker's own."""
+"""The tolerance between a measure of the audit and of the maker."""
 
 AGREED = ("k", "smallest_group", "l_distinct", "l_frequency", "t_equal", "t_js", "loss")
-"""What the audit of a file that was made elsewhere must find as we did, where it is certain who is where."""
+"""Measures on which both audits of an external file must agree, if the match of records is certain."""
 
 MEASURED = (
     *("k", "smallest_group", "prosecutor", "marketer", "average_group", "weighted_k"),
     *("l_frequency", "l_distinct", "l_entropy", "l_recursive", "t_equal", "t_js", "delta", "beta"),
     *("p_loss", "p_loss_mean", "p_loss_median", "p_loss_95", "a_know", "a_acc", "information_gain"),
 )
-"""Measures that everybody can work out from a file, Q being that of the file."""
+"""Measures that anybody can compute from a file, with its own Q."""
 
 OF_ROWS = ("smallest_group", "average_group")
-"""Those that remain where persons were counted: a file alone shows rows, not whose they are."""
+"""The measures of them that remain if persons are counted: a file alone shows rows, not persons."""
 
 ORDERED = "t_ordered"
-"""One more, where everybody sees the order of the values."""
+"""A further measure, if the order of the values is known."""
 
 
 @dataclass(frozen=True)
 class FileAlone:
-    """What a file shows by itself."""
+    """The audit of a file alone."""
 
     records: int
     measures: Mapping[str, float]
     by_sensitive: Mapping[str, Mapping[str, float]]
     shares: Mapping[str, Mapping[str, float]]
-    """Q of the file, for every sensitive column, the commonest value first."""
+    """Q of the file for each sensitive column, most frequent value first."""
 
     kept: str | None
-    """What was judged of the file: the parts asked for that it can confirm, each as strong as it keeps it if wanted."""
+    """The audited parts of the requirement, or the strongest satisfied form of them."""
 
     asked: tuple[Requirement, ...]
-    """What was asked for, part by part of `kept`."""
+    """The required form of each part of `kept`."""
 
     confirmed: tuple[str, ...]
-    """The parts of `kept` that the file confirms, relative to itself."""
+    """The parts of `kept` that the file confirms, with its own Q."""
 
     with_neutral: tuple[int, int] | None
-    """Of groups by quasi-identifiers and neutral columns: the smallest, and how many rows are alone in theirs."""
+    """For groups by quasi-identifiers and neutral columns: the smallest size, and the number of unique rows."""
 
     shown: Mapping[str, str]
-    """How the file shows each quasi-identifier, in a few words."""
+    """A summary of the published form of each quasi-identifier."""
 
 
 def read_alone(
@@ -108,7 +108,7 @@ def read_alone(
     escaped_formulas: bool = False,
     strongest: bool = False,
 ) -> FileAlone:
-    """Audit a file without its original; `strongest` looks for the strongest requirement that it keeps."""
+    """Audit a file without its original; `strongest` searches for the strongest satisfied requirement."""
     asked = tuple(part for part in parts if judged_alone(part, columns))
     file = open_published(source, Reading(delimiter=delimiter, header=True, escaped=escaped_formulas))
     verdict = audit(
@@ -147,7 +147,7 @@ def _texts(file: Source, name: str) -> tuple[list[str], list[int]]:
 
 
 def judged_alone(part: Requirement, columns: ReleasedColumns) -> bool:
-    """Say whether a part can be judged without a hierarchy and without whose the rows are: neither is published."""
+    """Return whether a part can be audited without hierarchies and persons, which are not published."""
     if columns.unit == "persons":
         return False
     if not isinstance(part, TCloseness) or part.distance in ("equal", "js"):
@@ -164,21 +164,21 @@ def _measures(measures: Mapping[str, float], sensitive: tuple[str, ...], columns
 
 
 def parts_on_the_file(release: Release, wanted: Requirement) -> tuple[Requirement, ...]:
-    """Return what can be required of the file: without sensitive values, what is said of sizes."""
+    """Return the parts of a requirement that apply to the file: without sensitive values, those on sizes."""
     if release.histograms is not None:
         return wanted.parts
     return sizes_required(wanted)
 
 
 def delimiter_of(path: Path) -> str | None:
-    """Return what separates the fields of a released file."""
+    """Return the delimiter of a released file."""
     return "," if format_of(path) == "csv" else None
 
 
 def audit_written(
     release: Release, wanted: Requirement, drafts: Sequence[Path], escape_formulas: bool, strongest: bool = False
 ) -> Audit:
-    """Audit written drafts against the table that they were made of; `strongest` looks for all that they keep."""
+    """Audit written drafts against their table; `strongest` searches for the strongest satisfied requirement."""
     roles = release.table.roles
     with TemporaryDirectory() as folder:
         named = None
@@ -204,13 +204,13 @@ def audit_written(
         )
 
 
-# -- by what is published ----------------------------------------------------------------------------------------------
+# -- by kind of release ------------------------------------------------------------------------------------------------
 
 
 def columns_of(release: Any, rows: pa.Table | None = None) -> ReleasedColumns:
-    """Return the columns of a released file; the order of sensitive values that were declared is not in it.
+    """Return the columns of a released file; it does not contain the declared order of sensitive values.
 
-    `rows` are those of what was made elsewhere.
+    `rows` are those of an external release.
     """
     if release.kind == "baskets":
         return ReleasedColumns((), (), ())
@@ -232,7 +232,7 @@ def columns_of(release: Any, rows: pa.Table | None = None) -> ReleasedColumns:
 
 
 def alone_of(own: Publishable, drafts: Sequence[Path]) -> FileAlone | Audit | None:
-    """Ask the written file what it shows by itself."""
+    """Audit the written file alone."""
     release, wanted, escaped = own.release, own.candidate.requirement, own.escape_formulas
     if own.kind == "noisy":
         return None
@@ -258,9 +258,9 @@ def alone_of(own: Publishable, drafts: Sequence[Path]) -> FileAlone | Audit | No
 
 
 def promised_by(own: Publishable, found: Any) -> Any:
-    """Return the strongest requirement of the kinds asked for that an audit of the file found to be kept.
+    """Return the strongest requirement of the requested kinds that the audit confirms.
 
-    What is promised of sensitive items stays as it was required: no file shows what people have.
+    Promises about sensitive items remain as required, because a file does not show who has them.
     """
     wanted = own.candidate.requirement
     if own.kind == "baskets":
@@ -278,7 +278,7 @@ def promised_by(own: Publishable, found: Any) -> Any:
 
 
 def confirmed_of(own: Publishable, promised: Any, alone: Any) -> tuple[str, ...]:
-    """Write the parts of a promise that the file alone confirms: of listed items a reader needs the original."""
+    """Return the parts of a promise that the file alone confirms; with listed items an analyst needs the original."""
     if own.kind == "baskets":
         return () if promised.names_items else (str(promised),)
     if own.kind == "items":
@@ -289,7 +289,7 @@ def confirmed_of(own: Publishable, promised: Any, alone: Any) -> tuple[str, ...]
 
 
 def confirmed_alone(wanted: MixedRequirement, data: MixedTable) -> MixedRequirement:
-    """Return what the file alone can be asked for: whether people have sensitive items it does not say."""
+    """Return the part of a requirement that the file alone can answer; it does not show who has sensitive items."""
     only = None if data.declared.roles.sensitive else data.column
     kept = (part for part in wanted.further if not part.about_sensitive or (part.on or only) != data.column)
     return MixedRequirement(wanted.linking, tuple(kept))
@@ -299,7 +299,7 @@ def confirmed_alone(wanted: MixedRequirement, data: MixedTable) -> MixedRequirem
 
 
 def check_confirmed(verdict: Any, measured: Mapping[str, float]) -> None:
-    """Refuse to publish where the audit of the written draft fails or differs from what the maker measured."""
+    """Refuse to publish if the audit of the draft fails or differs from the maker's measures."""
     if verdict.unconfirmed:
         raise AssertionError(verdict.unconfirmed)
     for name, value in verdict.measures.items():
@@ -310,14 +310,14 @@ def check_confirmed(verdict: Any, measured: Mapping[str, float]) -> None:
 
 
 def verify_table(own: Publishable, drafts: Sequence[Path]) -> Audit:
-    """Audit the drafts with the table at hand."""
+    """Audit the drafts against the table."""
     verdict = audit_written(own.release, own.candidate.requirement, drafts, own.escape_formulas, strongest=True)
     check_confirmed(verdict, own.measured.values)
     return verdict
 
 
 def verify_baskets(own: Publishable, drafts: Sequence[Path]) -> Audit:
-    """Audit the draft with the baskets at hand, by the legend that was written."""
+    """Audit the draft against the baskets, with the written legend."""
     release, wanted, read = own.release, own.candidate.requirement, reading_of(own.layout)
     legend, local = read_legend(drafts[1]) if len(drafts) > 1 else {}, not release.is_global
     verdict = audit_baskets(
@@ -332,24 +332,24 @@ def verify_baskets(own: Publishable, drafts: Sequence[Path]) -> Audit:
     )
     check_confirmed(verdict, protected_risk(release, wanted) | numbers_of_baskets(release, verdict.known))
     if own.origin.point and not local and (why := shown_baskets(verdict.measures, wanted)):
-        raise BadInputError(f"point {own.origin.point} {why}")  # whatever is said of the point
+        raise BadInputError(f"point {own.origin.point} {why}")  # independent of the point's own measures
     return verdict
 
 
 def reading_of(layout: str) -> dict[str, Any]:
-    """Return how a file of baskets that is laid out so is read: by its columns, or line by line."""
+    """Return how to read a file of baskets with a layout: by its columns, or line by line."""
     return dict(LONG) if layout == "long" else {"lines": True}
 
 
 def numbers_of_baskets(release: BasketRelease, known: int) -> dict[str, float]:
-    """Work out, from the release in memory, what the audit works out from the file."""
+    """Compute the audit's measures from the release in memory."""
     return itemset_spread(Rows.of_release(release), known).measures() | ItemLosses().measure(release)
 
 
 def verify_items(own: Publishable, drafts: Sequence[Path]) -> Audit:
-    """Audit the drafts, data and legend, with the table and its items at hand.
+    """Audit the drafts, data and legend, against the table with its items.
 
-    What is promised of sensitive items is about what people have, which no file shows: it was proved on the groups.
+    Promises about sensitive items concern the original and were proved on the groups; no file shows them.
     """
     release, declared = own.release, own.declared
     against = original_of(release.data, declared), None, declared.beside.separator
@@ -367,7 +367,7 @@ def audit_of(
     legend: Mapping[str, Sequence[str]] | None = None,
     separator: str | None = None,
 ) -> Audit:
-    """Audit written drafts by themselves, or against the original, whose items stand in one column."""
+    """Audit written drafts alone, or against the original with its items in one column."""
     data, roles = release.data, release.data.declared.roles
     written: dict[str, Any] = {"delimiter": ",", "encoding": "utf-8", "header": True}
     if legend is None and len(drafts) > 1:
@@ -399,7 +399,7 @@ def original_of(data: MixedTable, declared: DataDeclaration) -> Table:
 
 
 def numbers_of_items(release: MixedRelease, known: int) -> dict[str, float]:
-    """Work out, from the release in memory, what the audit works out from the file."""
+    """Compute the audit's measures from the release in memory."""
     lost = {name: ItemLosses().measure(release)[name] for name in ("ncp", "occurrences_suppressed")}
     relational = dict(measure(release.relational).values)
     if release.data.sensitive:  # the derived attribute is not in the file
@@ -408,9 +408,9 @@ def numbers_of_items(release: MixedRelease, known: int) -> dict[str, float]:
 
 
 def check_draft(release: Drawn, draft: Path, escape_formulas: bool = False) -> None:
-    """Read the written file back: declared values only, and as many rows of every value as were drawn.
+    """Read the written file back: it has only declared values, and the drawn number of rows for each value.
 
-    This proves nothing of the promise, which rests on the mechanism; it finds a file that came out wrong.
+    This detects a corrupt file. It does not prove the promise, which follows from the mechanism.
     """
     written = open_rows(draft, replace(OWN_FILE, escaped=escape_formulas))
     attributes = coded_columns(release.cells)
@@ -429,7 +429,7 @@ def check_draft(release: Drawn, draft: Path, escape_formulas: bool = False) -> N
 
 
 def _drawn_counts(release: Drawn) -> dict[str, Counts]:
-    """Count what was drawn by the declared values of every column of which that is settled before it is written."""
+    """Count the drawn declared values of each column whose text is known before writing."""
     if isinstance(release, NoisyRelease):
         return {release.cells.sensitive[0].name: release.synthetic_counts.sum(axis=0)}
     columns = np.column_stack([release.lo, release.values])
@@ -441,7 +441,7 @@ def _drawn_counts(release: Drawn) -> dict[str, Counts]:
 
 
 def verify_records(own: Publishable, drafts: Sequence[Path]) -> Any:
-    """Read the file back: just the records that were made, and what is promised of them holds."""
+    """Read the file back: it has exactly the made records, and the promise holds."""
     check_records(own.release, drafts[0], own.escape_formulas)
     if own.maker.promises:
         _audit_rows(own, drafts[0], require=" & ".join(map(str, own.maker.promises)))
@@ -449,7 +449,7 @@ def verify_records(own: Publishable, drafts: Sequence[Path]) -> Any:
 
 
 def check_records(release: RecordRelease, draft: Path, escape_formulas: bool = False) -> None:
-    """Raise unless the written file holds just the records of the release, compared by what an engine makes of both."""
+    """Raise unless the written file has exactly the records of the release, compared by an engine's digest."""
     made = open_rows(release.record_table())
     written = open_rows(draft, replace(OWN_FILE, escaped=escape_formulas))
     if sorted(written.columns) != sorted(made.columns):
@@ -459,7 +459,7 @@ def check_records(release: RecordRelease, draft: Path, escape_formulas: bool = F
 
 
 def verify_external(own: Publishable, drafts: Sequence[Path]) -> Audit | None:
-    """Audit the draft against the table; nothing is audited where records stand for nobody."""
+    """Audit the draft against the table; nothing is audited if records do not represent persons."""
     maker, found = own.maker, own.release.details["brought"]
     if not maker.people or not columns_of(own.release, own.rows).quasi:
         return None
@@ -479,7 +479,7 @@ def verify_external(own: Publishable, drafts: Sequence[Path]) -> Audit | None:
 
 
 def _audit_rows(own: Publishable, draft: Path, **asked: Any) -> Audit:
-    """Audit rows of a release's own; raise where it fails."""
+    """Audit the rows of an external release; raise if that fails."""
     columns = columns_of(own.release, own.rows)
     verdict = audit(
         draft,
@@ -504,27 +504,27 @@ VERIFY: Mapping[str, Callable[[Publishable, Sequence[Path]], Any]] = {
     "records": verify_records,
     "external": verify_external,
 }
-"""How a written file is verified, by what is published."""
+"""The verification of a written file, by kind of release."""
 
 SAID = (
     *("quasi", "sensitive", "neutral", "identifier", "person", "one_record_per_person", "household"),
     *("hierarchies", "weights", "missing", "na", "encoding", "memory", "spill", "ranges"),
 )
-"""What options of an audit say of its original, or what it need not know."""
+"""The declared options of the original that an audit has, or does not need."""
 
 
 def seen_from(folder: Path, file: str | Path) -> str:
-    """Name a file as seen from the folder of a release."""
+    """Return the name of a file relative to the folder of a release."""
     return os.path.relpath(file, folder)
 
 
 def argument(name: str) -> str:
-    """Write the name of a file so that no command takes it for an option."""
+    """Return the name of a file in a form that no command takes for an option."""
     return f"./{name}" if name.startswith("-") else name
 
 
 def public_check(context: PublicContext) -> list[str]:
-    """Return the words by which everybody checks on the files alone the parts of the promise that they confirm."""
+    """Return the command by which anybody can check the confirmed parts of the promise on the files alone."""
     columns, content, parts = context.columns, context.shown.content, context.confirmed
     name = next(iter(context.files))
     if content == "external" and not columns.quasi:
@@ -541,7 +541,7 @@ def public_check(context: PublicContext) -> list[str]:
 
 
 def internal_check(outside: Mapping[str, Any], inside: InternalContext) -> list[str]:
-    """Return the words by which the publisher checks the files against the original that a study declares."""
+    """Return the command by which the publisher can check the files against the original of a study."""
     context, release, folder, origin = inside.public, inside.release, inside.path.parent, inside.origin
     if not origin.study_file and (not origin.original or not context.in_groups):
         return list(outside["verify"])
@@ -564,7 +564,7 @@ def internal_check(outside: Mapping[str, Any], inside: InternalContext) -> list[
 
 
 def _baskets(context: PublicContext) -> list[str]:
-    """Return the words that read baskets; how much an attacker knows, unless the requirement says it."""
+    """Return the options for reading baskets, and the attacker's knowledge unless the requirement contains it."""
     columns = ["--id", LONG["who"], "--item", LONG["item"]] if context.layout == "long" else []
     more = [] if isinstance(context.promised, KMAnonymity) else ["--known", str(context.alone.known)]
     return ["sfumato", "audit", argument(next(iter(context.files))), "--baskets", *columns, *more]
@@ -583,7 +583,7 @@ def _required(parts: Sequence[str]) -> list[str]:
 
 
 def original_words(declared: TableDeclaration, folder: Path) -> tuple[str, ...]:
-    """Return the options of `sfumato audit` that read a table as it was declared; none where no option says it all."""
+    """Return the options of `sfumato audit` that read a table as declared; none if no options can."""
     said = {name: getattr(declared, name) for name in SAID}
     if declared.missing == "drop" or declared != replace(TableDeclaration(declared.source), **said):
         return ()

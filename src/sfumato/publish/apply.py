@@ -1,16 +1,15 @@
-"""New data recoded under a mapping, on their way out: one loop for tables, baskets and tables with items.
+"""Recoding new data by the mapping of a release: one process for tables, baskets and tables with items.
 
-A record goes to the box that covers it and loses least; its items are published as that group publishes them. What does
-not fit is counted by its reason before anything is refused, so a refusal and what `rest="drop"` leaves out have the
-same numbers. A group fails where the requirement does not hold in the new data: against the Q of the whole new table,
-like the Q of every release, and in every set of up to m published items. Records that are left out are part of Q, also
-those with a value that no hierarchy knows: such a sensitive value counts as a value of its own, after all others in
-their order and right below the root of their hierarchy. What was left out of a release is left out again. A release of
-baskets that was recoded piece by piece has no rule by which a new record would find its piece.
+A record goes to the box that covers it with the least loss; its items are published as in that group. Misfits are
+counted by reason before anything is refused, so a refusal and `rest="drop"` report the same numbers. A group fails if
+it violates the requirement in the new data: with the Q of the whole new table, and for every set of up to m published
+items. Suppressed records are part of Q. This includes records with unknown values; such a sensitive value counts as a
+separate value, last in order and directly below the root of its hierarchy. Records suppressed by the release remain
+suppressed. A local recoding of baskets cannot be applied, because it has no rule for new records.
 
-Then drafts beside their targets, the audit of what was written against the new data, the line in the ledger, the names:
-all of it or nothing. Whether a target may be written is asked again when the ledger is ours, for who held it until then
-may have written it.
+Then drafts are written next to their targets and audited against the new data, the ledger gets a line, and the drafts
+are renamed: all or nothing. Targets are checked again after acquiring the ledger lock, because the previous holder may
+have written them.
 """
 
 import os
@@ -57,15 +56,15 @@ from sfumato.tradeoff.study.candidate import files_of
 
 Rest = Literal["refuse", "drop"]
 UNKNOWN = -2
-"""What an item is published as that the mapping does not know in its group."""
+"""The code of an item that the mapping does not know in its group."""
 
 LARGE_SHARE = 0.1
-"""From this share of the records on, leaving them out deserves a warning."""
+"""The share of suppressed records that causes a warning."""
 
 
 @dataclass(frozen=True)
 class UnknownValues:
-    """Values of one column that the mapping does not know."""
+    """Unknown values of one column."""
 
     column: str
     records: int
@@ -75,20 +74,20 @@ class UnknownValues:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """The records of new data that a mapping does not fit: each counted once, by the first reason that holds."""
+    """The records of new data that a mapping does not fit, each counted once, by the first reason."""
 
     of: int
-    """All records of the data."""
+    """The number of all records."""
 
     requirement: str
     unknown: int = 0
-    """Records with a value or an item that the mapping does not know."""
+    """Records with an unknown value or item."""
 
     unknown_by_column: tuple[UnknownValues, ...] = ()
     """The same by column; a record with several such values counts in each of their columns."""
 
     missing: int = 0
-    """Records that miss a value, where the mapping removes such."""
+    """Records with a missing value, if the mapping drops these."""
 
     outside: int = 0
     """Records that no box covers."""
@@ -98,20 +97,20 @@ class LeftOut:
 
     failing_groups: int = 0
     alone: int = 0
-    """Records that would be alone in a group that satisfies it: no release shows such."""
+    """Records that would be unique in a group that satisfies it; no release shows these."""
 
     @property
     def by_reason(self) -> dict[str, int]:
-        """How many records each reason leaves out."""
+        """The number of records by reason."""
         return {name: getattr(self, name) for name in ("missing", "unknown", "outside", "failing", "alone")}
 
     @property
     def records(self) -> int:
-        """All records that are left out."""
+        """The number of suppressed records."""
         return sum(self.by_reason.values())
 
     def reasons(self) -> list[str]:
-        """Say for every reason how many records it leaves out."""
+        """Describe the number of records for each reason."""
         by_column = "; ".join(
             t(f"left_out.{'missing_value' if unknown.example is None else 'example'}", unknown=unknown)
             for unknown in self.unknown_by_column
@@ -130,7 +129,7 @@ class LeftOut:
         }
 
     def check(self, origin: str, rest: Rest, nothing: str) -> None:
-        """Raise unless what does not fit may be left out; unknown values are bad input. Or say that `nothing` is."""
+        """Raise unless misfits may be suppressed; unknown values are bad input. `nothing`: the error without rows."""
         check_choice("rest", rest, ("refuse", "drop"))
         reasons = "; ".join(self.reasons())
         if rest == "refuse" and self.records > self.missing:
@@ -140,13 +139,13 @@ class LeftOut:
             raise InfeasibleError(f"{origin}: {nothing} ({reasons}); make a new release")
 
     def warning(self) -> list[str]:
-        """Say where so much is left out that what remains may be another population."""
+        """Warn if so many records are suppressed that the rest may be another population."""
         if self.records < LARGE_SHARE * self.of:
             return []
         return [t("apply_error.many_left_out", records=self.records, of=self.of, share=self.records / self.of)]
 
     def lines(self) -> list[str]:
-        """Say what is left out, and why."""
+        """Return sentences about suppressed records with reasons."""
         if not self.records:
             return []
         many = f"{self.records:,} of {self.of:,} records"
@@ -155,7 +154,7 @@ class LeftOut:
 
 @dataclass(frozen=True, repr=False)
 class Written(Quiet):
-    """A recoded file that has its name: what its audit found, and what who opens it should know."""
+    """A recoded and renamed file, with its audit and notices."""
 
     audit: Any
     files: tuple[Path, ...]
@@ -164,41 +163,41 @@ class Written(Quiet):
 
 
 class NewData(NamedTuple):
-    """Where new data come from."""
+    """The origin of new data."""
 
     origin: str
     notices: Sequence[str]
     digest: Callable[[], str]
     files: Sequence[Path] = ()
-    """Further files that are read with them."""
+    """Further files that belong to them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RecodedFile(Quiet):
-    """New data recoded, and what was left out of them."""
+    """Recoded new data, and the records that did not fit."""
 
     release: Any
     mapping: Any
-    """By which they were recoded: it has a `requirement` and a `digest`."""
+    """The mapping; it has a `requirement` and a `digest`."""
 
     left_out: LeftOut
     source: NewData
-    """The new data, all of them."""
+    """All new data."""
 
     audited: Callable[[Sequence[Path], str, bool], Any]
-    """Audits drafts of a layout, with formulas escaped or not, against the new data."""
+    """Audits drafts of a layout, with or without escaped formulas, against the new data."""
 
     names: Names | None = None
-    """What the file calls published items, as the release did."""
+    """The names of published items, as in the release."""
 
     @property
     def requirement(self) -> Any:
-        """What is promised."""
+        """The promise."""
         return self.mapping.requirement
 
     @property
     def called(self) -> str:
-        """What the new data are."""
+        """The plural noun of the new data."""
         return "baskets" if self._out(Path()).kind == "baskets" else "records"
 
     @cached_property
@@ -212,14 +211,14 @@ class RecodedFile(Quiet):
         return Publishable(self.release, None, path, Origin("", ""), **how)  # type: ignore[arg-type]
 
     def laid_out(self, path: Path, layout: str) -> str:
-        """Say how the file is laid out; raise where it cannot be."""
+        """Return the layout of the file; raise if it is impossible."""
         if self.called == "baskets":
             return laid_out(layout, format_of(path))
         check_choice("layout", layout, ("rows",))
         return layout
 
     def confirmed(self) -> list[str]:
-        """Say what the audit confirmed."""
+        """Return sentences about the confirmed promise."""
         wanted = self.requirement
         if self.names is not None:
             return [f"Counted again in the file: {wanted}, that is: {wanted.rule_in_words()}."]
@@ -236,9 +235,9 @@ class RecodedFile(Quiet):
         ledger: str | Path | None = None,
         layout: str = "rows",
     ) -> Written:
-        """Write the file, CSV or Parquet; it gets its name only if the audit of what was written finds no fault.
+        """Write the file as CSV or Parquet; it is renamed to its target only if the audit of the draft succeeds.
 
-        `inputs` are further files that it may not replace. In a `ledger` it is said what was published.
+        `inputs` are further files that must not be overwritten. A `ledger` gets a line about the publication.
         """
         target, book = Path(path), None if ledger is None else Path(ledger)
         check_escaping(escape_formulas, target, format_of(target))
@@ -253,7 +252,7 @@ class RecodedFile(Quiet):
     def _written(
         self, target: Path, layout: str, force: bool, escape: bool, inputs: Sequence[Path], book: Ledger | None
     ) -> tuple[Written, int]:
-        """Write, audit and name the files; where there is a ledger, its line comes right before the names."""
+        """Write, audit and rename the files; the line of the ledger is written just before the renaming."""
         own, number = self._out(target, layout, escape), 0
         files = list(own.files)
         left_behind = outdated_files(target)
@@ -272,7 +271,7 @@ class RecodedFile(Quiet):
         return Written(verdict, tuple(files), (*self.source.notices, *formula_notice(dict(cells), escape))), number
 
     def _entry(self, ledger: Path, target: Path, draft: Path, verdict: Any, escaped: bool) -> LedgerEntry:
-        """Say what is published, of what, and what was confirmed."""
+        """Return the ledger's entry: the file, its source, and the confirmed promise."""
         return LedgerEntry(
             when=now(),
             file=os.path.relpath(target, ledger.parent),
@@ -289,7 +288,7 @@ class RecodedFile(Quiet):
         )
 
     def values(self, written: Written) -> dict[str, Any]:
-        """Return what a program reads of it."""
+        """Return the values of the JSON output."""
         return {
             "requirement": str(self.requirement),
             "records": self.left_out.of,
@@ -301,7 +300,7 @@ class RecodedFile(Quiet):
         }
 
     def lines(self, written: Written) -> list[str]:
-        """Say to a person what was written, what holds of it, and what was left out."""
+        """Return sentences about the written file, its promise, and suppressed records."""
         files, amounts = written.files, self._amounts(written)
         groups = f" in {counted(amounts['groups'], 'group')}" if "groups" in amounts else ""
         items = f" with {counted(amounts['published_items'], 'published item')}" if "published_items" in amounts else ""
@@ -313,14 +312,14 @@ class RecodedFile(Quiet):
         ]
 
     def _use_of_ledger(self, file: Path, ledger: Path) -> str:
-        """Say what the ledger is for."""
+        """Explain the use of the ledger."""
         if self.names is not None:
             return f"Kept in {ledger}, with everything that was published under this mapping."
-        return f"Kept in {ledger}: `sfumato audit {file} --with {ledger} ...` looks at everything published so."
+        return f"Kept in {ledger}: `sfumato audit {file} --with {ledger} ...` audits all its publications together."
 
     @staticmethod
     def _amounts(written: Written) -> dict[str, int]:
-        """Return what there is of groups and of published items in the file."""
+        """Return the numbers of groups and of published items in the file."""
         found = written.audit
         amounts = {"groups": found.groups} if found.quasi else {}
         return amounts | ({"published_items": found.published_items} if found.has_items else {})
@@ -333,13 +332,12 @@ def apply(
     items_file: str | None = None,
     **reading: Any,
 ) -> RecodedFile:
-    """Recode a new file, or whatever else an engine opens, as an earlier release was; of baskets, open ones.
+    """Recode a new file, or another source of an engine, or open baskets, by the mapping of an earlier release.
 
-    `rest` says what happens to records with values or items the mapping does not know, that no box covers, or whose
-    group does not satisfy the requirement in the new data: nothing is published (`refuse`), or they are left out
-    (`drop`). What the mapping read as missing is missing here too, beside what `na` adds; `reading` are further options
-    of `read`, and where numbers or dates can be read in two ways, the way of the mapping's table is taken.
-    `items_file` is the second file, where the items of records stood in one.
+    `rest` is the treatment of records with unknown values or items, of records outside all boxes, and of groups that
+    violate the requirement in the new data: `refuse` publishes nothing, `drop` suppresses them. The mapping's missing
+    texts are missing here too, in addition to `na`. `reading` has further options of `read`; ambiguous numbers and
+    dates are read as in the mapping's table. `items_file` is the second file, if the items of records were in one.
     """
     if isinstance(mapping, AppliedMapping):
         return _apply_boxes(mapping, source, rest, **reading)
@@ -370,7 +368,7 @@ def _apply_boxes(mapping: AppliedMapping, path: Any, rest: Rest, **reading: Any)
 
 @dataclass(frozen=True, eq=False)
 class Fitting:
-    """Which cells of a new table a mapping fits, and the groups that they form."""
+    """The cells of a new table that a mapping fits, and their groups."""
 
     table: Table
     mapping: AppliedMapping
@@ -382,7 +380,7 @@ class Fitting:
 
     @cached_property
     def unknown_in(self) -> dict[str, Flags]:
-        """For every column the cells with a value that the mapping does not know."""
+        """For each column, the cells with an unknown value."""
         cells, known = self.cells, self.mapping.hierarchies
         unknown = {quasi.name: cells.codes[:, a] < 0 for a, quasi in enumerate(cells.quasi)}
         for s, sensitive in enumerate(cells.sensitive):
@@ -395,13 +393,13 @@ class Fitting:
 
     @cached_property
     def known(self) -> Flags:
-        """The cells of which the mapping knows all values."""
+        """The cells without unknown values."""
         known: Flags = ~np.any(list(self.unknown_in.values()), axis=0)
         return known
 
     @cached_property
     def boxes(self) -> tuple[Assignment, Codes, Codes]:
-        """The groups of the cells that fit, admitted or not, and the box of each."""
+        """The groups of the fitting cells, admitted or not, and the box of each."""
         cells, mapping, known = self.cells, self.mapping, np.flatnonzero(self.known)
         if mapping.levels:
             lo, hi = nodes_at(cells.quasi, cells.codes[known], mapping.levels)
@@ -415,33 +413,33 @@ class Fitting:
 
     @property
     def assignment(self) -> Assignment:
-        """The groups of the records that fit, admitted or not."""
+        """The groups of the fitting records, admitted or not."""
         return self.boxes[0]
 
     @cached_property
     def satisfied(self) -> Flags:
-        """The groups that satisfy the requirement, against the Q of the whole table.
+        """The groups that satisfy the requirement, with the Q of the whole table.
 
-        Where the new table has sensitive values that the mapping's had not, these stand where their texts fall, and
-        after all others: both orders must satisfy it, so the larger of two distances decides.
+        New sensitive values are placed in their text order, and after all others. Both orders must satisfy the
+        requirement, so the larger of two distances decides.
         """
         histograms, wanted = self.cells.histograms(self.assignment, len(self.boxes[1])), self.mapping.requirement
         return wanted.admits(histograms) & wanted.admits(_reordered(histograms, self.mapping.orders))
 
     @cached_property
     def sizes(self) -> Counts:
-        """The records of every group."""
+        """The number of records of each group."""
         return weighted_counts(self.assignment.group, self.assignment.count, len(self.satisfied))
 
     @cached_property
     def admitted(self) -> Flags:
-        """The groups that are published: what is required holds in them, and nobody is alone in one."""
+        """The published groups: the requirement is satisfied, and no record is unique."""
         admitted: Flags = self.satisfied & (self.sizes > 1)
         return admitted
 
     @property
     def left_out(self) -> LeftOut:
-        """Everything that does not fit, by its reason."""
+        """All misfits, by reason."""
         unknown, failing = int(self.cells.counts[~self.known].sum()), (self.sizes > 0) & ~self.satisfied
         return LeftOut(
             self.cells.records + self.table.dropped,
@@ -456,7 +454,7 @@ class Fitting:
         )
 
     def check(self, rest: Rest) -> LeftOut:
-        """Return what does not fit; raise where it may not be left out, or nothing else is there."""
+        """Return the misfits; raise if they may not be suppressed, or nothing remains."""
         left_out = self.left_out
         nothing = f"no group of the mapping satisfies {left_out.requirement} in this data"
         left_out.check(self.table.engine.origin, rest, "" if self.admitted.any() else nothing)
@@ -464,25 +462,25 @@ class Fitting:
 
     @property
     def unknown_by_column(self) -> tuple[UnknownValues, ...]:
-        """What the mapping does not know, by column."""
+        """Unknown values by column."""
         return tuple(self.described(name) for name, cell in self.unknown_in.items() if cell.any())
 
     def described(self, name: str) -> UnknownValues:
-        """Say how many records have a value of a column that the mapping does not know, and name one."""
+        """Return the number of records with an unknown value of a column, with an example."""
         codes: Entries[str | None, int] = next(coding.codes for coding in self.table.codings if coding.column == name)
         size = self.table.hierarchies[name].domain_size
         values = (value for value, code in codes.items() if value is not None and (code < 0 or code >= size))
         return UnknownValues(name, int(self.cells.counts[self.unknown_in[name]].sum()), next(values, None))
 
     def release(self) -> Any:
-        """Publish the groups that are admitted."""
+        """Publish the admitted groups."""
         (assignment, lo, hi), admitted = self.boxes, self.admitted
         release = generalization(self.table, assignment.only(admitted), lo[admitted], hi[admitted], ranges=None)
         return replace(release, levels=self.mapping.levels) if self.mapping.levels else release
 
 
 def _reordered(histograms: Histograms, orders: Entries[str, Sequence[str]]) -> Histograms:
-    """Put the sensitive values in the order that a mapping keeps, those that it does not know after all others."""
+    """Return the histograms with sensitive values in the mapping's order, unknown ones last."""
     sensitive: list[Sensitive] = []
     columns: list[Counts] = [np.zeros(0, np.int64)]
     for attribute, start in zip(histograms.sensitive, spans_of(histograms.sensitive), strict=False):
@@ -523,7 +521,7 @@ def _apply_items(mapping: ItemMapping, source: Any, rest: Rest, items_file: str 
 
 
 def _opened(mapping: ItemMapping, source: Any, items_file: str | None, reading: dict[str, Any]) -> MixedTable:
-    """Open the new records as the old were: values, and where their items stand."""
+    """Open the new records in the format of the old ones."""
     items, known = mapping.items, mapping.table
     if (items["column"] is None) != (items_file is not None):
         where = (
@@ -546,14 +544,14 @@ def _opened(mapping: ItemMapping, source: Any, items_file: str | None, reading: 
 
 @dataclass(frozen=True, eq=False)
 class MixedFitting(Fitting):
-    """Which new records with items a mapping fits, and what their items are published as in the groups they form."""
+    """The new records with items that a mapping fits, and the published form of their items."""
 
     data: MixedTable
     items: ItemMapping
 
     @cached_property
     def pairs(self) -> tuple[Counts, Counts]:
-        """The pairs of a cell and a basket that some box covers, and the group of each."""
+        """The covered pairs of a cell and a basket, and the group of each."""
         assignment, _, _ = self.boxes
         group_of = np.full(self.data.cells.size, -1, np.int64)
         group_of[assignment.cell] = assignment.group
@@ -563,12 +561,12 @@ class MixedFitting(Fitting):
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """Everything that items may be published as."""
+        """All published texts of items."""
         return tuple(self.items.stands_for)
 
     @cached_property
     def published(self) -> tuple[Counts, Codes]:
-        """For every item of every pair that is covered the place of its pair, and its text, left out or unknown."""
+        """For each item of each covered pair: the index of the pair, and its text, suppressed or unknown."""
         baskets, (pair, group) = self.data.baskets, self.pairs
         starts, codes = taken_rows(baskets.starts, baskets.codes, self.data.pairs.basket[pair])
         row = np.repeat(np.arange(len(pair)), np.diff(starts))
@@ -587,7 +585,7 @@ class MixedFitting(Fitting):
 
     @cached_property
     def fits(self) -> Flags:
-        """The pairs that are covered and of which the mapping knows every item."""
+        """The covered pairs without unknown items."""
         row, text = self.published
         fits = np.ones(len(self.pairs[0]), np.bool_)
         fits[row[text == UNKNOWN]] = False
@@ -595,7 +593,7 @@ class MixedFitting(Fitting):
 
     @cached_property
     def assignment(self) -> Assignment:
-        """The groups of the records that fit, admitted or not."""
+        """The groups of the fitting records, admitted or not."""
         (pair, group), pairs = self.pairs, self.data.pairs
         kept = pair[self.fits]
         return Assignment.gathered(pairs.cell[kept], group[self.fits], pairs.count[kept])
@@ -619,7 +617,7 @@ class MixedFitting(Fitting):
 
     @property
     def left_out(self) -> LeftOut:
-        """Everything that does not fit, by its reason."""
+        """All misfits, by reason."""
         of_table, (pair, _), (_, text) = super().left_out, self.pairs, self.published
         unknown = int(self.data.pairs.count[pair[~self.fits]].sum())
         by_column = of_table.unknown_by_column
@@ -631,7 +629,7 @@ class MixedFitting(Fitting):
         return replace(of_table, requirement=wanted, unknown=unknown, unknown_by_column=by_column)
 
     def release(self) -> Any:
-        """Publish the groups that are admitted."""
+        """Publish the admitted groups."""
         data, (pair, group), (_, lo, hi) = self.data, self.pairs, self.boxes
         number = np.full(len(lo), -1, np.int64)
         number[self.admitted] = distinct_rows(np.concatenate([lo, hi], axis=1)[self.admitted])[1]
@@ -645,7 +643,7 @@ class MixedFitting(Fitting):
         return MixedRelease(data, relational, entries, *rows, self._parts(), part, "mapping")
 
     def _rows(self, entries: Placed) -> tuple[tuple[Counts, Counts, Counts], Counts]:
-        """Gather entries to rows, the distinct pairs of a group and a basket; and an entry of each."""
+        """Aggregate entries to rows, the distinct pairs of a group and a basket; return also an entry of each."""
         width = self.data.baskets.distinct
         keys = entries.group * width + self.data.pairs.basket[entries.pair]
         distinct, first, which = np.unique(keys, return_index=True, return_inverse=True)
@@ -653,7 +651,7 @@ class MixedFitting(Fitting):
         return (distinct // width, distinct % width, count), first
 
     def _parts(self) -> ItemParts:
-        """Return everything that items are published as; of the items each stands for those that occur."""
+        """Return the published forms of items; each with those of its items that occur."""
         places, stands = self.data.baskets.places, self.items.stands_for
         members = [[places[item] for item in stands[name] if item in places] for name in self.texts]
         starts = np.concatenate([[0], np.cumsum([len(one) for one in members])]).astype(np.int64)
@@ -664,13 +662,13 @@ class MixedFitting(Fitting):
 
 
 def _by_rows(row: Counts, text: Codes, wanted: Counts) -> Codes:
-    """Return the texts of some rows, one after the other."""
+    """Return the texts of some rows, concatenated."""
     starts = np.searchsorted(row, np.arange(int(wanted.max(initial=-1)) + 2))
     return taken_rows(starts, text, wanted)[1]
 
 
 def _apply_baskets(mapping: ItemMapping, baskets: Baskets, rest: Rest) -> RecodedFile:
-    """Recode baskets; records with items that the mapping does not know do not fit."""
+    """Recode baskets; records with unknown items do not fit."""
     names = list(mapping.stands_for)
     place_of = {name: place for place, name in enumerate(names)} | {None: SUPPRESSED}
     number = {item: place_of[name] for item, name in mapping.groups[0].items()}
@@ -708,12 +706,12 @@ def _apply_baskets(mapping: ItemMapping, baskets: Baskets, rest: Rest) -> Recode
 
 
 def _with_all_items(of: Baskets, mapping: ItemMapping) -> Baskets:
-    """Return baskets with all items that the mapping knows: the promise may name one that nobody has."""
+    """Return baskets with all items of the mapping, because the promise may name an absent one."""
     return replace(of, items=(*of.items, *(item for item in mapping.groups[0] if item not in of.places)))
 
 
 def _without(baskets: Baskets, rows: Any, known: Any) -> Baskets:
-    """Return some of the baskets, none of which has an unknown item, without these items and without a tree."""
+    """Return some of the baskets, which have no unknown item, without these items and without a tree."""
     starts, codes = taken_rows(baskets.starts, baskets.codes, rows)
     used = np.zeros(len(baskets.items), np.bool_)
     used[codes] = True

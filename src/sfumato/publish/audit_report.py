@@ -1,4 +1,4 @@
-"""What is said of an audit to who reads a terminal: measures first, the verdict last."""
+"""The terminal output of an audit: measures first, the verdict last."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,11 +19,11 @@ from sfumato.requirements.items import basket_requirement, known_in_words, mixed
 from sfumato.texts.catalogue import counted, ended, listed, number, percent, t
 
 LONGEST = 90
-"""Characters of a set of items that are shown."""
+"""The maximum length of a printed set of items."""
 
 
 def audit_lines(audit: Audit) -> Iterator[str]:
-    """Say what was measured, and whether what was required holds."""
+    """Yield the measures of an audit and its verdict."""
     grouped = audit.has_items or "smallest_group" in audit.measures or audit.persons is not None
     yield from _file_lines(audit, grouped)
     several = len(audit.sensitive) > 1 and not audit.has_items
@@ -58,7 +58,7 @@ def audit_lines(audit: Audit) -> Iterator[str]:
 
 
 def _file_lines(audit: Audit, grouped: bool) -> Iterator[str]:
-    """Say what there is in the file, and by what groups are told apart."""
+    """Describe the file and the columns that define its groups."""
     known = f"{known_in_words(audit.known)} of a person" if audit.known else "no item"
     if audit.has_items:
         kind = "baskets" if audit.items is None else "items"
@@ -67,7 +67,7 @@ def _file_lines(audit: Audit, grouped: bool) -> Iterator[str]:
     kinds = counted(audit.groups, "group" if grouped else "different combination")
     yield f"{audit.file}: {counted(audit.records, 'record')} in {kinds}."
     if audit.neutral:
-        yield f"Groups are told apart by the quasi-identifiers and by the neutral {listed(audit.neutral)}."
+        yield f"Groups are defined by the quasi-identifiers and the neutral {listed(audit.neutral)}."
     if audit.uniques:
         neutral = " and neutral columns" if audit.neutral else ""
         yield t("audit_line.uniques", audit=audit, neutral=neutral, share=audit.uniques / audit.records)
@@ -78,7 +78,7 @@ def _file_lines(audit: Audit, grouped: bool) -> Iterator[str]:
 
 
 def _verdict(audit: Audit, grouped: bool) -> str:
-    """Say that what was required holds."""
+    """Return the sentence that the requirement is satisfied."""
     if not audit.has_items:
         return f"\nEvery {'group' if grouped else 'record'} satisfies: {audit.require}"
     read = basket_requirement if audit.items is None else mixed_requirement
@@ -86,7 +86,7 @@ def _verdict(audit: Audit, grouped: bool) -> str:
 
 
 def _weakest(audit: Audit) -> Iterator[str]:
-    """Show what fewest records show together."""
+    """Describe the rarest published sets."""
     if audit.weakest or audit.items is None:
         yield f"\nWhat fewest records {'show' if audit.items is None else 'of a group show'} together:"
     yield from map(_rare, audit.weakest)
@@ -98,21 +98,21 @@ def _rare(rare: RareSet) -> str:
 
 
 def _worst_columns(by_sensitive: Mapping[str, Mapping[str, float]]) -> dict[str, str]:
-    """Name for every measure of sensitive values the column that has the worst, where there are several."""
+    """Return for each measure of sensitive values the worst column."""
     worst = worst_of(by_sensitive)
     columns = [(name, column) for column, own in by_sensitive.items() for name in own if own[name] == worst[name]]
     return dict(reversed(columns))
 
 
 def neutral_line(smallest: int, alone: int, records: int) -> str:
-    """Say what is left of k for an attacker who also knows the neutral columns."""
+    """Describe k for an attacker who also knows the neutral columns."""
     unlike = f"; {alone:,} of {counted(records, 'record')} {'is' if alone == 1 else 'are'} like no other"
     size = counted(smallest, "record")
     return f"By the quasi-identifiers and the neutral columns the smallest group has {size}{unlike if alone else ''}."
 
 
 def coverage_lines(coverage: Coverage, what: str, examples: Iterable[str]) -> Iterator[str]:
-    """Say whether what is published can come from the original, and if not, what cannot."""
+    """Describe whether the published file can come from the original, with counterexamples."""
     if coverage.holds:
         yield f"All {what}s fit." if coverage.exact else "Nothing was found that does not fit."
     else:
@@ -121,12 +121,12 @@ def coverage_lines(coverage: Coverage, what: str, examples: Iterable[str]) -> It
 
 
 def shown_texts(texts: Mapping[str, str]) -> str:
-    """Write what a group shows."""
+    """Return the published texts of a group."""
     return ", ".join(f"{name} {text or '(missing)'}" for name, text in texts.items())
 
 
 def _worst(audit: Audit, grouped: bool) -> Iterator[str]:
-    """Show the groups that stand out, those of one kind together."""
+    """Describe the worst groups, grouped by kind."""
     kinds: dict[tuple[str, str | None], list[WorstGroup]] = {}
     for group in audit.worst:
         about = None if group.why == "smallest" or len(audit.sensitive) == 1 else group.sensitive
@@ -143,7 +143,7 @@ def _worst(audit: Audit, grouped: bool) -> Iterator[str]:
 
 
 def _persons(persons: PersonAudit) -> Iterator[str]:
-    """Say how many persons stand behind every group, as far as that is certain."""
+    """Describe the number of persons in groups, as far as it is certain."""
     certain = persons.counted == persons.groups
     yield f"\nPersons, not records, are counted (by {persons.column!r}, in the original)."
     if not certain:
@@ -154,7 +154,7 @@ def _persons(persons: PersonAudit) -> Iterator[str]:
 
 
 def _together(together: Together) -> Iterator[str]:
-    """Say whether members of a household show the same value of what they share."""
+    """Describe whether members of a household show the same shared values."""
     several = counted(together.households, "household")
     if not together.shared:
         yield f"\nHouseholds: members of the {several} with several members share no quasi-identifier."
@@ -169,14 +169,14 @@ def _together(together: Together) -> Iterator[str]:
 
 
 def _repeated(both: Intersection) -> Iterator[str]:
-    """Say what two releases tell together."""
+    """Describe what two releases reveal together."""
     most = "" if both.exact else "at most "
     yield t("audit_line.together", both=both, quasi=", ".join(both.quasi))
     yield t("audit_line.pairs", both=both, most=most)
     if both.unmatched_groups:
         yield t(f"audit_line.unmatched{'' if both.exact else '_texts'}", both=both)
     if both.worst is None:
-        yield "  The two files together tell no more of anybody than one of them alone."
+        yield "  The two files together reveal no more about anybody than one of them alone."
     else:
         yield t("audit_line.raised", both=both, most=most)
         yield f"  The worst: {shown_texts(both.worst.earlier)}  in the earlier file,"
@@ -187,44 +187,44 @@ def _repeated(both: Intersection) -> Iterator[str]:
 
 
 def _remaining(candidates: Mapping[str, int]) -> str:
-    """List the values that remain possible, and for how many."""
+    """List the possible values with their numbers of records."""
     return ", ".join(f"{value!r} ({records})" for value, records in list(candidates.items())[:5])
 
 
 def _difference(taken: Difference) -> Iterator[str]:
-    """Say what the larger of two files tells by what it has more."""
+    """Describe what the difference of two files reveals."""
     if taken.more is None:
         yield ended(f"\nThis file and {taken.earlier} have the same groups with the same values of {taken.sensitive}")
         return
     larger, smaller = ("this file", taken.earlier) if taken.larger == "later" else (taken.earlier, "this file")
-    yield f"\nAll of {smaller} may stand in {larger}: who takes the one from the other has a release of the rest,"
+    yield f"\nAll of {smaller} may be part of {larger}; an attacker who removes it obtains a release of the rest,"
     yield f"  {counted(taken.more.records, 'record')} in {counted(taken.more.groups, 'group')}."
     yield from _remainder(taken.more, taken.sensitive)
 
 
 def _throughout(every: Throughout) -> Iterator[str]:
-    """Say what is left of somebody who is in every file."""
-    yield f"\nWho is in all {every.files} files, and has the same {every.sensitive} in each:"
+    """Describe what remains about a person in all files."""
+    yield f"\nA person in all {every.files} files with the same {every.sensitive} in each:"
     if every.left is None:
-        yield "  nobody can be: no group stands in all of them with a value in common."
+        yield "  there is none: no group of all of them has a common value."
     else:
-        yield f"  {counted(every.left.groups, 'group')} stand in all of them with a value in common."
+        yield f"  {counted(every.left.groups, 'group')} of all of them with a common value."
         yield from _remainder(every.left, every.sensitive)
 
 
 def _remainder(left: Remainder, sensitive: str) -> Iterator[str]:
     yield t("audit_line.smallest_left", left=left, l_frequency=number(left.l_frequency))
     if not left.raised_groups and not left.single_groups:
-        yield "  They tell no more of anybody than a file alone."
+        yield "  They reveal no more about anybody than a file alone."
         return
     places = {"worst": shown_texts(left.worst), "remain": _remaining(left.candidates)}
     yield t("audit_line.left", left=left, sensitive=sensitive, **places)
 
 
 def certified_lines(content: Mapping[str, Any], file: Path, certificate: Path) -> Iterator[str]:
-    """Say what can be said of a file of other records than the table's: it is the certified one; what is promised."""
+    """Describe a certified file of perturbed or synthetic records: its identity and its promise."""
     promise = content["promise"]
-    yield f"{file} is the very file that {certificate} certifies, byte by byte."
+    yield f"{file} is exactly the file that {certificate} certifies, byte by byte."
     if "differential_privacy" in promise:
         privacy = promise["differential_privacy"]
         delta = f" and delta {privacy['delta']:g}" if "delta" in privacy else ""
@@ -234,6 +234,6 @@ def certified_lines(content: Mapping[str, Any], file: Path, certificate: Path) -
 
 
 def short(items: Sequence[str] | str) -> str:
-    """Show a set of items, cut short."""
+    """Return a set of items, shortened."""
     text = items if isinstance(items, str) else " + ".join(items) or "(nothing)"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."

@@ -1,7 +1,7 @@
-"""One page for who has to decide: what will be published, what it protects, what not, what for, and who decided what.
+"""The board page: one page about what will be published, its protection, limits and use, and the decisions.
 
-It stands on the publisher's certificate and on what the map measured of the point, so it is internal and says so; what
-may be handed out is the public certificate.
+It uses the publisher's certificate and the measures of the map, so it is internal, as it states. The public certificate
+can be shared.
 """
 
 from collections.abc import Mapping
@@ -27,41 +27,41 @@ from sfumato.tradeoff.question.recipients import RECIPIENTS, Recipient
 MOST_WARNINGS = 4
 MOST_USES = 4
 LONG, WARNING, FOUND = 180, 130, 100
-"""Letters after which a text, a warning, and what was found is cut short, so that everything stays on one page."""
+"""Maximum lengths of a text, a warning and a finding, so that everything fits on one page."""
 
 FOR_RESEARCHERS = ("kl", "discernibility")
-"""Measures of utility that only their formulas explain."""
+"""Measures of utility that need their formulas."""
 
-NO_BOUND = "none of its bounds speaks of such a release"
+NO_BOUND = "none of its bounds applies to such a release"
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What a release was chosen from, and for whom."""
+    """The point of a map that was chosen, and its recipient."""
 
     map_: Map
     point: Point
     recipient: Recipient | None = None
 
     def check(self, written: Mapping[str, float] | None = None) -> None:
-        """Raise where the release is not fit for its recipient: as the map measured it, or as it was `written`."""
+        """Raise if the release is not fit for its recipient, by the map's measures or those of the file (`written`)."""
         if self.recipient is None:
             return
         measures = {**self.point.measures, **(written or {})}
         if against := self.recipient.objections(self.map_, self.point, measures):
             raise InfeasibleError(
-                f"point {self.point.id} is no release for {self.recipient.name} ({self.recipient.meaning}): "
+                f"point {self.point.id} is not fit for {self.recipient.name} ({self.recipient.meaning}): "
                 f"{'; '.join(against)}. `sfumato choose DIR --for {self.recipient.name}` names one that is"
             )
 
 
 def board_page(certificate: Mapping[str, Any], decision: Decision, path: Path) -> str:
-    """Write the page of a release for the board."""
+    """Render the page of a release for the board."""
     return render("board.html", **board_content(certificate, decision, path))
 
 
 def board_content(certificate: Mapping[str, Any], decision: Decision, path: Path) -> dict[str, Any]:
-    """Collect what the board reads, every text short enough for one page."""
+    """Return the content of the page, every text short enough for one page."""
     plain = {about: [short(text) for text in texts] for about, texts in certificate["in_plain_words"].items()}
     warnings = certificate["warnings"]
     return {
@@ -82,7 +82,7 @@ def board_content(certificate: Mapping[str, Any], decision: Decision, path: Path
 
 
 def _verdict(decision: Decision) -> str:
-    """Say first whether the release is fit for its recipient: one that is not is refused before."""
+    """Return the verdict on fitness for the recipient; unfit releases were refused before."""
     recipient = decision.recipient
     if recipient is None:
         return "Not judged: no recipient was named, so no bound was checked."
@@ -91,13 +91,13 @@ def _verdict(decision: Decision) -> str:
 
 
 def _checked_bounds(decision: Decision) -> str:
-    """Write the bounds of the recipient that the release keeps."""
+    """Return the satisfied bounds of the recipient."""
     bounds = () if decision.recipient is None else decision.recipient.bounds_of(decision.map_.study.unit)
     return ", ".join(str(bound) for bound in bounds if bound.measure in decision.point.measures)
 
 
 def _left_out(certificate: Mapping[str, Any]) -> str:
-    """Say how much of the table is not in the file; of a noisy draw nothing is left out, for nobody is in it."""
+    """Describe the suppressed part of the table; empty for a noisy draw, which has no records of it."""
     left_out, dropped = certificate["for_your_eyes"].get("suppressed", {}), _dropped(certificate)
     sentence = f"{DROPPED[:-1]}: {counted(dropped, 'record')}." if dropped else ""
     if "records" in left_out:
@@ -108,13 +108,13 @@ def _left_out(certificate: Mapping[str, Any]) -> str:
 
 
 def _dropped(certificate: Mapping[str, Any]) -> int:
-    """Count the records of the table that nothing was made of, because they miss a value."""
+    """Count the dropped records of the table, which miss a value."""
     inside = certificate["for_your_eyes"]
     return int(inside.get("suppressed", inside).get("dropped", 0))
 
 
 def _uses(decision: Decision) -> list[str]:
-    """Say what the map measured of its utility: the headline, then as a reader finds it who assumes nothing."""
+    """Return sentences about utility: the headline, then the map's measures."""
     map_, point = decision.map_, decision.point
     told = [name for name in MEASURES if name not in FOR_RESEARCHERS and not name.endswith("_em")]
     utility = [name for name in told if MEASURES[name].kind == "utility"]
@@ -129,11 +129,11 @@ def _uses(decision: Decision) -> list[str]:
 
 
 def _decided(certificate: Mapping[str, Any], decision: Decision) -> list[tuple[str, str]]:
-    """Say who decided what: the study, the requirement, the point, the recipient, when, by which version."""
+    """Return the decisions: study, requirement, point, recipient, time, version."""
     point, recipient, origin = decision.point, decision.recipient, certificate["for_your_eyes"]["input"]
     candidates = counted(len(decision.map_.points), "candidate")
     records = counted(origin["records"] + _dropped(certificate), "record")
-    whom = "nobody named; `sfumato release --for` names and checks it"
+    whom = "no recipient named; `sfumato release --for` names and checks one"
     if recipient is not None:
         asked = _checked_bounds(decision)
         whom = f"{recipient.name}: {recipient.meaning}; {f'checked: {asked}' if asked else NO_BOUND}"
@@ -148,7 +148,7 @@ def _decided(certificate: Mapping[str, Any], decision: Decision) -> list[tuple[s
 
 
 def _promised(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Write what was required, and the promise where the file keeps more; of a noisy draw, its budget."""
+    """Return the requirement, and the stronger promise if there is one; for a noisy draw, its epsilon."""
     promise = certificate["promise"]
     if "claimed" in promise:
         return [("Required", f"nothing: it was made elsewhere; claimed for it: {promise['claimed'] or 'nothing'}")]
@@ -172,7 +172,7 @@ def recipient_named(name: str | None) -> Recipient | None:
 
 
 def opening(text: str, letters: int = LONG) -> str:
-    """Keep the sentences of a text that have room; of a first one that has none, its beginning.
+    """Return the sentences of a text that fit; if the first is too long, its beginning.
 
     >>> opening("One. Two is longer. Three.", 20), opening("One is far too long.", 9)
     ('One. Two is longer.', 'One ...')
@@ -182,7 +182,7 @@ def opening(text: str, letters: int = LONG) -> str:
 
 
 def short(text: str, letters: int = LONG) -> str:
-    """Cut a long text short, after a part of it where there is one, and never inside a word.
+    """Shorten a text at the end of a part or of a word.
 
     >>> short("age in ranges of 20; town left out", 30), short("one two three", 10), short("unbroken", 7)
     ('age in ranges of 20; ...', 'one ...', 'unb ...')

@@ -1,8 +1,7 @@
-"""What a release does not protect against, said of this very release: the honest part of a certificate.
+"""The limits of protection of a release: threats that its certificate must name.
 
-One registry: every caution has an id (its text stands in the catalogue as `caution.ID`), a condition, and what was
-found. Texts are for everybody: whether one is said, and what it says, follows from a `PublicContext`. What needs the
-table, and how much there is of it, is found with the release at hand and is for the publisher.
+One registry: each caution has an id (its text is `caution.ID` in the catalogue), a condition, and a finding. Texts are
+public: they follow from a `PublicContext` alone. Findings use the table and the release; they are internal.
 """
 
 import math
@@ -37,48 +36,48 @@ from sfumato.texts.catalogue import counted, ended, listed, percent, t
 from sfumato.tradeoff.study.candidate import Candidate
 
 Places = Mapping[str, Any]
-"""What is filled in into a text."""
+"""The parameters of a text."""
 
 RARE = 0.1
-"""A delta times the number of rows that is more than this is no small probability any more."""
+"""The largest acceptable delta times the number of rows."""
 
 MANY_ROWS = 0.1
-"""The share by which rows and records may differ before the publisher is told."""
+"""The difference of rows and records, as a share, that is reported to the publisher."""
 
 ALARMS = ("large epsilon", "large delta", NOISE_PREVAILS)
-"""What is wrong with the settings of a noisy draw."""
+"""Errors in the settings of a noisy draw."""
 
 GROWN = " and a delta of n e^((n - 1) epsilon) times delta"
-BESIDE = "; a column that shall stand beside changed ones as it is must be quasi, with what is changed in columns="
+BESIDE = "; a column published unchanged next to changed ones must be quasi, with the changed ones in columns="
 
 
 @dataclass(frozen=True)
 class Caution:
-    """One thing that a release does not protect against."""
+    """One threat that a release does not protect against."""
 
     about: str
     text: str
-    """For everybody: says nothing that cannot be read off the file."""
+    """Public: follows from the file and the settings."""
 
     count: str = ""
-    """For the publisher: how much of it there is in this release."""
+    """Internal: its extent in this release."""
 
 
 @dataclass(frozen=True)
 class CautionRule:
-    """When a caution is said, and what is found of it."""
+    """The condition of a caution, and its finding."""
 
     id: str
-    """Its text; what stands before `/` is what it is about."""
+    """The id of its text; the part before `/` is its title."""
 
     applies: Callable[[PublicContext], object]
-    """Whether it does; or the places of its text; or a list of these, one caution for each."""
+    """Returns whether it applies; or the parameters of its text; or a list of these, one caution for each."""
 
     found: Callable[[InternalContext, Places], str] = lambda inside, places: ""
 
 
 def cautions(inside: InternalContext) -> list[Caution]:
-    """List what a release does not protect against."""
+    """List the cautions of a release."""
     return [
         Caution(rule.id.partition("/")[0], t(f"caution.{rule.id}", **places), rule.found(inside, places))
         for rule, places in _applying(inside.public)
@@ -86,13 +85,13 @@ def cautions(inside: InternalContext) -> list[Caution]:
 
 
 def cautions_of(release: Any, candidate: Candidate) -> list[Caution]:
-    """List what a release that was not written yet does not protect against."""
+    """List the cautions of a release that was not written yet."""
     shown = shown_by(release, candidate.anonymizer)
     return cautions(InternalContext(PublicContext(candidate.public, columns_of(release), shown), release, candidate))
 
 
 def public_cautions(context: PublicContext) -> list[Caution]:
-    """List it for everybody, without what was found."""
+    """List the public cautions, without findings."""
     return [
         Caution(rule.id.partition("/")[0], t(f"caution.{rule.id}", **places)) for rule, places in _applying(context)
     ]
@@ -106,12 +105,12 @@ def _applying(context: PublicContext) -> Iterator[tuple[CautionRule, Places]]:
 
 
 def found_first(cautions: Iterable[Caution]) -> list[Caution]:
-    """Put first what was found in a release: for the publisher, since the order tells what was."""
+    """Return cautions with a finding first: internal, because the order reveals findings."""
     return sorted(cautions, key=lambda caution: caution.count == "")
 
 
 def columns_left_out(table: Table) -> list[str]:
-    """Return the columns of a table that are not among records of a release's own."""
+    """Return the columns of a table that an external release lacks."""
     kept = {*table.roles.quasi, *table.roles.sensitive}
     return [name for name in table.engine.columns if name not in kept]
 
@@ -128,7 +127,7 @@ def _named(names: Sequence[str]) -> Places:
 
 
 def _known(context: PublicContext, kind: type, items: str) -> list[Places]:
-    """Say how many items somebody may know, of requirements of a kind."""
+    """Return the number of items that an attacker may know, for each requirement of a kind."""
     own = [part for part in context.required.parts if isinstance(part, kind)]
     return [{"known": known_in_words(getattr(part, items))} for part in own]
 
@@ -158,7 +157,7 @@ def _noise_prevails(context: PublicContext) -> object:
 
 
 def _ends_at(context: PublicContext) -> object:
-    """Say where a promise about known items ends."""
+    """Return the limits of a promise about known items."""
     wanted = context.required
     if isinstance(wanted, KMAnonymity):
         return {"known": known_in_words(wanted.m), "more": f"{wanted.m + 1} items", "beside": "", "k": wanted.k}
@@ -174,7 +173,7 @@ def _infers(context: PublicContext) -> bool:
 
 
 def _unbounded(context: PublicContext) -> list[str]:
-    """Name the sensitive columns whose distribution in a group nothing bounds."""
+    """Return the sensitive columns whose distribution in a group is not bounded."""
     if not (context.in_groups and context.shown.sensitive):
         return []
     bounding = [p for p in context.wanted.parts if p.name in ("t-closeness", "beta-likeness", "delta-disclosure")]
@@ -192,7 +191,7 @@ def _neutral(context: PublicContext) -> object:
 
 
 def _column(inside: InternalContext, places: Places) -> tuple[Any, Any, int]:
-    """Find a sensitive column: itself, the histograms, its place."""
+    """Return a sensitive column, the histograms, and its index."""
     histograms = inside.groups.histograms
     place = [each.name for each in histograms.sensitive].index(places["column"])
     return histograms.sensitive[place], histograms, place
@@ -221,7 +220,7 @@ def _similar(inside: InternalContext, places: Places) -> str:
 
 
 def _gain(inside: InternalContext, places: Places) -> str:
-    """Name the column whose distribution in a group differs most from the table's."""
+    """Return the column whose distribution in a group differs most from the table's."""
     histograms, names = inside.groups.histograms, _unbounded(inside.public)
     of, persons = histograms, inside.groups.group_persons
     counts, sizes = (of.counts, of.sizes) if persons is None else (persons.weighted, persons.persons)
@@ -248,21 +247,21 @@ def _exact_ends(inside: InternalContext, places: Places) -> str:
 
 
 def _listed_items(inside: InternalContext, places: Places) -> str:
-    """Say what a group's sets tell of it beyond what they stand for."""
+    """Describe the item sets of groups that reveal which items occur."""
     k = inside.public.required.k
     found = listed_items(inside.release, k)
     share = percent(found.most / max(found.of_items, 1), 3)
     text = (
-        f"{found.groups:,} of {counted(found.of_groups, 'group')} list every item that their sets stand for; the "
+        f"{found.groups:,} of {counted(found.of_groups, 'group')} list every item of their sets; the "
         f"longest list has {counted(found.most, 'item')} ({share} of all) of {counted(found.records, 'record')}; "
-        f"{counted(found.rare, 'listed item')} fewer than {counted(k, 'record')} of the whole table have. Sets that "
-        "all groups have in common (sets = common) list nothing of the kind"
+        f"{counted(found.rare, 'listed item')} fewer than {counted(k, 'record')} of the whole table have. Sets "
+        "common to all groups (sets = common) avoid these lists"
     )
     return text if found.groups else ""
 
 
 def _more_known(inside: InternalContext, places: Places) -> str:
-    """Say what happens to somebody of whom more is known than the promise speaks of."""
+    """Describe the risk from an attacker who knows more items than the promise covers."""
     release, k, more = inside.release, places["k"], inside.public.required.m + 1
     if inside.public.shown.attributes:
         persons = Persons.drawn(release.data, replace(Linking(), persons=2000), more)
@@ -275,7 +274,7 @@ def _more_known(inside: InternalContext, places: Places) -> str:
         fits = BasketReader.of(release).matches(drawn) if drawn else np.zeros(0, np.int64)
         known = f"{more} random items are known"
     few, one = int((fits < k).sum()), int((fits == 1).sum())
-    of = f"of {len(fits):,} records of which {known}, {few:,} fit fewer than {counted(k, 'record')}"
+    of = f"of {len(fits):,} records of which {known}, {few:,} match fewer than {counted(k, 'record')}"
     return f"{of}, {one:,} a single one" if few else ""
 
 
@@ -287,7 +286,7 @@ def _alone(inside: InternalContext, places: Places) -> str:
 
 
 def _inferred(inside: InternalContext, places: Places) -> str:
-    """Say how surely the sensitive items can be inferred."""
+    """Describe the maximum confidence in sensitive items."""
     release, prepared = inside.release, inside.prepared
     names = listed([release.baskets.items[code] for code in prepared.sensitive])
     confidence = rho(release, prepared.sensitive, prepared.scales.known)
@@ -303,16 +302,16 @@ def _unchanged(inside: InternalContext, places: Places) -> str:
 def _copied(inside: InternalContext, places: Places) -> str:
     copied, unique = replicated_uniques(inside.release)
     of = f"{copied:,} of the {counted(unique, 'record')}"
-    return f"{of} that occur once in the table stand in the file" if copied else ""
+    return f"{of} that occur once in the table are in the file" if copied else ""
 
 
 def _seeded(inside: InternalContext, places: Places) -> str:
-    text = "it was drawn with a seed, and who guesses that can; leave the seed out of what you publish"
+    text = "it was drawn with a seed, which an attacker could guess; remove the seed before you publish"
     return text if getattr(inside.candidate.anonymizer, "seed", None) is not None else ""
 
 
 def _rows(inside: InternalContext, places: Places) -> str:
-    """Say how many rows and records there are, where they differ much: noise below zero is cut off, above it stays."""
+    """Describe a large difference of rows and records, caused by cutting negative noise."""
     rows, records = inside.release.rows_written, inside.release.cells.records
     if abs(rows - records) <= MANY_ROWS * records:
         return ""
@@ -321,7 +320,7 @@ def _rows(inside: InternalContext, places: Places) -> str:
 
 
 def _repeated(inside: InternalContext, places: Places) -> str:
-    """Say how many records one identifier has at most, if more than one."""
+    """Describe the most records of one identifier, if more than one."""
     table: Table = inside.release.table
     most = {name: int(table.engine.distinct(name).counts.max()) for name in table.roles.naming_persons}
     repeated = [f"up to {n:,} records with one value of {name}" for name, n in most.items() if n > 1]
@@ -330,7 +329,7 @@ def _repeated(inside: InternalContext, places: Places) -> str:
 
 
 def _not_counted(inside: InternalContext, places: Places) -> str:
-    """Count the records beyond what is counted of a person: for the publisher, for one person decides this number."""
+    """Count the records beyond the limit per person: internal, because one person determines this number."""
     persons: PersonPairs = inside.release.cells.persons
     beyond = np.maximum(persons.records - places["most"], 0)
     several = f"{counted(int((beyond > 0).sum()), 'person')} of {persons.number:,}"

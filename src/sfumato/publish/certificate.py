@@ -1,9 +1,9 @@
-"""Certificates: what was promised, how, on which input, and what it does not protect against; for two readers.
+"""Certificates: promise, procedure, input and limits of protection, in a public and an internal version.
 
-One builder for everything that can be published: each part of a release contributes sections. The requirement says its
-promise, the maker its procedure, the release its counts, the file what was measured on it. The public certificate is
-made first, of a `PublicContext`, which holds settings and what the file shows by itself and nothing else. The
-publisher's own is the same with a part `for_your_eyes`, which may read the release; nothing of it is safe to share.
+One builder for all kinds of releases: each part of a release contributes sections. The requirement contributes its
+promise, the maker its procedure, the release its counts, the file its measures. The public certificate is made first,
+from a `PublicContext`, which contains only settings and what the file alone shows. The publisher's certificate adds a
+part `for_your_eyes`, which may read the release; nothing of this part is safe to share.
 """
 
 import platform
@@ -41,7 +41,7 @@ from sfumato.tradeoff.exploration.details import item_changes
 
 LIBRARIES = ("sfumato", "numpy", "numba", "duckdb", "pyarrow")
 SIZES = ("k", "smallest_group", "prosecutor", "marketer", "average_group", "weighted_k")
-"""What can be said of rows that look alike, though their values are not those that were recorded."""
+"""The measures of perturbed or synthetic rows: those of equal rows, whose values are not the recorded ones."""
 
 PUBLIC_MEANINGS = (
     *(unit_meaning(unit)[0] for unit in get_args(Unit)),
@@ -51,25 +51,25 @@ PUBLIC_MEANINGS = (
     "Published items",
     "What an attacker knows",
 )
-"""Meanings of a map that depend on nothing but the settings, and are needed to read a certificate."""
+"""Meanings of a map that depend only on the settings and are needed to read a certificate."""
 
 SAID_OTHERWISE = ("columns without a role", "neutral column", "identifier")
-"""Notices of a table that speak of groups or of columns kept as they are; of noisy releases the cautions do."""
+"""Notices of a table about groups or unchanged columns; for noisy releases the cautions replace them."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """What one part of a release contributes to a certificate: plain values alone."""
+    """A part of a certificate: plain values only."""
 
     id: str
     content: Any
 
 
-# -- for everybody -----------------------------------------------------------------------------------------------------
+# -- public ------------------------------------------------------------------------------------------------------------
 
 
 def _files(context: PublicContext) -> Iterator[Section]:
-    """Say which files it speaks of, by their final names."""
+    """Name the certified files by their final names."""
     yield Section("kind", "sfumato certificate")
     yield Section("for", "the public")
     yield Section("made", datetime.now(UTC).date().isoformat())
@@ -84,14 +84,14 @@ def _files(context: PublicContext) -> Iterator[Section]:
 
 
 def _promise(context: PublicContext) -> Iterator[Section]:
-    """Say what is promised, and who can check it."""
+    """State the promise, and who can check it."""
     content = context.shown.content
     by_content = {"noisy": _noisy_promise, "external": _claim, "records": _promise_of_records}
     yield Section("promise", by_content.get(content, _requirement)(context))
 
 
 def _requirement(context: PublicContext) -> dict[str, Any]:
-    """Say what a requirement promises of groups, of sets of items, or of both."""
+    """State the promise of a requirement about groups, sets of items, or both."""
     candidate, promised, columns = context.candidate, context.promised, context.columns
     group = "bucket" if context.bucketized else "group"
     named = () if context.shown.items else (group,)
@@ -121,7 +121,7 @@ def _requirement(context: PublicContext) -> dict[str, Any]:
 def _part(
     part: Any, confirmed: bool, checked: str, group: Sequence[str] = ("group",), persons: bool = False
 ) -> dict[str, Any]:
-    """Say what a part promises, and who can check it."""
+    """State the promise of a part, and who can check it."""
     return {
         "requirement": str(part),
         "in_words": part.words_of_persons() if persons else part.rule_in_words(*group),
@@ -131,7 +131,7 @@ def _part(
 
 
 def _checked(context: PublicContext, part: Any) -> str:
-    """Name the text that says who checked a part."""
+    """Return the text that names who has checked a part."""
     if context.is_confirmed(part):
         return "confirmed" if context.baskets else "alone"
     shown = context.columns.sensitive or context.shown.items or not part.about_sensitive
@@ -149,7 +149,7 @@ def _noisy_promise(context: PublicContext) -> dict[str, Any]:
 
 
 def guarantee_values(guarantee: Guarantee) -> dict[str, Any]:
-    """Write a guarantee as plain values; its parts together do not exceed its budget."""
+    """Return a guarantee as plain values; the sum of its parts does not exceed its epsilon."""
     budget = guarantee.budget
     delta: dict[str, Any] = {"delta": budget.delta, "rho": budget.amount} if budget.delta else {}
     if budget.contribution:
@@ -180,7 +180,7 @@ def _promise_of_records(context: PublicContext) -> dict[str, Any]:
 
 
 def _claim(context: PublicContext) -> dict[str, Any]:
-    """Say what is claimed for a file that was made elsewhere, and whether the file confirms it."""
+    """State the claim about an external file, and whether the file confirms it."""
     maker, confirmed = context.maker, context.confirmed
     parts = () if maker.claim is None else requirement(maker.claim).parts
     group = ("bucket" if context.bucketized else "group",)
@@ -202,7 +202,7 @@ def _claim(context: PublicContext) -> dict[str, Any]:
 
 
 def _columns(context: PublicContext) -> Iterator[Section]:
-    """Name the columns by their roles, and how each is shown."""
+    """List the columns by their roles, with the published form of each."""
     columns, alone = context.columns, context.alone
     if context.baskets:
         return
@@ -231,7 +231,7 @@ def _items(context: PublicContext) -> Iterator[Section]:
 
 
 def _measured(context: PublicContext) -> Iterator[Section]:
-    """Say what was measured on the file alone."""
+    """State the measures of the file alone."""
     content, alone = context.shown.content, context.alone
     if content == "noisy":
         return
@@ -251,12 +251,12 @@ def _measured(context: PublicContext) -> Iterator[Section]:
 
 
 def meaning_of(measures: Mapping[str, float]) -> dict[str, str]:
-    """Say what measures are."""
+    """Return the meanings of measures."""
     return {name: MEASURES[name].meaning for name in measures if name in MEASURES}
 
 
 def _maker(context: PublicContext) -> Iterator[Section]:
-    """Name the maker as everybody may know it, and how it works."""
+    """Name the maker in its public form, with its procedure."""
     content, maker, shown = context.shown.content, context.maker, context.shown
     beside = f" with {public_maker(context.candidate.item_anonymizer)}" if shown.items and shown.attributes else ""
     yield Section("anonymizer", maker.described_in_words if content == "external" else public_maker(maker) + beside)
@@ -270,28 +270,28 @@ def _maker(context: PublicContext) -> Iterator[Section]:
 
 
 def public_maker(maker: Any) -> str:
-    """Name who made a release as everybody may know it, and without what a search found by looking at all records."""
+    """Return the public name of a maker, without results of a search over all records."""
     return str(maker.name) if getattr(maker, "is_found", False) else str(maker.public)
 
 
 def _foot(context: PublicContext) -> Iterator[Section]:
-    """Say what words mean, what is not protected, and how the file is checked again."""
+    """State meanings, cautions, versions, and the command that checks the file again."""
     libraries = (*LIBRARIES, *(["opendp"] if context.is_noisy else []))
     versions = {"python": platform.python_version()} | {library: version(library) for library in libraries}
     yield Section("versions", versions)
     yield Section("meanings", named_texts(public_meanings(context)))
     yield Section("warnings", [{"about": own.about, "text": own.text} for own in public_cautions(context)])
-    yield Section("verify_in", f"the folder that holds {next(iter(context.files))}")
+    yield Section("verify_in", f"the folder that contains {next(iter(context.files))}")
     yield Section("verify", written_file.public_check(context))
 
 
 def named_texts(meanings: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
-    """Write meanings as plain values."""
+    """Return meanings as plain values."""
     return [{"name": name, "text": text} for name, text in meanings]
 
 
 def public_meanings(context: PublicContext) -> list[tuple[str, str]]:
-    """Say what words mean by the settings alone, and pick from the meanings of a map what depends on nothing else."""
+    """Return the meanings by the settings alone, and those of a map that depend on nothing else."""
     maker, drops, noisy = context.maker, context.missing == "drop", context.is_noisy
     removed = ["missing_dropped"] if drops else []
     if context.is_external:
@@ -313,7 +313,7 @@ def public_meanings(context: PublicContext) -> list[tuple[str, str]]:
 
 
 def _meanings(*names: str, **places: str) -> list[tuple[str, str]]:
-    """Look up the name and the text of every meaning."""
+    """Look up the name and the text of each meaning."""
     parted = (t(f"word.{name}", **places).split(" | ", 1) for name in names)
     return [(name, text) for name, text in parted]
 
@@ -321,11 +321,11 @@ def _meanings(*names: str, **places: str) -> list[tuple[str, str]]:
 PUBLIC = (_files, _promise, _columns, _items, _measured, _maker, _foot)
 
 
-# -- for the publisher -------------------------------------------------------------------------------------------------
+# -- internal ----------------------------------------------------------------------------------------------------------
 
 
 def for_publisher(outside: Mapping[str, Any], inside: InternalContext) -> dict[str, Any]:
-    """Write what a public certificate says otherwise to the publisher: all settings, and what was found."""
+    """Return the parts of a public certificate that differ for the publisher: all settings, and findings."""
     content, candidate = inside.public.shown.content, inside.candidate
     found = cautions(inside)
     found = found if content in ("noisy", "external") else found_first(found)
@@ -346,13 +346,13 @@ def for_publisher(outside: Mapping[str, Any], inside: InternalContext) -> dict[s
 
 
 def _warning(caution: Caution) -> dict[str, str]:
-    """Write a caution for the publisher, with what was found."""
+    """Return a caution with its finding for the publisher."""
     content = {"about": caution.about, "text": caution.text}
     return content | ({"found": caution.count} if caution.count else {})
 
 
 def _required(inside: InternalContext) -> Iterator[Section]:
-    """Say for whom this is, and what was required."""
+    """State the recipient, and the requirement."""
     content = inside.public.shown.content
     alone = "_alone" if content in ("noisy", "records") and not inside.public.on_a_map else ""
     yield Section("note", t(f"certificate.note_{content}{alone}"))
@@ -361,7 +361,7 @@ def _required(inside: InternalContext) -> Iterator[Section]:
 
 
 def _groups(inside: InternalContext) -> Iterator[Section]:
-    """Say what was done to a table in groups, and what was left out."""
+    """State the changes of a table in groups, and suppressed records."""
     if not inside.public.in_groups or inside.public.shown.items:
         return
     release: Release = inside.release
@@ -384,7 +384,7 @@ def _groups(inside: InternalContext) -> Iterator[Section]:
 
 
 def _baselines(release: Release) -> dict[str, Any]:
-    """Say Q, the table's distribution of every sensitive attribute, and the file's."""
+    """Return Q, the table's distribution of each sensitive attribute, and the file's."""
     if release.histograms is None:
         return {}
     baselines = {}
@@ -398,7 +398,7 @@ def _baselines(release: Release) -> dict[str, Any]:
 
 
 def _sets_of_items(inside: InternalContext) -> Iterator[Section]:
-    """Say what was done to sets of items, and which were left out."""
+    """State the changes of sets of items, and suppressed ones."""
     if not inside.public.shown.items:
         return
     release, checked = inside.release, inside.findings
@@ -430,7 +430,7 @@ def _sets_of_items(inside: InternalContext) -> Iterator[Section]:
 
 
 def _records(inside: InternalContext) -> Iterator[Section]:
-    """Say what the publisher alone may see of records that are not the table's own."""
+    """State the internal facts of perturbed, synthetic or noisy records."""
     if inside.public.shown.content not in ("noisy", "records"):
         return
     table: Table = inside.release.table
@@ -442,12 +442,12 @@ def _records(inside: InternalContext) -> Iterator[Section]:
 
 
 def notices_of_records(table: Table) -> list[str]:
-    """Return what there is to notice about a table, as far as it is true of records that are not its own."""
+    """Return the notices of a table that apply to perturbed, synthetic or noisy records."""
     return [notice for notice in table.notices if not notice.startswith(SAID_OTHERWISE)]
 
 
 def _external(inside: InternalContext) -> Iterator[Section]:
-    """Say what reading a file that was made elsewhere against the table found."""
+    """State the comparison of an external file with the table."""
     if not inside.public.is_external:
         return
     maker: Any = inside.candidate.anonymizer
@@ -467,13 +467,13 @@ def _external(inside: InternalContext) -> Iterator[Section]:
 
 
 def not_published(maker: Any, findings: Mapping[str, Any]) -> list[str]:
-    """Say what stands in a file that was made elsewhere and is not published."""
+    """Return the columns of an external file that are not published."""
     notices = [notice for notice in findings["notices"] if notice.startswith("not looked at")]
     return [*notices, *([f"the id {maker.id}"] if maker.id else [])]
 
 
 def _origin(inside: InternalContext) -> Iterator[Section]:
-    """Say where it comes from; how many records there are tells of those that are not published."""
+    """State the origin; the number of records is internal, because it reveals the number of suppressed ones."""
     origin = inside.origin
     yield Section("input", {"table": origin.table, "sha256": origin.digest, "records": inside.records})
     yield Section("study", {"name": origin.study, "sha256": origin.study_digest, "point": origin.point})
@@ -491,51 +491,51 @@ NOISY = fields({"epsilon": number, "in_words": text}, {"delta": number})
 CERTIFICATE = fields(
     {"files": listed(FILE, least=1), "promise": fields({}, {"differential_privacy": NOISY, "why_not_checked": text})}
 )
-"""What is read of a certificate when it comes back."""
+"""The shape of a certificate that is read."""
 
 
 def public_certificate(context: PublicContext) -> dict[str, Any]:
-    """Write the certificate for everybody, of the settings and of what the file shows by itself."""
+    """Return the public certificate, from the settings and the file alone."""
     outside = {section.id: section.content for contribute in PUBLIC for section in contribute(context)}
     return {**outside, "in_plain_words": in_plain_words(outside)}
 
 
 def internal_certificate(outside: Mapping[str, Any], inside: InternalContext) -> dict[str, Any]:
-    """Write the publisher's certificate: the public one, and beside it what the publisher alone may see."""
+    """Return the publisher's certificate: the public one with the internal part."""
     eyes = {section.id: section.content for contribute in INTERNAL for section in contribute(inside)}
     return {**outside, **for_publisher(outside, inside), "for_your_eyes": eyes}
 
 
 def certificate_page(content: Mapping[str, Any]) -> str:
-    """Write a certificate as HTML."""
+    """Render a certificate as HTML."""
     template = "certificate-internal.html" if "for_your_eyes" in content else "certificate.html"
     return render(template, certificate=content, measures=MEASURES, command=shlex.join(content["verify"]))
 
 
 def read_certificate(path: Path) -> dict[str, Any]:
-    """Read a certificate back."""
+    """Read a certificate."""
     head = fields({"kind": one_of("sfumato certificate"), "schema": plain})
     content: dict[str, Any] = read_json(path, WHAT, head)
     if content["schema"] != SCHEMA:
-        raise BadInputError(f"{path}: schema {content['schema']!r} is not known to this version")
+        raise BadInputError(f"{path}: this version does not know schema {content['schema']!r}")
     in_shape(content, str(path), WHAT, CERTIFICATE)
     return content
 
 
 def check_certificate(content: Mapping[str, Any], certified: Path, data: Path) -> None:
-    """Raise unless a data file is the one that a certificate speaks of, byte by byte."""
+    """Raise unless a data file equals the certified one, byte by byte."""
     named = {file["name"]: file["sha256"] for file in content["files"]}
     digest = file_digest(data)
     if digest not in named.values():
         raise BadInputError(
-            f"{data} is not the file that {certified} certifies (it speaks of {', '.join(named)} with SHA-256 "
+            f"{data} is not the file that {certified} certifies (it names {', '.join(named)} with SHA-256 "
             f"{next(iter(named.values()))[:12]}..., this is {digest[:12]}...): it was changed or exchanged; "
             "publish it again, or audit it without the certificate"
         )
 
 
 def contexts_of(own: Publishable, drafts: Sequence[Path], findings: Any) -> tuple[PublicContext, InternalContext]:
-    """Collect what the public certificate is made of, and what the publisher's is."""
+    """Return the contents of the public and of the publisher's certificate."""
     release = own.release
     alone = findings if own.kind == "records" else written_file.alone_of(own, drafts)
     promised = written_file.promised_by(own, alone)
@@ -573,7 +573,7 @@ def contexts_of(own: Publishable, drafts: Sequence[Path], findings: Any) -> tupl
 def certified_texts(
     own: Publishable, drafts: Sequence[Path], findings: Any, cells: Mapping[str, int], decision: Decision | None
 ) -> list[str]:
-    """Write the publisher's certificate and the public one, which comes first, and the page for the board."""
+    """Return the texts of the publisher's certificate, the public one (made first) and the board page."""
     public, inside = contexts_of(own, drafts, findings)
     outside = public_certificate(public)
     for_publisher, texts = internal_certificate(outside, inside), []
@@ -585,11 +585,11 @@ def certified_texts(
 
 FLAG = "--escaped-formulas"
 VERB = 3
-"""The words of a command to check a file before its options: `sfumato audit FILE`."""
+"""The words of a check command before its options: `sfumato audit FILE`."""
 
 
 def note_formulas(content: dict[str, Any], cells: Mapping[str, int], escape: bool) -> None:
-    """Say in a certificate how formulas were written, and how to read the file back."""
+    """Add to a certificate how formulas were written, and how to read the file."""
     notice = formula_notice(dict(cells), escape)
     content["formulas"] = {"escaped": escape, "cells": dict(cells)}
     content["warnings"] = [

@@ -1,7 +1,7 @@
-"""What certificates are made of: for the public settings and what the file shows, for the publisher the release too.
+"""The contents of certificates: settings and facts of the file (public), and the release (internal).
 
-`PublicContext` holds no release and no table: what a public certificate says follows from plain values. `shown_by` is
-the one place that reads them off a release, and it reads nothing that the written file does not show.
+`PublicContext` contains no release and no table, so a public certificate follows from plain values. Only `shown_by`
+reads these from a release, and it reads nothing that the written file does not show.
 """
 
 import math
@@ -28,29 +28,29 @@ from sfumato.texts.catalogue import counted, listed
 from sfumato.tradeoff.study.candidate import Candidate
 
 Drawn = NoisyRelease | RecordRelease
-"""What a mechanism draws: boxes with noisy counts, or records."""
+"""The draws of a mechanism: boxes with noisy counts, or records."""
 
 
 @dataclass(frozen=True)
 class ReleasedColumns:
-    """The columns of a released file by their roles, as they were declared."""
+    """The columns of a released file by their declared roles."""
 
     quasi: tuple[str, ...]
     sensitive: tuple[str, ...]
-    """Those that are published."""
+    """The published ones."""
 
     neutral: tuple[str, ...]
     household: str | None = None
-    """The original's column that says who lives together; never published."""
+    """The original's household column; never published."""
 
     ordered: tuple[str, ...] = ()
-    """Sensitive columns whose order everybody sees: rising, for no other was declared."""
+    """Sensitive columns with a known order: ascending, because no other was declared."""
 
     weights: Weights = ()
-    """How much a loss in every quasi-identifier counted, where not all did alike."""
+    """The weights of quasi-identifiers in losses, if they differ."""
 
     unit: Unit = "records"
-    """What was counted in groups."""
+    """The unit that groups count."""
 
     items: str | None = None
     """The column of items."""
@@ -58,7 +58,7 @@ class ReleasedColumns:
 
 @dataclass(frozen=True)
 class PublishedFacts:
-    """What everybody sees in what is published, and settings of its columns: plain values alone."""
+    """The facts that a published file shows, and settings of its columns: plain values only."""
 
     content: str
     """groups, noisy counts, records, external."""
@@ -66,49 +66,49 @@ class PublishedFacts:
     attributes: bool = True
     items: bool = False
     published: tuple[str, ...] = ()
-    """The sensitive attributes that are."""
+    """The published sensitive attributes."""
 
     exact: bool = False
-    """Whether every record shows its quasi-identifiers as they are."""
+    """Whether every record shows its exact quasi-identifiers."""
 
     sensitive: bool = True
     """Whether sensitive attributes are published."""
 
     single: tuple[str, ...] = ()
-    """Sensitive columns with a number that stands in one row."""
+    """Sensitive columns with a number that occurs in one row."""
 
     homogeneous: tuple[str, ...] = ()
     similar: tuple[str, ...] = ()
     undeclared: tuple[str, ...] = ()
-    """Sensitive columns whose hierarchy was not declared."""
+    """Sensitive columns with an undeclared hierarchy."""
 
     automatic: tuple[str, ...] = ()
-    """Columns whose intervals and groups were taken from the table."""
+    """Columns whose intervals and groups come from the table."""
 
     target: str = ""
-    """The role of the column by which groups were formed."""
+    """The role of the column that determined the groups."""
 
     ends: str = ""
-    """What the ends of ranges are: exact, rounded, or nothing of single records."""
+    """The ends of ranges: exact, rounded, or empty if none is the value of a single record."""
 
     people: bool = True
     rows: int = 0
     spread: tuple[str, float, str] = ("", math.inf, "")
-    """Of a noisy draw: over which counts it spreads, how many records each has on average, what would lower that."""
+    """Of a noisy draw: its counts, the mean number of records per count, and what would reduce the counts."""
 
     noise: float = 0.0
     drawn: Mapping[str, Any] = field(default_factory=dict)
     guarantee: Guarantee | None = None
     sets: bool = False
-    """Whether a published set lists items that occur."""
+    """Whether a published set lists occurring items."""
 
     names_sensitive: bool = False
-    """Whether items were named as sensitive."""
+    """Whether items were declared as sensitive."""
 
 
 @dataclass(frozen=True)
 class PublicContext:
-    """All that a public certificate is made of."""
+    """The contents of a public certificate."""
 
     candidate: Candidate
     columns: ReleasedColumns
@@ -116,37 +116,37 @@ class PublicContext:
     rows: int = 0
     missing: str = "value"
     files: Mapping[str, Path] = field(default_factory=dict)
-    """The written files by their final names, where they stand now."""
+    """The current places of the written files, by their final names."""
 
     promised: Any = None
-    """The strongest requirement of the kinds asked for that the file keeps."""
+    """The strongest requirement of the requested kinds that the file satisfies."""
 
     confirmed: tuple[str, ...] = ()
-    """The parts of it that the file alone confirms, relative to itself."""
+    """Its parts that the file alone confirms, with its own Q."""
 
     alone: Any = None
-    """What the audit of the file without its original found."""
+    """The audit of the file without its original."""
 
     meanings: Sequence[tuple[str, str]] = ()
     layout: str = "rows"
     entries: int = 0
-    """How many published items the legend explains."""
+    """The number of published items in the legend."""
 
     on_a_map: bool = True
     """Whether it was chosen on a map of candidates."""
 
     @property
     def maker(self) -> Any:
-        """Who made the release."""
+        """The maker of the release."""
         return self.candidate.anonymizer
 
     @property
     def required(self) -> Any:
-        """What is required of the release."""
+        """The requirement of the release."""
         return self.candidate.requirement
 
     def asks(self, *kinds: type) -> bool:
-        """Say whether a requirement of some kind is asked for."""
+        """Return whether the requirement is of some kind."""
         return isinstance(self.required, kinds)
 
     @property
@@ -156,16 +156,16 @@ class PublicContext:
 
     @property
     def is_records(self) -> bool:
-        """Whether records stand in place of the table's records."""
+        """Whether the records are perturbed or synthetic."""
         return self.shown.content == "records"
 
     @property
     def is_external(self) -> bool:
-        """Whether it was made elsewhere."""
+        """Whether it is an external release."""
         return self.shown.content == "external"
 
     def is_confirmed(self, part: Any) -> bool:
-        """Say whether the file alone confirms a part of the promise."""
+        """Return whether the file alone confirms a part of the promise."""
         return str(part) in self.confirmed
 
     @property
@@ -180,38 +180,38 @@ class PublicContext:
 
     @property
     def baskets(self) -> bool:
-        """Whether there is nothing but items."""
+        """Whether there are only items."""
         return self.shown.items and not self.shown.attributes
 
     @property
     def lists_items(self) -> bool:
-        """Whether the file shows sets of items that were made of a group's: a setting, and what the file shows."""
+        """Whether the file shows sets of items made from a group's items."""
         return self.shown.sets and self.candidate.sets == "group"
 
     @property
     def wanted(self) -> Any:
-        """What is required of groups."""
+        """The requirement of groups."""
         return self.required.of_groups if self.asks(MixedRequirement) else self.required
 
 
 @dataclass(frozen=True)
 class InternalContext:
-    """What the publisher alone may see."""
+    """The contents of an internal certificate."""
 
     public: PublicContext
     release: Any
     candidate: Candidate
-    """With what only the publisher knows: a seed, names of files."""
+    """With internal settings: a seed, names of files."""
 
     origin: Origin = field(default_factory=lambda: Origin("", ""))
     path: Path = Path()
-    """The data file by its final name."""
+    """The final name of the data file."""
 
     findings: Any = None
-    """What the audit of the written file against its original found."""
+    """The audit of the written file against its original."""
 
     measures: Mapping[str, float] = field(default_factory=dict)
-    """Those of the map, or the maker's own."""
+    """The measures of the map, or of the maker."""
 
     meanings: Sequence[tuple[str, str]] = ()
     prepared: Any = None
@@ -221,26 +221,26 @@ class InternalContext:
     """The promise with the names of its files."""
 
     asked: tuple[str, ...] = ()
-    """What is asked of the file when it is checked again."""
+    """The requirements of a later check of the file."""
 
     @property
     def named(self) -> PublicContext:
-        """The public context with the settings as the publisher knows them."""
+        """The public context with the internal settings."""
         return replace(self.public, candidate=self.candidate, promised=self.promised)
 
     @property
     def records(self) -> int:
-        """How many records the original has."""
+        """The number of records of the original."""
         return int(self.release.baskets.size if self.public.shown.items else self.release.table.cells.records)
 
     @property
     def groups(self) -> Any:
-        """The part of the release that is groups by quasi-identifiers."""
+        """The part of the release with groups by quasi-identifiers."""
         return getattr(self.release, "relational", self.release)
 
 
 def shown_by(release: Any, maker: ReleaseMaker, names_sensitive: bool = False) -> PublishedFacts:
-    """Read off a release what its file shows."""
+    """Return the facts that the file of a release shows."""
     if release.kind == "baskets":
         sets = bool(set_parts(release).any())
         return PublishedFacts("groups", attributes=False, items=True, sets=sets, names_sensitive=names_sensitive)
@@ -258,7 +258,7 @@ def shown_by(release: Any, maker: ReleaseMaker, names_sensitive: bool = False) -
 
 
 def _groups(release: Release, maker: ReleaseMaker) -> dict[str, Any]:
-    """Read off groups what their rows show."""
+    """Return the facts that the rows of groups show."""
     assert isinstance(maker, Anonymizer)
     histograms, roles = release.histograms, release.table.roles
     sensitive = () if histograms is None else histograms.sensitive
@@ -289,9 +289,9 @@ def alike_groups(histograms: Histograms, place: int) -> Any:
 
 
 def similar_groups(attribute: Sensitive, histograms: Histograms, place: int) -> int:
-    """Count groups whose values differ and yet lie all under one node below the root.
+    """Count groups with several values that are all below one node other than the root.
 
-    A hierarchy that was made of the table's values depends on all of them, so then nothing is said of what it finds.
+    An observed hierarchy depends on all values of the table, so its count is not published.
     """
     hierarchy = attribute.hierarchy
     if hierarchy.observed or hierarchy.height < 2:
@@ -303,9 +303,9 @@ def similar_groups(attribute: Sensitive, histograms: Histograms, place: int) -> 
 
 
 def _ends(release: Release, maker: Anonymizer) -> str:
-    """Say what the ends of published ranges are, where the anonymizer publishes ranges of groups.
+    """Return the kind of the ends of published ranges, if the anonymizer publishes ranges of groups.
 
-    Cuts and limits that the publisher names may lie within bands; then ranges end there.
+    Cuts and limits that the publisher chooses may be inside bands; then the ends of ranges are exact.
     """
     if release.form == "bucketization":
         return ""
@@ -319,7 +319,7 @@ def _ends(release: Release, maker: Anonymizer) -> str:
 
 
 def _spread(release: Drawn) -> tuple[str, float, str]:
-    """Say over how many counts the file spreads, how many records each has on average, and what would lower that."""
+    """Return the counts of the file, the mean number of records per count, and what would reduce the counts."""
     if isinstance(release, NoisyRelease):
         boxes = counted(release.groups, "box", "boxes")
         counts = f"{release.counts.size:,} counts ({boxes} x {release.counts.shape[1]} values)"
@@ -332,14 +332,14 @@ def _spread(release: Drawn) -> tuple[str, float, str]:
 
 
 def _finest(release: RecordRelease) -> Iterator[CountedTable]:
-    """Pick the tables of most columns that were counted: the model is as fine as they are."""
+    """Yield the counted tables with most columns, which determine the resolution of the model."""
     tables: tuple[CountedTable, ...] = release.details["counted"]
     most = max(len(table.names) for table in tables)
     return (table for table in tables if len(table.names) == most)
 
 
 def noise_of_counts(release: Drawn) -> float:
-    """Return the standard deviation of the noise in the finest counts, before they are made to add up."""
+    """Return the standard deviation of the noise in the finest counts, before consistency."""
     if isinstance(release, RecordRelease):
         return float(np.median([table.deviation for table in _finest(release)]))
     final = max((part for part in release.guarantee.spent if part.what == "counts"), key=lambda part: part.level)
@@ -347,7 +347,7 @@ def noise_of_counts(release: Drawn) -> float:
 
 
 def drawn_from(release: Drawn) -> dict[str, Any]:
-    """Say what the rows were drawn from: boxes, or a model of tables that were counted with noise."""
+    """Return the source of the rows: boxes, or a model of tables that were counted with noise."""
     if isinstance(release, NoisyRelease):
         return {"boxes": release.groups, "drawn_from": f"the noisy counts of {counted(release.groups, 'box', 'boxes')}"}
     tables: Sequence[CountedTable] = release.details["counted"]

@@ -1,16 +1,15 @@
-"""The mapping of a release: how values and items were recoded, so that new data of the same columns are recoded alike.
+"""The mapping of a release: the recoding of values and items, for new data with the same columns.
 
-A full-domain release has one level per column. Any other generalization has boxes; a new record goes to the box that
-covers it and loses least, first of all to one whose own records are around it, since rounded ranges and nodes overlap.
-A bucketization recodes nothing, so it has no mapping. Hierarchies travel with the mapping,
-also values that were suppressed: it is for the publisher. So does what was read as missing and how
-numbers and dates were written, for new data must be read as the old were.
+A full-domain release has one level per column. Any other generalization has boxes. A new record goes to the box that
+covers it with the least loss, preferably one whose own records surround it, because rounded ranges and nodes overlap.
+A bucketization has no mapping, because it recodes nothing. The mapping contains hierarchies, also of suppressed values,
+so it is internal. It also contains the missing texts and the formats of numbers and dates, because new data must be
+read in the same way.
 
-Of a table with items there is a box for every group, also where values were recoded by levels: a group that nobody was
-in has no rule for its items. Every group says as what each item is published in it; an item that nobody of the group
-had, but that something stands for which the group shows, is published as the smallest of these. The mapping of baskets
-says once what every item is published as. A release of them that was recoded piece by piece has no rule by which a new
-record would find its piece.
+A table with items has a box for each group, also with levels, because empty groups have no rule for items. Each group
+lists the published form of each item. An item that no record of the group has gets the smallest published form of the
+group that contains it. The mapping of baskets lists the published form of each item once. A local recoding of baskets
+has no mapping, because it has no rule for new records.
 """
 
 from collections.abc import Mapping as Entries
@@ -108,39 +107,39 @@ SHAPE = fields(
     }
 )
 LEFT_OUT = None
-"""What an item is published as that is left out."""
+"""The published form of a suppressed item."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mapping(Quiet):
-    """How the quasi-identifiers of a release were recoded."""
+    """The recoding of the quasi-identifiers of a release."""
 
     requirement: Requirement
     roles: Roles
     missing: Missing
     na: tuple[str, ...]
-    """Texts that were read as missing, beside the empty one."""
+    """Texts that were read as missing, besides the empty one."""
 
     hierarchies: Entries[str, Hierarchy]
     levels: tuple[int, ...]
-    """One level per quasi-identifier, in the order of their names; empty where there are boxes."""
+    """One level per quasi-identifier, in the order of their names; empty if there are boxes."""
 
     lo: Codes
     hi: Codes
-    """The boxes, those that lose least first; none where there are levels."""
+    """The boxes, least loss first; none if there are levels."""
 
     notations: Entries[str, str] = field(default_factory=dict)
-    """How columns were written whose texts were read as numbers or dates."""
+    """The formats of columns that were read as numbers or dates."""
 
     orders: Entries[str, Sequence[str]] = field(default_factory=dict)
     """The order of the values of sensitive columns without a declared hierarchy."""
 
     core_lo: Codes | None = None
     core_hi: Codes | None = None
-    """The ranges of the records of every box; None in a mapping of an earlier version."""
+    """The ranges of the records of each box; None in a mapping of an earlier version."""
 
     def find(self, points: Codes) -> NDArray[np.int64]:
-        """Find the box of every point, -1 where none covers it."""
+        """Return the box of each point, -1 if none covers it."""
         box = find_boxes(points, self.lo, self.hi)
         if self.core_lo is None or self.core_hi is None:
             return box
@@ -163,35 +162,35 @@ class Mapping(Quiet):
         }
 
     def to_text(self) -> str:
-        """Return the mapping as it is written to a file; it holds values that were suppressed."""
+        """Return the text of the mapping's file; it contains suppressed values."""
         return json_text({"kind": KIND, **self.content()}, SCHEMA)
 
     @cached_property
     def digest(self) -> str:
-        """A digest by which a ledger tells mappings apart."""
+        """A digest that identifies the mapping in a ledger."""
         return sha256(self.to_text().encode()).hexdigest()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ItemMapping(Quiet):
-    """How items were recoded: those of every group of a table, or of all baskets alike."""
+    """The recoding of items, by group of a table or for all baskets."""
 
     requirement: Any
     stands_for: Entries[str, tuple[str, ...]]
-    """Which items each published text stands for."""
+    """The items of each published text."""
 
     groups: tuple[Entries[str, str | None], ...]
-    """For every box, or once, what each item is published as; None where it is left out."""
+    """For each box, or once, the published form of each item; None if it is suppressed."""
 
     digest: str
     boxes: Mapping | None = None
-    """Those of the groups, that lose least first; None where there is nothing but items."""
+    """The boxes of the groups, least loss first; None for baskets."""
 
     items: Entries[str, str | None] = field(default_factory=dict)
-    """Where items stand: `column`, or `id` and `item` of a second file; and the `separator`."""
+    """The place of items: `column`, or `id` and `item` of a second file; and the `separator`."""
 
     sensitive: Entries[str, tuple[str, ...]] = field(default_factory=dict)
-    """Which items each sensitive one, or node, is."""
+    """The items of each sensitive item or node."""
 
     @property
     def table(self) -> Mapping:
@@ -201,12 +200,12 @@ class ItemMapping(Quiet):
 
     @property
     def column(self) -> str:
-        """What the column of items is called."""
+        """The name of the column of items."""
         return self.items["column"] or self.items["item"] or ""
 
 
 def mapping_of(release: Published, wanted: Requirement) -> Mapping:
-    """Take the mapping out of a release."""
+    """Return the mapping of a release."""
     release = assigned(release)
     if release.form == "bucketization":
         raise BadInputError("a bucketization publishes exact quasi-identifiers and recodes nothing: it has no mapping")
@@ -214,7 +213,7 @@ def mapping_of(release: Published, wanted: Requirement) -> Mapping:
         raise BadInputError(t("apply_error.no_sensitive"))
     cells = release.cells
     names = {quasi.name: quasi.hierarchy for quasi in cells.quasi}
-    # a domain of sensitive values that was only observed may be another one in new data
+    # an observed domain of sensitive values may be different in new data
     observed = [attribute for attribute in cells.sensitive if attribute.hierarchy.lists_values]
     names |= {attribute.name: attribute.hierarchy for attribute in cells.sensitive if attribute not in observed}
     orders = {attribute.name: attribute.labels for attribute in observed}
@@ -235,7 +234,7 @@ def mapping_of(release: Published, wanted: Requirement) -> Mapping:
 
 
 def read_mapping(path: str | Path) -> Any:
-    """Read a mapping back: of a table, of baskets, or of a table with items."""
+    """Read a mapping of a table, of baskets, or of a table with items."""
     path = Path(path)
     content = documents.read_json(path, WHAT, fields({"kind": text, "schema": documents.plain}))
     if content["kind"] == "sfumato certificate":
@@ -249,7 +248,7 @@ def read_mapping(path: str | Path) -> Any:
 
 
 def mapping_from(content: Any, origin: str) -> Mapping:
-    """Read a mapping from plain values; what is wrong with them is said of their origin."""
+    """Read a mapping from plain values; errors name their origin."""
     in_shape(content, origin, WHAT, MAPPING)
     with documents.named(origin):
         columns = content["roles"]
@@ -293,7 +292,7 @@ def _hierarchy(name: str, entry: dict[str, Any]) -> Hierarchy:
 
 
 def _check_recoding(mapping: Mapping) -> None:
-    """Raise unless every level and every end of a box lies in its column's domain."""
+    """Raise unless every level and every end of a box is in its column's domain."""
     names = sorted(mapping.roles.quasi)
     lacking = [name for name in names if name not in mapping.hierarchies]
     if lacking:
@@ -326,7 +325,7 @@ def _check_recoding(mapping: Mapping) -> None:
 
 
 def mixed_mapping(release: MixedRelease, wanted: MixedRequirement, items: ItemsDeclaration, names: Names) -> str:
-    """Write the mapping of a release."""
+    """Return the text of a release's mapping."""
     data, relational = release.data, replace(release.relational, levels=())
     of_table = mapping_of(relational, wanted.of_groups)
     hierarchies = {name: tree for name, tree in of_table.hierarchies.items() if name != data.column}
@@ -363,7 +362,7 @@ def mixed_mapping(release: MixedRelease, wanted: MixedRequirement, items: ItemsD
 
 
 def _ways(release: MixedRelease) -> tuple[list[dict[int, int]], int]:
-    """Say for every group what each item is published as, and how many groups publish an item in several ways."""
+    """Return for each group the published form of each item, and the number of groups with several forms of an item."""
     ways: list[dict[int, int]] = [{} for _ in range(release.relational.groups)]
     several: set[int] = set()
     entries = np.unique(np.stack([release.group[release.row_of_item], release.items, release.part], axis=1), axis=0)
@@ -374,7 +373,7 @@ def _ways(release: MixedRelease) -> tuple[list[dict[int, int]], int]:
 
 
 def _completed(called: dict[str, str | None], stands: Entries[str, tuple[str, ...]]) -> dict[str, Any]:
-    """List what each text of a group is published for, also items that nobody of the group had."""
+    """Return the items of each text of a group, also items that no record of the group has."""
     texts = sorted({called[item] for item in called} - {LEFT_OUT}, key=lambda name: (len(stands[str(name)]), str(name)))
     published: dict[str, list[str]] = {str(name): [] for name in texts}
     for name in published:
@@ -388,9 +387,9 @@ def _completed(called: dict[str, str | None], stands: Entries[str, tuple[str, ..
 def basket_mapping(
     release: BasketRelease, requirement: BasketRequirement, names: Names | None = None
 ) -> dict[str, Any]:
-    """Say which items each published text stands for, which are left out, and what every piece of records shows.
+    """Return the items of each published text, the suppressed items, and the published texts of each piece.
 
-    A node of a declared tree stands for all its leaves, also for those that no basket has.
+    A node of a declared tree contains all its leaves, also those that no basket has.
     """
     items, texts = release.baskets.items, (names or release_names(release)).texts
     return {
@@ -405,7 +404,7 @@ def basket_mapping(
 
 
 def _pieces(release: BasketRelease, texts: Any) -> list[dict[str, Any]]:
-    """Say of every piece how many records it has and what they show."""
+    """Return for each piece its number of records and published texts."""
     rows, order = release.recoded, np.argsort(release.piece, kind="stable")
     ends = np.searchsorted(release.piece[order], np.arange(len(release.recodings) + 1))
     pieces = []
@@ -419,7 +418,7 @@ def _pieces(release: BasketRelease, texts: Any) -> list[dict[str, Any]]:
 
 
 def mapping_text(own: Publishable) -> str:
-    """Write how the values of a release were recoded, for the publisher."""
+    """Return the text of a release's mapping, for the publisher."""
     wanted = own.candidate.requirement
     if own.kind == "baskets":
         return json_text(basket_mapping(own.release, wanted, own.names), SCHEMA)
@@ -429,7 +428,7 @@ def mapping_text(own: Publishable) -> str:
 
 
 def _read_items(content: Entries[str, Any], path: Path, wrong: str) -> ItemMapping:
-    """Read a mapping of a table with items; one of a release that publishes an item in several ways is refused."""
+    """Read a mapping of a table with items; several published forms of one item in a group are refused."""
     in_shape(content, str(path), OF_ITEMS[ITEMS_KIND], SHAPE)
     if content["in_several_ways"]:
         groups = counted(content["in_several_ways"], "group")
@@ -453,7 +452,7 @@ def _read_items(content: Entries[str, Any], path: Path, wrong: str) -> ItemMappi
 
 
 def _read_baskets(content: Entries[str, Any], path: Path, wrong: str) -> ItemMapping:
-    """Read a mapping of baskets; one of a release that was recoded piece by piece is refused."""
+    """Read a mapping of baskets; a mapping of a local recoding is refused."""
     in_shape(content, str(path), OF_ITEMS[BASKETS_KIND], BASKETS)
     if content["pieces"]:
         raise BadInputError(t("apply_error.pieces", path=path, pieces=counted(len(content["pieces"]), "piece")))
@@ -465,21 +464,21 @@ def _read_baskets(content: Entries[str, Any], path: Path, wrong: str) -> ItemMap
 def _rule(
     published: Entries[str, Sequence[str]], left_out: Sequence[str], known: Entries[str, Any], wrong: str
 ) -> dict[str, str | None]:
-    """Say what every item is published as; raise where one is in two ways, or nobody says what a text stands for."""
+    """Return the published form of each item; raise if one has two, or a text has no items."""
     called: dict[str, str | None] = dict.fromkeys(left_out, LEFT_OUT)
     for name, items in published.items():
         twice = [item for item in items if item in called]
         if twice:
             raise BadInputError(f"{wrong}the item {twice[0]!r} is published in two ways)")
         if name not in known:
-            raise BadInputError(f"{wrong}nobody says what {name!r} is)")
+            raise BadInputError(f"{wrong}the items of {name!r} are missing)")
         called |= dict.fromkeys(items, name)
     return called
 
 
 @kernel
 def find_boxes(points: Codes, lo: Codes, hi: Codes) -> NDArray[np.int64]:
-    """Find for every point the first box that covers it, -1 where none does."""
+    """Return for each point the first box that covers it, -1 if none does."""
     box_of = np.full(len(points), -1, np.int64)
     for i in range(len(points)):
         for b in range(len(lo)):

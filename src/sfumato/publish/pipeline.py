@@ -1,11 +1,11 @@
-"""Publishing: a point of a map becomes a file with its certificate, all or nothing.
+"""Publishing a point of a map as a file with its certificate, all or nothing.
 
-The release is made anew from the point's settings, written to a draft, audited there by code that shares nothing with
-the anonymizers, and only then everything gets its name: mapping and certificates first, data last. So there is never a
-data file without the certificate that fits it.
+The release is made again from the point's settings and written to a draft. The draft is audited by code that shares
+nothing with the anonymizers. Only then the files are renamed: mapping and certificates first, data last. So no data
+file exists without its certificate.
 
-What is told of a release that was written is values for a program and lines for a person: after `release` what was
-published and re-checked, after `anonymize` also what was done and measured.
+Also the output of a publication, as values for programs and lines for people: after `release` the promise and the
+audit, after `anonymize` also changes and measures.
 """
 
 from collections.abc import Mapping, Sequence
@@ -69,7 +69,7 @@ from sfumato.tradeoff.study.grids import Grid
 from sfumato.tradeoff.study.study import Study
 
 How = Mapping[str, Any]
-"""How a release is written: layout, legend, escaped formulas; and the files that it is made of."""
+"""How a release is written: layout, legend, escaped formulas; and its input files."""
 
 
 def publish_point(
@@ -83,11 +83,11 @@ def publish_point(
     recipient: str | None = None,
     legend: str = "auto",
 ) -> Publication:
-    """Publish a point of the map in a folder; a noisy one is drawn afresh.
+    """Publish a point of the map in a folder; a noisy one is drawn again.
 
-    `escape_formulas` writes cells that a spreadsheet would run as formulas with `'` in front. Where a `recipient` is
-    named (public, partner, internal), a point that is beyond its bounds is refused. Of baskets, `legend` says whether
-    sets of items are named in a legend: `auto`, `always` or `never`.
+    `escape_formulas` writes a leading `'` in cells that a spreadsheet would run as formulas. With a `recipient`
+    (public, partner, internal), a point beyond its bounds is refused. For baskets, `legend` determines whether sets of
+    items are named in a legend: `auto`, `always` or `never`.
     """
     folder, path = Path(folder), Path(to)
     check_escaping(escape_formulas, path, format_of(path))
@@ -109,7 +109,7 @@ def publish_point(
 
 
 def check_request(study: Study, point: Point, layout: str, mapping: object, legend: str) -> None:
-    """Raise where something is asked for that a release has not."""
+    """Raise if an option does not apply to the release."""
     maker = point.candidate.anonymizer
     if study.parts == ITEMS:
         return
@@ -129,13 +129,13 @@ def check_request(study: Study, point: Point, layout: str, mapping: object, lege
 
 
 def check_unchanged(map_: Map, folder: Path, origin: str, digest: str) -> None:
-    """Raise unless the data of a map are still those that were measured."""
+    """Raise unless the data of a map are unchanged."""
     if digest != map_.about.get("digest"):
         raise BadInputError(t("release.changed", origin=origin, folder=folder, study=folder / "study.toml"))
 
 
 def prepared(map_: Map, point: Point, folder: Path, path: Path, origin: Origin, how: How) -> Publishable:
-    """Make the release of a point anew, ready to be published."""
+    """Make the release of a point again, ready to be published."""
     study, candidate, maker = map_.study, point.candidate, point.candidate.anonymizer
     items_alone = study.parts == ITEMS
     if items_alone:
@@ -161,23 +161,23 @@ def prepared(map_: Map, point: Point, folder: Path, path: Path, origin: Origin, 
 def external(
     point: Point, maker: Brought, table: Any, path: Path, origin: Origin, how: Mapping[str, Any]
 ) -> Publishable:
-    """Bring what was made elsewhere to be published; raise where it may not be.
+    """Prepare an external release for publication; raise if it may not be published.
 
-    Texts are copied as they are, in the columns that the study publishes and no others, and in an order that tells
-    nothing: a file that was brought in the order of the table would say by it who is who.
+    Texts are copied unchanged, only in the published columns of the study, and in random order: the order of the table
+    would identify the records.
     """
     release, rows = maker.published(table)
     if why := foreign_refusal(release.details["brought"]):
         raise BadInputError(f"point {point.id} {why}")
     if isinstance(release, RecordRelease):
         check_changed(release, f"point {point.id}")
-    on_the_map = {} if maker.draws_at_random else dict(point.measures)  # those of another draw say nothing of this
+    on_the_map = {} if maker.draws_at_random else dict(point.measures)  # another draw has other measures
     measures = on_the_map | (dict(measure(release).values) if counts_people(release) else {})
     return Publishable(release, point.candidate, path, origin, (), measures, rows=rows, **how)
 
 
 def certified_scales(scales: Any, candidate: Any) -> Any:
-    """Return the scales of a certificate: an attacker knows as many items as the promise speaks of."""
+    """Return the scales of a certificate: the attacker knows as many items as the promise covers."""
     wanted = candidate.requirement
     known = getattr(wanted, "m", scales.known)
     if hasattr(scales, "constraints"):
@@ -187,11 +187,11 @@ def certified_scales(scales: Any, candidate: Any) -> Any:
 
 
 VERDICTS = {"holds": "Confirmed on the file", "fails": "It does not hold", "unchecked": "It could not be checked"}
-"""What became of a claim."""
+"""The verdict on a claim."""
 
 
 def published_values(own: Publishable, found: Any) -> Mapping[str, Any]:
-    """Return what a program reads of a release that was published."""
+    """Return the values of the JSON output of a published release."""
     release, candidate, maker = own.release, own.candidate, own.maker
     if own.kind == "noisy":
         return drawn_values(release, maker)
@@ -226,14 +226,14 @@ def published_values(own: Publishable, found: Any) -> Mapping[str, Any]:
 
 
 def suppressed_of(own: Publishable) -> int:
-    """Count the records, of baskets the items, that are not published."""
+    """Count the suppressed records; for baskets the suppressed items."""
     if own.kind == "baskets":
         return len(own.release.unpublished)
     return int(own.release.data.records - own.release.records if own.kind == "items" else own.release.suppressed)
 
 
 def published_lines(own: Publishable, found: Any) -> Sequence[str]:
-    """Say to a person what was published, and what was re-checked."""
+    """Return the printed lines about the publication and its audit."""
     if own.kind == "noisy":
         return drawn_lines(own.release, own.maker, own.path)
     if own.kind == "records":
@@ -273,7 +273,7 @@ def _warnings(release: Drawn, maker: Any) -> list[dict[str, str]]:
 
 
 def record_values(release: RecordRelease, maker: RecordMaker) -> dict[str, Any]:
-    """Return what a program reads of records in place of records."""
+    """Return the values of the JSON output of perturbed or synthetic records."""
     return {
         "table": release.table.engine.origin,
         "anonymizer": str(maker),
@@ -287,7 +287,7 @@ def record_values(release: RecordRelease, maker: RecordMaker) -> dict[str, Any]:
 
 
 def record_lines(release: RecordRelease, maker: RecordMaker, path: Path, audited: bool) -> list[str]:
-    """Say what was written and what is promised of it; `audited` says whether the written file was asked."""
+    """Return lines about the file and its promise; `audited` is whether the written file was audited."""
     kind = "record" if release.people else "synthetic record"
     parts = maker.promises
     rules = "; ".join(part.rule_in_words("group") for part in parts)
@@ -303,7 +303,7 @@ def record_lines(release: RecordRelease, maker: RecordMaker, path: Path, audited
 
 
 def drawn_values(release: Drawn, maker: Mechanism) -> dict[str, Any]:
-    """Return what a program reads of a noisy release."""
+    """Return the values of the JSON output of a noisy release."""
     assert release.guarantee is not None
     return {
         "table": release.table.engine.origin,
@@ -319,7 +319,7 @@ def drawn_values(release: Drawn, maker: Mechanism) -> dict[str, Any]:
 
 
 def drawn_lines(release: Drawn, maker: Mechanism, path: Path) -> list[str]:
-    """Say what was written of a noisy release and what it promises."""
+    """Return lines about the file of a noisy release and its promise."""
     values = drawn_values(release, maker)
     rows = counted(values["records_written"], "synthetic record")
     lines = [f"Wrote {path}: {rows}, drawn from {values['drawn_from']}."]
@@ -329,12 +329,12 @@ def drawn_lines(release: Drawn, maker: Mechanism, path: Path) -> list[str]:
         if warning["found"] and warning["about"] != "other columns":
             lines.append(f"WARNING: {warning['text']} Found here (for your eyes only): {warning['found']}.")
     if values["left_out"]:
-        lines.append(ended(f"Not in the file, for nothing is published as it is: {', '.join(values['left_out'])}"))
+        lines.append(ended(f"Not in the file, because nothing is published unchanged: {', '.join(values['left_out'])}"))
     return [*lines, t("release.one_draw")]
 
 
 def promise_lines(promise: Mapping[str, Any], maker: Mechanism) -> list[str]:
-    """Say what is promised, and where the budget went."""
+    """Return lines about the guarantee, and how epsilon was spent."""
     first = " (0 is the whole domain)" if maker.stage == "level" else ""
     levels = ", ".join(f"{level}: {amount:.3g}" for level, amount in promise["by_level"].items())
     purposes = ", ".join(f"{what} {amount:.3g}" for what, amount in promise["by_purpose"].items())
@@ -348,7 +348,7 @@ def promise_lines(promise: Mapping[str, Any], maker: Mechanism) -> list[str]:
 
 
 def single_records(table: Table, candidate: Candidate, origin: Origin, target: Target, clock: Clock) -> Single:
-    """Make records in place of a table's records, drawn with noise or not, and write them."""
+    """Make perturbed, synthetic or noisy records from a table, and write them."""
     maker, path, wanted = candidate.anonymizer, target.path, candidate.requirement
     if isinstance(maker, Mechanism):
         maker.check(table, wanted, candidate.form, 0.0)
@@ -366,7 +366,7 @@ def single_records(table: Table, candidate: Candidate, origin: Origin, target: T
 
 
 def publish_release(release: Any, path: Path, force: bool, escape_formulas: bool) -> Publication:
-    """Publish what `anonymize` or `draw` made of a table in Python."""
+    """Publish a release of `anonymize` or `draw` in Python."""
     if not release.made:
         raise BadInputError(t("release.unknown_maker"))
     check_escaping(escape_formulas, path, format_of(path))
@@ -380,7 +380,7 @@ def publish_release(release: Any, path: Path, force: bool, escape_formulas: bool
 
 
 def meanings_alone(table: Table, candidate: Candidate, declared: TableDeclaration) -> list[tuple[str, str]]:
-    """Say what words mean, as on a map of this one release."""
+    """Return the meanings as on a map of this one release."""
     grid = Grid((candidate.anonymizer,), (candidate.requirement,), (candidate.form,), (candidate.suppress,))
     study = Study("anonymize", DataDeclaration(declared), (grid,), axes=("k", "loss"))
     about = {"weights": dict(table.roles.weights), "dropped": table.dropped}
@@ -415,7 +415,7 @@ def single_items(
         records, groups, suppressed = data.records, release.relational.groups, data.records - release.records
         left_out = left_out_lines(suppressed, data.table.dropped)
         rows = f"{counted(release.records, 'record')} in {counted(groups, 'group')}"
-        wrote = f"{rows}, with what is published of {items:,} items"
+        wrote = f"{rows}, with the published form of {items:,} items"
         values |= {"records": records, "dropped": data.table.dropped, "items": data.column, "groups": groups}
         values |= {"items_with": str(candidate.item_anonymizer), "merging": str(candidate.merging)}
         values |= {"sets": candidate.sets}
@@ -439,7 +439,7 @@ def single_items(
 
 
 def _usual_scales(data: Baskets | MixedTable, wanted: Any) -> Any:
-    """Return the scales of a release without a study: an attacker knows as many items as the promise speaks of."""
+    """Return the scales of a release without a study: the attacker knows as many items as the promise covers."""
     if isinstance(data, MixedTable):
         return MixedScales(known=wanted.m, item_queries=fitting_queries(data.baskets))
     known = wanted.m if isinstance(wanted, KMAnonymity) else BasketScales().known

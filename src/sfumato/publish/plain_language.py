@@ -1,7 +1,6 @@
-"""What a certificate says first, in plain sentences, to somebody who has never heard of any of it.
+"""The plain-language summary of a certificate, for readers without any background.
 
-Everything here is read off the public certificate, so it tells nothing that this one does not: at most ten sentences on
-what the file is, what it protects and what it does not.
+It uses only the public certificate: at most ten sentences on what the file is, what it protects and what it does not.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -15,31 +14,31 @@ from sfumato.requirements.requirement import requirement
 from sfumato.texts.catalogue import counted, ended, listed, percent, t, worst_share
 
 MOST_NAMES, MOST_LETTERS = 8, 90
-"""Columns that are named in a sentence, and their letters together; of more, it says how many."""
+"""The most columns named in a sentence, and their total length; of further ones only the number is given."""
 
 HIDDEN = 3
-"""The fewest rows that fit a person where that is called protection: the weakest threshold in use."""
+"""The fewest matching rows that count as protection: the weakest established threshold."""
 
 PROTECTED = 2
-"""One over the largest share of a group that may have the same sensitive value where that is called protection."""
+"""One over the largest share of a sensitive value in a group that counts as protection."""
 
 MOST_SENSITIVE = 2
-"""Sentences about sensitive columns, those first of which the file tells most; the exact part speaks of all."""
+"""The most sentences about sensitive columns, the most exposed first; the exact part lists all."""
 
 NEARLY_SURE = 0.99
-"""Where even odds may become this belief, a promise is too weak to be left without a warning."""
+"""The belief, starting from even odds, above which a promise gets a warning."""
 
 NOISE_PREVAILS = "more noise than records"
-"""What is said first of counts that drown in noise."""
+"""The title of the warning about counts with more noise than records."""
 
 DROPPED, NOT_SHOWN, NOTHING_CLAIMED = (t(f"certificate.{name}") for name in ("dropped", "not_shown", "nothing_claimed"))
 
 PlainWords = dict[str, list[str]]
-"""Sentences by what they are about: `is`, `protects`, `does_not`."""
+"""Sentences by topic: `is`, `protects`, `does_not`."""
 
 
 def in_plain_words(certificate: Mapping[str, Any]) -> PlainWords:
-    """Say what a file is, what it protects and what it does not, of its public certificate alone."""
+    """Return what a file is, what it protects and what it does not, from its public certificate alone."""
     promise, columns = certificate["promise"], certificate.get("columns", {})
     known = [*columns.get("quasi", ()), *columns.get("sensitive", ()), *columns.get("neutral", ())]
     dropped = any(meaning["text"] == DROPPED for meaning in certificate["meanings"])
@@ -68,17 +67,17 @@ def said(*ids: str, **places: Any) -> list[str]:
 
 
 def belief(epsilon: float, delta: float = 0.0) -> float:
-    """Return how sure somebody can become of what was as likely as not before: e^epsilon / (1 + e^epsilon).
+    """Return an attacker's maximum belief in a fact with even prior odds: e^epsilon / (1 + e^epsilon).
 
-    With a delta it is how often the best guess is right: (e^epsilon + delta) / (1 + e^epsilon).
+    With a delta it is the success rate of the best guess: (e^epsilon + delta) / (1 + e^epsilon).
     """
     return min(1.0, (1 + delta * exp(-epsilon)) / (1 + exp(-epsilon)))
 
 
 def promise_in_words(epsilon: float, delta: float = 0.0, unit: str = "records") -> str:
-    """Say what a budget promises; with a delta of guesses, since single files are bounded by delta alone.
+    """Explain epsilon; with delta in terms of guesses, since single files are bounded by delta alone.
 
-    To have another value is one record less and one more: 2 epsilon, and a delta of (1 + e^epsilon) delta.
+    Another value is one record less and one more: 2 epsilon, and a delta of (1 + e^epsilon) delta.
     """
     twice = belief(2 * epsilon, delta * (1 + exp(min(epsilon, 700))))
     factor = f"{exp(epsilon):.3g}" if epsilon < log(1e6) else f"10^{epsilon / log(10):.0f}"
@@ -90,7 +89,7 @@ def promise_in_words(epsilon: float, delta: float = 0.0, unit: str = "records") 
 
 
 def _table(certificate: Mapping[str, Any], places: Mapping[str, str]) -> PlainWords:
-    """Say it of a table in groups."""
+    """Summarize a table in groups."""
     columns, promise = certificate["columns"], certificate["promise"]
     exact = any(warning["about"] == "identity" for warning in certificate["warnings"])
     bucketized = promise["form"] == "bucketization"
@@ -123,7 +122,7 @@ def _values(certificate: Mapping[str, Any]) -> dict[str, Collection[str]]:
 def _shown(
     columns: Mapping[str, Any], values: Mapping[str, Collection[str]], exact: bool, bucketized: bool
 ) -> list[str]:
-    """Say how the columns are shown."""
+    """Describe the published form of the columns."""
     quasi, sensitive, neutral = columns["quasi"], columns["sensitive"], columns["neutral"]
     if bucketized:
         return [*said("as_they_are", columns=named([*quasi, *neutral])), *said("dealt", columns=named(sensitive))]
@@ -138,7 +137,7 @@ def _shown(
 
 
 def _in_stretches(texts: Collection[str]) -> bool:
-    """Say whether some texts of a column are stretches."""
+    """Return whether some texts of a column are intervals."""
     return any(piece.noun != EXACT.noun for piece in text_pieces(list(texts)))
 
 
@@ -150,7 +149,7 @@ def _rows(certificate: Mapping[str, Any], places: Mapping[str, str]) -> list[str
 
 
 def _not_counted(certificate: Mapping[str, Any]) -> list[str]:
-    """Say what is not promised because of what was counted."""
+    """Return limits that follow from the counted unit."""
     unit, promise = _unit(certificate), requirement(certificate["promise"]["requirement"])
     if unit != "persons":
         return said("not_persons") if unit == "records" else []
@@ -160,15 +159,15 @@ def _not_counted(certificate: Mapping[str, Any]) -> list[str]:
 
 
 def _unit(certificate: Mapping[str, Any]) -> Unit:
-    """Return what was counted; of records in place of records, records."""
+    """Return the counted unit; records for perturbed and synthetic records."""
     unit: Unit = certificate["promise"].get("counted", {}).get("unit", "records")
     return unit
 
 
 def _hidden(certificate: Mapping[str, Any]) -> list[str]:
-    """Say among how many a person is hidden: a fact of the file, which everybody can count.
+    """Return the number of rows that match a person, which anybody can count in the file.
 
-    Of persons it is what was required: the file does not tell whose its rows are.
+    For persons it is the required number, because the file does not show the person of a row.
     """
     k, quasi = int(certificate["measures"].get("k", 1)), named(certificate["columns"]["quasi"])
     if _unit(certificate) == "persons":
@@ -182,12 +181,12 @@ def _hidden(certificate: Mapping[str, Any]) -> list[str]:
 
 
 def _fits(k: int) -> str:
-    """Say how few rows fit a person."""
+    """Describe a small number of matching rows."""
     return t("plain.single_row") if k < 2 else t("plain.few_rows", k=k)
 
 
 def _neutral(certificate: Mapping[str, Any]) -> list[str]:
-    """Say what is left of k for an attacker who also knows the neutral columns."""
+    """Describe k for an attacker who also knows the neutral columns."""
     neutral, found = named(certificate["columns"]["neutral"]), certificate.get("including_neutral")
     if not certificate["columns"]["neutral"]:
         return []
@@ -199,9 +198,9 @@ def _neutral(certificate: Mapping[str, Any]) -> list[str]:
 
 
 def _guesses(by_sensitive: Mapping[str, Mapping[str, float]], group: str) -> tuple[list[str], list[str]]:
-    """Say how sure a reader can become of each sensitive value where the file tells most; the surest first.
+    """Return the maximum belief in each sensitive value, the highest first.
 
-    It protects a column where no guess is more often right than wrong, as the public is promised; else it does not.
+    A column is protected if no guess is more often right than wrong, the bound for the public.
     """
     known = {name: measures["l_frequency"] for name, measures in by_sensitive.items() if "l_frequency" in measures}
     names = sorted(known, key=lambda name: (known[name], name))
@@ -217,14 +216,14 @@ def _guesses(by_sensitive: Mapping[str, Mapping[str, float]], group: str) -> tup
 
 
 def _checked(parts: Iterable[Mapping[str, Any]]) -> str:
-    """Say who can check what is promised."""
+    """State who can check the promise."""
     alone = [part["confirmed_by_the_file"] for part in parts if part["checked"] != NOT_SHOWN]
     who = "anybody" if all(alone) else "part" if any(alone) else "publisher"
     return t(f"plain.checked_{who if alone else 'nothing'}")
 
 
 def _draw(certificate: Mapping[str, Any], places: Mapping[str, str]) -> PlainWords:
-    """Say it of a noisy draw."""
+    """Summarize a noisy draw."""
     promise, topics = certificate["promise"]["differential_privacy"], {own["about"] for own in certificate["warnings"]}
     epsilon, delta = promise["epsilon"], promise.get("delta", 0.0)
     sure = belief(epsilon, delta)
@@ -240,7 +239,7 @@ def _draw(certificate: Mapping[str, Any], places: Mapping[str, str]) -> PlainWor
 
 
 def _records(certificate: Mapping[str, Any], places: Mapping[str, str]) -> PlainWords:
-    """Say it of perturbed or synthetic records."""
+    """Summarize perturbed or synthetic records."""
     parts, kind = certificate["promise"]["parts"], certificate["promise"]["form"].split()[0]
     return {
         "is": said(f"is_{kind}", "columns", **places),
@@ -250,7 +249,7 @@ def _records(certificate: Mapping[str, Any], places: Mapping[str, str]) -> Plain
 
 
 def _items(certificate: Mapping[str, Any], places: Mapping[str, str]) -> PlainWords:
-    """Say it of baskets, or of a table with items."""
+    """Summarize baskets, or a table with items."""
     parts = certificate["promise"]["parts"]
     rules = [said("rule", rule=f"{part['in_words'][:1].upper()}{part['in_words'][1:]}")[0] for part in parts]
     if "baskets" in certificate:
@@ -273,7 +272,7 @@ def _items(certificate: Mapping[str, Any], places: Mapping[str, str]) -> PlainWo
 
 
 def _external(certificate: Mapping[str, Any], places: Mapping[str, str]) -> PlainWords:
-    """Say it of what was made elsewhere."""
+    """Summarize an external release."""
     promise, k = certificate["promise"], int(certificate["measures"].get("k", 1))
     maker = f" ({promise['made_by']})" if promise["made_by"] else ""
     protects = said("k_texts", k=k, **places) if k > 1 else []
@@ -293,7 +292,7 @@ def _external(certificate: Mapping[str, Any], places: Mapping[str, str]) -> Plai
 
 
 def at_most(share: float) -> str:
-    """Write a share that is promised not to be exceeded, so never rounded down.
+    """Return a share as an upper bound, never rounded down.
 
     >>> at_most(1 / 3), at_most(0.5)
     ('34 %', '50 %')
@@ -302,7 +301,7 @@ def at_most(share: float) -> str:
 
 
 def named(names: Iterable[str]) -> str:
-    """List columns; of many, the first and how many more there are.
+    """List columns; of many, the first ones and the number of the others.
 
     >>> named(["age", "sex"]), named("abcdefghij")
     ('age and sex', 'a, b, c, d, e, f, g, h and 2 more')

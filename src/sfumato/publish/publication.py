@@ -1,11 +1,11 @@
-"""What can be published: a release with its settings and its target, and the one loop that publishes it.
+"""A publishable release with its settings and target, and the process that publishes it.
 
-Whatever the release is (groups of a table, a noisy draw, baskets), it names its files, writes them to drafts, and is
-verified as written. The loop does the rest: drafts beside their targets, certificates made of a public and an internal
-context, certificates and mapping named first, data last; all of it or nothing.
+Each kind of release (groups of a table, a noisy draw, baskets) names its files, writes them to drafts, and verifies the
+drafts. The common process does the rest: drafts next to their targets, certificates from a public and an internal
+context, renaming of certificates and mapping first, data last; all or nothing.
 
-`single_table` makes one release of a table in one line, for `anonymize`: made, measured, and published by the same
-loop. Without a certificate nothing is audited either: the data are written, all or nothing.
+`single_table` makes one release of a table for `anonymize`: it is made, measured, and published by the same process.
+Without a certificate there is no audit; the data are still written all or nothing.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ if TYPE_CHECKING:
     from sfumato.tradeoff.study.candidate import Candidate
 
 STEPS = ("read", "make", "write", "verify", "certify")
-"""What publishing does, in order: each is told as it begins (`process.steps`), and can be the last."""
+"""The steps of publishing, in order; each is reported when it begins (`process.steps`)."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a release comes from: the table, the study and the point, each by its digest."""
+    """The origin of a release: table, study and point, with digests."""
 
     table: str
     digest: str
@@ -66,7 +66,7 @@ class Origin:
     study_digest: str = ""
     point: str = ""
     study_file: str = ""
-    """Where the study is that declares the table and how it is read."""
+    """The file of the study that declares the table."""
 
     original: tuple[str, ...] = ()
     """Without a study: the options of `sfumato audit` that read the table."""
@@ -74,74 +74,74 @@ class Origin:
 
 @dataclass(frozen=True)
 class Publishable:
-    """A release on its way out."""
+    """A release with everything that its publication needs."""
 
     release: Any
     candidate: Any
     path: Path
     origin: Origin
     meanings: Sequence[tuple[str, str]] = ()
-    """Those of the map that it comes from."""
+    """The meanings of its map."""
 
     measures: Mapping[str, float] = field(default_factory=dict)
-    """Those of the map, for the publisher alone."""
+    """The measures of its map: internal."""
 
     inputs: Sequence[Path] = ()
-    """Files that it was made of, which no output may replace."""
+    """Its input files, which no output may replace."""
 
     layout: str = "rows"
     escape_formulas: bool = False
-    """Whether cells that a spreadsheet would run are written so that it does not."""
+    """Whether cells that a spreadsheet would run as formulas are escaped."""
 
     legend: str = "auto"
     declared: Any = None
     """The declaration of data with items."""
 
     scales: Any = None
-    """The scales of items that its certificate measures by."""
+    """The scales of items for its certificate."""
 
     named: Names | None = None
-    """What the file calls published items, where that is settled."""
+    """The names of published items, if they are given."""
 
     rows: pa.Table | None = None
-    """Of what was made elsewhere: its rows as they stand."""
+    """The unchanged rows of an external release."""
 
     @cached_property
     def kind(self) -> str:
-        """What is published: a table in groups, baskets, a table with items; or noisy, records, external."""
+        """The kind: a table in groups, baskets, a table with items; or noisy, records, external."""
         return "external" if self.rows is not None else str(self.release.kind)
 
     @property
     def maker(self) -> Any:
-        """Who made it."""
+        """Its maker."""
         return self.candidate.anonymizer
 
     @cached_property
     def measured(self) -> Measured:
-        """What is measured of a table in groups."""
+        """The measures of a table in groups."""
         return measure(self.release)
 
     @property
     def counts_persons(self) -> bool:
-        """Whether a column says whose record it is."""
+        """Whether there is a person column."""
         return self.kind == "table" and self.release.table.roles.person is not None
 
     @cached_property
     def names(self) -> Names:
-        """What the file calls published items."""
+        """The names of published items."""
         if self.named is not None:
             return self.named
         return release_names(self.release, self.legend)
 
     @property
     def files(self) -> Sequence[Path]:
-        """The files of the data by their final names, mostly one; the certificates are called after the first."""
+        """The data files by their final names, mostly one; the first one names the certificates."""
         if self.kind in ("baskets", "items"):
             return files_of(self.path, self.names)
         return (self.path,)
 
     def write(self, drafts: Sequence[Path]) -> Mapping[str, int]:
-        """Write the data, shuffled; return by column how many cells a spreadsheet would run."""
+        """Write the data, shuffled; return by column the number of cells that a spreadsheet would run."""
         release, escaped, format = self.release, self.escape_formulas, format_of(self.path)
         if self.kind in ("baskets", "items"):
             rows = write_item_drafts(release, self.names, drafts, self.path, self.layout, escaped)
@@ -157,14 +157,14 @@ class Publishable:
         return written_formulas(list(drafts), escaped)
 
     def verify(self, drafts: Sequence[Path]) -> Any:
-        """Check what was written by means that share nothing with its maker; raise AssertionError where it fails."""
-        from sfumato.publish._written_file import VERIFY  # an audit reads much that writing does not
+        """Verify the drafts by code that is independent of the maker; raise AssertionError if that fails."""
+        from sfumato.publish._written_file import VERIFY  # it imports the audit
 
         return VERIFY[self.kind](self, drafts)
 
     @cached_property
     def shown(self) -> PublishedFacts:
-        """What everybody sees in it."""
+        """The facts that its file shows."""
         from sfumato.publish.certificate_facts import PublishedFacts, shown_by
 
         if self.rows is not None:
@@ -172,10 +172,10 @@ class Publishable:
         return shown_by(self.release, self.maker, bool(getattr(self.scales, "sensitive", ())))
 
     def legend_lines(self) -> list[str]:
-        """Say what a legend is for, where there is one."""
+        """Explain the legend, if there is one."""
         entries = len(self.names.legend)
-        stand = "1 published item stands" if entries == 1 else f"{entries:,} published items stand"
-        return [f"What {stand} for: {file} (part of the release: hand it out with the data)" for file in self.files[1:]]
+        stand = "1 published item" if entries == 1 else f"{entries:,} published items"
+        return [f"The legend of {stand}: {file} (part of the release: share it, too)" for file in self.files[1:]]
 
     def end_lines(self) -> list[str]:
         """Warn of ranges that end at the value of a single record."""
@@ -185,42 +185,42 @@ class Publishable:
 
 @dataclass(frozen=True, repr=False)
 class Publication(Quiet):
-    """What was published, and where."""
+    """The result of a publication."""
 
     spoken: ClassVar[tuple[str, ...]] = ("audit", "files")
 
     published: Publishable
     audit: Any
-    """What verifying the written file found; nothing is found in a noisy one that would prove its promise."""
+    """The verification of the written file; for a noisy one it does not prove the promise."""
 
     files: tuple[Path, ...]
     """Data first, then the certificates, the board's page, the mapping."""
 
     notices: tuple[str, ...] = ()
-    """What who opens the file should know, in sentences."""
+    """Sentences for readers of the file."""
 
     mapping: Path | None = None
 
     @property
     def release(self) -> Any:
-        """The release that was published."""
+        """The published release."""
         return self.published.release
 
     def values(self) -> dict[str, Any]:
-        """Return what a program reads of it."""
+        """Return the values of the JSON output."""
         from sfumato.publish.pipeline import published_values
 
         return {**published_values(self.published, self.audit), "files": [str(file) for file in self.files]}
 
     def lines(self) -> list[str]:
-        """Say to a person what was published, and for whom each file is."""
+        """Return the printed lines about the publication, with the recipients of each file."""
         from sfumato.publish.pipeline import published_lines
 
         lines = [*published_lines(self.published, self.audit), "", *self.lines_of_files()]
         return lines if self.mapping is None else [*lines, t("release.mapping", file=self.mapping, **self._new_data())]
 
     def lines_of_files(self) -> list[str]:
-        """Say for whom each certificate is."""
+        """Return lines about the recipients of each certificate."""
         data, kind = self.files[0], self.published.kind
         told = [t("release.yours", data=data, tells=t(f"release.yours_{kind}")), t("release.public", data=data)]
         if (board := board_file(data)) in self.files:
@@ -239,10 +239,10 @@ def publish(
     decision: Decision | None = None,
     certified: bool = True,
 ) -> Publication:
-    """Write a release with its certificates and its mapping: these get their names first, the data last.
+    """Write a release with its certificates and its mapping: these are renamed first, the data last.
 
-    With the `decision` that it comes from there is a page for the board, too. What is not `certified` is not audited
-    either, unless persons are counted.
+    With a `decision` there is a board page, too. Without `certified` there is no audit either, unless persons are
+    counted.
     """
     data = list(published.files)
     certificates = certificate_files(data[0]) if certified else []
@@ -272,32 +272,32 @@ def publish(
         for draft, text in zip(drafts[len(data) :], [*texts, *mappings.values()], strict=True):
             draft.write_text(text, encoding="utf-8")
         look()
-        for file in left_behind:  # before the data get their name, which it would speak of
+        for file in left_behind:  # before the data are renamed, to which it does not apply
             file.unlink()
     notices = formula_notice(dict(cells), published.escape_formulas)
     return Publication(published, findings, tuple(targets), tuple(notices), next(iter(mappings), None))
 
 
 def certificate_files(path: Path) -> list[Path]:
-    """Name the certificates of a data file: the publisher's, which tell what was suppressed, and the public ones."""
+    """Return the certificates of a data file: the publisher's ones, then the public ones."""
     names = ("certificate.json", "certificate.html", "certificate-public.json", "certificate-public.html")
     return [path.with_name(f"{path.name}.{name}") for name in names]
 
 
 def outdated_files(path: Path, written: Sequence[Path] = ()) -> list[Path]:
-    """Name what speaks of an earlier data file of this name and would stay beside another one."""
+    """Return the files about an earlier data file of this name, which would not fit the new one."""
     return [file for file in (*certificate_files(path), board_file(path)) if file not in written and file.exists()]
 
 
 def board_file(path: Path) -> Path:
-    """Name the page of a data file that is for the board."""
+    """Return the board page of a data file."""
     return path.with_name(f"{path.name}.board.html")
 
 
 def written_formulas(drafts: list[Path], escape: bool) -> dict[str, int]:
-    """Count the formulas in every column of what was written that has any, the name of the column among them.
+    """Count the formulas in each column of the drafts that has any, including its name.
 
-    `escape` says that they were escaped. Parquet is nothing that a spreadsheet runs.
+    `escape` is whether they were escaped. A spreadsheet does not run Parquet.
     """
     cells: dict[str, int] = {}
     for draft in drafts:
@@ -313,7 +313,7 @@ def written_formulas(drafts: list[Path], escape: bool) -> dict[str, int]:
 
 
 def _runs(text: str, escape: bool) -> bool:
-    """Say whether a spreadsheet would run a cell, or would but for the mark in front of it."""
+    """Return whether a spreadsheet would run a cell without its escape mark."""
     return text[:1] == MARK and is_formula(text.lstrip(MARK)) if escape else is_formula(text)
 
 
@@ -322,26 +322,26 @@ def _runs(text: str, escape: bool) -> bool:
 
 @dataclass(frozen=True)
 class Target:
-    """Where a release goes and how it is written."""
+    """The target of a release, and how it is written."""
 
     path: Path
     layout: str = "rows"
     escape_formulas: bool = False
     force: bool = False
     legend: str = "auto"
-    """Of baskets: whether sets of items are named in a legend beside the file."""
+    """For baskets: whether sets of items are named in a legend next to the file."""
 
     certificate: bool = True
     """Whether the written file is audited and certified."""
 
     inputs: Sequence[Path] = ()
-    """What is read, and so never replaced."""
+    """Input files, which are never replaced."""
 
     study: str = ""
-    """The study that declares the data, where they are named by one."""
+    """The study that declares the data, if there is one."""
 
     def check(self) -> None:
-        """Raise where the files cannot be written, before anything is read."""
+        """Raise if the files cannot be written, before anything is read."""
         check_escaping(self.escape_formulas, self.path, format_of(self.path))
         check_targets([self.path, *certificate_files(self.path)], self.force, self.inputs)
 
@@ -354,15 +354,15 @@ class Target:
 
 @dataclass(frozen=True, repr=False)
 class Single(Quiet):
-    """A release that was written."""
+    """A written release."""
 
     files: Sequence[Path]
     notices: Sequence[str]
     values: Mapping[str, Any]
-    """What a program reads of it."""
+    """The values of the JSON output."""
 
     lines: Sequence[str]
-    """What a person does."""
+    """The printed lines."""
 
 
 @dataclass
@@ -373,12 +373,12 @@ class Clock:
     steps: dict[str, float] = field(default_factory=dict)
 
     def end(self, step: str) -> None:
-        """Note how long a step took."""
+        """Note the duration of a step."""
         now = time.perf_counter()
         self.steps[step], self.last = now - self.last, now
 
     def values(self) -> dict[str, Any]:
-        """Return all, and by step."""
+        """Return the total, and the seconds by step."""
         by_step = {name: round(value, 4) for name, value in self.steps.items()}
         return {"seconds": round(sum(self.steps.values()), 4), "seconds_by_step": by_step}
 
@@ -391,7 +391,7 @@ def written(
     lines: Sequence[str],
     notices: Sequence[str] = (),
 ) -> Single:
-    """Publish a release, or write its data alone, and say so."""
+    """Publish a release, or write its data only, and return the output."""
     done = publish(own, target.force, certified=target.certificate)
     clock.end("write")
     notices = [*notices, *done.notices]
@@ -405,7 +405,7 @@ def written(
 def single_table(
     table: Table, candidate: Candidate, declared: TableDeclaration, target: Target, clock: Clock
 ) -> Single:
-    """Make a release of a table and write it: in groups, drawn with noise, or records in place of its records."""
+    """Make a release of a table and write it: in groups, drawn with noise, perturbed or synthetic."""
     maker, path = candidate.anonymizer, target.path
     words: tuple[str, ...] = ()
     if target.certificate and not target.study:
@@ -432,7 +432,7 @@ def single_table(
 
 
 def table_values(own: Publishable) -> dict[str, Any]:
-    """Return what a program reads of a table in groups."""
+    """Return the values of the JSON output of a table in groups."""
     release, measured, table = own.release, own.measured, own.release.table
     return {
         "table": table.engine.origin,
@@ -457,14 +457,14 @@ def table_values(own: Publishable) -> dict[str, Any]:
 
 
 def _promise(release: Release, wanted: Requirement, measured: Measured) -> Requirement:
-    """Return the strongest requirement of the kinds asked for that the groups keep; of persons, what was required."""
+    """Return the strongest requirement of the requested kinds that the groups satisfy; for persons, the required."""
     if release.table.roles.person is not None:
         return wanted.by_persons
     return wanted.strengthen(measured.values, measured.by_sensitive)
 
 
 def table_lines(own: Publishable, files: Sequence[Path]) -> list[str]:
-    """Say in words what was written and what it achieves."""
+    """Return the printed lines about the file and its measures."""
     release, wanted, measured = own.release, own.candidate.requirement, own.measured
     rows, groups = counted(release.assignment.records, "record"), counted(release.groups, "group")
     promised = _promise(release, wanted, measured)
@@ -491,13 +491,13 @@ def table_lines(own: Publishable, files: Sequence[Path]) -> list[str]:
 
 
 def left_out_lines(suppressed: int, dropped: int) -> list[str]:
-    """Say how many records are not in the file."""
+    """Return lines about records that are not in the file."""
     lines = [f"Left out (suppressed): {counted(suppressed, 'record')}."] if suppressed else []
     return [*lines, *([f"Dropped because a value is missing: {counted(dropped, 'record')}."] if dropped else [])]
 
 
 def _single_values(release: Release) -> list[str]:
-    """Say of which sensitive numbers many records have one that no other has, and how they are made coarser."""
+    """Describe sensitive numbers that occur once, with the remedy."""
     histograms = release.histograms
     if histograms is None:
         return []
@@ -509,7 +509,7 @@ def _single_values(release: Release) -> list[str]:
 
 
 def basket_layout(target: Target) -> str:
-    """Return how baskets are laid out; raises where the file cannot hold that."""
+    """Return the layout of baskets; raise if the file does not support it."""
     from sfumato.release.writing_items import MODES, laid_out
 
     check_choice("legend", target.legend, MODES)

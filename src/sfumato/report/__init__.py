@@ -1,1 +1,1 @@
-"""Looking: the page a data steward reads, the picture of the map, and the folder they stand in."""
+"""Reports: the page for data stewards, the picture of the map, and their folder."""

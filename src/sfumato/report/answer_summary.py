@@ -1,7 +1,4 @@
-"""A reply to a question in words: what there is, what is around it, how far from the best it is, how to publish it.
-
-A choice in words: which point, why, what else is known of it, what is around it, and how to publish it.
-"""
+"""The printed answer to a question, and the printed choice: the point, reasons, neighbours, and how to publish it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,7 +46,7 @@ def reply_values(reply: Reply, map_: Map, folder: Path) -> dict[str, Any]:
 
 
 def reply_lines(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
-    """Write a reply that has an answer as lines for the terminal."""
+    """Return the lines of a reply that has an answer."""
     answer = reply.answer
     assert answer is not None
     yield wrapped(answer_words(reply)).lstrip()
@@ -74,7 +71,7 @@ def reply_lines(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
 
 
 def reply_brief(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
-    """Write a reply in a few lines: the answer, the headlines, how far from the best it is, how to publish it."""
+    """Return a short reply: the answer, the headlines, the distance from the best possible, how to publish it."""
     answer = reply.answer
     assert answer is not None
     yield wrapped(answer_words(reply), width=summary.SHORT).lstrip()
@@ -87,7 +84,7 @@ def reply_brief(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
 
 
 def _asked_besides(reply: Reply) -> Iterator[str]:
-    """Write what the question asks for besides: within weaker bounds, by anonymizer, by suppressed share."""
+    """Describe the further parts of the question: weaker bounds, anonymizers, suppressed shares."""
     if reply.question.relaxed:
         bought = [place_words(point, reply) for point in reply.bought]
         more = listed(bound.typed for bound in reply.question.relaxed)
@@ -101,13 +98,13 @@ def _asked_besides(reply: Reply) -> Iterator[str]:
 
 
 def _rivals(reply: Reply, map_: Map) -> list[Point]:
-    """List the releases within the bounds that the answer is ahead of by no more than the draw."""
+    """List the releases within the bounds that differ from the answer by no more than chance."""
     assert reply.answer is not None
     return summary.not_told_apart(within(map_.points, reply.question.bounds), reply.answer, reply.question.asked)
 
 
 def answer_words(reply: Reply) -> str:
-    """Say what the answer is, in sentences; what it shows of people comes before all else."""
+    """Describe the answer; what it shows of people comes first."""
     answer, question = reply.answer, reply.question
     assert answer is not None
     within = t("reply.with", question=question) if question.bounds else ""
@@ -124,12 +121,12 @@ def answer_words(reply: Reply) -> str:
 
 
 def place_words(point: Point, reply: Reply) -> str:
-    """Say where a release lies and how it is made."""
+    """Describe the place of a release and its settings."""
     return f"{point.id}: {in_numbers(point, reply.question)} ({summary.settings(point)})."
 
 
 def bound_words(reply: Reply, map_: Map) -> str:
-    """Say how far from the best possible the answer can be, or why that is not known."""
+    """Describe the distance of the answer from the best possible, or why it is unknown."""
     asked = reply.question.asked
     if reply.answer is None:
         return t("reply.nothing_fits_so")
@@ -147,7 +144,7 @@ def bound_words(reply: Reply, map_: Map) -> str:
 
 
 def note_words(reply: Reply) -> Iterator[str]:
-    """Say what was left out, and why."""
+    """Describe the omitted releases with reasons."""
     if refused := [point for point in reply.refused if point.anonymizer != "original"]:
         many = "" if len(refused) == 1 else t("reply.more_like", refused=len(refused) - 1)
         yield t("reply.point_which", id_=refused[0].id, refusal=refusal(refused[0]), many=many)
@@ -160,7 +157,7 @@ def note_words(reply: Reply) -> Iterator[str]:
 
 
 def nothing_fits(reply: Reply) -> Iterator[str]:
-    """Say what would have to be relaxed, one bound at a time, and what comes nearest."""
+    """Describe the necessary relaxation of each bound, and the nearest release."""
     bounds = reply.question.bounds
     within = t("reply.has_2", bounds=bounds) if bounds else t("reply.has", reply=reply)
     yield t("reply.no_release", within=within)
@@ -176,7 +173,7 @@ def nothing_fits(reply: Reply) -> Iterator[str]:
 
 
 def _bound(known: Optimum, answer: Point, several: bool) -> str:
-    """Say what the best possible is; of several measures that are asked for, of the first alone."""
+    """Describe the best possible value; of several measures only the first."""
     here, best = both(answer.measures[known.measure], known.value)
     better = "more" if MEASURES[known.measure].better == "higher" else "less"
     alone = t("reply.said_alone", known=known) if several else ""
@@ -198,7 +195,7 @@ def _place(point: Point | None, reply: Reply) -> str:
 
 
 def choice_brief(choice: Choice, map_: Map, command: str) -> Iterator[str]:
-    """Write a choice in a few lines: the verdict, the headlines, the first reason, how to publish it."""
+    """Return a short choice: the verdict, the headlines, the first reason, how to publish it."""
     yield from summary.brief_lines(map_, choice.point)
     why, *_ = choice.why or [""]
     texts = [t("brief.why", why=why), *(t("brief.caution", text=text) for text in choice.warnings[:1])]
@@ -207,7 +204,7 @@ def choice_brief(choice: Choice, map_: Map, command: str) -> Iterator[str]:
 
 
 def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
-    """Write a choice as lines for the terminal."""
+    """Return the lines of a choice."""
     point = choice.point
     trivial = choice.kept is not None and choice.kept.is_trivial
     if is_unchanged(point) or trivial:
@@ -223,7 +220,7 @@ def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
     yield from (f"\n{wrapped(sentence).lstrip()}" for sentence in weights_sentences(map_))
     worth = advice(map_, point)
     steps = [_next_step(step, choice.axes) for step in choice.slope if step.start == point.id]
-    ways = choice.landmarks.items() if choice.by == "best" else ()  # else the reasons say where they disagree
+    ways = choice.landmarks.items() if choice.by == "best" else ()  # otherwise the reasons list differences
     others = [f"{by}: {id}" for by, id in ways if id not in (None, point.id)]
     neighbours = [f"{each.side}: {each.said} [{summary.settings(map_[each.point])}]" for each in choice.neighbours]
     yield from section(t("choice.why_one"), choice.why)
@@ -239,7 +236,7 @@ def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
 
 
 def choice_values(choice: Choice, map_: Map) -> dict[str, Any]:
-    """Return a choice as plain values, with what else is said of its point."""
+    """Return a choice as plain values, with the texts about its point."""
     values, worth = choice.to_dict(), advice(map_, choice.point)
     values["weights"] = map_.about.get("weights", {})
     values["headlines"] = [headline.values() for headline in summary.headlines(map_, choice.point)]
@@ -249,14 +246,14 @@ def choice_values(choice: Choice, map_: Map) -> dict[str, Any]:
 
 
 def _disagreements(choice: Choice, map_: Map) -> list[str]:
-    """Say where the point looks good by one measure and bad by another of the same kind."""
+    """Describe where the point looks good by one measure and bad by another of the same kind."""
     if map_.disagreements is None:
         return []
     return [disagreement_sentence(each) for each in map_.disagreements.of_point(choice.point, choice.axes)]
 
 
 def _next_step(step: Step, axes: tuple[str, str]) -> str:
-    """Say what the next step of privacy costs, in all and for each unit."""
+    """Describe the cost of the next step of privacy, in total and per unit."""
     first, second = axes
     rate = "" if step.rate is None else t("choice.each_unit", step=step, second=second, first=first)
     return t("choice.next_step", step=step, second=second, first=first, rate=rate)

@@ -1,6 +1,6 @@
-"""A check of data in words that a data steward understands, with the thresholds people use.
+"""The printed check of data for data stewards, with established thresholds.
 
-The hierarchy of a column in words: its tree with counts, and what each level would do to k.
+Also the printed hierarchy of a column: its tree with counts, and the effect of each level on k.
 """
 
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ from sfumato.tradeoff.hierarchy_levels import SMALL, ColumnHierarchy, Node
 
 KNOWN_FOR = {11: ", the threshold of EMA policy 0070 and Health Canada"}
 SENTENCE = 5
-"""The smallest group that sentences about attributes speak of."""
+"""The smallest group that sentences about attributes use."""
 
 LONGEST = 100
-"""Letters of a set of items."""
+"""The maximum length of a set of items."""
 
 
 BEHIND_DETAILS = frozenset(("attributes", "subsets", "worst", "sets", "rarest"))
@@ -27,14 +27,14 @@ BEHIND_DETAILS = frozenset(("attributes", "subsets", "worst", "sets", "rarest"))
 
 
 def check_in_words(check: Check | ItemsCheck, details: bool = True) -> str:
-    """Write a check as paragraphs."""
+    """Return a check as paragraphs."""
     parts = check_parts(check)
     shown = ["\n".join(lines) for name, lines in parts.items() if details or name not in BEHIND_DETAILS]
     return "\n\n".join(shown) if len(shown) == len(parts) else "\n".join([*shown, t("check.more")])
 
 
 def check_parts(check: Check | ItemsCheck) -> dict[str, list[str]]:
-    """Write the paragraphs of a check by what they are about, those left out that have nothing to say."""
+    """Return the nonempty paragraphs of a check by topic."""
     parts: dict[str, Iterator[str]]
     if isinstance(check, MixedCheck):
         parts = {"study": _study_of_items(check), "table": _mixed_table(check), "known": _known(check)}
@@ -194,7 +194,7 @@ def _household(check: Check) -> Iterator[str]:
 
 
 def _expected(number: float) -> str:
-    """Write an expected number of records, which need not be whole."""
+    """Format an expected number of records, which need not be whole."""
     return t("check.expected_many" if number >= 100 else "check.expected", number=number)
 
 
@@ -202,7 +202,7 @@ def _expected(number: float) -> str:
 
 
 def _study_of_items(check: ItemsCheck) -> Iterator[str]:
-    """Say what of a study cannot be made."""
+    """Describe the infeasible parts of a study."""
     if check.study is None:
         return
     yield t("check.unmade" if check.problems else "check.explorable", check=check)
@@ -210,7 +210,7 @@ def _study_of_items(check: ItemsCheck) -> Iterator[str]:
 
 
 def _items(check: ItemsCheck) -> Iterator[str]:
-    """Say what is unusual about the items."""
+    """Describe unusual properties of the items."""
     if check.empty:
         yield t("check.empty", check=check)
     if not check.tree:
@@ -263,14 +263,14 @@ def _known(check: MixedCheck) -> Iterator[str]:
 
 
 FOLDED = 12
-"""A node shows at most so many of the nodes below it."""
+"""The most child nodes shown of a node."""
 
 WIDEST = 40
-"""Letters of a label."""
+"""The maximum length of a label."""
 
 
 def hierarchy_in_words(looked_at: ColumnHierarchy, level: int | None = None) -> Iterator[str]:
-    """Write the tree down to a level, then what publishing the column at each level would do."""
+    """Return the tree down to a level, then the effect of publishing the column at each level."""
     tree = looked_at.hierarchy
     yield (t("levels.column_above", looked_at=looked_at, tree=tree))
     yield t("levels.publisher_s")
@@ -283,7 +283,7 @@ def hierarchy_in_words(looked_at: ColumnHierarchy, level: int | None = None) -> 
 
 
 def _effects(looked_at: ColumnHierarchy) -> Iterator[str]:
-    """Write a table of the levels: who would stand out by this column alone, and with the others."""
+    """Return a table of the levels: risky records by this column alone, and with the others."""
     yield t("levels.what_publishing", looked_at=looked_at, small=SMALL)
     yield t("levels.alone_k")
     if looked_at.others:
@@ -304,7 +304,7 @@ def _effects(looked_at: ColumnHierarchy) -> Iterator[str]:
 
 
 def _hierarchy_lines(node: Node, indent: str) -> Iterator[str]:
-    """Write a node and, deeper, the nodes below it; of many the first ones."""
+    """Return a node and its subtree; of many nodes the first ones."""
     yield f"{indent}{_label(node.label):{max(1, 50 - len(indent))}} {node.records:>12,}"
     children = node.children if len(node.children) <= FOLDED + 1 else node.children[:FOLDED]
     for child in children:

@@ -1,7 +1,7 @@
-"""What is said of data: what sentences are about, the meanings in force, and how a command line names them.
+"""Texts about data: the subject of sentences, the definitions in force, and the command-line options that name them.
 
-Tables, baskets, tables with items and what is public of any of them share these four functions; a part of the data
-(attributes, items) adds its own entries. Rooms of items are imported where there are items.
+Tables, baskets, tables with items and their public forms share these functions; each part of the data (attributes,
+items) adds its own entries. Modules about items are imported only if there are items.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ if TYPE_CHECKING:
     from sfumato.tradeoff.study.study import Study
 
 DECLARED = "hierarchies.toml"
-"""Where a person puts the hierarchies that a study declares itself: the command line reads them from a file."""
+"""The file of hierarchies that a study declares itself, for the command line."""
 
 Meaning = tuple[str, str]
 """A short name, and one or two sentences."""
 
 
 def is_public(study: Any) -> TypeGuard[PublicStudy]:
-    """Say whether a study is what may be known of one outside."""
+    """Return whether a study is a public one."""
     from sfumato.tradeoff.public import PublicStudy
 
     return isinstance(study, PublicStudy)
 
 
 def known_items(m: int) -> str:
-    """Say how many items an attacker knows."""
+    """Describe the number of items that an attacker knows."""
     from sfumato.requirements.items import known_in_words
 
     return known_in_words(m)
 
 
 def subject_of(map_: Map) -> Subject:
-    """Say what sentences are about."""
+    """Return the subject of sentences about a map."""
     study, about = map_.study, map_.about
     sensitive, records = tuple(about.get("sensitive", ())), about.get("records")
     if is_public(study):
@@ -69,9 +69,9 @@ def subject_of(map_: Map) -> Subject:
 
 
 def data_words(study: Study, point: Point) -> tuple[str, list[str]] | None:
-    """Name the data as a command line does, if a point's release is one that a command makes of them."""
+    """Return the command-line words for the data, if a command can make a point's release from them."""
     if is_public(study):
-        return None  # where the data are is nobody's business outside
+        return None  # the place of the data is internal
     table, maker = study.data.table, point.candidate.anonymizer
     items = [] if study.data.items is None else study.data.items.options()
     if table is None:
@@ -85,7 +85,7 @@ def data_words(study: Study, point: Point) -> tuple[str, list[str]] | None:
 
 
 def declares_hierarchies(study: Study) -> bool:
-    """Say whether a study declares hierarchies itself, which have to be in a file before that command runs."""
+    """Return whether a study declares hierarchies itself; the command needs them in a file."""
     return not is_public(study) and study.data.table is not None and bool(study.data.table.hierarchy)
 
 
@@ -93,7 +93,7 @@ def declares_hierarchies(study: Study) -> bool:
 
 
 def meanings(map_: Map) -> list[Meaning]:
-    """List what was decided once and must be known to read the numbers, with the study's own values."""
+    """List the definitions that are needed to read the numbers, with the study's own values."""
     study = map_.study
     if is_public(study):
         of_items = ["empty_public"] if study.studied in ("baskets", "items") else []
@@ -108,12 +108,12 @@ def _entry(id: str, /, **places: Any) -> Meaning:
 
 
 def unit_meaning(unit: Unit) -> Meaning:
-    """Say what is counted in groups."""
+    """Define the unit that groups count."""
     return _entry(f"unit_{unit.replace(' ', '_')}")
 
 
 def weights_sentences(map_: Map) -> list[str]:
-    """Say how the losses of the quasi-identifiers are weighted, where they do not all count alike."""
+    """Describe the weights of the quasi-identifiers in losses, if they differ."""
     return [f"{words[0].upper()}{words[1:]}." for words in weights_in_words(map_.about.get("weights", {}))]
 
 
@@ -155,13 +155,13 @@ def _counted_unit(map_: Map) -> str:
 
 
 def _reader(reader: Reader) -> Iterator[Meaning]:
-    """Say who reads releases besides the uniform reader."""
+    """Define the second estimator."""
     if isinstance(reader, EmReader):
         yield _entry("em_reader", rounds=reader.rounds)
 
 
 def _attack(map_: Map) -> Meaning:
-    """Say what the attacker does, and what guessing the commonest value would give where one attribute is attacked."""
+    """Define the attack, with the success of guessing the most frequent value if one attribute is attacked."""
     attack, unit = map_.study.scales.attack, _counted_unit(map_)
     both = ("attack_accuracy", "empirical_breach")
     known = next((p for p in map_.points if p.has(both) and p.measures["attack_accuracy"] > 0), None)
@@ -191,7 +191,7 @@ def _queries(queries: Queries) -> Meaning:
 
 
 def basket_meanings(scales: Any) -> list[Meaning]:
-    """List what must be known to read the numbers of a map of baskets."""
+    """List the definitions for a map of baskets."""
     from sfumato.release._itemsets import DRAWS, MOST_SETS
 
     line = scales.constraints is not None
@@ -210,7 +210,7 @@ def basket_meanings(scales: Any) -> list[Meaning]:
 
 
 def _item_queries(asked: Any) -> Meaning:
-    """Say what is asked, and how it is answered."""
+    """Define the queries and their estimator."""
     from sfumato.measures.items.queries import MOST_PAIRS
 
     many = "exact" if asked.is_exact else "file" if asked.kind == "file" else "drawn"
@@ -227,7 +227,7 @@ def _item_queries(asked: Any) -> Meaning:
 
 
 def _item_losses(losses: Any) -> Meaning:
-    """Say how losses are counted."""
+    """Define the loss."""
     itself = t("meanings.itself_nothing" if losses.leaf_zero == "yes" else "meanings.itself_one")
     weight = "" if losses.weights == "one" else t(f"meanings.weighted_{losses.weights}")
     alone = "" if losses.singletons == "yes" else t("meanings.singletons")
@@ -235,7 +235,7 @@ def _item_losses(losses: Any) -> Meaning:
 
 
 def mixed_meanings(scales: Any) -> list[Meaning]:
-    """List what must be known to read the numbers of a map of tables with items."""
+    """List the definitions for a map of a table with items."""
     known = t("meanings.known_person", items=known_items(scales.known)) if scales.known else t("meanings.nothing_else")
     return [
         _entry("records"),

@@ -1,4 +1,4 @@
-"""The folder that `sfumato explore` leaves behind: points, timings, reports, picture, the study that was run."""
+"""The folder that `sfumato explore` writes: points, timings, reports, picture, the study."""
 
 from contextlib import suppress
 from dataclasses import asdict
@@ -17,10 +17,10 @@ PUBLIC_FILES = ("report-public.html", "map-public.png")
 """The files of the folder that are safe to share; all others are internal."""
 
 DRAWN = ("report.html", "map-internal.png", "report-public.html", "map-public.png")
-"""What is drawn: left out where there is no room for that."""
+"""Drawings; omitted if the disk is full."""
 
 INTERNAL = ("report.html", "map-internal.png")
-"""Of the others, those that show what the public ones do not: for their owner alone."""
+"""The internal ones of them, readable by their owner only."""
 
 KEPT = ("id", "anonymizer", "form", "requirement", "parameters", "status", "reason", "measures")
 KEPT_WHERE_KNOWN = (
@@ -35,14 +35,13 @@ KEPT_WHERE_KNOWN = (
     "refused",
 )
 KEPT_WHERE_SAID = ("least",)
-"""What `points.json` has of a point."""
+"""The fields of a point that `points.json` contains only if they are set."""
 
 
 def save_map(map_: Map, folder: Path) -> list[Path]:
-    """Write everything about a map into a folder, all or nothing.
+    """Write all files of a map into a folder, all or nothing.
 
-    `points.json` is the same, byte by byte, for the same study. Where there is no room to draw, what would be drawn is
-    left out.
+    `points.json` is identical, byte by byte, for the same study. If the disk is too full, the drawings are omitted.
     """
     frontier = {point.id for point in map_.frontier()}
     points = [_entry(point, point.id in frontier) for point in map_.points]
@@ -74,12 +73,12 @@ def save_map(map_: Map, folder: Path) -> list[Path]:
         for draft, content in zip(drafts, contents.values(), strict=True):
             draft.write_bytes(content)
     for name in set(DRAWN) - contents.keys():
-        (folder / name).unlink(missing_ok=True)  # that of an earlier map
+        (folder / name).unlink(missing_ok=True)  # of an earlier map
     return targets
 
 
 def _timings(map_: Map) -> dict[str, Any]:
-    """Say how long each point took, and of a tuned map what was tried when."""
+    """Return the seconds of each point, and for a tuned map the order of tries."""
     timings: dict[str, Any] = {"seconds": {point.id: round(point.seconds, 4) for point in map_.points}}
     if "tuning" in map_.about:
         timings["tuning"] = map_.about["tuning"]
@@ -87,7 +86,7 @@ def _timings(map_: Map) -> dict[str, Any]:
 
 
 def _entry(point: Point, on_frontier: bool) -> dict[str, Any]:
-    """Keep of a point what depends on nothing but the study, and nothing of records."""
+    """Return the values of a point that depend only on the study and contain no records."""
     values = point_values(point)
     more = {name: values[name] for name in KEPT_WHERE_KNOWN if values.get(name)}
     more |= {name: values[name] for name in KEPT_WHERE_SAID if name in values}
@@ -95,7 +94,7 @@ def _entry(point: Point, on_frontier: bool) -> dict[str, Any]:
 
 
 def report_bytes(map_: Map, public: bool) -> bytes:
-    """Return the report of today as it is written to a file."""
+    """Return today's report as the content of a file."""
     return page(map_, public, date.today()).encode()
 
 

@@ -1,6 +1,6 @@
-"""A map in words: what became of the candidates, the frontier, whether the axes agree, whether it is worth it.
+"""The printed map: states of the candidates, frontier, disagreements, worth.
 
-The frontier of a search in words: how many points were found, and some of them, the most private first.
+Also the printed frontier of a search: the number of points, and some of them, the most private first.
 """
 
 from collections import Counter
@@ -18,17 +18,17 @@ from sfumato.tradeoff.search._enumeration import Frontier
 from sfumato.tradeoff.search.problems import Problem
 
 WIDE = 8
-"""Letters of a column of the frontier that holds a headline."""
+"""The width of a headline column of the frontier."""
 
 ONE_COLUMN = len("100 %, worst 100 %")
-"""Letters of a column of the table of sensitive columns."""
+"""The width of a column in the table of sensitive columns."""
 
 MOST_TOLD = 5
-"""Cases of disagreement that are told in the terminal; the report has all."""
+"""The most disagreements printed; the report has all."""
 
 
 def map_lines(map_: Map, page: str | None) -> Iterator[str]:
-    """Write a map as lines for the terminal; `page` is where it can be looked at."""
+    """Return the lines of a map; `page` is the name of its report."""
     yield _tally(map_, page)
     yield from _reasons(map_)
     yield from _budget(map_)
@@ -54,13 +54,13 @@ def map_lines(map_: Map, page: str | None) -> Iterator[str]:
 
 
 def map_brief(map_: Map, page: str | None) -> Iterator[str]:
-    """Write a map in a few lines: what became of the candidates, and the release that is recommended."""
+    """Return a short map: states of the candidates, and the recommended release."""
     yield _tally(map_, page)
     yield from _reasons(map_)
     yield from _budget(map_)
     try:
         point = map_.choose().point
-    except SfumatoError as error:  # nothing fits, or the map has no two axes
+    except SfumatoError as error:  # no point is feasible, or the map has no two axes
         yield wrapped(t("brief.nothing", why=str(error).splitlines()[0]), width=summary.SHORT).lstrip()
         return
     yield from summary.brief_lines(map_, point)
@@ -69,7 +69,7 @@ def map_brief(map_: Map, page: str | None) -> Iterator[str]:
 
 
 def map_values(map_: Map) -> dict[str, Any]:
-    """Return the same as plain values."""
+    """Return the map as plain values."""
     disagreements = [] if map_.disagreements is None else map_.disagreements.on_frontier
     return {
         "points": len(map_.points),
@@ -90,7 +90,7 @@ def map_values(map_: Map) -> dict[str, Any]:
 
 
 def leaving(files: Sequence[str], others: str) -> str:
-    """Say which files of a map are safe to share."""
+    """Return a sentence about the files of a map that are safe to share."""
     return t("map_line.may_leave", files=files, others=others)
 
 
@@ -105,7 +105,7 @@ def _tally(map_: Map, page: str | None) -> str:
 
 
 def _reasons(map_: Map) -> Iterator[str]:
-    """Say why candidates failed, each reason once; what was made elsewhere has a section of its own."""
+    """Describe why candidates failed, each reason once; external releases have a separate section."""
     makers: dict[str, list[str]] = {}
     for point in map_.points:
         if point.status == "failed" and not point.candidate.anonymizer.foreign:
@@ -117,7 +117,7 @@ def _reasons(map_: Map) -> Iterator[str]:
 
 
 def _budget(map_: Map) -> Iterator[str]:
-    """Say what a budget of time was not enough for."""
+    """Describe the effect of the time limit."""
     tuning = map_.about.get("tuning")
     if tuning and tuning["unreached"]:
         left = counted(tuning["unreached"], "candidate")
@@ -127,7 +127,7 @@ def _budget(map_: Map) -> Iterator[str]:
 
 
 def _frontier(map_: Map) -> Iterator[str]:
-    """List the points that no other point beats."""
+    """List the nondominated points."""
     axes, frontier = map_.study.axes, map_.frontier()
     if not frontier:
         every = "both" if len(axes) == 2 else t("map_line.all")
@@ -154,7 +154,7 @@ def _frontier(map_: Map) -> Iterator[str]:
 
 
 def _of_columns(map_: Map, frontier: Sequence[Point]) -> Iterator[str]:
-    """Tabulate the risk of each sensitive column, where there are several."""
+    """Tabulate the risk of each of several sensitive columns."""
     subject = Subject.of(map_)
     rows = {
         point.id: {
@@ -186,23 +186,23 @@ def _both(guess: summary.BestGuess) -> str:
 
 
 def _told(alike: Sequence[Point]) -> Point:
-    """Pick the point that stands for all at its place: the one whose settings are the shortest."""
+    """Return the representative of points at one place: the one with the shortest settings."""
     return min(alike, key=lambda one: len(_typed(one)))
 
 
 def _alike(frontier: Sequence[Point], axes: Sequence[str]) -> Iterator[list[Point]]:
-    """Bring the points of a frontier together that lie at the same place; it has them side by side."""
+    """Group the neighbouring points of a frontier at the same place."""
     for _, points in groupby(frontier, lambda point: [point.measures[name] for name in axes]):
         yield list(points)
 
 
 def _heads(map_: Map, frontier: Sequence[Point]) -> list[str]:
-    """Name the headlines that some point of the frontier has."""
+    """Return the headlines that some point of the frontier has."""
     return [name for name in summary.PLAIN if any(name in summary.plain_values(map_, point) for point in frontier)]
 
 
 def _typed(point: Point) -> str:
-    """Write the settings of a point as one would type them."""
+    """Return the settings of a point in text form."""
     if point.candidate.anonymizer.foreign:
         return point.words
     is_alone = point.is_baseline or not point.is_grouped
@@ -213,17 +213,17 @@ def _typed(point: Point) -> str:
 
 
 def _section(title: str, sentences: Sequence[str]) -> Iterator[str]:
-    """Write a title with its sentences, wrapped."""
+    """Return a title with its wrapped sentences."""
     yield f"\n{title}\n"
     yield from (wrapped(sentence) for sentence in sentences if sentence)
 
 
 ROWS = 20
-"""Points that are listed, evenly."""
+"""The number of listed, evenly spaced points."""
 
 
 def frontier_lines(frontier: Frontier) -> Iterator[str]:
-    """Write a frontier as lines for the terminal."""
+    """Return the lines of a frontier."""
     points, looked = counted(len(frontier), "point"), counted(frontier.evaluations, "cut vector")
     how = "exact" if frontier.exact else frontier.stopped
     whole = t(f"frontier.early_{how}") if how else ""
@@ -238,7 +238,7 @@ def frontier_lines(frontier: Frontier) -> Iterator[str]:
 
 
 def search_lines(frontier: Frontier) -> Iterator[str]:
-    """Write a frontier that stands on a map as lines for the terminal."""
+    """Return the lines of a frontier that is on a map."""
     yield from frontier_lines(frontier)
     if frontier.stopped:
         yield t("frontier.search_stopped")
@@ -257,7 +257,7 @@ def frontier_values(frontier: Frontier) -> dict[str, Any]:
 
 
 def drawn_on(problem: Problem) -> str:
-    """Say on which measures the map of a frontier is drawn, and why points of it may look beaten there."""
+    """Describe the measures of a frontier's map, and why its points may look dominated there."""
     sentence = t("frontier.map_drawn", axes=" and ".join(problem.axes))
     if problem.axes == problem.objectives:
         return f"{sentence}."
@@ -265,5 +265,5 @@ def drawn_on(problem: Problem) -> str:
 
 
 def _number(value: float) -> str:
-    """Write a number of a column: whole ones without a point, all others with as many digits behind it."""
+    """Format a number of a column: whole ones without decimals, others with as many as the widest."""
     return f"{value:,.0f}" if value >= 1 and value == int(value) else f"{value:,.4f}"

@@ -1,10 +1,8 @@
-"""Every measure as a sentence with its value in it, for a person who knows no formula: said here, and nowhere else.
+"""Sentences about measures with their values, for readers without formulas; all other texts use these.
 
-A sentence is true for every value that a measure can have: none, all, infinite. It names the column it is about.
-
-How often something happens, in whole numbers: `31 times in 100, 13 without the data`.
-
-What is rounded never reads as never or always, nor as more often than without the data where it is not.
+A sentence is true for every value of a measure: zero, all, infinite. It names its column. Frequencies are whole
+numbers: `31 times in 100, 13 without the data`. Rounding never produces "never" or "always", nor a frequency above the
+one without the data if it is not above it.
 """
 
 from __future__ import annotations
@@ -24,17 +22,17 @@ if TYPE_CHECKING:
 
 
 BASES = (100, 1_000, 10_000, 100_000, 1_000_000)
-"""Out of how many something is counted."""
+"""Possible denominators of a frequency."""
 
 NEAR = 0.05
-"""A count of so many is near enough where it is off by no more than this part of the rarer side."""
+"""The largest relative error of a rounded frequency, measured on the rarer side."""
 
 EVEN = 1e-12
 """Shares closer than this are equal."""
 
 
 def times(share: float) -> str:
-    """Say how often something happens; never and always only where it is so.
+    """Describe a frequency; "never" and "always" only if exact.
 
     >>> times(0.31), times(0.013), times(0), times(1), times(0.9996)
     ('31 times in 100', '13 times in 1,000', 'never', 'always', '9,996 times in 10,000')
@@ -50,7 +48,7 @@ def times(share: float) -> str:
 
 
 def _base(share: float) -> int | None:
-    """Return out of how many a share can be counted in whole numbers."""
+    """Return the smallest denominator with which a share is nearly a whole number."""
     room = NEAR * min(share, 1 - share)
     return next((base for base in BASES if abs(round(share * base) / base - share) <= room), None)
 
@@ -61,7 +59,7 @@ def _many(share: float, base: int) -> str:
 
 
 def beside(share: float, other: float) -> str:
-    """Say how often something happens, and how often without the data, out of the same number.
+    """Describe a frequency and the one without the data, with the same denominator.
 
     >>> beside(0.31, 0.13), beside(0.231, 0.2309), beside(0.2, 0.3)[17:]
     ('31 times in 100, 13 without the data', '23 times in 100, hardly more than without the data', \
@@ -78,7 +76,7 @@ def beside(share: float, other: float) -> str:
 
 
 def one_in(share: float) -> str:
-    """Say a risk that is one over a number of people.
+    """Describe a risk that is one over a number of people.
 
     >>> one_in(0.05), one_in(1), one_in(0)
     ('at most 1 time in 20', 'for certain', 'never')
@@ -90,7 +88,7 @@ def one_in(share: float) -> str:
 
 
 def at_most(share: float) -> str:
-    """Write a share that is not exceeded, so never rounded down.
+    """Return a share as an upper bound, never rounded down.
 
     >>> at_most(0.1381), at_most(0.5), at_most(0.9996)
     ('13.9 %', '50.0 %', '100.0 %')
@@ -99,19 +97,19 @@ def at_most(share: float) -> str:
 
 
 def points(difference: float) -> str:
-    """Write a difference of shares in percentage points."""
+    """Return a difference of shares in percentage points."""
     return t("chance.percentage", value=number(abs(100 * difference), 2), value2=abs(100 * difference))
 
 
 def more_often(gain: float) -> str:
-    """Say how much more often, or less."""
+    """Describe how much more or less often something happens."""
     if abs(gain) < EVEN:
         return t("chance.as_often")
     return t("chance.often_than", points=points(gain), more=t("chance.more") if gain > 0 else t("chance.less"))
 
 
 def off_by(error: float) -> str:
-    """Write a relative error: as a share, beyond twice the truth as a factor.
+    """Return a relative error: as a share, above 2 as a factor.
 
     >>> off_by(0.021), off_by(3.4), off_by(float("inf"))
     ('2.1 %', '3.4 times their truth', 'more than can be said')
@@ -123,7 +121,7 @@ def off_by(error: float) -> str:
 
 @dataclass(frozen=True)
 class Subject:
-    """What sentences are about: what is known of the table or the baskets beside a release."""
+    """The subject of sentences: facts of the table or the baskets."""
 
     sensitive: tuple[str, ...] = ()
     target: str = "a column"
@@ -131,26 +129,26 @@ class Subject:
 
     records: int | None = None
     support: float | None = None
-    """The least share of records that makes a population large."""
+    """The least share of records of a large population."""
 
     known: str = "what an attacker may know of"
-    """Of baskets: which items of a person an attacker knows."""
+    """For baskets: the items of a person that an attacker knows."""
 
     below: int | None = None
-    """Of baskets: fewer records than this that fit are too few."""
+    """For baskets: fewer matching records than this are too few."""
 
     surest: float = 1.0
-    """The share of the records that the attacker guesses: those he is surest of."""
+    """The share of the records that the attacker guesses: those with the most certain guesses."""
 
     are_bounds: bool = False
     """Whether the values were rounded to the worse side."""
 
     unit: Unit = "records"
-    """What was counted."""
+    """The counted unit."""
 
     @staticmethod
     def of(map_: Map) -> Subject:
-        """Read it from a map."""
+        """Return the subject of a map."""
         from sfumato.report.data_summary import subject_of
 
         return subject_of(map_)
@@ -164,13 +162,13 @@ class Subject:
 
     @property
     def values_of(self) -> str:
-        """Whose values something is said of."""
+        """The sensitive columns as text."""
         return either(self.sensitive) if self.sensitive else self.column
 
     def of_columns(
         self, measures: Mapping[str, float], by_sensitive: Mapping[str, Mapping[str, float]]
     ) -> list[tuple[Subject, Mapping[str, float]]]:
-        """Return each sensitive column with its own measures; all together where nothing is known of each."""
+        """Return each sensitive column with its own measures; all together if these are unknown."""
         if len(self.sensitive) < 2 or not by_sensitive:
             return [(self, measures)]
         shared = {name: measures[name] for name in ("suppressed",) if name in measures}
@@ -179,7 +177,7 @@ class Subject:
     def worst_column(
         self, name: str, measures: Mapping[str, float], by_sensitive: Mapping[str, Mapping[str, float]]
     ) -> tuple[Subject, Mapping[str, float]]:
-        """Return the column that has the worst value of a measure, with its own measures."""
+        """Return the column with the worst value of a measure, with its own measures."""
         columns = self.of_columns(measures, by_sensitive)
         worst = min if MEASURES[name].better == "higher" else max
         known = [(own[name], i) for i, (_, own) in enumerate(columns) if name in own and not isnan(own[name])]
@@ -187,7 +185,7 @@ class Subject:
 
 
 def sentence(name: str, value: float, subject: Subject, baseline: float | None = None) -> str:
-    """Say a measure with its value; `baseline` is how often a guess is right without the data, where that is known.
+    """Return the sentence of a measure; `baseline` is the success rate of a guess without the data, if known.
 
     >>> sentence("prosecutor", 0.05, Subject())
     'The record that is easiest to find is found at most 1 time in 20.'
@@ -207,13 +205,13 @@ def sentence(name: str, value: float, subject: Subject, baseline: float | None =
 
 
 PROMISED = ("k", "itemset_risk", "protected_risk")
-"""What a public page says as it was promised, without rounding."""
+"""Promised measures, which a public page shows without rounding."""
 
 
 def sentences(
     measures: Mapping[str, float], subject: Subject, by_sensitive: Mapping[str, Mapping[str, float]] | None = None
 ) -> dict[str, str]:
-    """Say every measure; of several sensitive columns, of the one that has the worst value."""
+    """Return the sentences of all measures; with several sensitive columns, of the worst one."""
     said = {}
     for name, value in measures.items():
         about, own = subject.worst_column(name, measures, by_sensitive or {})
@@ -222,10 +220,10 @@ def sentences(
 
 
 def guess_without(name: str, measures: Mapping[str, float], subject: Subject) -> float | None:
-    """Return how often a guess is right that always takes the table's commonest value; None where that is not known.
+    """Return the success rate of guessing the table's most frequent value; None if unknown.
 
-    It is known where one column is guessed. Of published records alone it is the same only where these are all. Where
-    persons are counted, guesses are about a person in a group or at a point, so each has another baseline.
+    It is known if one column is guessed. On the published records alone it is the same only if these are all. Guesses
+    about persons in a group or at a point have other baselines.
     """
     if name == "definetti_accuracy" and measures.get("suppressed"):
         return None
@@ -240,11 +238,11 @@ def guess_without(name: str, measures: Mapping[str, float], subject: Subject) ->
 # -- guesses -----------------------------------------------------------------------------------------------
 
 GUESSES = ("a_acc", "attack_accuracy", "definetti_accuracy")
-"""The measures of how often a sensitive value is guessed."""
+"""Measures of the success rate of guesses."""
 
 
 def guess_share(name: str, value: float, baseline: float | None) -> float | None:
-    """Return how often a guess is right: itself, or what it adds to the baseline."""
+    """Return the success rate of a guess: the measure, or the baseline plus the measure."""
     if name != "a_acc":
         return value
     return None if baseline is None else min(max(baseline + value, 0.0), 1.0)
@@ -264,7 +262,7 @@ def _guess(name: str, value: float, subject: Subject, baseline: float | None) ->
 
 
 def _said(name: str, given: float, subject: Subject) -> str:
-    """Fill a value into the sentence of a measure, or into the one for a value that stands out."""
+    """Fill a value into the sentence of a measure, or into the one of a special value."""
     value = TURNED.get(name, float)(given)
     ids = [f"measure_of_persons.{name}"] * (subject.unit == "persons") + [f"measure.{name}"]
     id = next(id for id in ids if f"{id}.usual" in texts())
@@ -275,7 +273,7 @@ def _said(name: str, given: float, subject: Subject) -> str:
 
 
 class Filling(dict[str, str]):
-    """What can be filled into a sentence: a value in many ways, and what it is about."""
+    """The parameters of a sentence: the value in several formats, and the subject."""
 
     def __init__(self, value: float, subject: Subject) -> None:
         super().__init__(column=subject.column, values_of=subject.values_of, target=subject.target, known=subject.known)
@@ -290,7 +288,7 @@ def _share(value: float) -> str:
 
 
 def _number(value: float) -> str:
-    """Write a number with three digits, or with all before its point."""
+    """Format a number with three digits, or with all digits before the point."""
     return number(value, max(3, len(f"{abs(value):.0f}")) if isfinite(value) and abs(value) < 1e15 else 3)
 
 
@@ -309,9 +307,9 @@ def _of_records(value: float, subject: Subject) -> str:
 
 
 def _alike(value: float, subject: Subject) -> str:
-    """Say how many pairs of records are in one group; of a table whose size is known, how large the average one's is.
+    """Describe the number of pairs of records in one group; with a known table size, the average group size.
 
-    In a bucket records do not look the same.
+    In a bucketization the records of a bucket do not look the same.
     """
     if not subject.records:
         return t("sentence.pairs", pairs=value)
@@ -347,16 +345,16 @@ FILLINGS: Mapping[str, Callable[[float, Subject], str]] = {
     "few": lambda value, subject: t("sentence.few" if subject.below is None else "sentence.fewer", below=subject.below),
     "item": lambda value, subject: listed(subject.sensitive) if subject.sensitive else t("sentence.sensitive_item"),
 }
-"""By name, how a value is filled in."""
+"""The formats of a value, by name."""
 
 
 def _error(usefulness: float) -> float:
-    """Return the error that a usefulness is one over."""
+    """Return the error of which a usefulness is the inverse."""
     return 0.0 if usefulness == inf else inf if usefulness <= 0 else 1 / usefulness
 
 
 def _bounded_error(usefulness: float) -> float:
-    """Return the error of which 1 more is one over a usefulness."""
+    """Return the error e of a usefulness 1 / (1 + e)."""
     return inf if usefulness <= 0 else max(1 / usefulness - 1, 0.0)
 
 
@@ -365,10 +363,10 @@ TURNED: Mapping[str, Callable[[float], float]] = {
     "utility_half": _error,
     "utility_expanded": _error,
     "bounded_utility": _bounded_error,
-    "pmse": lambda pmse: 4 * pmse,  # its most is 1/4
+    "pmse": lambda pmse: 4 * pmse,  # its maximum is 1/4
     "pmse_tree": lambda pmse: 4 * pmse,
 }
-"""What is said in place of the value: of a usefulness, the error it is worked out from."""
+"""Conversions of values in sentences: of a usefulness, to its error."""
 
 
 ARROWS = "(^ higher is better, v lower is better)"
@@ -381,9 +379,9 @@ EXACT_VALUES = (
 def measure_lines(
     measures: Mapping[str, float], sentences: Mapping[str, str] | None = None, columns: Mapping[str, str] | None = None
 ) -> list[str]:
-    """Write measures in their usual order: name, value, which way is better, what it says, or else what it means.
+    """Return the lines of measures in their usual order: name, value, better direction, sentence or meaning.
 
-    `columns` names the column that a measure is about, in brackets.
+    `columns` names the column of a measure, in brackets.
     """
     meanings = {name: measure.meaning for name, measure in MEASURES.items()} | dict(sentences or {})
     meanings |= {name: f"{meanings[name]} ({column})" for name, column in (columns or {}).items() if name in meanings}
@@ -395,7 +393,7 @@ def measure_lines(
 
 
 def changes_sentence(changes: Mapping[str, str], suppressed: float = 0, records: int | None = None) -> str:
-    """Say what was done to each column, those that were changed first, and how many records were left out.
+    """Describe the changes of each column, changed ones first, and the number of suppressed records.
 
     >>> changes_sentence({"ZIP": "to 2 digits", "sex": "unchanged", "birth": "by decade"}, 13, 1000)
     'ZIP to 2 digits; birth by decade; sex unchanged; 1.3 % of the records left out.'

@@ -1,9 +1,9 @@
-"""The report as one HTML page that needs no network: `report.html` of the templates, drawn by its scripts.
+"""The report as one HTML page without network access: `report.html` of the templates, drawn by its scripts.
 
-What the workbench draws too stands in scripts of its own (`SHARED`): the map, one release, several side by side. A
-content security policy names what may run by digest and forbids all other scripts, and every request.
+The workbench shares some scripts (`SHARED`): the map, one release, several side by side. A content security policy
+allows our scripts by digest and forbids all others, and every request.
 
-The section "What the budget bought": the score of a tuned map over time, and what was tried last with success.
+The section "What the budget bought" shows the score of a tuned map over time, and the last successful tries.
 """
 
 from base64 import b64encode
@@ -40,9 +40,9 @@ Step = tuple[float, float]
 
 
 def score_over_time(map_: Map) -> list[Step]:
-    """Return the score after each candidate, in the order of trying; empty where nothing can be scored.
+    """Return the score after each candidate, in the order of tries; empty if nothing can be scored.
 
-    It never rises: a further release can only take area from under the staircase.
+    It never rises, because a further release can only reduce the area under the staircase.
     """
     steps: list[Step] = []
     tried = []
@@ -50,13 +50,13 @@ def score_over_time(map_: Map) -> list[Step]:
         tried.append(map_[id])
         try:
             steps.append((seconds, map_.score(tried)))
-        except BadInputError:  # nothing measured on these axes, or all alike
+        except BadInputError:  # nothing measured on these axes, or all equal
             return []
     return steps
 
 
 def tuning_content(map_: Map) -> dict[str, Any] | None:
-    """Collect what the section says; None for a map without a budget, such as the public one."""
+    """Return the content of the section; None for a map without a time limit, such as the public one."""
     steps = score_over_time(map_)
     if len(steps) < 2:
         return None
@@ -88,14 +88,14 @@ def _chart(steps: list[Step]) -> str:
 
 
 TITLE = 80
-"""Letters of a line of an axis' title."""
+"""The maximum line length of an axis title."""
 
 SHARED = ("values.js", "chart.js", "tables.js", "release.js", "fidelity.js", "sides.js")
-"""The scripts that draw a map and releases, wherever that is."""
+"""The scripts that draw a map and releases."""
 
 
 def page(map_: Map, public: bool, day: date) -> str:
-    """Write the whole page; the public one from the public map alone."""
+    """Render the page; the public one from the public map alone."""
     if public:
         map_ = map_.public()
     scripts = [source(vega_script()), script_of(*SHARED, "report.js", "compare.js")]
@@ -125,12 +125,12 @@ def page(map_: Map, public: bool, day: date) -> str:
 
 
 def script_of(*names: str) -> str:
-    """Put scripts of ours together, in this order."""
+    """Concatenate scripts in this order."""
     return source("".join(file(f"scripts/{name}") for name in names))
 
 
 def content(map_: Map, public: bool) -> dict[str, Any]:
-    """Collect what the page's script reads."""
+    """Return the data of the page's script."""
     plain = None if public else summary.plain_axes(map_)
     return chart_content(map_, public, plain) | {
         "points": [
@@ -147,7 +147,7 @@ def content(map_: Map, public: bool) -> dict[str, Any]:
 
 
 def chart_content(map_: Map, public: bool, plain: tuple[str, str] | None) -> dict[str, Any]:
-    """Collect what the map is drawn from, but for its points; `plain` are the headlines that it opens on."""
+    """Return the chart's data without points; `plain` are the headlines of the initial axes."""
     measured = [point for point in map_.points if point.status == "measured"]
     verdicts, subject = map_.verdicts, Subject.of(map_)
     return {
@@ -179,13 +179,13 @@ def chart_content(map_: Map, public: bool, plain: tuple[str, str] | None) -> dic
 
 
 def point_content(map_: Map, point: Point, plain: bool) -> dict[str, Any]:
-    """Say of a point how it is made, what was measured, and all of it in words; if wanted, its place on headlines."""
+    """Return the settings, measures and texts of a point; with `plain` also its place on headlines."""
     texts = point_settings(point) | judged(map_, point) | _said(map_, point)
     return texts | (plain_place(map_, point) if plain else {})
 
 
 def point_settings(point: Point) -> dict[str, Any]:
-    """Say how a release is made, and what was measured of it."""
+    """Return the settings and the measures of a release."""
     return {
         "id": point.id,
         "words": summary.settings(point),
@@ -200,7 +200,7 @@ def point_settings(point: Point) -> dict[str, Any]:
 
 
 def _plain_measure(map_: Map, name: str, subject: Subject) -> dict[str, Any]:
-    """Describe a headline as an axis, in the way of a measure."""
+    """Describe a headline as an axis, in the form of a measure."""
     kind, better = summary.PLAIN[name]
     words = summary.plain_meaning(map_, name, subject.column)
     title = [*wrap(words, TITLE), f"{better} is better"]
@@ -216,7 +216,7 @@ def _plain_measure(map_: Map, name: str, subject: Subject) -> dict[str, Any]:
 
 
 def plain_place(map_: Map, point: Point) -> dict[str, Any]:
-    """Say where a release lies on the headlines, and between which values."""
+    """Return the place of a release on the headlines, with intervals."""
     intervals = {**point.intervals, **summary.plain_intervals(map_, point)}
     return {
         "plain": summary.plain_values(map_, point),
@@ -225,7 +225,7 @@ def plain_place(map_: Map, point: Point) -> dict[str, Any]:
 
 
 def _said(map_: Map, point: Point) -> dict[str, Any]:
-    """Say the headlines of a release, what was done to its columns, and every measure with its place on the scale."""
+    """Return the headlines of a release, the changes of its columns, and every measure with its place on the scale."""
     public = isinstance(map_.study, PublicStudy)
     places = {} if public else {name: place(map_, name, point) for name in point.measures}
     return {
@@ -237,7 +237,7 @@ def _said(map_: Map, point: Point) -> dict[str, Any]:
 
 
 def judged(map_: Map, point: Point) -> dict[str, Any]:
-    """Say what a release is worth, and where its measures disagree, for its panel and its tooltip."""
+    """Return the worth of a release, and its disagreements, for its panel and its tooltip."""
     worth, torn = None, [] if map_.disagreements is None else map_.disagreements.of_point(point)
     if map_.verdicts is not None and point.worth is not None:
         verdict = "" if point.is_baseline else VERDICTS[point.worth["verdict"]]
@@ -246,7 +246,7 @@ def judged(map_: Map, point: Point) -> dict[str, Any]:
 
 
 def _disagreements(map_: Map) -> dict[str, Any] | None:
-    """Say of the whole map where measures disagree; None where there are too few releases to rank."""
+    """Return the disagreements of the whole map; None if too few releases exist to rank."""
     disagreements = map_.disagreements
     if disagreements is None or not disagreements.compared:
         return None
@@ -260,9 +260,9 @@ def _disagreements(map_: Map) -> dict[str, Any] | None:
 
 
 def _verdicts(verdicts: Verdicts) -> dict[str, Any]:
-    """Say of the whole map what its releases are worth.
+    """Return the worth of the releases of the whole map.
 
-    The intervals are facts of single folds, so the public map has none.
+    The public map has no intervals, because these are facts of single folds.
     """
     return {
         "question": of_verdicts.question(verdicts),
@@ -282,7 +282,7 @@ def _verdicts(verdicts: Verdicts) -> dict[str, Any]:
 def _empty_chart(map_: Map) -> dict[str, Any]:
     """Return the chart's specification without data, title and legend: the page has its own.
 
-    The page's script sets the axes, and takes the limit's layers out where it is not drawn.
+    The page's script sets the axes, and removes the limit's layers if it is not drawn.
     """
     spec = chart.specification(chart.map_chart(map_, *(chart.drawn_axes(map_) if map_.limit is None else AXES)))
     spec["datasets"] = {name: [] for name in spec["datasets"]}
@@ -293,7 +293,7 @@ def _empty_chart(map_: Map) -> dict[str, Any]:
 
 
 def _worth_chart(verdicts: Verdicts) -> dict[str, Any] | None:
-    """Return the specification of the researcher's gain against the adversary's, where there is an adversary."""
+    """Return the specification of the researcher's gain against the adversary's, if there is an adversary."""
     if not verdicts.has_adversary:
         return None
     spec = chart.specification(chart.worth_chart(verdicts))
@@ -304,9 +304,9 @@ def _worth_chart(verdicts: Verdicts) -> dict[str, Any] | None:
 
 @cache
 def vega_script() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed as one script that leaves only `vegaEmbed` behind.
+    """Return Vega, Vega-Lite and Vega-Embed as one script that defines only `vegaEmbed`.
 
-    Making it takes a second, so it is kept beside the kernels' machine code.
+    Building it takes a second, so it is cached next to the kernels' machine code.
     """
     kept = cache_folder() / f"vega-{version('vl-convert-python')}.js"
     if kept.is_file():
@@ -318,7 +318,7 @@ def vega_script() -> str:
 
 
 def _tried(map_: Map, day: date) -> str:
-    """Say what was tried, of which data, and what became of it."""
+    """Describe the candidates, the data and the outcome."""
     states = [point.status for point in map_.points]
     text = f"On {day.day} {day:%B %Y}, {counted(len(states), 'candidate release')} of {summary.studied(map_)}"
     measured, infeasible, failed = (states.count(state) for state in ("measured", "infeasible", "failed"))
@@ -333,15 +333,15 @@ def _tried(map_: Map, day: date) -> str:
 
 
 def scores_of(map_: Map) -> Scores | None:
-    """Score a map; None where nothing can be scored."""
+    """Return the scores of a map; None if nothing can be scored."""
     try:
         return map_.scores()
-    except BadInputError:  # nothing measured on these axes, or all alike
+    except BadInputError:  # nothing measured on these axes, or all equal
         return None
 
 
 def limit_content(map_: Map) -> dict[str, Any] | None:
-    """Return what the page's script draws of the limit; None where there is none."""
+    """Return the limit for the page's script; None if there is none."""
     if map_.limit is None:
         return None
     named = [bool(row["label"]) for row in chart.limit_rows(map_, *AXES)]

@@ -1,17 +1,10 @@
-"""Three headlines of a release, before all measures: who can be found, what can be learned, how useful it is.
+"""Texts about a point: three headlines, settings, changes, claims, and the commands that make or publish its release.
 
-Each is a sentence with the names of the formulas in brackets behind it, and a share, so that a map can be drawn on it.
+The headlines answer who can be found, what can be learned, and how useful the release is. Each is a sentence with its
+measures in brackets, and a share, so that it can be an axis of a map.
 
-What is said of a point, its measures and what was studied, to a person who knows no requirement by name.
-
-It is read from the candidate of a point alone, so that a map read back from a file speaks the same way.
-
-How to go on from a point: the command line that makes its release, to be pasted into a shell.
-
-It is derived from the fields of the data's declaration and of a candidate, so a new field is either an option of the
-same name or an error here, and never left out.
-
-What was done to each column, in one sentence: computed from the release, and said wherever a release is.
+The settings are read from the candidate alone, so a map read from a file has the same texts. A command line is derived
+from the fields of the declaration and of the candidate, so a new field has an option of the same name or is an error.
 """
 
 import shlex
@@ -34,42 +27,41 @@ from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.study import Study
 
 FOUND = (("prosecutor",), ("protected_risk", "itemset_risk"))
-"""How easily a person is found, by the columns and by the items: the first of each that is known, and of these the
-worse one is told."""
+"""The risks of being found, by columns and by items. The first known one of each is used, and the worse of these."""
 
 IDENTITY = frozenset(
     ("k", "smallest_group", "prosecutor", "marketer", "weighted_k", "protected_risk", "itemset_risk", "itemset_risk_99")
 )
-"""The risks that are about finding a person: a map on one of these opens on who can be found."""
+"""The risks of being found: a map with one of these as axis opens on this headline."""
 
 LINKED = "record_linkage"
-"""How often a person is found where values were changed: k then counts records that look alike, which says little."""
+"""The risk of being found if values were changed; k then counts equal records, which means little."""
 
 WORST_GROUP = "l_frequency"
-"""One over the share of the worst group that has the same sensitive value."""
+"""One over the largest share of a sensitive value in any group."""
 
 MOST_COLUMNS = 3
-"""Sensitive columns of which a headline speaks."""
+"""The most sensitive columns of a headline."""
 
 USEFUL = ("u_loss", "query_error", "bounded_utility", "loss", "ncp")
-"""What usefulness is read from where the study has no axis for it."""
+"""The measures of usefulness, if the study has no utility axis."""
 
 
 FINITE = {"query_utility": "bounded_utility"}
-"""A usefulness that is infinite for the original, and the same on a scale that has an end."""
+"""Measures that are infinite for the original, with their finite equivalents."""
 
 
 @dataclass(frozen=True)
 class Headline:
-    """One of the three: what it is about, what is said, and where it lies as a share."""
+    """One of the three: its title, its sentence, and its share."""
 
     about: str
     said: str
     measures: tuple[str, ...] = ()
-    """The formulas it rests on."""
+    """Its measures."""
 
     share: float | None = None
-    """How often a person is found or a guess is right; which part of the usefulness is kept."""
+    """The success rate of finding a person or of a guess; the share of usefulness kept."""
 
     def values(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -77,13 +69,13 @@ class Headline:
 
 
 def headlines(map_: Map, point: Point) -> tuple[Headline, Headline, Headline]:
-    """Say the three headlines of a point."""
+    """Return the three headlines of a point."""
     subject = Subject.of(map_)
     return found(point, subject), learned(point, subject), useful(map_, point, subject)
 
 
 def found(point: Point, subject: Subject) -> Headline:
-    """Say how easily a person is found."""
+    """Describe the risk of being found."""
     about, measures = t("headline.who_can"), point.measures
     known = [next((name for name in names if point.has([name])), None) for names in FOUND]
     risks = {name: measures[name] for name in known if name is not None}
@@ -109,9 +101,9 @@ def found(point: Point, subject: Subject) -> Headline:
 
 
 def learned(point: Point, subject: Subject) -> Headline:
-    """Say of each sensitive column what its worst group tells, and how often the best guess of all is right.
+    """Describe for each sensitive column its worst group, and the success rate of the best guess.
 
-    The columns that tell most come first. The share is that of the column that is guessed right most often.
+    The most exposed columns come first. The share is the highest success rate.
     """
     about, measures = t("headline.what_can"), point.measures
     columns = subject.of_columns(measures, point.by_sensitive)
@@ -135,19 +127,19 @@ def learned(point: Point, subject: Subject) -> Headline:
 
 @dataclass(frozen=True)
 class BestGuess:
-    """How often the best guess about one sensitive column is right: on average, and in the worst group."""
+    """The success rate of the best guess about one sensitive column: on average, and in the worst group."""
 
     said: str
     measures: tuple[str, ...]
     share: float
-    """On average, and never below that of a guess without the file: what misleads an attacker is not safer than it."""
+    """The average, at least that of a guess without the file: a misleading release is not safer than that."""
 
     without: float | None
     in_worst_group: float
 
 
 def best_guess(subject: Subject, measures: Mapping[str, float]) -> BestGuess | None:
-    """Return the best guess about a sensitive column of all that were tried; None where none is known."""
+    """Return the best attempted guess about a sensitive column; None if none is known."""
     baselines = {name: guess_without(name, measures, subject) for name in GUESSES}
     shares = {name: guess_share(name, measures[name], baselines[name]) for name in GUESSES if name in measures}
     right = {name: share for name, share in shares.items() if share is not None}
@@ -161,7 +153,7 @@ def best_guess(subject: Subject, measures: Mapping[str, float]) -> BestGuess | N
 
 
 def useful(map_: Map, point: Point, subject: Subject) -> Headline:
-    """Say which part of the usefulness of the original is kept, by the study's own measure of it."""
+    """Describe the share of the original's usefulness that is kept, by the study's own measure."""
     about, name = t("headline.how_useful"), useful_measure(map_)
     if name is None or not point.has([name]):
         return Headline(about, t("headline.not_measured_2") if name is None else t("headline.not_measured", name=name))
@@ -172,14 +164,14 @@ def useful(map_: Map, point: Point, subject: Subject) -> Headline:
 
 
 def useful_measure(map_: Map) -> str | None:
-    """Name the measure that usefulness is read from: the study's utility axis, else the first that is known."""
+    """Return the measure of usefulness: the study's utility axis, else the first known one."""
     names = [FINITE.get(name, name) for name in (*map_.study.axes, *USEFUL)]
     useful = (name for name in names if name in MEASURES and MEASURES[name].kind == "utility")
     return next((name for name in useful if any(point.has([name]) for point in map_.points)), None)
 
 
 def kept_words(kept: Place) -> str:
-    """Say which part of the usefulness is kept; nothing where that is not known.
+    """Describe the share of usefulness that is kept; empty if unknown.
 
     >>> kept_words(Place(0.8)), kept_words(Place(-0.1)), kept_words(Place(0.0))
     ('80 % of the achievable usefulness is kept.', 'It is less useful than publishing nothing.', \
@@ -195,30 +187,30 @@ def kept_words(kept: Place) -> str:
 
 
 def whole_percent(share: float) -> str:
-    """Write a share in whole percent, with more digits only where it would read as none or all.
+    """Return a share in whole percent, with more digits only if it would be 0 or 100 otherwise.
 
     >>> whole_percent(0.797), whole_percent(0.9996), whole_percent(1), whole_percent(0.004), whole_percent(-0.412)
     ('80 %', '99.96 %', '100 %', '0.4 %', '-41 %')
     """
     if share <= -1e-6:
         return f"-{whole_percent(-share)}"
-    whole = round(round(100 * share, 9))  # one over 1 / 0.095 reads as 0.095 does
+    whole = round(round(100 * share, 9))  # so that 1 / (1 / 0.095) equals 0.095
     return f"{whole:,} %" if abs(share - whole / 100) < 1e-9 or 0 < whole < 100 or whole > 100 else percent(share)
 
 
 def headline_lines(map_: Map, point: Point) -> Iterator[str]:
-    """Write the three headlines for the terminal, with the formulas in brackets."""
+    """Return the lines of the three headlines, with their measures in brackets."""
     for headline in headlines(map_, point):
         formulas = ", ".join(f"{name} {number(point.measures[name])}" for name in headline.measures)
         yield wrapped(f"{headline.about}: {headline.said}{f' [{formulas}]' if formulas else ''}")
 
 
 SHORT = 80
-"""Letters of a line of what is printed without `--details`."""
+"""The line length without `--details`."""
 
 
 def brief_lines(map_: Map, point: Point) -> Iterator[str]:
-    """Write the verdict on a point, its three headlines, and what was done to the columns, in a few lines."""
+    """Return the verdict on a point, its three headlines, and the changes of columns, in a few lines."""
     for text in (t("brief.recommended", point=point, settings=settings(point)), fit_sentence(map_, point)):
         yield wrapped(text, width=SHORT).lstrip()
     facts = [f"{headline.about}: {headline.said}" for headline in headlines(map_, point)]
@@ -228,7 +220,7 @@ def brief_lines(map_: Map, point: Point) -> Iterator[str]:
 
 
 def fit_sentence(map_: Map, point: Point) -> str:
-    """Say for which recipients a point is fit, why not for the most careful of the others, and what is not known."""
+    """Describe the recipients for which a point is fit, the first objection of the others, and unknown measures."""
     if why := refusal(point):
         return t("brief.unfit", why=why)
     against = {name: own.objections(map_, point, point.measures) for name, own in RECIPIENTS.items()}
@@ -255,18 +247,18 @@ PLAIN = {
     "kept": ("utility", "higher"),
     "attacked": ("risk", "lower"),
 }
-"""The headlines as axes of a map, in shares: kind and direction; the last where attacks are on."""
+"""The headlines as axes of a map, in shares: kind and direction; the last one only with attacks."""
 
 WORST = "attack_worst"
 
 
 def plain_label(name: str) -> str:
-    """Name a headline on an axis."""
+    """Return the title of a headline as axis."""
     return t(f"plain.{name}.label")
 
 
 def plain_meaning(map_: Map, name: str, column: str) -> str:
-    """Say what a headline's share means on a map, and what it does not tell where records are changed or synthetic."""
+    """Define a headline's share on a map, and its limits for perturbed or synthetic records."""
     linked = name == "found" and any(point.is_changed and point.has([LINKED]) for point in map_.points)
     misled = name == "guessed" and any(point.measures.get("empirical_breach", 0.0) < 0 for point in map_.points)
     several = name in ("guessed", "sure") and len(map_.about.get("sensitive", ())) > 1
@@ -279,31 +271,31 @@ def plain_meaning(map_: Map, name: str, column: str) -> str:
 
 
 def plain_names(map_: Map) -> list[str]:
-    """Name the headlines that the points of a map may lie on."""
+    """Return the headlines that points of a map can have."""
     return [name for name in PLAIN if name != "attacked" or _attacked(map_)]
 
 
 def _attacked(map_: Map) -> bool:
-    """Say whether releases of a map were attacked, so that they can be compared by that."""
+    """Return whether several releases of a map were attacked."""
     return sum(point.has([WORST]) and not point.is_baseline for point in map_.points) > 1
 
 
 def _are_records(point: Point) -> bool:
-    """Say whether a release has records in place of records, without a proof."""
+    """Return whether a release has perturbed or synthetic records, without a proof."""
     nobodys = not point.candidate.anonymizer.people
     return point.status == "measured" and not point.is_noisy and (point.is_changed or nobodys)
 
 
 APART = 0.1
-"""Releases that lie no farther apart than this along an axis are a bare line on a map."""
+"""The least range of releases along an axis of a map."""
 
 
 def plain_axes(map_: Map) -> tuple[str, str] | None:
-    """Name the two headlines that a map opens on; None where its points do not lie on two of them.
+    """Return the two headlines of the initial axes; None if the points do not have two of them.
 
-    The risk is the one that the study looks at, unless its releases hardly differ in it and differ in the other. Where
-    releases were attacked it is the worst attack: what can be guessed of every record is told by what a file is useful
-    for, and looks least where values were changed, which does not hide who they are.
+    The risk is that of the study's axis, unless the releases hardly differ in it and differ in the other. With attacks
+    it is the worst attack, because guesses of values follow from the usefulness of a file, and look least risky for
+    changed values, which do not hide identities.
     """
     if _attacked(map_):
         return _lying_apart(map_, ("attacked", "kept"))
@@ -320,14 +312,14 @@ def _lying_apart(map_: Map, names: tuple[str, str]) -> tuple[str, str] | None:
 
 
 def _apart(map_: Map, name: str) -> float:
-    """Say how far the releases of a map lie apart in a headline; its two ends do not count."""
+    """Return the range of the releases of a map in a headline, without its two ends."""
     shares = [plain_values(map_, point).get(name) for point in map_.points if not point.is_baseline]
     known = [share for share in shares if share is not None]
     return max(known) - min(known) if known else 0.0
 
 
 def plain_values(map_: Map, point: Point) -> dict[str, float]:
-    """Return where a point lies on the headlines that have a share."""
+    """Return the shares of a point on the headlines."""
     if point.status != "measured":
         return {}
     three = (headline.share for headline in headlines(map_, point))
@@ -338,7 +330,7 @@ def plain_values(map_: Map, point: Point) -> dict[str, float]:
 
 
 def plain_intervals(map_: Map, point: Point) -> dict[str, tuple[float, float]]:
-    """Return between which shares the headlines of a point lie, where its measures lie between two values."""
+    """Return the intervals of a point's headlines, from the intervals of its measures."""
     ends = [
         plain_values(map_, replace(point, measures={**point.measures, **{n: e[i] for n, e in point.intervals.items()}}))
         for i in (0, 1)
@@ -353,11 +345,11 @@ def _drawn(map_: Map, point: Point, names: tuple[str, str]) -> tuple[float, floa
 
 
 RIVALS = 3
-"""How many releases that cannot be told apart are named."""
+"""The most indistinguishable releases that are named."""
 
 
 def settings(point: Point) -> str:
-    """Say in a sentence how a release is made.
+    """Describe in a sentence how a release is made.
 
     >>> from sfumato import anonymizer, requirement
     >>> settings(Point("1", Candidate(anonymizer("mondrian"), requirement("k-anonymity k=10")), "measured"))
@@ -385,7 +377,7 @@ def settings(point: Point) -> str:
 
 
 def claim_sentence(point: Point) -> str:
-    """Say what is claimed for a release, and what the file says to it; nothing where nothing is claimed.
+    """Describe the claim for a release with its verdict; empty without a claim.
 
     >>> from sfumato import anonymizer, requirement
     >>> candidate = Candidate(anonymizer("brought file=arx.csv"), requirement("k-anonymity k=1"))
@@ -405,7 +397,7 @@ def claim_sentence(point: Point) -> str:
 
 
 def found_sentences(point: Point) -> list[str]:
-    """Say everything that was found of a release that was made elsewhere, first why it may not be published."""
+    """Return the findings about an external release, first why it may not be published."""
     findings = point.brought
     if findings is None:
         return []
@@ -415,7 +407,7 @@ def found_sentences(point: Point) -> list[str]:
 
 
 def foreign_lines(map_: Map) -> Iterator[str]:
-    """Say of every release of a map that was made elsewhere what became of it."""
+    """Describe each external release of a map."""
     for point in map_.points:
         if point.candidate.anonymizer.foreign:
             name = f"{point.id}, {point.words.partition(';')[0]}"
@@ -426,7 +418,7 @@ def foreign_lines(map_: Map) -> Iterator[str]:
 
 
 def studied(map_: Map) -> str:
-    """Say what was studied, behind `N candidate releases of`; what is not known of it is not said."""
+    """Describe the studied data, after `N candidate releases of`, as far as known."""
     study, about = map_.study, map_.about
     section, size = study.section, counted(int(about["records"]), "record") if "records" in about else ""
     if isinstance(study, PublicStudy):
@@ -441,14 +433,14 @@ def studied(map_: Map) -> str:
 
 
 def _columns(about: Mapping[str, Any]) -> str:
-    """Say what an outsider may know, and what nobody should learn."""
+    """Describe the quasi-identifiers and the sensitive columns."""
     quasi, sensitive = about.get("quasi", ()), about.get("sensitive", ())
     text = t("release.outsider_may", quasi=len(quasi), quasi2=quasi)
     return text + (t("release.sensitive_nobody", sensitive=sensitive) if sensitive else ". ")
 
 
 def _held(about: Mapping[str, Any]) -> str:
-    """Say what every record has beside its columns."""
+    """Describe the items of records."""
     return t("release.every_record", items=_items(about).removeprefix("each ")) if "items" in about else ""
 
 
@@ -458,11 +450,10 @@ def _items(about: Mapping[str, Any]) -> str:
 
 
 def not_told_apart(points: Iterable[Point], point: Point, axes: Sequence[str]) -> list[Point]:
-    """List the releases that are not shown to be worse than a point: on no axis, as far as intervals tell.
+    """List the releases that are not shown to be worse than a point on any axis, by intervals.
 
-    Workloads of queries and noise are drawn, so some measures have intervals; where these meet, who is ahead is chance.
-    On an axis a release is worse where its whole interval is on the worse side of the point's; a measure without an
-    interval is exact.
+    Workloads of queries and noise are random, so some measures have intervals; if these overlap, the order is chance. A
+    release is worse on an axis if its whole interval is on the worse side of the point's; other measures are exact.
     """
     rivals = []
     for rival in points:
@@ -475,7 +466,7 @@ def not_told_apart(points: Iterable[Point], point: Point, axes: Sequence[str]) -
 
 
 def _is_ahead(point: Point, rival: Point, name: str) -> str:
-    """Say whether a point is ahead of another by a measure: surely, by chance (their intervals meet), or not at all."""
+    """Return whether a point is ahead of another by a measure: surely, by chance (overlapping intervals), or not."""
     mine, theirs = ((each.intervals.get(name) or (each.measures[name],) * 2) for each in (point, rival))
     higher = MEASURES[name].better == "higher"
     if (mine[0] > theirs[1]) if higher else (mine[1] < theirs[0]):
@@ -485,7 +476,7 @@ def _is_ahead(point: Point, rival: Point, name: str) -> str:
 
 
 def alike_sentences(points: Iterable[Point], point: Point, axes: Sequence[str]) -> list[str]:
-    """Say which releases are behind a point by no more than the draw; nothing where there are none."""
+    """Describe the releases that are behind a point by no more than chance; empty if there are none."""
     rivals = not_told_apart(points, point, axes)
     if not rivals:
         return []
@@ -507,23 +498,23 @@ OPTIONS = {
     "merging": "--set merging",
     "sets": "--set sets",
 }
-"""The option for every field of a candidate."""
+"""The option of each field of a candidate."""
 
 
 def _words(option: str, value: str) -> list[str]:
-    """Write an option, or a setting, with its value."""
+    """Return an option, or a setting, with its value."""
     name, _, key = option.partition(" ")
     return [name, f"{key}={value}" if key else value]
 
 
 def anonymize_command(study: Study, point: Point) -> str | None:
-    """Write the `sfumato anonymize` that makes a point's release; None for what is not a release to make alone."""
+    """Return the `sfumato anonymize` command of a point's release; None if no single command makes it."""
     named = data_words(study, point)
     if named is None:
         return None
     source, options = named
     given = changed(point.candidate)
-    names = list(given) if point.is_grouped else ["anonymizer"]  # others satisfy no requirement
+    names = list(given) if point.is_grouped else ["anonymizer"]  # others have no requirement
     names.sort(key=list(OPTIONS).index)
     settings = [word for name in names for word in _words(OPTIONS[name], str(given[name]))]
     words = ["sfumato", "anonymize", source_word(source), *options, *settings]
@@ -531,9 +522,9 @@ def anonymize_command(study: Study, point: Point) -> str | None:
 
 
 def release_command(folder: Path, map_: Map, point: Point, recipient: str | None = None) -> str:
-    """Write the command that publishes a point of a map in a folder.
+    """Return the command that publishes a point of a map in a folder.
 
-    It names the recipient that the point was chosen for, unless weaker bounds than those of this one were given.
+    It names the recipient of the choice, unless weaker bounds than the recipient's were given.
     """
     words = ["sfumato", "release", str(folder), "--point", point.id, "--to", f"release-{point.id}.csv"]
     fits = recipient is not None and not RECIPIENTS[recipient].objections(map_, point, point.measures)
@@ -541,7 +532,7 @@ def release_command(folder: Path, map_: Map, point: Point, recipient: str | None
 
 
 def done_sentence(map_: Map, point: Point) -> str:
-    """Say what was done to each column in the release of a point; nothing where the map does not know."""
+    """Describe the changes of each column in the release of a point; empty if unknown."""
     if point.brought is not None:
         changed = changes_sentence(point.changes, point.measures.get("suppressed", 0), map_.about.get("records"))
         return " ".join([*found_sentences(point), *([changed] if changed else [])])

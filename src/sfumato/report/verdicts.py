@@ -1,8 +1,6 @@
-"""The verdicts on releases in words: one place for what the report and the terminal say, so that they say the same.
+"""Sentences about verdicts and disagreements, for the report and the terminal.
 
-Accuracies are told in per cent, differences of them in percentage points.
-
-Where the axes disagree, in words: one place for what the report, `explore` and `choose` say.
+Accuracies are in per cent, differences of them in percentage points.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,11 +17,11 @@ from sfumato.tradeoff.map import Map, Point
 INTERVAL = f"{100 * CONFIDENCE:g} % interval"
 
 
-# -- what was asked, and what there is to be had
+# -- the question and its range
 
 
 def question(verdicts: comparison.Verdicts) -> str:
-    """Say what was asked of every release."""
+    """Describe the comparison of every release."""
     workload, records = verdicts.workload, int(verdicts.map_.about.get("records", 0))
     methods = [t(f"verdict.method_{name.replace('-', '_')}") for name in workload.methods]
     best = "" if len(methods) == 1 else t("verdict.whichever_right")
@@ -35,7 +33,7 @@ def question(verdicts: comparison.Verdicts) -> str:
 
 
 def reach(verdicts: comparison.Verdicts) -> str:
-    """Say what the better trivial sanitization gives already, and what the original would give."""
+    """Describe the accuracies of the better trivial sanitization and of the original."""
     worth, target, sensitive = comparison.worth_of(verdicts.known[0]), verdicts.workload.target, _sensitive(verdicts)
     base, original = worth["base_accuracy"], worth["original_accuracy"]
     if not sensitive:
@@ -50,7 +48,7 @@ def reach(verdicts: comparison.Verdicts) -> str:
 
 
 def tally(verdicts: comparison.Verdicts) -> str:
-    """Say how many releases beat both trivial sanitizations."""
+    """Describe the number of releases that beat both trivial sanitizations."""
     learning = t("verdict.both_trivial", verdicts=verdicts)
     if not verdicts.releases:
         return t("verdict.no_release_compared", verdicts=verdicts)
@@ -64,7 +62,7 @@ def tally(verdicts: comparison.Verdicts) -> str:
 
 
 def best(verdicts: comparison.Verdicts) -> str:
-    """Say what the release with the largest gain gives, and what its adversary."""
+    """Describe the release with the largest gain, and its adversary's gain."""
     if not verdicts.releases:
         return ""
     point = verdicts.releases[0]
@@ -72,12 +70,12 @@ def best(verdicts: comparison.Verdicts) -> str:
 
 
 def by_chance() -> str:
-    """Say how far a single interval can be trusted."""
+    """Describe the reliability of a single interval."""
     return t("verdict.compares_release", interval=INTERVAL, value=2 / (1 - CONFIDENCE))
 
 
 def adversaries(verdicts: comparison.Verdicts) -> str:
-    """Say in how many releases the adversary gains more than the researcher."""
+    """Describe the number of releases in which the adversary gains more than the researcher."""
     if not verdicts.has_adversary or not verdicts.releases:
         return ""
     more = sum(
@@ -97,7 +95,7 @@ def adversaries(verdicts: comparison.Verdicts) -> str:
 
 
 def sentence(verdicts: comparison.Verdicts, point: Point) -> str:
-    """Say what one point is worth; nothing where the column cannot be learned from it."""
+    """Describe the worth of a point; empty if the column cannot be learned from it."""
     if point.worth is None:
         return ""
     worth, target = point.worth, verdicts.workload.target
@@ -114,7 +112,7 @@ def sentence(verdicts: comparison.Verdicts, point: Point) -> str:
 
 
 def advice(map_: Map, point: Point) -> str | None:
-    """Say whether a point beats both trivial sanitizations, and where it does not, how to find one that does."""
+    """Describe whether a point beats both trivial sanitizations, and otherwise how to find one that does."""
     verdicts = map_.verdicts
     if verdicts is None or point.worth is None:
         return None
@@ -132,7 +130,7 @@ def _sensitive(verdicts: comparison.Verdicts) -> list[str]:
 
 
 def _gained(verdicts: comparison.Verdicts, worth: Mapping[str, Any]) -> str:
-    """Say what a release gives: right answers, its gain with its interval, and what an adversary gains beside it."""
+    """Describe the gain of a release: right answers, gain with interval, and the adversary's gain."""
     gain, low, high = (signed(worth[name]) for name in ("gain", "low", "high"))
     zero = t("verdict.which_contains") if worth["verdict"] == "not shown" else ""
     text = t("verdict.right_percentage", worth=worth, gain=gain, interval=INTERVAL, low=low, high=high, zero=zero)
@@ -143,7 +141,7 @@ def _gained(verdicts: comparison.Verdicts, worth: Mapping[str, Any]) -> str:
 
 
 def _share(some: int, of: int) -> str:
-    """Say in how many of the releases something holds.
+    """Describe a number of the releases.
 
     >>> _share(2, 5), _share(5, 5), _share(0, 5)
     ('In 2 of 5 releases', 'In all 5 releases', 'In none of 5 releases')
@@ -159,7 +157,7 @@ READ = ("u_loss", "u_loss_em", "definetti_accuracy", "definetti_gain")
 
 
 def disagreement_sentence(disagreement: comparison.Disagreement) -> str:
-    """Say of a release that it looks good by one measure and bad by others."""
+    """Describe a release that looks good by one measure and bad by others."""
     point, axis, others = disagreement.point, disagreement.axis, disagreement.others
     kind = MEASURES[axis.measure].kind
     first, second = (t(f"disagreement.{kind}_{side}") for side in (axis.side, others[0].side))
@@ -168,13 +166,13 @@ def disagreement_sentence(disagreement: comparison.Disagreement) -> str:
 
 
 def disagreement_rule(disagreements: comparison.Disagreements) -> str:
-    """Say when a release looks good or bad, and by what."""
+    """Define when a release looks good or bad, and by which measures."""
     pairs = [t("disagreement.with", axis=axis, others=others) for axis, others in disagreements.compared.items()]
     return t("disagreement.among_one", releases=len(disagreements.releases), pairs=pairs)
 
 
 def disagreement_tally(disagreements: comparison.Disagreements) -> str:
-    """Say how many releases of the frontier look good by one measure and bad by another."""
+    """Describe the number of releases of the frontier that look good by one measure and bad by another."""
     torn = len({each.point.id for each in disagreements.on_frontier})
     many = counted(len(disagreements.frontier), "release")
     if not torn:
@@ -183,7 +181,7 @@ def disagreement_tally(disagreements: comparison.Disagreements) -> str:
 
 
 def readers(disagreements: comparison.Disagreements) -> str:
-    """Say what reading across groups gives the researcher and the adversary; nothing where it was not measured."""
+    """Describe the gain from reading across groups for the researcher and the adversary; empty if not measured."""
     known = [point for point in disagreements.releases if point.has(READ)]
     if not known:
         return ""
@@ -193,7 +191,7 @@ def readers(disagreements: comparison.Disagreements) -> str:
 
 
 def _guessed_best(disagreements: comparison.Disagreements, points: Sequence[Point]) -> tuple[str, float, float]:
-    """Return the column that the deFinetti attack gains most of, how often it is right, and how often a group's is."""
+    """Return the column of the deFinetti attack's largest gain, its success rate, and that of a group's majority."""
     by_column = []
     for name in disagreements.map_.about.get("sensitive") or [VALUE]:
         known = [point.by_sensitive.get(name, point.measures) for point in points]
@@ -209,7 +207,7 @@ def _place(standing: comparison.StandingByMeasure) -> str:
 
 
 def _beside(point: Point, measure: str) -> str:
-    """Say what an attack's accuracy is to be held against."""
+    """Return the baseline of an attack's accuracy."""
     column, measures = comparison.attacked_column(point, measure)
     if measure == "definetti_accuracy" and "definetti_gain" in measures:
         usual = measures[measure] - measures["definetti_gain"]

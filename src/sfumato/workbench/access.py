@@ -1,9 +1,9 @@
-"""Who may come in, and what a browser may do with what it gets.
+"""Access control: the gate of the workbench and the policy of its answers.
 
-The workbench is for one person on one machine: it listens on loopback, and its address holds a secret that works once:
-the first visit turns it into a cookie. A page of somebody else that is open in the same browser must not be able to
-read or change anything: the Host must be ours (no rebinding of names), every change must come from our own pages
-(Origin) with a secret that only they know, and the policy of every answer lets nothing run or load that is not ours.
+The workbench is for one person on one machine. It listens on loopback, and its address contains a secret that works
+once: the first visit exchanges it for a cookie. Foreign pages in the same browser must not read or change anything.
+Therefore the Host must be ours (no DNS rebinding), every change must come from our own pages (Origin) with a CSRF
+token, and the policy of every answer allows only our own scripts and resources.
 """
 
 import hmac
@@ -29,68 +29,68 @@ HEADERS: dict[str, str] = {
     "content-security-policy": POLICY,
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
-    "referrer-policy": "same-origin",  # without any, a browser would not say where a form was sent from
+    "referrer-policy": "same-origin",  # without it, a browser does not send the origin of a form
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "cache-control": "no-store",
 }
-"""What every answer says to the browser."""
+"""Headers of every answer."""
 
 STATIC: dict[str, str] = {"cache-control": "no-cache"}
-"""Of our own scripts and styles, which hold nothing of anybody: kept, and asked for whether they have changed."""
+"""Headers of our own scripts and styles, which contain no data: cached with revalidation."""
 
 SAFE = ("GET", "HEAD")
-"""What changes nothing."""
+"""Methods that change nothing."""
 
 CSRF = "x-sfumato"
-"""The header in which our pages send along what only they know."""
+"""The header with the CSRF token."""
 
 
 @dataclass(frozen=True)
 class Gate:
-    """The secrets of one run of the workbench, and the names under which it can be reached."""
+    """The secrets of one run of the workbench, and its host names."""
 
     hosts: frozenset[str]
     """With port: `127.0.0.1:8765`."""
 
     token: str = field(default_factory=lambda: token_urlsafe(32), repr=False)
-    """The secret of the address; it lets one browser in, once."""
+    """The secret of the address; it admits one browser, once."""
 
     session: str = field(default_factory=lambda: token_urlsafe(32), repr=False)
-    """What the cookie of that browser holds."""
+    """The content of that browser's cookie."""
 
     used: threading.Event = field(default_factory=threading.Event, repr=False)
-    """Set when the address has let somebody in."""
+    """Set when the address was used."""
 
     secret: bytes = field(default_factory=lambda: token_urlsafe(32).encode(), repr=False)
 
     @property
     def cookie(self) -> str:
-        """The cookie's name; ports share cookies, so it has ours in it."""
+        """The cookie's name; it contains the port, because ports share cookies."""
         return f"sfumato-{min(self.hosts).rpartition(':')[2]}"
 
     def csrf(self) -> str:
-        """What our own pages send along when they change something."""
+        """The token that our own pages send with changes."""
         return hmac.new(self.secret, self.session.encode(), sha256).hexdigest()
 
     def is_known(self, request: Request) -> bool:
-        """Say whether a browser has our cookie."""
+        """Return whether a browser has our cookie."""
         return hmac.compare_digest(request.cookies.get(self.cookie, "").encode(), self.session.encode())
 
     @property
     def origins(self) -> frozenset[str]:
-        """Where our own pages come from."""
+        """The origins of our own pages."""
         return frozenset(f"http://{host}" for host in self.hosts)
 
     def check_cookie(self, request: Request) -> None:
-        """Raise unless the browser is the one that was let in."""
+        """Raise unless the browser has the cookie."""
         if not self.is_known(request):
             raise RefusedError(
                 t("gate.used" if "token" in request.query_params and self.used.is_set() else "error.secret")
             )
 
     def entered(self, request: Request) -> Response | None:
-        """Turn the secret of the address into a cookie, where it is given; the address is then without it."""
+        """Exchange the secret of the address for a cookie, if given, and redirect to the address without it."""
         given = request.query_params.get("token", "")
         if request.method != "GET" or not hmac.compare_digest(given.encode(), self.token.encode()):
             return None
@@ -102,12 +102,12 @@ class Gate:
         return response
 
     def check_name(self, request: Request) -> None:
-        """Raise unless we are called by a name of ours: another may have been made to lead here."""
+        """Raise unless the host name is ours; another name may have been made to resolve to this address."""
         if request.headers.get("host", "") not in self.hosts:
             raise RefusedError(t("gate.name"))
 
     def check_change(self, request: Request) -> None:
-        """Raise unless what is changed, or asked by a script, is so by a page of ours."""
+        """Raise unless a change, or a script's request, comes from our page."""
         if request.method in SAFE:
             site = request.headers.get("sec-fetch-site", "same-origin")
             if request.url.path.startswith("/api/") and site not in ("same-origin", "none"):
@@ -120,17 +120,17 @@ class Gate:
 
 
 class Guarded:
-    """The application behind its gate, as ASGI has it: streams pass through piece by piece."""
+    """The application behind its gate, as an ASGI application; streams pass through unbuffered."""
 
     def __init__(self, app: ASGIApp, gate: Gate) -> None:
         self.app, self.gate = app, gate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or say why not; every answer has the headers of ours."""
+        """Answer a request or refuse it, always with our headers."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
-        if scope["type"] != "http":  # we speak nothing else
+        if scope["type"] != "http":  # other protocols are not supported
             await send({"type": "websocket.close", "code": 1008})
             return
         static = scope["path"].startswith("/static/")
@@ -152,11 +152,11 @@ class Guarded:
             return
         try:
             await self.app(scope, receive, with_headers)
-        except Exception:  # it was answered, and told of, inside (`app`); a traceback might show data
+        except Exception:  # `app` answered and reported it; a traceback might show data
             return
 
     def _outside(self, request: Request, static: bool) -> Response | None:
-        """Answer what needs no application; raise where a request may not be answered."""
+        """Answer requests that need no application; raise if a request is refused."""
         self.gate.check_name(request)
         if static and request.method in SAFE:
             return None

@@ -1,6 +1,6 @@
-"""The web application: endpoints put behind the gate, answers made of what they return.
+"""The web application: endpoints behind the gate, answers from their results.
 
-Running the workbench: a socket, its address, and what goes when it ends.
+Also running the workbench: its socket, its address, and the cleanup.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ from sfumato.workbench.views.files import received
 from sfumato.workbench.views.point import preview_folder
 
 MOST_BYTES = 4_000_000
-"""Of a body that is JSON; files are handed in as they are, under a limit of their own."""
+"""The limit of a JSON body; uploads have their own limit."""
 
 for view in iter_modules(views.__path__, f"{views.__name__}."):
     import_module(view.name)  # each declares its endpoints
@@ -60,11 +60,11 @@ MADE: Mapping[str, tuple[Callable[[], str], str]] = {
     "/static/drawing.js": (lambda: script_of(*SHARED), "text/javascript"),
     "/static/vega.js": (vega_script, "text/javascript"),
 }
-"""What pages that are no part of the workbench have as well: how it is made, and what it is."""
+"""Scripts and styles that other pages have, too: how each is made, and its media type."""
 
 
 def opened(house: House, gate: Gate) -> ASGIApp:
-    """Put the workbench together."""
+    """Return the application."""
     by_path: dict[str, dict[str, Endpoint]] = {}
     for each in ENDPOINTS:
         by_path.setdefault(each.path, {})[each.method] = each
@@ -81,18 +81,18 @@ def opened(house: House, gate: Gate) -> ASGIApp:
 
 @asynccontextmanager
 async def _life(house: House, app: Starlette) -> AsyncIterator[None]:
-    """Let runs and publications end with the application."""
+    """End runs and publications with the application."""
     yield
     await run_in_threadpool(house.close)
 
 
 async def _description(request: Request) -> Response:
-    """Describe the API."""
+    """Return the description of the API."""
     return JSONResponse(description(ENDPOINTS))
 
 
 async def _made(make: Callable[[], str], media: str, request: Request) -> Response:
-    """Hand out a script or a style that other pages of ours have too; nothing where the browser has kept it."""
+    """Return a shared script or style; an empty answer if the browser has it."""
     content = (await run_in_threadpool(make)).encode()
     headers = {"etag": f'"{sha256(content).hexdigest()}"'}
     if request.headers.get("if-none-match") == headers["etag"]:
@@ -114,7 +114,7 @@ async def _answered(methods: Mapping[str, Endpoint], house: House, request: Requ
         answer, project = answer_of(error), str(request.path_params.get("project", ""))
         sentence = in_forms(house.desk.locally(answer["error"], project))
         return refused(request.url.path, {**answer, "error": sentence}, status_of(error))
-    except ClientDisconnect:  # nobody hears the answer
+    except ClientDisconnect:  # nobody receives the answer
         return Response(status_code=400)
     if isinstance(result, StreamingResponse) and request.method == "HEAD":
         return Response(media_type=result.media_type)
@@ -122,7 +122,7 @@ async def _answered(methods: Mapping[str, Endpoint], house: House, request: Requ
 
 
 async def _while_somebody_waits(request: Request, call: Call, endpoint: Endpoint) -> Any:
-    """Answer a call in a thread, and let it know when its caller has gone."""
+    """Answer a call in a thread, and notify it if its caller disconnects."""
 
     async def watch() -> None:
         while not await request.is_disconnected():
@@ -137,7 +137,7 @@ async def _while_somebody_waits(request: Request, call: Call, endpoint: Endpoint
 
 
 async def _body(endpoint: Endpoint, house: House, request: Request) -> Any:
-    """Take in what is handed in, as the endpoint wants it."""
+    """Read the body of a request as the endpoint requires."""
     if endpoint.is_upload:
         return await received(request.stream(), request.path_params["file"], house.desk.uploads, house.most_upload)
     return None if endpoint.body is None else read_body(endpoint.body, await _json(request))
@@ -156,7 +156,7 @@ async def _json(request: Request) -> Any:
 
 
 async def _not_answered(request: Request, error: HTTPException) -> Response:
-    """Say that there is nothing here, or nothing that takes this method."""
+    """Answer that the path does not exist, or does not support this method."""
     sentences = {404: t("error.nothing"), 405: t("error.method", method=request.method)}
     response = refused(request.url.path, {"error": sentences.get(error.status_code, error.detail)}, error.status_code)
     response.headers.update(error.headers or {})
@@ -164,7 +164,7 @@ async def _not_answered(request: Request, error: HTTPException) -> Response:
 
 
 async def _unforeseen(request: Request, error: Exception) -> Response:
-    """Say that something went wrong that nobody foresaw; what it was stays here, for it may hold data."""
+    """Report an unexpected error with a reference; its message is printed here only, because it may contain data."""
     reference = token_hex(4)
     print(f"sfumato: {reference}: {type(error).__name__} at {request.scope['route'].path}", file=sys.stderr)
     if os.environ.get("SFUMATO_DEBUG"):
@@ -173,11 +173,11 @@ async def _unforeseen(request: Request, error: Exception) -> Response:
 
 
 UPLOADS = "sfumato-uploads-"
-"""How the name of the folder of uploads begins."""
+"""The beginning of the name of the upload folder."""
 
 LOOPBACK = "127.0.0.1"
 SECONDS = 1
-"""So long answers that are under way may take when the workbench ends."""
+"""Seconds for running answers when the workbench ends."""
 
 
 def serve(
@@ -188,14 +188,14 @@ def serve(
     servers: bool = False,
     **most: Any,
 ) -> None:
-    """Serve a folder until Ctrl-C; `tell` is given the address once it can be opened, `most` says what may come in."""
+    """Serve a folder until Ctrl-C; `tell` receives the address once it can be opened, `most` has the upload limits."""
     if not folder.is_dir():
         raise BadInputError(t("serve.no_folder", folder=folder))
     listening = _listening(LOOPBACK, port)
     port = listening.getsockname()[1]
     gate = Gate(frozenset(f"{name}:{port}" for name in (LOOPBACK, "localhost")))
     uploads = private_folder(UPLOADS, Path(gettempdir()).absolute())
-    preview_folder()  # what a killed workbench left of its own is removed
+    preview_folder()  # removes the leftovers of a killed workbench
     house = House(Desk(folder.resolve(), uploads, databases, servers), **most)
     config = uvicorn.Config(
         opened(house, gate),
@@ -213,24 +213,24 @@ def serve(
 
 
 class _Server(uvicorn.Server):  # type: ignore[misc]
-    """Uvicorn, in a thread that is not the main one: it looks for Ctrl-C itself, and lets go of whoever listens."""
+    """Uvicorn outside the main thread: it checks for Ctrl-C, and disconnects listeners."""
 
     def __init__(self, config: Any, house: House, begun: Callable[[], None]) -> None:
         super().__init__(config)
         self.house, self.begun = house, begun
 
     async def startup(self, sockets: Any = None) -> None:
-        """Begin, then say so."""
+        """Start, then report it."""
         await super().startup(sockets)
         self.begun()
 
     async def on_tick(self, counter: int) -> bool:
-        """Say whether to end."""
+        """Return whether to end."""
         self.should_exit |= pressed()
         return bool(await super().on_tick(counter))
 
     async def shutdown(self, sockets: Any = None) -> None:
-        """End runs and publications first, so that whoever waits for one hears its end."""
+        """End runs and publications first, so that listeners are notified."""
         await run_in_threadpool(self.house.close)
         await super().shutdown(sockets)
 
@@ -243,7 +243,7 @@ def _listening(host: str, port: int) -> socket.socket:
         listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # else asyncio leaves 40 ms of delay
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(place)
-        listening.listen(2048)  # so that whoever opens the address at once is not turned away
+        listening.listen(2048)  # accept connections at once
     except OSError as error:
         raise BadInputError(t("serve.port", port=port, host=host, why=error.strerror)) from None
     return listening

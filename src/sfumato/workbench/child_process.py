@@ -1,8 +1,8 @@
-"""Opening a file in a process of its own, with limits, that ends with the request that asked for it.
+"""Opening a file in a child process with limits, which ends with its request.
 
-A file may unpack to more than the machine has, or take minutes. So the workbench never opens one for the first time
-itself: a child does, forked from a server of processes that has imported everything and run nothing. The child is
-killed when it takes too much memory or time, when nobody waits for the answer any more, and when the workbench dies.
+A file may unpack to more than the memory, or take minutes. So a child opens each file first. It is forked from a server
+process that has imported everything and run nothing. The child is killed if it exceeds its memory or time limit, if
+nobody waits for the answer, or if the workbench ends.
 """
 
 import multiprocessing
@@ -22,7 +22,7 @@ from sfumato.texts.catalogue import t
 from sfumato.workbench.errors import TooLargeError
 
 LOOKED_AGAIN = 0.02
-"""Seconds between two looks at a child."""
+"""Seconds between two checks of a child."""
 
 PRELOADED = ("sfumato.workbench.views.open",)
 
@@ -30,7 +30,7 @@ PRELOADED = ("sfumato.workbench.views.open",)
 def run_apart(
     function: Callable[..., Any], arguments: Sequence[Any], limits: OpeningLimits, gone: threading.Event
 ) -> Any:
-    """Call a function of a module in a child, and return what it returns; raise what it raises, if that is ours.
+    """Call a function of a module in a child, and return its result; raise its error, if it is ours.
 
     `gone` is set when nobody waits any more.
     """
@@ -50,7 +50,7 @@ def run_apart(
 
 
 def _answer(ours: Connection, child: Any, limits: OpeningLimits, gone: threading.Event) -> Any:
-    """Wait for the answer of a child as long as it keeps to its limits."""
+    """Wait for the answer of a child within its limits."""
     last = time.monotonic() + limits.seconds
     while not ours.poll(LOOKED_AGAIN):
         if gone.is_set():
@@ -61,7 +61,7 @@ def _answer(ours: Connection, child: Any, limits: OpeningLimits, gone: threading
             raise TooLargeError(t("apart.memory", most=f"{limits.memory / GIGABYTE:g}"))
     try:
         error, result = ours.recv()
-    except EOFError:  # it was killed from outside, as a system without memory does
+    except EOFError:  # killed from outside, for example by the system for lack of memory
         raise TooLargeError(t("apart.died")) from None
     if error is not None:
         raise error
@@ -69,7 +69,7 @@ def _answer(ours: Connection, child: Any, limits: OpeningLimits, gone: threading
 
 
 def resident_bytes(process: int) -> int:
-    """Return how much memory a process takes; 0 where it has ended or nobody knows."""
+    """Return the memory of a process; 0 if it has ended or the size is unknown."""
     with suppress(OSError, ValueError, IndexError):
         if Path("/proc/self/statm").is_file():
             pages = Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1]
@@ -80,7 +80,7 @@ def resident_bytes(process: int) -> int:
 
 
 def _work(theirs: Connection, function: Callable[..., Any], arguments: tuple[Any, ...], limits: OpeningLimits) -> None:
-    """Do the work of a child, and send what came of it."""
+    """Do the work of a child, and send its result."""
     threading.Thread(target=_end_with, args=(theirs,), daemon=True).start()
     in_force.set(limits)
     answer: tuple[SfumatoError | None, Any]
@@ -96,7 +96,7 @@ def _work(theirs: Connection, function: Callable[..., Any], arguments: tuple[Any
 
 
 def _end_with(theirs: Connection) -> None:
-    """End this process when the workbench has closed its end, by whatever way it ended."""
+    """End this process when the workbench has closed its end of the pipe, for any reason."""
     with suppress(EOFError, OSError):
         theirs.recv()
     os._exit(1)

@@ -1,10 +1,9 @@
-"""Where data may come from: a file that was uploaded, a file under the folder, or what comes with sfumato.
+"""The allowed data sources: an uploaded file, a file under the folder, or bundled data.
 
-Nothing else can be named: no URL, no database elsewhere, no path that leads out. A project of an uploaded file has a
-link to it, by which its study names it: the link stays when the upload goes, and leads to it again once it is given
-again.
+URLs, external databases and paths outside the folder are refused. A project of an uploaded file has a link to it, and
+its study names the link. The link remains when the upload is deleted, and works again after the file is uploaded again.
 
-Tables whose records have items: which column holds them, what is seen of them, and a first study.
+Also tables whose records have items: the column of items, a summary of them, and a first study.
 """
 
 import os
@@ -34,22 +33,22 @@ from sfumato.workbench.projects import NOTES, STUDY, Desk, Project
 Origin = Literal["bundled", "upload", "folder"]
 
 READABLE = (*DELIMITED, *PARQUET, *JSON, *SHEETS, *LABELLED, ".dat", ".data", ".basket")
-"""How the names of files end that are offered, `.gz` behind them or not."""
+"""Extensions of offered files, with or without `.gz`."""
 
 OURS = ("points.json", "timings.json", "cache.jsonl", NOTES, STUDY)
-"""Files of ours, which are no data."""
+"""Files of the program, which are not data."""
 
 
 @dataclass(frozen=True)
 class NamedSource:
-    """Data that somebody named, and where they are."""
+    """A data source named by the user."""
 
     origin: Origin
     name: str
-    """The name of the file, or of what comes with sfumato."""
+    """The name of the file or of the bundled data."""
 
     text: str
-    """What opens it: a path, perhaps with a table of a database in it."""
+    """The text that opens it: a path, possibly with a table of a database."""
 
     @property
     def path(self) -> Path:
@@ -58,11 +57,11 @@ class NamedSource:
 
     @property
     def stem(self) -> str:
-        """The name without what it ends in."""
+        """The name without its extension."""
         return self.name.partition(".")[0] or self.name
 
     def seen_from(self, folder: Path) -> str:
-        """Name it in a study of this folder: what is under the desk's folder is named from there."""
+        """Return its name for a study in this folder; relative to it within the desk's folder."""
         if self.origin != "folder":
             return self.link if self.origin == "upload" else self.text
         table = split_table(self.text)[1]
@@ -70,29 +69,29 @@ class NamedSource:
 
     @cached_property
     def digest(self) -> str:
-        """What tells the file from all others."""
+        """A digest of the file."""
         with self.path.open("rb") as file:
             return file_digest(file, "sha256").hexdigest()
 
     @property
     def link(self) -> str:
-        """What the link to an upload is called in its project."""
+        """The name of the link to an upload in its project."""
         return f"{self.stem[:60]}.{self.digest[:12]}{self.name[len(self.stem) :]}"
 
     def facts(self) -> dict[str, Any]:
-        """Say what is kept of it beside the study: of an upload what tells the same file when it is given again."""
+        """Return the notes of it in a project: for an upload also the digest, which identifies the file later."""
         about = {"origin": self.origin, "name": self.name}
         return about | ({"digest": self.digest, "link": self.link} if self.origin == "upload" else {})
 
     def link_in(self, folder: Path) -> None:
-        """Let a project lead to an upload; one that led to an earlier upload of the same file leads here now."""
+        """Link a project to an upload, replacing a link to an earlier upload of the same file."""
         if self.origin == "upload":
             (folder / self.link).unlink(missing_ok=True)
             (folder / self.link).symlink_to(self.path)
 
 
 def source_of(desk: Desk, text: str) -> NamedSource:
-    """Find what somebody named; raise where there is no such file here."""
+    """Find a named source; raise if there is no such file."""
     if text in DATASETS or text in BASKETS:
         return NamedSource("bundled", text, text)
     file, table = split_table(text)
@@ -126,7 +125,7 @@ def files_under(desk: Desk, text: str) -> dict[str, Any]:
 
 
 def _is_offered(path: Path, root: Path) -> bool:
-    """Say whether a file or folder can be chosen: hidden ones, files of ours and links that lead out cannot."""
+    """Return whether a file or folder is offered: no hidden ones, files of the program, or links to the outside."""
     if path.name.startswith(".") or path.name in OURS or not path.resolve().is_relative_to(root):
         return False
     if path.is_dir():
@@ -134,17 +133,17 @@ def _is_offered(path: Path, root: Path) -> bool:
     return path.is_file() and path.name.lower().removesuffix(".gz").endswith(READABLE)
 
 
-# -- uploads that are gone -----------------------------------------------------------------------------------------
+# -- deleted uploads -----------------------------------------------------------------------------------------------
 
 
 def is_gone(project: Project) -> bool:
-    """Say whether the project's file was uploaded, and went with the run of the workbench that had it."""
+    """Return whether the project's upload was deleted at the end of an earlier run of the workbench."""
     link = _link(project)
     return link is not None and not link.is_file()
 
 
 def _link(project: Project) -> Path | None:
-    """Return the link to an upload, if the project has one: in its own folder, and no file of somebody's."""
+    """Return the link to an upload, if the project has one in its own folder."""
     name = project.notes().get("source", {}).get("link")
     if name is None:
         return None
@@ -155,7 +154,7 @@ def _link(project: Project) -> Path | None:
 
 
 def give_again(project: Project, source: NamedSource) -> None:
-    """Let a project go on with its file, uploaded again; raise where it is another one."""
+    """Link a project to its file, uploaded again; raise if it is another file."""
     facts, link = project.notes().get("source", {}), _link(project)
     if link is None:
         raise BadInputError(t("gone.nothing"))
@@ -166,23 +165,23 @@ def give_again(project: Project, source: NamedSource) -> None:
 
 
 OF_ITEMS = ("column", "separator", "tree", "source", "id", "item")
-"""Of a table whose records have items, what can be said of these; how its rows are read is said as of every table."""
+"""The settings of a table's items; its rows have those of every table."""
 
 ROLES = ("identifier", "quasi", "sensitive")
-"""Roles that are guessed of columns beside items."""
+"""The guessed roles of columns besides items."""
 
 LOOKED_AT_VALUES = 2_000
-"""Values of a column that tell whether it holds sets of items."""
+"""The number of values by which a column of item sets is recognized."""
 
 SEVERAL = re.compile(r"[^;|]+[;|][^;|]+|^\s*\[")
 """A text of several items, or a list."""
 
 MOSTLY = 0.2
-"""The share of such texts from which on a column seems to hold sets of items."""
+"""The least share of such texts in a column of item sets."""
 
 
 def with_items(table: TableDeclaration, items: dict[str, Any]) -> DataDeclaration:
-    """Say where the items of a table are; where nobody says in which column, the one that looks like it."""
+    """Declare the items of a table; without a column, the one that looks like item sets."""
     if "column" not in items and "source" not in items:
         column = of_rows(table, "items", guess_items)
         if column is None:
@@ -192,7 +191,7 @@ def with_items(table: TableDeclaration, items: dict[str, Any]) -> DataDeclaratio
 
 
 def guess_items(rows: Engine) -> str | None:
-    """Name the column that seems to hold sets of items: lists, or texts that most often are several words."""
+    """Return the column that seems to contain item sets: lists, or mostly texts of several words."""
     lists = [name for name, kind in rows.nested.items() if kind.endswith("[]")]
     if lists:
         return lists[0]
@@ -207,7 +206,7 @@ def guess_items(rows: Engine) -> str | None:
 
 
 def items_seen(declared: DataDeclaration) -> dict[str, Any]:
-    """Say what the items are read as, before columns have roles: the first other column stands for all of them."""
+    """Summarize the items before columns have roles, with the first other column as quasi-identifier."""
     with rows_of(declared.rows) as rows:
         first = next(
             (name for name in rows.columns if name != declared.beside.column and name not in rows.nested), None
@@ -227,7 +226,7 @@ def items_seen(declared: DataDeclaration) -> dict[str, Any]:
 
 
 def drafted_with_items(declared: DataDeclaration, name: str) -> tuple[Draft, Study]:
-    """Draft the first study of a table with items: roles as of every table, candidates as of those with items."""
+    """Draft the first study of a table with items: roles as for a table, candidates as for items."""
     drafted = draft(declared.rows)
     held = (declared.beside.column, declared.beside.id)
     guesses = tuple(each for each in drafted.guesses if each.column not in held)

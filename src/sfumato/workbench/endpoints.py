@@ -1,10 +1,8 @@
-"""What the workbench answers: every page and every call of its JSON API is an `Endpoint`, declared once.
+"""Endpoints: every page and every call of the JSON API, declared once.
 
-An endpoint names its method and path, says in a sentence what it does, and takes a body that is a dataclass of options
-(`configuration.Option`); checks, messages and the OpenAPI description follow from that. What it answers is plain values
-for JSON, or a whole `Response` where it is a page or a file.
-
-The JSON API described as OpenAPI 3.1, from the endpoints and the options of what they take, as data.
+An endpoint has a method, a path, a sentence of description, and a body: a dataclass of options
+(`configuration.Option`). Checks, messages and the OpenAPI 3.1 description follow from these. Its answer is plain values
+for JSON, or a `Response` for a page or a file.
 """
 
 import re
@@ -35,7 +33,7 @@ flag: Schema = {"type": "boolean"}
 
 
 def an_object(**properties: Schema) -> Schema:
-    """Describe an object that has all of these, and may have more."""
+    """Describe an object with at least these properties."""
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
@@ -53,46 +51,46 @@ Method = Literal["GET", "POST", "PUT", "DELETE"]
 
 
 USUAL_MOST = 2 << 30
-"""Bytes of all uploads together."""
+"""The limit in bytes of all uploads together."""
 
 
 @dataclass(frozen=True)
 class House:
-    """What all requests share: the desk, what is under way, how much may come in."""
+    """The state shared by all requests: the desk, running work, limits."""
 
     desk: Desk
     runs: Runs = field(default_factory=Runs)
     most_upload: int = USUAL_MOST
     publications: Publications = field(default_factory=Publications)
     limits: OpeningLimits | None = field(default_factory=OpeningLimits)
-    """What a file may take that is opened for the first time; None opens it in this process."""
+    """The limits for opening a new file in a child; None opens it in this process."""
 
     def close(self) -> None:
-        """End what is under way."""
+        """End all running work."""
         self.publications.close()
         self.runs.close()
 
 
 @dataclass(frozen=True)
 class Call:
-    """A request as an endpoint sees it: what the path names, and what was handed in."""
+    """A request for an endpoint: the names in its path, and its body."""
 
     house: House
     names: Mapping[str, str]
-    """What stands in the path's places, such as `point`."""
+    """The values of the path's places, such as `point`."""
 
     query: Mapping[str, str]
     body: Any = None
     """An instance of the endpoint's `body`."""
 
     csrf: str = field(default="", repr=False)
-    """What forms and scripts of a page send along when they change something."""
+    """The CSRF token that a page sends with changes."""
 
     gone: threading.Event = field(default_factory=threading.Event, repr=False)
     """Set when nobody waits for the answer any more."""
 
     def apart(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call what opens a file for the first time, within limits."""
+        """Call a function that opens a new file, within limits."""
         if self.house.limits is None:
             return function(*arguments)
         return run_apart(function, arguments, self.house.limits, self.gone)
@@ -104,47 +102,47 @@ class Call:
 
     @property
     def project(self) -> Project:
-        """The project that the path names."""
+        """The project in the path."""
         return self.desk.project(self.names["project"])
 
     @property
     def plainly(self) -> bool:
-        """Whether values are asked for as they are, and not masked."""
+        """Whether values are shown unmasked."""
         return self.query.get("show") == "yes"
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Something that can be asked for."""
+    """A method and path that can be requested."""
 
     method: Method
     path: str
     """With places in braces: `/api/projects/{project}/study`."""
 
     does: str
-    """In a sentence."""
+    """A sentence of description."""
 
     answer: Callable[[Call], Any]
-    """Works in a thread, so it may take its time."""
+    """Runs in a thread, so it may be slow."""
 
     body: type | None = None
-    """A dataclass whose fields have options; None where nothing is handed in."""
+    """A dataclass whose fields have options; None without a body."""
 
     query: Sequence[str] = ()
-    """Names that may stand behind the question mark."""
+    """Allowed query parameters."""
 
     is_upload: bool = False
-    """Whether a file is handed in as it is; `Call.body` is then the path of what was received."""
+    """Whether the body is a file; `Call.body` is then its path."""
 
     gives: Schema = field(default_factory=lambda: {"type": "object"})
-    """What is answered, as JSON Schema, or one event of a stream; of pages and files it does not matter."""
+    """The JSON Schema of the answer, or of one event of a stream; ignored for pages and files."""
 
     media: str | None = None
-    """Of what is neither a page nor JSON, what it is."""
+    """The media type, if it is neither a page nor JSON."""
 
 
 ENDPOINTS: list[Endpoint] = []
-"""Everything that can be asked for: each view adds its own (`endpoint`)."""
+"""All endpoints; each view adds its own (`endpoint`)."""
 
 View = TypeVar("View", bound=Callable[[Call], Any])
 
@@ -152,7 +150,7 @@ View = TypeVar("View", bound=Callable[[Call], Any])
 def endpoint(
     method: Method, path: str, body: type | None = None, query: str = "", **about: Any
 ) -> Callable[[View], View]:
-    """Let a function answer a request; the first sentence of its docstring says what it does."""
+    """Declare a function as endpoint; the first sentence of its docstring is the description."""
 
     def declare(answer: View) -> View:
         does = " ".join((answer.__doc__ or "").partition("\n\n")[0].split())
@@ -164,14 +162,14 @@ def endpoint(
 
 @cache
 def mappings(kind: type) -> frozenset[str]:
-    """Name the fields of what an endpoint takes that hold values by name, whichever these are."""
+    """Return the fields of a body that contain arbitrary names."""
     hints = get_type_hints(kind)
     parts = {name: (hint, *get_args(hint)) for name, hint in hints.items()}
     return frozenset(name for name, those in parts.items() if any(get_origin(each) is Mapping for each in those))
 
 
 def read_body(kind: type, given: Any) -> Any:
-    """Make what an endpoint takes from plain values; what does not fit is a sentence that names the field."""
+    """Make a body from plain values; an invalid one raises a sentence that names the field."""
     if not isinstance(given, dict):
         raise BadInputError(t("api.no_object"))
     known = described(kind)
@@ -202,26 +200,26 @@ PLACES = {
     "file": "The name of a file.",
 }
 ENDED: Mapping[int, str] = {
-    403: "Whoever asks may not: the secret of the address is missing, or what is asked for is out of reach.",
-    404: "What was asked for is not there.",
-    409: "It cannot be done just now.",
-    413: "More was handed in than is taken.",
-    422: "What was handed in cannot be used.",
+    403: "Access is denied: the secret of the address is missing, or the target is out of reach.",
+    404: "There is no such thing.",
+    409: "It is not possible at the moment.",
+    413: "The body is too large.",
+    422: "The body is invalid.",
 }
-"""How a request can end without an answer."""
+"""Statuses without an answer."""
 
 ERROR: Schema = {
     "type": "object",
     "properties": {
-        "error": {**text, "description": "What is wrong, and what would help, in a sentence."},
-        "field": {**text, "description": "What of that which was handed in it is about."},
+        "error": {**text, "description": "The error and its remedy, in a sentence."},
+        "field": {**text, "description": "The field of the body that is invalid."},
     },
     "required": ["error"],
 }
 
 
 def description(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
-    """Describe everything that scripts can ask for."""
+    """Describe all endpoints for scripts."""
     paths: dict[str, dict[str, Any]] = {}
     for each in endpoints:
         if each.path.startswith("/api/"):
@@ -232,10 +230,10 @@ def description(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
         "info": {
             "title": "sfumato workbench",
             "version": __version__,
-            "summary": "What the pages of the workbench ask for, and change.",
+            "summary": "The requests of the workbench's pages.",
             "description": (
-                "Every request carries the cookie that the address with its token has set. A change carries besides "
-                f"the header `{CSRF}` with what stands in the page's `<meta name=csrf>`, and comes from our own origin."
+                "Every request has the cookie that the address with its token has set. A change also has the header "
+                f"`{CSRF}` with the content of the page's `<meta name=csrf>`, and comes from our own origin."
             ),
         },
         "paths": paths,
@@ -289,7 +287,7 @@ def _body(asked: Endpoint) -> dict[str, Any]:
 
 
 def body_schema(kind: type) -> dict[str, Any]:
-    """Write what an endpoint takes as JSON Schema; what may be left unsaid may be null."""
+    """Return the JSON Schema of a body; optional fields may be null."""
     options, objects = described(kind), mappings(kind)
     return {
         "type": "object",
@@ -302,7 +300,7 @@ def body_schema(kind: type) -> dict[str, Any]:
 
 
 def _property(each: Described, is_object: bool) -> dict[str, Any]:
-    """Write one field; one that takes any value says no more than that."""
+    """Return the schema of one field; one of any type has no further constraints."""
     content = property_of(each)
     if is_object:
         content["type"] = "object"

@@ -1,4 +1,4 @@
-"""How a request can end without an answer: each with a sentence, and the status of HTTP that says its kind."""
+"""Errors of requests, each with a sentence and an HTTP status."""
 
 from __future__ import annotations
 
@@ -14,48 +14,48 @@ from sfumato.texts.html import render
 
 
 class MissingError(SfumatoError):
-    """What was asked for is not there."""
+    """The requested thing does not exist."""
 
     status = 404
 
 
 class ConflictError(SfumatoError):
-    """It cannot be done just now: something else is under way, or has changed since."""
+    """It is not possible at the moment: other work is running, or the study has changed."""
 
     status = 409
 
 
 class RefusedError(SfumatoError):
-    """Whoever asks may not."""
+    """Access is denied."""
 
     status = 403
 
 
 class TooLargeError(SfumatoError):
-    """More was handed in than is taken."""
+    """The body is too large."""
 
     status = 413
 
 
 class FieldError(BadInputError):
-    """What was handed in cannot be used, and the field of the form that is to blame is known."""
+    """The body is invalid, and the invalid field is known."""
 
     def __init__(self, field: str, sentence: str) -> None:
         super().__init__(sentence)
         self.field = field
 
     def __reduce__(self) -> tuple[type[FieldError], tuple[str, str]]:
-        """Let it pass from one process to another."""
+        """Make it picklable for another process."""
         return FieldError, (self.field, str(self))
 
 
 def status_of(error: SfumatoError) -> int:
-    """Return the status of HTTP for an error of ours: what was handed in cannot be used, unless it says otherwise."""
+    """Return the HTTP status of an error; 422 by default."""
     return int(getattr(error, "status", 422))
 
 
 def answer_of(error: SfumatoError) -> dict[str, Any]:
-    """Return what is told of an error: its sentence, and the field it belongs to where that is known."""
+    """Return an error as values: its sentence, and its field if known."""
     return {"error": str(error), **({"field": error.field} if isinstance(error, FieldError) else {})}
 
 
@@ -63,7 +63,7 @@ def answer_of(error: SfumatoError) -> dict[str, Any]:
 def blamed(
     field: str | Callable[[str], str], kinds: tuple[type[SfumatoError], ...] = (BadInputError,)
 ) -> Iterator[None]:
-    """Let an error name the field that is to blame, which may depend on its sentence."""
+    """Attach the invalid field to an error; the field may depend on the sentence."""
     try:
         yield
     except FieldError:
@@ -74,9 +74,9 @@ def blamed(
 
 
 def refused(path: str, answer: dict[str, Any], status: int, inside: bool = True) -> Response:
-    """Say why something was not answered: to a script as JSON, to a person as a page.
+    """Return an error answer: JSON for scripts, a page for people.
 
-    Who is not inside has no way back to the projects.
+    A visitor without access gets no link to the projects.
     """
     if path.startswith("/api/"):
         return JSONResponse(answer, status)

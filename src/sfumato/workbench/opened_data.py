@@ -1,15 +1,13 @@
-"""Tables and baskets of projects, opened once and kept for a while: pages ask for them many times.
+"""Open tables and baskets of projects, cached for repeated requests; texts and values for pages.
 
-What is kept is keyed by what the study says of the data and by the files' sizes and times, so nothing stale is shown;
-few are kept, and whoever works with one has it for himself meanwhile.
+**Cache.** The key contains the study's declarations and the files' sizes and times, so nothing stale is shown. Few
+sources are kept, and each is used by one request at a time.
 
-Sentences that were written for the command line, as they are read on a page: settings by what one clicks there.
+**Texts.** Lower packages write sentences for the command line, with options as `--name` and commands in backticks. On a
+page the same sentence names the field, the role or the step (`[settings]` and `[commands]` of the texts). Options of
+`serve` remain, since only the person who starts the workbench can set them.
 
-Rooms above name a setting as `--name`, and a command in backticks; that is how a terminal is read. On a page the same
-sentence names the field, the role or the step (`[settings]` and `[commands]` of the texts); fields of forms are called
-as their options are. What only whoever starts the workbench can set, by an option of `serve`, stays as it is.
-
-Values as a stranger may see them over a shoulder: what they look like, not what they are.
+**Values** are masked by default: a person looking at the screen sees their shape only.
 """
 
 import atexit
@@ -33,22 +31,22 @@ from sfumato.texts.catalogue import t, texts
 from sfumato.texts.html import pieces
 
 MOST_KEPT = 4
-"""Sources that stay open."""
+"""Open sources."""
 
 MOST_RESULTS = 12
-"""Answers about one of them that are kept."""
+"""Cached results per source."""
 
 
 @dataclass
 class OpenedSource:
-    """An opened source, with what was worked out of it."""
+    """An open source, with its cached results."""
 
     lock: threading.RLock = field(default_factory=threading.RLock)
     rows: Engine | None = None
     results: OrderedDict[str, Any] = field(default_factory=OrderedDict)
 
     def result(self, key: str, make: Callable[[], Any]) -> Any:
-        """Return what was worked out before, or work it out."""
+        """Return a cached result, or compute it."""
         if key not in self.results:
             self.results[key] = make()
             while len(self.results) > MOST_RESULTS:
@@ -58,7 +56,7 @@ class OpenedSource:
 
 
 _kept: OrderedDict[str, OpenedSource] = OrderedDict()
-atexit.register(_kept.clear)  # a database that is open when Python ends makes it complain
+atexit.register(_kept.clear)  # a database that is open when Python ends prints an error
 _keeping = threading.Lock()
 
 
@@ -73,7 +71,7 @@ def _of(key: str) -> OpenedSource:
 
 @contextmanager
 def rows_of(declared: TableDeclaration) -> Iterator[Engine]:
-    """Lend the rows of a table, whatever roles its columns have."""
+    """Return the rows of a table, independent of roles."""
     kept = _of(_reading_key(declared))
     with kept.lock:
         if kept.rows is None:
@@ -82,14 +80,14 @@ def rows_of(declared: TableDeclaration) -> Iterator[Engine]:
 
 
 def of_rows(declared: TableDeclaration, what: str, make: Callable[[Engine], Any]) -> Any:
-    """Work something out of the rows of a table, once."""
+    """Compute something from the rows of a table, once."""
     kept = _of(_reading_key(declared))
     with rows_of(declared) as rows:
         return kept.result(what, lambda: make(rows))
 
 
 def of_table(declared: TableDeclaration, what: str, make: Callable[[Table], Any]) -> Any:
-    """Work something out of a table with its roles and hierarchies, once."""
+    """Compute something from a table with its roles and hierarchies, once."""
     kept, key = _of(_reading_key(declared)), _whole_key(declared)
     with rows_of(declared) as rows:
         table = kept.result(f"table {key}", lambda: declared.open(rows))
@@ -97,7 +95,7 @@ def of_table(declared: TableDeclaration, what: str, make: Callable[[Table], Any]
 
 
 def of_data(declared: DataDeclaration, what: str, make: Callable[[Any], Any]) -> Any:
-    """Work something out of data, once."""
+    """Compute something from data, once."""
     if declared.items is None:
         return of_table(declared.rows, what, make)
     said = [None if declared.table is None else _whole_key(declared.table), declared.items.entries(None)]
@@ -108,13 +106,13 @@ def of_data(declared: DataDeclaration, what: str, make: Callable[[Any], Any]) ->
 
 
 def _reading_key(declared: TableDeclaration) -> str:
-    """Tell readings of sources apart."""
+    """Return the key of a source and how it is read."""
     said = [getattr(declared, name) for name in ("source", "na", *READING)]
     return json.dumps([said, stamps(declared.files)], default=str)
 
 
 def _whole_key(declared: TableDeclaration) -> str:
-    """Tell declarations of one source apart, hierarchies and all."""
+    """Return the key of a whole declaration, including hierarchies."""
     said = {each.name: getattr(declared, each.name) for each in fields(declared)}
     return json.dumps(said, default=_plain)
 
@@ -124,24 +122,24 @@ def _plain(value: Any) -> Any:
 
 
 def stamps(files: Iterable[Path]) -> tuple[tuple[str, int, int], ...]:
-    """Say of which time and size files are; one that is not there is of none."""
+    """Return times and sizes of files; 0 for a missing one."""
     found = [(path, path.stat() if path.is_file() else None) for path in files]
     return tuple((str(path), at.st_mtime_ns if at else 0, at.st_size if at else 0) for path, at in found)
 
 
 LIMITS = ("most-upload", "most-expanded", "most-memory", "most-seconds", "most-columns")
 STARTING = ("allow-databases", "allow-servers", "port", *LIMITS)
-"""What only whoever starts the workbench can set."""
+"""Options of `serve`."""
 
 TYPED = ("command", "question", "id", "maker")
-"""What is shown as one types it, by the names under which answers have it."""
+"""Keys of answers whose values are commands or other typed text."""
 
 OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)(?: [A-Z]{2,}\b| 60s\b)?")
-"""An option, with the word in capitals that stands for its value; a search of 60 seconds is one button."""
+"""An option, with the placeholder of its value in capitals; a search of 60 seconds is one button."""
 
 IN_PYTHON = re.compile(r" \(in\sPython\s[^()]*\)")
 LINKED = re.compile(r"\.[0-9a-f]{12}(\.[A-Za-z])")
-"""What the link to an upload has in its name, before its ending, to tell it from others (`Source.link`)."""
+"""The digest in the name of a link to an upload, before the extension (`Source.link`)."""
 
 COMMAND = re.compile(r"sfumato ([a-z]+)\b")
 
@@ -149,7 +147,7 @@ Value = TypeVar("Value")
 
 
 def in_forms(sentence: str) -> str:
-    """Name what one clicks in place of options and commands, and uploads as they were called.
+    """Replace options and commands by the fields and steps of a page, and links by the names of uploads.
 
     >>> in_forms("x.csv exists already; choose another name or overwrite it with --force (in Python force=True)")
     'x.csv exists already; choose another name or overwrite it with “Replace files of the same name”'
@@ -163,7 +161,7 @@ def in_forms(sentence: str) -> str:
 
 
 def all_in_forms(value: Value) -> Value:
-    """Do so with every sentence of a value that is answered, but for what is typed."""
+    """Apply `in_forms` to every sentence of an answer, except for typed text."""
     made: Any = value
     if isinstance(value, str):
         made = in_forms(value)
@@ -183,19 +181,19 @@ def _setting(found: re.Match[str]) -> str:
 
 
 def _command(code: str) -> str:
-    """Name the step of the walk that does what a command does; other code stays code."""
+    """Return the name of the step that corresponds to a command; other code is unchanged."""
     found = COMMAND.match(code)
     return t(f"commands.{found[1]}") if found and f"commands.{found[1]}" in texts() else f"`{code}`"
 
 
 LONGEST = 24
-"""Characters that are shown of a value."""
+"""The longest value that is shown."""
 
 MISSING = "(missing)"
 
 
 def masked(text: str | None) -> str:
-    """Write a value by its shape: letters as x, digits as 9.
+    """Return the shape of a value: letters as x, digits as 9.
 
     >>> masked("Müller, Anna"), masked("1987-03-21"), masked(None)
     ('Xxxxxx, Xxxx', '9999-99-99', '(missing)')
@@ -204,7 +202,7 @@ def masked(text: str | None) -> str:
 
 
 def shown(text: str | None, plainly: bool) -> str:
-    """Write a value masked, or plainly where somebody asked for it."""
+    """Return a value masked, or unmasked on request."""
     return masked(text) if not plainly else MISSING if text is None else text
 
 
@@ -215,5 +213,5 @@ def _shape(character: str) -> str:
 
 
 def notices_without_examples(baskets: Baskets) -> list[str]:
-    """List what was noticed while reading baskets, without the notice that shows one of them."""
+    """List the notices of reading baskets, without the one that shows an example."""
     return [notice for notice in baskets.notices if not notice.startswith(EXAMPLE)]

@@ -1,8 +1,8 @@
-"""Where somebody works: a folder whose sub-folders are projects. Nothing outside of it can be reached.
+"""The desk: a folder whose sub-folders are projects. Nothing outside of it can be reached.
 
-A project is a folder as `sfumato explore --out` leaves it: `study.toml`, and once it was run `points.json`, reports and
-`cache.jsonl`. The workbench keeps `workbench.json` beside them: what was guessed and why, earlier texts of the study to
-go back to, wishes, the last run, and how files were published.
+A project is a folder of `sfumato explore --out`: `study.toml`, and after a run `points.json`, reports and
+`cache.jsonl`. The workbench adds `workbench.json`: guesses with reasons, earlier texts of the study for undo, wishes,
+the last run, and the settings of publications.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ if TYPE_CHECKING:
 STUDY = "study.toml"
 NOTES = "workbench.json"
 MAPPED = "mapped"
-"""What is kept of a run that made a map: the study's version, and when the map was written."""
+"""The note of a run that made a map: the study's version, and the time of the map."""
 
 SETTLING = 25
-"""How often it is looked again whether a folder has its study, a fiftieth of a second apart."""
+"""The number of checks whether a folder has its study, at intervals of 1/50 second."""
 
 MOST_UNDONE = 100
 """Earlier texts of a study that are kept."""
 
 
 WRITTEN = (NOTES, "cache.jsonl", "points.json", "search.npz")
-"""What is read and written in a project by its name: a link by such a name would lead elsewhere."""
+"""Files of a project with fixed names; a link with such a name is refused because it would lead elsewhere."""
 
 UPLOADED = "upload:"
-"""How the source of what was uploaded begins; behind it stands where it lies among the uploads."""
+"""The prefix of an uploaded source; its path among the uploads follows."""
 
 
 @dataclass(frozen=True)
 class Desk:
-    """The folder of one person, and a private one for what is uploaded, which goes when the workbench ends."""
+    """The folder of one person, and a private one for uploads, which is deleted when the workbench ends."""
 
     folder: Path
     uploads: Path
@@ -69,7 +69,7 @@ class Desk:
 
     @property
     def trust(self) -> Trust:
-        """What studies may do here."""
+        """The permissions of studies."""
         folders = (str(self.folder.resolve()), str(self.uploads.resolve()))
         return Trust(folders, self.databases, self.servers)
 
@@ -80,7 +80,7 @@ class Desk:
                 yield Project(self, folder)
 
     def project(self, name: str) -> Project:
-        """Return a project by the name of its folder; one whose study wants more than it may is refused."""
+        """Return a project by the name of its folder; a study that exceeds its permissions is refused."""
         folder = self.folder / name
         if name != folder.name or not _is_settled(folder):
             raise MissingError(t("desk.no_project", name=name))
@@ -88,12 +88,12 @@ class Desk:
         if linked is not None:
             raise RefusedError(t("error.linked", file=linked, project=name))
         project = Project(self, folder)
-        with suppress(BadInputError):  # a study that cannot be read: whoever reads it will say why
+        with suppress(BadInputError):  # the reader of an unreadable study reports it
             project.study  # noqa: B018
         return project
 
     def locally(self, sentence: str, project: str = "") -> str:
-        """Name files in a sentence as they are seen from the folder, or from a project; uploads by their name alone."""
+        """Return a sentence with file names relative to the folder or a project; uploads have only their name."""
         uploads = re.escape(str(self.uploads.resolve()))
         for folder in {str(self.folder), str(self.folder.resolve())}:
             for prefix in (f"{folder}/{project}/../", f"{folder}/{project}/", f"{folder}/"):
@@ -101,13 +101,13 @@ class Desk:
         return re.sub(rf"{uploads}/[0-9a-f]+/", "", sentence)
 
     def inside(self, text: str) -> Path:
-        """Return the path of a file under the folder (or among the uploads); neither `..` nor links lead out of it."""
+        """Return a path under the folder or the uploads; raises if `..` or links lead outside."""
         uploaded = text.startswith(UPLOADED)
         place = (self.uploads if uploaded else self.folder).resolve()
         try:
             path = (place / text.removeprefix(UPLOADED if uploaded else "")).resolve()
             path.is_file()
-        except (OSError, ValueError, RuntimeError):  # a name too long, with a zero in it, or links in a circle
+        except (OSError, ValueError, RuntimeError):  # a name too long, with a null character, or circular links
             raise RefusedError(t("desk.no_name", text=text)) from None
         if not path.is_relative_to(place):
             raise RefusedError(t("desk.outside", text=text))
@@ -115,7 +115,7 @@ class Desk:
 
 
 def _is_settled(folder: Path) -> bool:
-    """Say whether a folder is one of a study; a run that ends lays its files out anew, which takes a moment."""
+    """Return whether a folder has a study; the end of a run replaces the files, which takes a moment."""
     for _ in range(SETTLING):
         if _is_project(folder) or not _is_folder(folder):
             break
@@ -126,12 +126,12 @@ def _is_settled(folder: Path) -> bool:
 def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir() and not path.is_symlink()
-    except (OSError, ValueError):  # a name that none can have
+    except (OSError, ValueError):  # an invalid name
         return False
 
 
 def _is_project(folder: Path) -> bool:
-    """Say whether a folder is one of a study; links are not followed."""
+    """Return whether a folder has a study; links are not followed."""
     try:
         if folder.name.startswith(".") or not _is_folder(folder):
             return False
@@ -145,7 +145,7 @@ _locking = threading.Lock()
 
 
 def lock_of(folder: Path) -> threading.RLock:
-    """Return the lock of a folder: one change at a time, in whatever tab it is made."""
+    """Return the lock of a folder: one change at a time from all tabs."""
     with _locking:
         return _locks.setdefault(folder.resolve(), threading.RLock())
 
@@ -154,19 +154,19 @@ _run: set[Path] = set()
 
 
 def hold(folder: Path) -> None:
-    """Say that a study is being run: it is not to change until it is let go."""
+    """Mark a study as running, so that it cannot be changed."""
     with lock_of(folder):
         _run.add(folder.resolve())
 
 
 def let_go(folder: Path) -> None:
-    """Say that a study is not being run any more."""
+    """Mark a study as no longer running."""
     _run.discard(folder.resolve())
 
 
 @dataclass(frozen=True)
 class Project:
-    """A study on disk, with its map once it was run."""
+    """A study on disk, with its map after a run."""
 
     desk: Desk
     folder: Path
@@ -183,14 +183,14 @@ class Project:
 
     @cached_property
     def study(self) -> Study:
-        """The study as a value; raises where its file cannot be read, or wants more than it may."""
+        """The study as a value; raises if its file is unreadable or exceeds its permissions."""
         study = read_study(str(self.file))
         self.desk.trust.check(study)
         return study
 
     @property
     def version(self) -> str:
-        """What tells this text of the study from every other: a change says of which it is."""
+        """A digest of the study's text; each change names the version to which it applies."""
         return sha256(self.file.read_bytes()).hexdigest()[:16]
 
     @property
@@ -199,41 +199,41 @@ class Project:
         return (self.folder / "points.json").is_file()
 
     def mapped(self) -> dict[str, Any]:
-        """Say what the map is of: the study as it stands, and when the map was written."""
+        """Return the version of the study and the time of its map."""
         return {"version": self.version, "at": (self.folder / "points.json").stat().st_mtime_ns}
 
     def locally(self, sentence: str) -> str:
-        """Name files in a sentence as they are seen from here."""
+        """Return a sentence with file names relative to the project."""
         return self.desk.locally(sentence, self.name)
 
     def told(self, sentence: str) -> str:
-        """Write a sentence as a page of the project has it: its files, and what one clicks."""
+        """Return a sentence for a page of the project: relative file names, fields instead of options."""
         return in_forms(self.locally(sentence))
 
     def document(self) -> tomlkit.TOMLDocument:
-        """Return the study as it is written, comments and all."""
+        """Return the study's document, with comments."""
         return tomlkit.parse(read_text(self.file))
 
     @property
     def guesses(self) -> dict[str, dict[str, Any]]:
-        """What was guessed of the columns when the study was drafted, by column."""
+        """The guesses about columns in the draft, by column."""
         return {guess["column"]: guess for guess in self.notes().get("guesses", [])}
 
     def notes(self) -> dict[str, Any]:
-        """Return what the workbench keeps beside the study."""
+        """Return the notes of the workbench about the study."""
         path = self.folder / NOTES
         notes: dict[str, Any] = read_json(path, t("desk.notes")) if path.is_file() else {}
         return notes
 
     def note(self, **entries: Any) -> None:
-        """Keep something beside the study."""
+        """Add notes about the study."""
         with lock_of(self.folder):
             self._write({self.folder / NOTES: json.dumps({"schema": 1, **self.notes(), **entries}, indent=1)})
 
     def change(self, why: str, edit: Callable[[tomlkit.TOMLDocument], None]) -> None:
-        """Change the study's text, comments and all; what it was before can be had back (`undo`).
+        """Change the study's text, keeping comments; `undo` restores the old text.
 
-        A text that is no study is refused, and nothing is changed.
+        An invalid study is refused, and nothing is changed.
         """
         with lock_of(self.folder):
             before = read_text(self.file)
@@ -249,11 +249,11 @@ class Project:
             self._put(after, undo=undone, redo=[])
 
     def undo(self) -> str:
-        """Take the last change back; return what it was."""
+        """Undo the last change; return its description."""
         return self._step("undo", "redo", t("changes.nothing_to_undo"))
 
     def redo(self) -> str:
-        """Make the change again that was taken back last; return what it was."""
+        """Redo the last undone change; return its description."""
         return self._step("redo", "undo", t("changes.nothing_to_redo"))
 
     def _step(self, taken: str, given: str, nothing: str) -> str:
@@ -267,7 +267,7 @@ class Project:
             return str(last["why"])
 
     def _put(self, text: str, **entries: Any) -> None:
-        """Write another text of the study, with what is to be kept beside it."""
+        """Write another text of the study, with notes."""
         if self.folder.resolve() in _run:
             raise ConflictError(t("run.unchanged", project=self.name))
         self.desk.trust.check(study_from_toml(text, str(self.file)))
@@ -276,7 +276,7 @@ class Project:
         self.__dict__.pop("study", None)
 
     def _write(self, texts: dict[Path, str]) -> None:
-        """Write files, each replaced at once: whoever reads meanwhile finds what was there before, or what is now."""
+        """Write files, each replaced atomically, so that readers see the old or the new one."""
         drafts = {path: path.with_name(f".{token_hex(4)}-{path.name}") for path in texts}
         with writable(self.folder), unfinished(*drafts.values()):
             try:

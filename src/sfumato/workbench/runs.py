@@ -1,12 +1,12 @@
-"""Runs under way: each a process of its own (`worker`), told about to whoever listens, stopped when the workbench ends.
+"""Running explorations and publications: started, watched and stopped from any tab.
 
-Nothing is kept here that is not on disk as well: points are in the cache of the project, how the last run ended stands
-in its notes. A run that was stopped goes on from there when it is started again.
+**Runs.** Each is a separate process (`worker`). Its state is on disk as well: points are in the cache of the project,
+and the end of the last run is in its notes. A stopped run continues when it is started again. Runs end with the
+workbench.
 
-What is being published just now: one publication of a project at a time, watched and stopped from any tab.
-
-A publication works in the thread of the request that asked for it. It tells each step as it begins (`process.steps`);
-who stops it interrupts its queries, and nothing of it stays: files get their names together, after the last step.
+**Publications.** One at a time for each project, in the thread of its request. Each step is reported when it begins
+(`process.steps`). Stopping interrupts its queries and leaves nothing behind, because all files are renamed together
+after the last step.
 """
 
 import asyncio
@@ -38,33 +38,33 @@ STATES: tuple[State, ...] = get_args(State)
 UNDER_WAY = ("waiting", "running")
 
 GRACE_SECONDS = 5.0
-"""So long a worker may take to end by itself; then it is killed."""
+"""Seconds for a worker to end before it is killed."""
 
 CLOSING_SECONDS = 1.2
-"""So long the workbench waits for its runs when it ends itself."""
+"""Seconds that the workbench waits for its runs when it ends."""
 
 PULSE_SECONDS = 15.0
-"""Who listens hears something so often, so that a connection that is gone is noticed."""
+"""The interval of messages to a listener, which detect a lost connection."""
 
 PAUSE_SECONDS = 0.1
-"""Between two things that a listener is told; what happens meanwhile is told together."""
+"""The least interval between two messages to a listener; events in between are combined."""
 
 MOST_NOTES = 50
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is."""
+    """The progress of a run."""
 
     state: State = "idle"
     done: int = 0
     total: int = 0
     unit: str = "releases"
-    """What is counted: releases, seconds of a budget, generations of a search."""
+    """The unit of the count: releases, seconds of a budget, generations of a search."""
 
     last: str = ""
     sentence: str = ""
-    """What is to be said of it."""
+    """A sentence about it."""
 
     started: float | None = None
     """Seconds since 1970."""
@@ -77,12 +77,12 @@ class Progress:
         return self.state in UNDER_WAY
 
     def values(self) -> dict[str, Any]:
-        """What is told of it."""
+        """Return the values of the JSON answer."""
         return all_in_forms(asdict(self))
 
 
 class Run:
-    """One run: its progress and points so far, and whoever waits for more."""
+    """One run: its progress and points so far, and its listeners."""
 
     def __init__(
         self, project: Project, seconds: float | None, question: str | None, slots: threading.Semaphore
@@ -98,7 +98,7 @@ class Run:
         self.thread = threading.Thread(target=self._whole, name="sfumato-run", daemon=True)
 
     def cancel(self) -> None:
-        """Wish that it ends; it does within seconds."""
+        """Request that it ends; it does within seconds."""
         self._cancelled.set()
         with self._lock:
             process = self._process
@@ -111,7 +111,7 @@ class Run:
             killing.start()
 
     def listen(self, wake: Callable[[], object]) -> Callable[[], None]:
-        """Have something called whenever there is more to tell; return what ends that."""
+        """Register a callback for news; return a function that removes it."""
         with self._lock:
             self._waiting.add(wake)
         return lambda: self._waiting.discard(wake)
@@ -122,7 +122,7 @@ class Run:
         self.wake()
 
     def wake(self) -> None:
-        """Let everybody who listens look."""
+        """Notify all listeners."""
         with self._lock:
             waiting = list(self._waiting)
         for wake in waiting:
@@ -130,13 +130,13 @@ class Run:
                 wake()
 
     def _whole(self) -> None:
-        """Wait for a place, do the work, and leave word of how it ended."""
+        """Wait for a slot, do the work, and note how it ended."""
         ended: dict[str, Any] = {"state": "stopped", "sentence": t("run.stopped")}
         while not self._cancelled.is_set():
             if self._slots.acquire(timeout=0.2):
                 try:
                     ended = self._work()
-                except Exception:  # whatever it was, nobody shall wait for a run that has ended
+                except Exception:  # listeners must not wait for a run that has failed
                     ended = {"state": "failed", "sentence": t("run.died")}
                 finally:
                     self._slots.release()
@@ -150,7 +150,7 @@ class Run:
         self._tell(**ended)
 
     def _work(self) -> dict[str, Any]:
-        """Let a process do the run; say how it ended."""
+        """Let a process do the run; return how it ended."""
         process = self._begun()
         said = ""
         assert process.stdout is not None
@@ -162,14 +162,14 @@ class Run:
             else:
                 self._heard(kind, event)
         code = process.wait()
-        if code == 0:  # also where it was cancelled in the moment in which its map was there
+        if code == 0:  # also if it was cancelled when its map was complete
             return {"state": "done", "sentence": said}
         if self._cancelled.is_set() or code == EXIT_CODE:
             return {"state": "stopped", "sentence": t("run.stopped")}
         return {"state": "failed", "sentence": said or t("run.died")}
 
     def _begun(self) -> subprocess.Popen[str]:
-        """Start the process; what it is to do goes in by a pipe, where no list of processes shows it."""
+        """Start the process; its task is sent through a pipe, so that no list of processes shows it."""
         desk = self.project.desk
         errors = None if os.environ.get("SFUMATO_DEBUG") else subprocess.DEVNULL
         process = subprocess.Popen(
@@ -184,7 +184,7 @@ class Run:
         with self._lock:
             self._process = process
         self._tell(state="running", sentence=t("run.running"))
-        with suppress(OSError, ValueError):  # who cancels just now has closed it
+        with suppress(OSError, ValueError):  # a concurrent cancellation has closed it
             assert process.stdin is not None
             process.stdin.write(RunTask(self.project.name, desk.trust, self.seconds, self.question).line())
             process.stdin.flush()
@@ -205,7 +205,7 @@ class Run:
 
 
 class Runs:
-    """All runs under way, one of a project at most; so many at once as there are cores, the others wait."""
+    """All running runs, at most one per project; as many at once as there are cores, the others wait."""
 
     def __init__(self, at_once: int | None = None) -> None:
         self._slots = threading.Semaphore(at_once or os.cpu_count() or 1)
@@ -214,7 +214,7 @@ class Runs:
         self.is_closed = False
 
     def start(self, project: Project, seconds: float | None = None, question: str | None = None) -> Progress:
-        """Begin a run, or go on with one that was stopped; a question says what is searched for in its seconds."""
+        """Start a run, or continue a stopped one; a question directs the search within its seconds."""
         with self._lock:
             if self._under_way(project) is not None:
                 raise ConflictError(t("run.already", project=project.name))
@@ -228,7 +228,7 @@ class Runs:
         return run.progress
 
     def cancel(self, project: Project) -> Progress:
-        """Stop the run of a project; what was measured is kept."""
+        """Stop the run of a project; measured points are kept."""
         run = self._under_way(project)
         if run is None:
             raise ConflictError(t("run.none", project=project.name))
@@ -236,12 +236,12 @@ class Runs:
         return run.progress
 
     def progress(self, project: Project) -> Progress:
-        """Say how far the run of a project is, or how the last one ended."""
+        """Return the progress of a project's run, or the end of the last one."""
         run = self._under_way(project)
         return _noted(project) if run is None else run.progress
 
     def told(self, project: Project) -> list[dict[str, Any]]:
-        """Return the points that a run of a project which is under way has measured so far."""
+        """Return the points that a running run of a project has measured so far."""
         run = self._under_way(project)
         return [] if run is None else list(run.points)
 
@@ -250,10 +250,10 @@ class Runs:
         return run if run is not None and run.progress.is_under_way else None
 
     async def events(self, project: Project, last: str = "") -> AsyncIterator[str]:
-        """Tell of a run as it goes, as server-sent events: `progress`, every `point`, and `end`.
+        """Stream a run as server-sent events: `progress`, every `point`, and `end`.
 
-        `last` is the id of the last event that whoever listens has heard: which run it was of, and how many points
-        were told by then. Points of this run that were told are not told again.
+        `last` is the id of the last event that the listener received. It contains the run and the number of sent
+        points. Points of this run are not sent twice.
         """
         run = self._under_way(project)
         if run is None:
@@ -283,7 +283,7 @@ class Runs:
             end()
 
     def close(self) -> None:
-        """End all runs, and whoever listens; a worker that takes longer ends by itself, for its pipe is closed."""
+        """End all runs and notify listeners; a slower worker ends because its pipe is closed."""
         with self._lock:
             self.is_closed = True
             runs = [run for run in self._runs.values() if run.thread.is_alive()]
@@ -296,13 +296,13 @@ class Runs:
 
 
 def _noted(project: Project) -> Progress:
-    """Say how the last run of a project ended: what stands in its notes, or that it has a map."""
+    """Return how the last run of a project ended: from its notes, or done if it has a map."""
     noted: dict[str, Any] = project.notes().get("run") or {}
     if not noted:
         return Progress("done", sentence=t("run.elsewhere")) if project.is_explored else Progress()
     known = {name: noted[name] for name in Progress.__dataclass_fields__ if name in noted}
     progress = Progress(**{**known, "notes": tuple(known.get("notes", ()))})
-    if progress.is_under_way:  # the workbench itself was ended meanwhile
+    if progress.is_under_way:  # the workbench was ended during the run
         return replace(progress, state="stopped", sentence=t("run.stopped"))
     return progress
 
@@ -315,18 +315,18 @@ LOOK_SECONDS = 0.05
 
 
 class UnderWay:
-    """One publication: which file it writes, at which step it is, and the wish that it ends."""
+    """One publication: its file, its current step, and a request to stop."""
 
     def __init__(self, file: str) -> None:
         self.file, self.step = file, STEPS[0]
         self.cancel = Cancel()
 
     def tell(self, step: str) -> None:
-        """Hear which step begins."""
+        """Set the current step."""
         self.step = step
 
     def values(self) -> dict[str, Any]:
-        """What is told of it."""
+        """Return the values of the JSON answer."""
         stopping = self.cancel.is_set()
         return {
             "under_way": True,
@@ -341,7 +341,7 @@ IDLE = {"under_way": False, "file": "", "step": 0, "steps": len(STEPS), "sentenc
 
 
 class Publications:
-    """All publications under way, by the folder that they write into."""
+    """All running publications, by the folder that they write into."""
 
     def __init__(self) -> None:
         self._under_way: dict[Path, UnderWay] = {}
@@ -350,7 +350,7 @@ class Publications:
 
     @contextmanager
     def alone(self, folder: Path, file: str) -> Iterator[None]:
-        """Let one publication at a time into a folder, and be watched; a second is told to wait."""
+        """Run one publication in a folder; a second one is refused."""
         place, begun = folder.resolve(), UnderWay(file)
         with self._lock:
             if place in self._under_way:
@@ -361,7 +361,7 @@ class Publications:
         try:
             with stops_at(begun.cancel), told_to(begun.tell):
                 yield
-        except Exception:  # a query that was interrupted fails in a way of its own
+        except Exception:  # an interrupted query raises various errors
             if begun.cancel.is_set():
                 raise ConflictError(t("publish.stopped")) from None
             raise
@@ -370,12 +370,12 @@ class Publications:
                 del self._under_way[place]
 
     def progress(self, folder: Path) -> dict[str, Any]:
-        """Say how far the publication into a folder is."""
+        """Return the progress of the publication into a folder."""
         under_way = self._under_way.get(folder.resolve())
         return dict(IDLE) if under_way is None else under_way.values()
 
     def cancel(self, folder: Path) -> dict[str, Any]:
-        """Stop the publication into a folder: unless its files are just getting their names, nothing is written."""
+        """Stop the publication into a folder; nothing is written unless its files are being renamed already."""
         under_way = self._under_way.get(folder.resolve())
         if under_way is None:
             raise ConflictError(t("publish.nothing_under_way"))
@@ -383,7 +383,7 @@ class Publications:
         return under_way.values()
 
     def close(self) -> None:
-        """Stop all of them, and wait a moment until they have."""
+        """Stop all of them, and wait briefly for their end."""
         with self._lock:
             self.is_closed = True
             under_way = list(self._under_way.values())

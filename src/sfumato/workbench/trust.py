@@ -1,8 +1,7 @@
-"""What a study may make this machine do when the workbench opens it.
+"""The permissions of a study that the workbench opens.
 
-A study is a text, and it may have come from somebody else: it names files to read, and
-may name a database to open or a server to ask. So a study may read what lies under the folder that the workbench was
-started with, and nothing else, unless whoever started it allowed more.
+A study may come from somebody else. It names files to read, and may name a database or a server. A study may read only
+files under the folder with which the workbench was started, unless the person who started it allowed more.
 """
 
 from collections.abc import Iterator
@@ -21,14 +20,14 @@ from sfumato.workbench.errors import RefusedError
 
 @dataclass(frozen=True)
 class Trust:
-    """Where files may lie that a study names, and whether it may open databases and ask servers."""
+    """The folders that a study may name, and whether it may open databases and query servers."""
 
     folders: tuple[str, ...]
     databases: bool = False
     servers: bool = False
 
     def check(self, study: Any) -> None:
-        """Raise where a study wants more than it may; files are looked at where their links lead."""
+        """Raise if a study exceeds its permissions; links of files are followed."""
         if not self.databases and any(getattr(each, "engine", None) == "spark" for each in _values(study)):
             raise RefusedError(t("trust.spark"))
         for place in _places(study):
@@ -38,13 +37,13 @@ class Trust:
                 self._check_hierarchies(each.hierarchies)
 
     def _check_hierarchies(self, file: str | None) -> None:
-        """Raise where a file of hierarchies names a table that lies elsewhere."""
+        """Raise if a file of hierarchies names a table outside the folders."""
         for entry in {} if file is None or Path(file).is_dir() else read_hierarchies(Path(file)).values():
             if (table := level_table_of(entry)) is not None:
                 self.check_place(str(table))
 
     def check_place(self, place: str) -> None:
-        """Raise where rows or files may not come from a place."""
+        """Raise if rows or files may not be read from a place."""
         if scheme_of(place) is not None:
             if not self.servers:
                 raise RefusedError(t("trust.server", place=shown_place(place)))
@@ -53,32 +52,32 @@ class Trust:
             raise RefusedError(t("trust.database", place=place))
         path = Path(split_table(place)[0])
         if _is_nowhere(path):
-            return  # which whoever opens it will say
+            return  # opening it reports the error
         for file in _files(path):
             if not self.holds(file):
                 raise RefusedError(t("trust.outside", place=place))
 
     def holds(self, path: Path) -> bool:
-        """Say whether a path, links followed, lies in one of the folders."""
+        """Return whether a path, with links followed, is in one of the folders."""
         resolved = path.resolve()
         return any(resolved.is_relative_to(folder) for folder in self.folders)
 
 
 def files_of(study: Any) -> Iterator[Path]:
-    """Name every file of this machine that a study reads."""
+    """Yield every file of this machine that a study reads."""
     for place in _places(study):
         if scheme_of(place) is None:
             yield from (file for file in _files(Path(split_table(place)[0])) if file.is_file())
 
 
 def _is_nowhere(path: Path) -> bool:
-    """Say whether a path names nothing beside the study; of other places it is not said whether there is something."""
+    """Return whether a path relative to the study does not exist; other places are never revealed."""
     climbs = path.is_absolute() or ".." in path.parts
     return not climbs and not any(mark in str(path) for mark in MANY) and not path.exists()
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """Name a path, and all that it stands for where it is a folder or a pattern: a link among them may lead out."""
+    """Yield a path, and the content of a folder or the matches of a pattern, because a link among them may lead out."""
     parts = path.parts
     plain = next((i for i, part in enumerate(parts) if any(mark in part for mark in MANY)), len(parts))
     if plain < len(parts) and not path.exists():
@@ -92,7 +91,7 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _values(value: Any) -> Iterator[Any]:
-    """Walk through a configuration: itself, and every one in it."""
+    """Yield a configuration and every configuration in it."""
     if isinstance(value, Frame):
         return
     if is_dataclass(value) and not isinstance(value, type):
@@ -105,7 +104,7 @@ def _values(value: Any) -> Iterator[Any]:
 
 
 def _places(study: Any) -> Iterator[str]:
-    """Name every file, folder, pattern and address that a study names."""
+    """Yield every file, folder, pattern and address in a study."""
     for each in _values(study):
         for name, option in described(type(each)).items():
             value = getattr(each, name)

@@ -1,8 +1,8 @@
-"""A run of a study, in a process of its own: `python -m sfumato.workbench.worker`.
+"""A run of a study in a separate process: `python -m sfumato.workbench.worker`.
 
-What to do comes as one line of JSON on the standard input, which stays open: when it is closed, by whoever cancels or
-because the workbench is gone, the run ends as it would at Ctrl-C, and what was measured is kept. What happens goes out
-as lines of JSON: how far it is, every point as it is measured, notes, and how it ended.
+The standard input has the task as one line of JSON and remains open. When it is closed, by a cancellation or the end of
+the workbench, the run ends as after Ctrl-C, and measured points are kept. The output has events as lines of JSON:
+progress, every measured point, notes, and the end.
 """
 
 from __future__ import annotations
@@ -25,44 +25,44 @@ from sfumato.texts.catalogue import t
 from sfumato.workbench.trust import Trust
 
 GRACE_SECONDS = 3.0
-"""So long a run may take to end by itself when its workbench has died."""
+"""Seconds for a run to end after its workbench has died."""
 
 NICE = 10
-"""How much a run gives way to whoever looks at pages meanwhile."""
+"""The niceness of a run, so that pages remain responsive."""
 
 Say = Callable[[str, dict[str, Any]], None]
-"""Sends an event to the workbench: its kind, and what it says."""
+"""Sends an event to the workbench: its kind, and its values."""
 
 
 @dataclass(frozen=True)
 class RunTask:
-    """What a worker is told to do."""
+    """The task of a worker."""
 
     folder: str
-    """The project, as a name in the folder that the process works in."""
+    """The project, as a name in the working folder."""
 
     trust: Trust
     seconds: float | None = None
-    """How long to search on after the study's own candidates; None leaves it to the study."""
+    """Seconds of a further search after the study's own candidates; None: the default of the study."""
 
     question: str | None = None
-    """What is to be found in that time, as `sfumato ask` takes it."""
+    """The question of this search, in the grammar of `sfumato ask`."""
 
     def line(self) -> str:
-        """Write it as a worker reads it."""
+        """Return the line of JSON for a worker."""
         return json.dumps(asdict(self)) + "\n"
 
     @staticmethod
     def of(line: str) -> RunTask:
-        """Read what `line` wrote."""
+        """Parse the result of `line`."""
         given = json.loads(line)
         return RunTask(given["folder"], Trust(**given["trust"]), given["seconds"], given["question"])
 
 
 def main() -> None:
-    """Do the run that is asked for on the standard input."""
+    """Run the task from the standard input."""
     out = os.fdopen(os.dup(1), "w", encoding="ascii")
-    os.dup2(2, 1)  # whatever a library prints is no event
+    os.dup2(2, 1)  # output of libraries is no event
     lock = threading.Lock()
 
     def say(kind: str, values: dict[str, Any]) -> None:
@@ -81,7 +81,7 @@ def main() -> None:
 
 
 def _end_with(stream: IO[str], parent: int) -> None:
-    """Interrupt the run when the stream is closed at the other end; end hard soon after where the parent is gone."""
+    """Interrupt the run when the other end closes the stream; exit soon after if the parent has died."""
     while stream.readline():
         pass
     last = time.monotonic() + GRACE_SECONDS
@@ -109,9 +109,9 @@ def _run(task: RunTask, say: Say) -> int:
 
 
 def explored(folder: Path, task: RunTask, say: Say) -> str:
-    """Explore the study of a folder into that folder, as `sfumato explore STUDY --out FOLDER` does; say the outcome.
+    """Explore the study of a folder into that folder, like `sfumato explore STUDY --out FOLDER`; return the outcome.
 
-    The text of the study stays as it was written, comments and all, unless the search has added candidates to it.
+    The text of the study is unchanged, including comments, unless the search has added candidates.
     """
     from sfumato.config.documents import read_text
     from sfumato.errors import InfeasibleError
@@ -161,7 +161,7 @@ def _put_back(file: Path, text: str) -> None:
 
 
 class Told:
-    """What was told of a run so far; points are read from the cache, to which each is added as it is measured."""
+    """The events of a run so far; points are read from the cache, to which each is added when measured."""
 
     def __init__(self, cache: Path, study: Any, say: Say) -> None:
         self.cache, self.study, self.say = cache, study, say
@@ -169,7 +169,7 @@ class Told:
 
     @contextmanager
     def shown(self, what: str) -> Iterator[Callable[[int, int, str], None]]:
-        """Show how far work of a name is, and which points it has led to."""
+        """Report the progress of named work, and the points that it has measured."""
 
         def report(done: int, total: int, last: str) -> None:
             self.points()
@@ -178,7 +178,7 @@ class Told:
         yield report
 
     def points(self) -> None:
-        """Tell the points that were added to the cache since this was last called."""
+        """Report the points added to the cache since the last call."""
         from sfumato.report.page import point_settings
         from sfumato.tradeoff.exploration.folder import read_point
 

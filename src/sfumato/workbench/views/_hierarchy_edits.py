@@ -1,12 +1,10 @@
-"""What is shown of a column's hierarchy: its tree or its intervals with counts, and what each level would do to k.
+"""The view of a column's hierarchy (tree or intervals with counts, risk by level), and its changes.
 
-Hierarchies of categories as nested groups, changed by hand: renamed, moved, put together, taken apart.
+Hierarchies of categories are nested groups that can be renamed, moved, merged and dissolved. A path identifies a group:
+its place below the root, its place in that group, and so on.
 
-A group is named by its path: at which place below the root, at which below that, and so on.
-
-Hierarchies of numbers and days, changed by their cuts: where the stretches of a level begin.
-
-Levels stay nested: a cut that a level gets, all finer ones get too; a cut that it loses, all coarser ones lose too.
+Hierarchies of numbers and days are changed by the cuts of their levels. Levels remain nested: a cut added to a level is
+added to all finer ones; a cut removed from a level is removed from all coarser ones.
 """
 
 from __future__ import annotations
@@ -30,17 +28,17 @@ Path = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Branch:
-    """A group with what is in it; a value has nothing in it."""
+    """A group with its members; a value has none."""
 
     label: str
     children: tuple[Branch, ...] = ()
 
     def nested(self) -> object:
-        """Write it as a study does: a value as its text, a group as a list that begins with its label."""
+        """Return it as in a study: a value as its text, a group as a list that begins with its label."""
         return [self.label, *(child.nested() for child in self.children)] if self.children else self.label
 
     def at(self, path: Path) -> Branch:
-        """Return what is at a path."""
+        """Return the branch at a path."""
         here = self
         for place in path:
             if not 0 <= place < len(here.children):
@@ -49,7 +47,7 @@ class Branch:
         return here
 
     def replaced(self, path: Path, by: Sequence[Branch]) -> Branch:
-        """Return the same with others in place of what is at a path; a group that becomes empty goes too."""
+        """Return the tree with the branch at a path replaced; empty groups are removed."""
         if not path:
             raise BadInputError(t("hierarchies.everything"))
         place, *rest = path
@@ -63,12 +61,12 @@ def _whole(branch: Branch) -> tuple[Branch, ...]:
 
 
 def branches_of(tree: Hierarchy) -> Branch:
-    """Read a hierarchy as nested groups; a node that is only repeated on the next level stands once."""
+    """Return a hierarchy as nested groups; a node that repeats on the next level appears once."""
     return Branch("*", _below(tree, tree.height, 0, tree.domain_size))
 
 
 def _below(tree: Hierarchy, level: int, start: int, end: int) -> tuple[Branch, ...]:
-    """Read what a node of a level consists of."""
+    """Return the parts of a node of a level."""
     if level == 0:
         return ()
     finer = tree.levels[level - 1]
@@ -86,7 +84,7 @@ def _below(tree: Hierarchy, level: int, start: int, end: int) -> tuple[Branch, .
 
 
 def renamed(root: Branch, path: Path, label: str) -> Branch:
-    """Call a group otherwise."""
+    """Rename a group."""
     here = root.at(path)
     if not here.children:
         raise BadInputError(t("hierarchies.keeps_name", label=here.label))
@@ -94,7 +92,7 @@ def renamed(root: Branch, path: Path, label: str) -> Branch:
 
 
 def dissolved(root: Branch, path: Path) -> Branch:
-    """Take a group apart: what is in it stands in its place."""
+    """Replace a group by its members."""
     here = root.at(path)
     if not here.children:
         raise BadInputError(t("hierarchies.single", label=here.label))
@@ -102,7 +100,7 @@ def dissolved(root: Branch, path: Path) -> Branch:
 
 
 def moved(root: Branch, paths: Sequence[Path], to: Path) -> Branch:
-    """Move groups or values into a group, to its end."""
+    """Move groups or values to the end of a group."""
     if any(to[: len(path)] == path for path in paths):
         raise BadInputError(t("hierarchies.into_itself"))
     target = root.at(to)
@@ -115,7 +113,7 @@ def moved(root: Branch, paths: Sequence[Path], to: Path) -> Branch:
 
 
 def merged(root: Branch, paths: Sequence[Path], label: str) -> Branch:
-    """Put groups and values together as one group, where the first of them was."""
+    """Merge groups and values into one group at the place of the first."""
     places = _outermost(paths)
     if not places:
         raise BadInputError(t("hierarchies.choose_more"))
@@ -124,7 +122,7 @@ def merged(root: Branch, paths: Sequence[Path], label: str) -> Branch:
 
 
 def _outermost(paths: Sequence[Path]) -> list[Path]:
-    """Sort paths, without those that are inside others."""
+    """Sort paths, without those inside others."""
     chosen: list[Path] = []
     for path in sorted(set(paths)):
         if not any(path[: len(other)] == other for other in chosen):
@@ -133,14 +131,14 @@ def _outermost(paths: Sequence[Path]) -> list[Path]:
 
 
 def _without(root: Branch, places: Sequence[Path]) -> Branch:
-    """Take out what is at some places, the last first, so that the others stay where they are."""
+    """Remove the branches at some places, the last first, so that the other places remain valid."""
     for path in reversed(places):
         root = root.replaced(path, [])
     return root
 
 
 def _in_place_of(root: Branch, mark: Branch, by: Sequence[Branch]) -> Branch:
-    """Put branches where a mark stands."""
+    """Replace a mark by branches."""
     children: list[Branch] = []
     for child in root.children:
         if child is mark:
@@ -151,20 +149,20 @@ def _in_place_of(root: Branch, mark: Branch, by: Sequence[Branch]) -> Branch:
 
 
 BINS = 90
-"""Bars of a histogram, at most."""
+"""The maximum number of bars of a histogram."""
 
 CANDIDATES = 1_500
-"""Places that are offered for cuts, at most; others can be typed."""
+"""The maximum number of offered cuts; others can be typed."""
 
 MOST_BRANCHES = 1_500
-"""Groups and values that a tree shows, at most."""
+"""The maximum number of groups and values of a displayed tree."""
 
 MOST_NODES = 400
-"""Intervals of one level that are drawn, at most."""
+"""The maximum number of drawn intervals of one level."""
 
 
 def shown(view: ColumnHierarchy) -> dict[str, Any]:
-    """Say everything that the page shows of a hierarchy."""
+    """Return the values of the page of a hierarchy."""
     tree = view.hierarchy
     numbers = tree.scale != "category" and tree.domain_size > 1
     return {
@@ -181,7 +179,7 @@ def shown(view: ColumnHierarchy) -> dict[str, Any]:
 
 
 def _levels(view: ColumnHierarchy) -> list[dict[str, Any]]:
-    """Say what publishing the column on each level would do."""
+    """Return the risk of publishing the column at each level."""
     tree = view.hierarchy
     return [
         {
@@ -206,7 +204,7 @@ def _risk_values(risk: Any) -> dict[str, Any] | None:
 
 
 def tree_values(tree: Hierarchy, labels: Sequence[str], counts: Any) -> dict[str, Any]:
-    """Write the groups with the records of the values in them; of very many values the first ones."""
+    """Return the groups with the numbers of records; of many values the first ones."""
     return _branch(branches_of(tree), (), dict(zip(labels, counts.tolist(), strict=True)), [MOST_BRANCHES])
 
 
@@ -234,7 +232,7 @@ def _records(branch: Branch, counts: dict[str, int]) -> int:
 
 
 def _intervals(view: ColumnHierarchy) -> dict[str, Any]:
-    """Write the levels as stretches of a line, with a histogram of the column below them."""
+    """Return the levels as intervals of a line, with a histogram of the column."""
     tree, size = view.hierarchy, view.hierarchy.domain_size
     ends = tree.cumulative[: size + 1]
     line = ends / ends[-1]
@@ -254,12 +252,12 @@ def _intervals(view: ColumnHierarchy) -> dict[str, Any]:
 
 
 def begin(tree: Hierarchy, leaf: int) -> str:
-    """Write the value at which a leaf begins."""
+    """Return the text of the first value of a leaf."""
     return tree.write_value(tree.firsts[leaf])
 
 
 def _offered(tree: Hierarchy, used: set[int]) -> list[int]:
-    """Choose leaves at which cuts may be: all, or evenly some, and those that have one."""
+    """Choose leaves for cuts: all, or evenly spaced ones and the present ones."""
     step = max(1, -(-tree.domain_size // CANDIDATES))
     return sorted({*range(1, tree.domain_size, step), *used})
 
@@ -282,7 +280,7 @@ def _nodes(view: ColumnHierarchy, place: int, line: Any) -> list[dict[str, Any]]
 
 
 def _bars(view: ColumnHierarchy, line: Any) -> list[dict[str, float]]:
-    """Count the records of stretches of equal width; those of a leaf in several stretches are spread over them."""
+    """Count the records of equal intervals; a leaf in several of them is spread over them."""
     size = view.hierarchy.domain_size
     bins = min(BINS, size)
     below = np.concatenate([[0], np.cumsum(view.counts[:size])])
@@ -291,11 +289,11 @@ def _bars(view: ColumnHierarchy, line: Any) -> list[dict[str, float]]:
 
 
 JOINED = 2
-"""Neighbours that one node of a new level joins."""
+"""The number of neighbours that a node of a new level joins."""
 
 
 def leaf_at(tree: Hierarchy, text: str) -> int:
-    """Find the leaf that begins at a value; raise where none does."""
+    """Return the leaf that begins at a value; raise if there is none."""
     number = read_date(text) if tree.scale == "date" else read_number(text)
     leaf = next((leaf for leaf, first in enumerate(tree.firsts) if first == number), None)
     if not leaf:
@@ -304,19 +302,19 @@ def leaf_at(tree: Hierarchy, text: str) -> int:
 
 
 def with_cut(tree: Hierarchy, level: int, leaf: int) -> Hierarchy:
-    """Cut a level at a leaf, and all finer ones."""
+    """Cut a level, and all finer ones, at a leaf."""
     levels = [sorted({*cuts, leaf}) if place <= level else cuts for place, cuts in _inner(tree)]
     return _of(tree, levels)
 
 
 def without_cut(tree: Hierarchy, level: int, leaf: int) -> Hierarchy:
-    """Join what a cut parts on a level, and on all coarser ones."""
+    """Remove a cut of a level and of all coarser ones."""
     levels = [[cut for cut in cuts if cut != leaf] if place >= level else cuts for place, cuts in _inner(tree)]
     return _of(tree, levels)
 
 
 def moved_cut(tree: Hierarchy, level: int, leaf: int, to: int) -> Hierarchy:
-    """Move a cut of a level, and of all coarser ones that have it; finer ones are cut at the new place as well."""
+    """Move a cut of a level, and of all coarser ones that have it; finer ones are also cut at the new place."""
     levels = [
         sorted({to if cut == leaf else cut for cut in cuts} if place >= level else {*cuts, to})
         for place, cuts in _inner(tree)
@@ -325,7 +323,7 @@ def moved_cut(tree: Hierarchy, level: int, leaf: int, to: int) -> Hierarchy:
 
 
 def with_level(tree: Hierarchy, level: int) -> Hierarchy:
-    """Put a level above another: its nodes join neighbours two by two."""
+    """Add a level above another one; its nodes join pairs of neighbours."""
     if not 0 <= level < tree.height:
         raise BadInputError(t("hierarchies.no_level", level=level))
     cuts = [cut for cut in tree.levels[level].starts[1:] if cut < tree.domain_size]
@@ -338,14 +336,14 @@ def with_level(tree: Hierarchy, level: int) -> Hierarchy:
 
 
 def without_level(tree: Hierarchy, level: int) -> Hierarchy:
-    """Take a level out, whatever the hierarchy is of."""
+    """Remove a level of any hierarchy."""
     if not 0 < level < tree.height:
         raise BadInputError(t("hierarchies.ends_stay"))
     return replace(tree, levels=(*tree.levels[:level], *tree.levels[level + 1 :]))
 
 
 def called(tree: Hierarchy, level: int, node: int, label: str) -> Hierarchy:
-    """Call a stretch of a level otherwise, and the same stretch on other levels."""
+    """Rename an interval of a level, and the same interval on other levels."""
     if not 0 < level < tree.height or not 0 <= node < len(tree.levels[level].labels):
         raise BadInputError(t("hierarchies.ends_keep_names"))
     before = tree.levels[level].labels[node]
@@ -357,7 +355,7 @@ def called(tree: Hierarchy, level: int, node: int, label: str) -> Hierarchy:
 
 
 def _inner(tree: Hierarchy) -> list[tuple[int, list[int]]]:
-    """List the cuts of every level between leaves and root, with its number."""
+    """List the cuts of each level between leaves and root, with its number."""
     return [
         (place, [start for start in level.starts[1:] if start < tree.domain_size])
         for place, level in enumerate(tree.levels[1:-1], start=1)
@@ -365,9 +363,9 @@ def _inner(tree: Hierarchy) -> list[tuple[int, list[int]]]:
 
 
 def _of(tree: Hierarchy, cuts: Sequence[Sequence[int]]) -> Hierarchy:
-    """Build the same domain with other levels; a level that says nothing more than its neighbour is left out.
+    """Build the same domain with other levels; a level equal to its neighbour is removed.
 
-    What a stretch was called it is still called where it is the same.
+    Unchanged intervals keep their labels.
     """
     names = {interval: label for interval, label in tree.nodes.items() if label != ROOT}
     leaves, plain = tree.levels[0], tree.without_nodes()

@@ -1,4 +1,4 @@
-"""The page of an audit: a file is dropped, its columns get roles, and what `sfumato audit` says of it is shown."""
+"""The page of an audit: choose a file and the roles of its columns, and see the results of `sfumato audit`."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ from sfumato.workbench.projects import Desk
 from sfumato.workbench.views.page import page
 
 ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".json")
-"""How the names of files end that the page offers from the folder; others can be named or dropped."""
+"""Extensions of the files that the page offers; others can be named or dropped."""
 
 OURS = ("points.json", "timings.json", "workbench.json")
 MOST_OFFERED = 200
@@ -45,38 +45,38 @@ AUDITED = an_object(holds=flag, asked=flag, **SAID, measures=a_list(MEASURE), co
 
 @dataclass(frozen=True)
 class AuditOptions:
-    """What to audit, and against what."""
+    """The options of an audit."""
 
     file: Annotated[str, FILE]
     kind: Annotated[Literal["table", "baskets", "items"], Option()] = "table"
-    """What the file holds: records, sets of items, or records with them."""
+    """The kind of data: records, sets of items, or records with them."""
 
     items: Annotated[str | None, Option(takes="column")] = None
-    """Of records with sets of items: the column of these."""
+    """For records with sets of items: the column of these."""
 
     quasi: Annotated[tuple[str, ...], Option(takes="columns")] = ()
-    """Columns an outsider may know."""
+    """Columns that an attacker may know."""
 
     sensitive: Annotated[tuple[str, ...], Option(takes="columns")] = ()
-    """Columns nobody should learn about."""
+    """Columns that an attacker must not learn."""
 
     require: Annotated[str | None, Option(takes="requirement")] = None
-    """What every group must satisfy, parts joined by &."""
+    """The requirement of every group, parts joined by &."""
 
     original: Annotated[str | None, Option()] = None
-    """What it was made of: an upload, or a path under the folder."""
+    """The original data: an upload, or a path under the folder."""
 
     project: Annotated[str | None, Option()] = None
-    """The project whose study declares what it was made of."""
+    """The project whose study declares the original data."""
 
     group: Annotated[str | None, Option()] = None
-    """The column that tells the groups of a bucketized file."""
+    """The column with the groups of a bucketized file."""
 
     suppressed: Annotated[Literal["keep", "leave-out"] | None, Option()] = None
     """Rows with * in all quasi-identifiers: a group, or left out."""
 
     known: Annotated[int | None, Option(least=1)] = None
-    """Of sets of items: how many of a person somebody knows."""
+    """For sets of items: the number of a person's items that an attacker knows."""
 
     escaped_formulas: Annotated[bool, Option()] = False
     """Whether formulas were escaped when the file was written."""
@@ -92,18 +92,18 @@ class AuditedFile:
 
 
 def there(desk: Desk, field: str, source: str) -> Path:
-    """Return a file that was named; raise where there is none, or it is none that may be opened."""
+    """Return a named file; raise if there is none, or it may not be opened."""
     path = desk.inside(split_table(source)[0])
     if not path.is_file():
         raise FieldError(field, t("files.nowhere", name=source))
-    for each in (path, legend_file(path)):  # a legend that lies beside a file is read with it
+    for each in (path, legend_file(path)):  # a legend of the file is read, too
         desk.trust.check_place(str(each))
     return path
 
 
 @endpoint("POST", "/api/audit/columns", AuditedFile, gives=an_object(name=text, columns=a_list(text)))
 def columns(call: Call) -> dict[str, Any]:
-    """Name the columns of a published table."""
+    """Return the columns of a published table."""
     path = there(call.desk, "file", call.body.file)
     source = open_published(str(path), Reading(escaped=call.body.escaped_formulas))
     return {"name": path.name, "columns": list(source.engine.columns)}
@@ -111,7 +111,7 @@ def columns(call: Call) -> dict[str, Any]:
 
 @endpoint("POST", "/api/audit", AuditOptions, gives=AUDITED)
 def audited(call: Call) -> dict[str, Any]:
-    """Audit a published file; say what the command line says of it, and its values."""
+    """Audit a published file; return the lines of the command, and the values."""
     asked: AuditOptions = call.body
     path = there(call.desk, "file", asked.file)
     if asked.project is not None and asked.original is not None:
@@ -119,7 +119,7 @@ def audited(call: Call) -> dict[str, Any]:
     _check(call.desk, asked)
     found = _found(call.desk, asked, path)
     lines = [line.replace(str(path), path.name) for line in audit_lines(found)]
-    listed = set(measure_lines(found.measures))  # which the page has as a table
+    listed = set(measure_lines(found.measures))  # the page shows them as a table
     return {
         "holds": found.holds,
         "asked": found.require is not None or found.coverage is not None,
@@ -145,18 +145,18 @@ READ: Mapping[str, Callable[[str], object]] = {
     "baskets": basket_requirement,
     "items": mixed_requirement,
 }
-"""By kind of data, how its requirements are read."""
+"""The parser of requirements, by kind of data."""
 
 REFUSED: Mapping[str, Mapping[str, str]] = {
     "table": {"known": "audit.about_baskets", "items": "audit.about_items"},
     "baskets": dict.fromkeys(("quasi", "sensitive", "items", "group", "suppressed"), "audit.about_tables"),
     "items": {"group": "audit.no_buckets"},
 }
-"""By kind of data, what has no say, and the text that tells so."""
+"""Inapplicable options by kind of data, each with the text of its refusal."""
 
 
 def _check(desk: Desk, asked: AuditOptions) -> None:
-    """Raise, beside the field that is to blame, where something is asked for that this kind of data does not have."""
+    """Raise with the field of an option that does not apply to this kind of data."""
     for name, why in REFUSED[asked.kind].items():
         if getattr(asked, name):
             raise FieldError(name, t(why, field=name))
@@ -173,7 +173,7 @@ def _check(desk: Desk, asked: AuditOptions) -> None:
 
 
 def _found(desk: Desk, asked: AuditOptions, path: Path) -> Audit:
-    """Audit a file; a project brings the original, and the tree of its items."""
+    """Audit a file; a project defines the original, and the tree of its items."""
     project = None if asked.project is None else desk.project(asked.project)
     original: Any = None if asked.original is None else str(_data(desk, asked.original))
     escaped: dict[str, Any] = {"escaped_formulas": asked.escaped_formulas}
@@ -196,7 +196,7 @@ def _found(desk: Desk, asked: AuditOptions, path: Path) -> Audit:
 
 
 def _data(desk: Desk, original: str) -> Path:
-    """Find an original that is data; a study of data, which may lie anywhere, is named by its project."""
+    """Return an original that is data; a study is named by its project."""
     path = there(desk, "original", original)
     if path.suffix.lower() == ".toml":
         raise FieldError("original", t("audit.study", name=path.name))
@@ -204,7 +204,7 @@ def _data(desk: Desk, original: str) -> Path:
 
 
 def offered(desk: Desk) -> Iterator[str]:
-    """Name files under the folder that may be published ones, and what was published from projects."""
+    """Yield names of files under the folder that may be published, and of files published from projects."""
     for pattern in ("*", "*/*", "*/*/*"):
         for path in sorted(desk.folder.glob(pattern)):
             hidden = any(part.startswith(".") for part in path.relative_to(desk.folder).parts)
@@ -215,7 +215,7 @@ def offered(desk: Desk) -> Iterator[str]:
 
 @endpoint("GET", "/audit", query="file")
 def audit_page(call: Call) -> Response:
-    """Show what is needed for an audit."""
+    """Show the form of an audit."""
     files = [name for name, _ in zip(offered(call.desk), range(MOST_OFFERED), strict=False)]
     projects = [each.name for each in call.desk.projects()]
     asked = call.query.get("file", "")

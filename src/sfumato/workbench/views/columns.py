@@ -1,4 +1,4 @@
-"""The columns of a table: what each seems to be and why, and its role, corrected by clicking."""
+"""The page of a table's columns: the guess about each with its reason, and its role, which can be changed."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -26,72 +26,72 @@ from sfumato.workbench.views.page import VERSION, changed, put_entries
 ROLES = ("identifier", "quasi", "sensitive", "neutral")
 UNPUBLISHED = "none"
 ITEMS = "items"
-"""The role of the column that holds the sets of items, where records have such."""
+"""The role of the column with sets of items."""
 
 BESIDE_ITEMS = ("identifier", "quasi", "sensitive", ITEMS, UNPUBLISHED)
-"""The roles of columns beside items: what is published as it is would tell the records of a group apart."""
+"""The roles of columns besides items; a neutral column would distinguish the records of a group."""
 
 SAMPLE = 20_000
-"""Records among which values are looked for."""
+"""The number of records in which values are counted."""
 
 FEW = 6
-"""Values that are shown of a column."""
+"""The number of values shown per column."""
 
 
 @dataclass(frozen=True)
 class Role:
-    """The role that a column shall have."""
+    """The new role of a column."""
 
     column: Annotated[str, Option(takes="column")]
     """The name of the column."""
 
     role: Annotated[Literal["identifier", "quasi", "sensitive", "neutral", "items", "none"], Option()]
-    """Its role; items: it holds sets of items (of tables with items); none: it is not published."""
+    """Its role; items: it contains sets of items (of tables with items); none: it is not published."""
 
     version: Annotated[str | None, VERSION] = None
 
 
 @dataclass(frozen=True)
 class TableSettings:
-    """What is said of a table besides roles; what is left out stays as it is."""
+    """Declarations of a table besides roles; omitted ones are unchanged."""
 
     person: Annotated[str | None, Option(takes="column")] = None
-    """The column that says whose record it is; empty: none."""
+    """The column that identifies the person of each record; empty: none."""
 
     one_record_per_person: Annotated[bool | None, Option()] = None
-    """Whether every record is declared to be another person."""
+    """Whether every record is declared to be of another person."""
 
     household: Annotated[str | None, Option(takes="column")] = None
-    """The column that says who lives together; empty: none."""
+    """The column that identifies the household of each record; empty: none."""
 
     missing: Annotated[Literal["value", "drop"] | None, Option()] = None
-    """What a missing value is: a value of its own, or a reason to drop."""
+    """The treatment of missing values: as a separate value, or dropped."""
 
     na: Annotated[tuple[str, ...] | None, Option()] = None
-    """Texts that mean missing, beside the empty one."""
+    """Texts that mean missing, besides the empty one."""
 
     weights: Annotated[Mapping[str, Any] | None, Option(takes="values")] = None
-    """How much a loss in a quasi-identifier counts; 1 where nothing is said."""
+    """The weights of quasi-identifiers in a loss; default: 1."""
 
     reading: Annotated[Mapping[str, Any] | None, Option(takes="values")] = None
-    """How the file is read, where that is guessed wrongly."""
+    """How the file is read, to correct wrong guesses."""
 
     version: Annotated[str | None, VERSION] = None
 
 
 def mixed(project: Project) -> DataDeclaration | None:
-    """Say where the table and its items are, where the records of a project have items."""
+    """Return the declaration of table and items, if the records of a project have items."""
     return project.study.data if project.study.section == "items" else None
 
 
 def declared(project: Project) -> TableDeclaration:
-    """Say where the project's table is; what names items or persons in it is read as it is written."""
+    """Return the declaration of the project's table."""
     _ = project.study.table  # raise for sets of items
     return project.study.data.rows
 
 
 def columns_by_role(table: TableDeclaration) -> dict[str, list[str]]:
-    """List the columns of every role, also where there is no quasi-identifier yet, with which nothing can be done."""
+    """List the columns of each role, also before there is a quasi-identifier."""
     try:
         given: Any = table.roles
     except BadInputError:
@@ -104,12 +104,12 @@ def columns_by_role(table: TableDeclaration) -> dict[str, list[str]]:
 
 @endpoint("GET", "/projects/{project}/columns", query="show")
 def columns(call: Call) -> Response:
-    """Show the columns with their roles, or of baskets that they have none."""
+    """Show the columns with their roles; for baskets a notice that there are none."""
     return items_or_columns("columns.html", call, "columns", lambda project: shown_columns(project, call.plainly))
 
 
 def shown_columns(project: Project, plainly: bool = False) -> dict[str, Any]:
-    """Say of every column what it is, what was guessed and why, which role it has; frequent items, masked or not."""
+    """Return for each column its type, guess with reason, role and frequent values, masked by default."""
     table, notes, guesses = declared(project), project.notes(), project.guesses
     values = of_rows(table, "few-values", _few_values)
     by_column = {name: role for role, columns in columns_by_role(table).items() for name in columns}
@@ -162,7 +162,7 @@ def shown_columns(project: Project, plainly: bool = False) -> dict[str, Any]:
 
 
 def _items_of(project: Project, plainly: bool) -> dict[str, Any]:
-    """Say what the items are; where the table cannot be opened as it is declared, why, so that it can be corrected."""
+    """Return the summary of the items, or the reason why the table cannot be opened, so that it can be corrected."""
     try:
         return {**shown_items(project, plainly), "wrong": None}
     except BadInputError as error:
@@ -170,7 +170,7 @@ def _items_of(project: Project, plainly: bool) -> dict[str, Any]:
 
 
 def _few_values(rows: Engine) -> dict[str, list[tuple[str | None, int]]]:
-    """List the most frequent values of every column among some records."""
+    """List the most frequent values of each column among some records."""
     few = {}
     for name in rows.columns:
         if name in rows.nested:
@@ -190,7 +190,7 @@ def columns_values(call: Call) -> dict[str, Any]:
 
 @endpoint("GET", "/api/projects/{project}/values", query="column")
 def values(call: Call) -> dict[str, Any]:
-    """Show the most frequent values of a column as they are."""
+    """Show the most frequent values of a column unmasked."""
     table, name = declared(call.project), call.query.get("column", "")
     few = of_rows(table, "few-values", _few_values)
     if name not in few:
@@ -203,7 +203,7 @@ def values(call: Call) -> dict[str, Any]:
 
 @endpoint("POST", "/api/projects/{project}/roles", Role)
 def give_role(call: Call) -> dict[str, Any]:
-    """Give a column a role, or none."""
+    """Change the role of a column."""
     project, wanted = call.project, call.body
     table = declared(project)
     with rows_of(table) as rows:
@@ -245,7 +245,7 @@ def _changed(
     edit: Callable[[tomlkit.TOMLDocument], None],
     tried: TableDeclaration | None,
 ) -> dict[str, Any]:
-    """Change a study; axes and candidates that were made here follow a table that was changed."""
+    """Change a study; automatic axes and candidates follow the changed table."""
     others = None if tried is None else remade(project, tried)
 
     def with_others(document: tomlkit.TOMLDocument) -> None:
@@ -260,7 +260,7 @@ def _changed(
 
 
 def _check_items(both: DataDeclaration | None, wanted: Role) -> None:
-    """Raise where a role cannot be had beside items, or the column cannot be the one that holds them."""
+    """Raise if a role is not possible with items, or the column cannot contain them."""
     held = None if both is None else both.beside.column
     if wanted.role == ITEMS and held is None:
         raise FieldError("role", t("columns.no_items" if both is None else "columns.items_in_file"))
@@ -280,7 +280,7 @@ def _check_items(both: DataDeclaration | None, wanted: Role) -> None:
 
 
 def _set_names(section: Any, role: str, names: list[str]) -> None:
-    """Write a list of columns; those that stay keep their comments, as far as the list can be edited in place."""
+    """Write a list of columns; remaining ones keep their comments if the list can be edited in place."""
     present = section.get(role)
     if present is None:
         if names:
@@ -294,7 +294,7 @@ def _set_names(section: Any, role: str, names: list[str]) -> None:
 
 @endpoint("POST", "/api/projects/{project}/table", TableSettings)
 def settle(call: Call) -> dict[str, Any]:
-    """Say what holds of the table as a whole: households, missing; what it could not be read with is refused."""
+    """Change declarations of the whole table: households, missing values; an unreadable result is refused."""
     project, wanted = call.project, call.body
     table = declared(project)
     with rows_of(table) as rows:
@@ -312,7 +312,7 @@ def settle(call: Call) -> dict[str, Any]:
 
 
 def _said(wanted: TableSettings) -> dict[str, Any]:
-    """List what is said anew, as it stands in a study; None: nothing is said of it any more."""
+    """Return the changed declarations as in a study; None removes one."""
     said = {name: getattr(wanted, name) for name in ("person", "one_record_per_person", "household", "missing", "na")}
     said = {name: value or None for name, value in said.items() if value is not None}
     if wanted.na is not None:
@@ -323,7 +323,7 @@ def _said(wanted: TableSettings) -> dict[str, Any]:
 
 
 def _try(table: TableDeclaration, said: Mapping[str, Any]) -> TableDeclaration:
-    """Return the table with what is said; raise unless it can be read so, and has the columns that have roles."""
+    """Return the table with changed declarations; raise unless it can be read and has the columns with roles."""
     usual = TableDeclaration(table.source)
     given: dict[str, Any] = {name: getattr(usual, name) if value is None else value for name, value in said.items()}
     names = (*READ_AS["table"], "person", "household", "missing")

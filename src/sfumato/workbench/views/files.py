@@ -1,9 +1,7 @@
-"""Files that come in and go out: uploads, and what the folder of a project may hand out, marked for whom it is.
+"""Uploads, and downloads from the folder of a project, each marked as internal or public.
 
-Receiving a file: into a folder of its own among the uploads, by a name that is harmless, up to a limit.
-
-The folder of all uploads is private, and goes with the workbench; one that a killed workbench left is removed by the
-next (`process.spill` knows how).
+An upload is received into a separate folder under a safe name, up to a limit. The folder of all uploads is private and
+is deleted when the workbench ends; leftovers of a killed one are deleted by the next (`process.spill`).
 """
 
 import os
@@ -39,7 +37,7 @@ OFFERED = (
     "points.json",
     "timings.json",
 )
-"""What can be had of a project's folder; neither its data nor the cache, which shows records."""
+"""Offered files of a project's folder; neither its data nor the cache, which shows records."""
 
 PIECE = 1 << 18
 OF_FILE = an_object(name=text, bytes=whole, audience={"enum": ["public", "internal"]}, about=text)
@@ -47,14 +45,14 @@ OF_FILE = an_object(name=text, bytes=whole, audience={"enum": ["public", "intern
 
 @endpoint("PUT", "/api/uploads/{file}", is_upload=True, gives=an_object(source=text, name=text, bytes=whole))
 def uploaded(call: Call) -> dict[str, Any]:
-    """Take in a file and say its source."""
+    """Receive a file and return its source."""
     place = call.body.relative_to(call.desk.uploads).as_posix()
     return {"source": f"{UPLOADED}{place}", "name": call.body.name, "bytes": call.body.stat().st_size}
 
 
 @endpoint("GET", "/api/projects/{project}/files", gives=an_object(files=a_list(OF_FILE)))
 def files(call: Call) -> dict[str, Any]:
-    """List what can be had of a project, each with for whom it is."""
+    """List the offered files of a project, each with its recipients."""
     folder = call.project.folder
     there = [name for name in OFFERED if (folder / name).is_file() and not (folder / name).is_symlink()]
     return {
@@ -72,13 +70,13 @@ def files(call: Call) -> dict[str, Any]:
 
 @endpoint("GET", "/projects/{project}/files")
 def files_page(call: Call) -> Response:
-    """Show what can be had of a project."""
+    """Show the offered files of a project."""
     return page("files.html", call, **files(call))
 
 
 @endpoint("GET", "/api/projects/{project}/files/{file}", media=FILE)
 def handed_out(call: Call) -> Response:
-    """Hand out a file of a project."""
+    """Return a file of a project."""
     project, name = call.project, call.names["file"]
     if name not in OFFERED:
         raise MissingError(t("files.none", name=name))
@@ -87,10 +85,10 @@ def handed_out(call: Call) -> Response:
 
 
 def download(folder: Path, name: str, called: str, media: str = FILE) -> Response:
-    """Hand out a file of a folder under a name; what is read is what was looked at, and never behind a link."""
+    """Return a file of a folder under a name; it is checked after opening, and links are refused."""
     try:
         stream = _opened(folder, name)
-    except (OSError, ValueError):  # a name with a zero in it
+    except (OSError, ValueError):  # a name with a null character
         raise MissingError(t("files.none", name=name)) from None
     plain = "".join(each if each.isascii() and each.isprintable() and each not in '"\\' else "_" for each in called)
     headers = {
@@ -101,7 +99,7 @@ def download(folder: Path, name: str, called: str, media: str = FILE) -> Respons
 
 
 def _opened(folder: Path, name: str) -> BinaryIO:
-    """Open a file that lies in a folder itself: no link on the last two steps, and nothing but a plain file."""
+    """Open a plain file directly in a folder; links in the last two components are refused."""
     place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)
@@ -123,14 +121,14 @@ def _pieces(stream: BinaryIO) -> Iterator[bytes]:
 
 
 HARMFUL = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]|[\ud800-\udfff]')
-"""What no name of a file may have on some system."""
+"""Characters and names that are invalid on some system."""
 
 LONGEST = 100
 UPLOADS_PIECE = 1 << 20
 
 
 def harmless(name: str) -> str:
-    """Make a name that any system takes for a file in the folder it is put into, and for nothing else.
+    """Return a name that every system accepts as a plain file in its folder.
 
     >>> harmless("../../etc/passwd"), harmless("Patienten 2024.csv"), harmless(".."), harmless("a\\x00b?.csv")
     ('passwd', 'Patienten 2024.csv', 'upload', 'a_b_.csv')
@@ -143,7 +141,7 @@ def harmless(name: str) -> str:
 
 
 async def received(pieces: AsyncIterator[bytes], name: str, folder: Path, most: int) -> Path:
-    """Write what comes in to a file of its own; raise, and leave nothing, where there is more than allowed."""
+    """Write an upload to a separate file; raise, and delete it, if it exceeds the limit."""
     place = folder / token_hex(8)
     left = most - await run_in_threadpool(_taken, folder)
     with unfinished(place):
@@ -157,7 +155,7 @@ async def received(pieces: AsyncIterator[bytes], name: str, folder: Path, most: 
 
 
 async def _written(pieces: AsyncIterator[bytes], path: Path, folder: Path, left: int, most: int) -> None:
-    """Write piece by piece; others may be coming in meanwhile, so what lies there is counted again with every piece."""
+    """Write piece by piece; the used space is counted at each piece, because other uploads may run."""
     too_large = TooLargeError(t("uploads.too_large", file=path.name, most=most / (1 << 30)))
     size, waiting = 0, bytearray()
     with path.open("xb", buffering=0) as stream:
@@ -179,7 +177,7 @@ async def _written(pieces: AsyncIterator[bytes], path: Path, folder: Path, left:
 
 
 def _taken(folder: Path) -> int:
-    """Count the bytes of all uploads that lie there; one may go meanwhile."""
+    """Count the bytes of all present uploads; one may disappear meanwhile."""
     taken = 0
     for path in folder.rglob("*"):
         with suppress(OSError):

@@ -1,9 +1,7 @@
-"""Presets: what somebody wants in plain words, as candidates, axes and scales of a study.
+"""Wishes: plain choices that determine candidates, axes and scales of a study.
 
-For whom the release is made decides how large groups must be (the bounds of `RECIPIENTS`), what may be learned decides
-what more is required of them, what the data are for decides who makes releases and on what they are compared.
-
-The page of what matters, and how wishes are written into the study.
+The recipient determines the group sizes (the bounds of `RECIPIENTS`). The protected facts determine further
+requirements. The purpose determines the makers and the measures.
 """
 
 import json
@@ -42,13 +40,13 @@ from sfumato.workbench.views.options import check_study, put_parts
 from sfumato.workbench.views.page import VERSION, changed, data_page
 
 SIZES = {"public": (11, 20, 50, 100), "partner": (5, 10, 20, 50), "internal": (3, 5, 10, 20)}
-"""By recipient, the sizes of groups that are tried, from the least that is asked for there."""
+"""By recipient, the group sizes, from the least allowed one."""
 
 Learned = Literal["identity", "value", "close", "all"]
-"""What nobody shall be able to do: find a person, be certain of a value, learn more than the whole table tells."""
+"""The threats: finding a person, being certain of a value, learning more than the whole table reveals."""
 
 Purpose = Literal["counts", "learning", "records", "everything"]
-"""What the data are for: counts and tables, predicting a column, records that stay true, all makers compared."""
+"""The use of the data: counts and tables, predicting a column, truthful records, all makers compared."""
 
 BASKET_SIZES = {"public": (11, 25, 50), "partner": (5, 10, 25), "internal": (3, 5, 10)}
 MOST_KNOWN = 4
@@ -56,32 +54,32 @@ MOST_KNOWN = 4
 
 @dataclass(frozen=True)
 class Wishes:
-    """What matters, in plain choices."""
+    """The choices of a user."""
 
     recipient: Annotated[Literal["public", "partner", "internal"], Option()]
-    """For whom the release is made."""
+    """The recipient of the release."""
 
     learned: Annotated[Learned, Option()] = "identity"
-    """What nobody shall be able to learn. Of tables."""
+    """For tables: what an attacker must not learn."""
 
     purpose: Annotated[Purpose, Option()] = "counts"
-    """What the data are for. Of tables."""
+    """For tables: the use of the data."""
 
     target: Annotated[str, Option(takes="column")] = ""
-    """Of purpose=learning: the column that shall be predicted."""
+    """For purpose=learning: the column to predict."""
 
     known: Annotated[int, Option(least=1, most=MOST_KNOWN)] = 2
-    """Of baskets: how many items of a person may be known."""
+    """For baskets: the number of a person's items that an attacker may know."""
 
     budget: Annotated[str, Option()] = ""
-    """How long to search on afterwards, such as 60s or 5m; empty: not at all."""
+    """The time of a further search, such as 60s or 5m; empty: none."""
 
     version: Annotated[str | None, VERSION] = None
 
 
 def parts_for(study: Study, table: Table, wishes: Wishes) -> dict[str, Any]:
-    """Return the parts of a study that the wishes make: axes, scales and candidates, as they stand in a file."""
-    if table.cells.persons is not None:  # the other purposes propose what counts records
+    """Return the parts of a study for some wishes: axes, scales and candidates, as in a file."""
+    if table.cells.persons is not None:  # other purposes propose makers that count records
         wishes = replace(wishes, purpose="counts")
     if wishes.purpose == "everything":
         content = tomlkit.parse(presets.with_preset(study, "everything").to_toml()).unwrap()
@@ -104,7 +102,7 @@ def parts_for(study: Study, table: Table, wishes: Wishes) -> dict[str, Any]:
 
 
 def requirements(table: Table, wishes: Wishes) -> list[str]:
-    """List what is required, as far as the table could satisfy it."""
+    """List the requirements that the table can satisfy."""
     persons = table.cells.persons
     usual = first_map.Requirements(persons.number if persons else table.cells.records, tuple(_as_guessed(table)))
     diverse = first_map.DIVERSE if wishes.learned in ("value", "all") else ()
@@ -115,7 +113,7 @@ def requirements(table: Table, wishes: Wishes) -> list[str]:
 
 
 def _as_guessed(table: Table) -> list[Guess]:
-    """Say of the sensitive columns what requirements depend on."""
+    """Return the properties of the sensitive columns that requirements depend on."""
     cells = table.cells
     guesses = []
     for place, attribute in enumerate(cells.sensitive):
@@ -127,7 +125,7 @@ def _as_guessed(table: Table) -> list[Guess]:
 
 
 def _full_domain(table: Table) -> str:
-    """Let full-domain search to the end where its lattice is small."""
+    """Return full-domain, without a time limit for a small lattice."""
     heights = {each.name: {"type": "tree", "levels": [0] * (each.hierarchy.height - 1)} for each in table.cells.quasi}
     return first_map.full_domain([Guess(name, "quasi", "", "", levels) for name, levels in heights.items()])
 
@@ -145,7 +143,7 @@ def _block(makers: Sequence[str], wanted: Sequence[str], suppress: Sequence[floa
 
 
 def basket_parts_for(study: Study, baskets: Baskets, wishes: Wishes) -> dict[str, Any]:
-    """Return the same for baskets: as many records as the recipient needs must fit what an attacker knows."""
+    """Return the parts for baskets: the recipient's number of records must match the attacker's knowledge."""
     sizes = [k for k in BASKET_SIZES[wishes.recipient] if k <= baskets.filled] or [1]
     usual = presets.first_baskets(study.name, study.data.sets, baskets, sizes, wishes.known)
     content = tomlkit.parse(replace(usual, scales=replace(study.scales, known=wishes.known)).to_toml()).unwrap()
@@ -153,7 +151,7 @@ def basket_parts_for(study: Study, baskets: Baskets, wishes: Wishes) -> dict[str
 
 
 def mixed_parts_for(study: Study, table: Table, wishes: Wishes) -> dict[str, Any]:
-    """Return the same for a table with items: groups as large as of a table, within which known items fit as many."""
+    """Return the parts for a table with items: groups as for a table, with as many records for known items."""
     asked = [_beside_items(text, table, wishes.known) for text in requirements(table, wishes)]
     sizes = [k for k in SIZES[wishes.recipient] if k <= table.cells.records] or [1]
     content = tomlkit.parse(presets.first_with_items(study.name, study.data, sizes, wishes.known).to_toml()).unwrap()
@@ -166,7 +164,7 @@ def mixed_parts_for(study: Study, table: Table, wishes: Wishes) -> dict[str, Any
 
 
 def _beside_items(text: str, table: Table, known: int) -> str:
-    """Write a requirement of a table as one of a table with items; its other parts name their column."""
+    """Return a requirement of a table as one of a table with items; its other parts name their column."""
     size, *others = requirement(text).parts
     assert isinstance(size, KAnonymity)
     others = [part if part.on else replace(part, on=table.roles.sensitive[0]) for part in others]  # type: ignore[type-var]
@@ -174,7 +172,7 @@ def _beside_items(text: str, table: Table, known: int) -> str:
 
 
 def recipients(baskets: bool) -> list[dict[str, Any]]:
-    """List the recipients with their plain reasons."""
+    """List the recipients with their reasons."""
     return [
         {
             "name": each.name,
@@ -185,33 +183,33 @@ def recipients(baskets: bool) -> list[dict[str, Any]]:
     ]
 
 
-# -- candidates that nobody has touched -------------------------------------------------------------------------------
+# -- automatic candidates ---------------------------------------------------------------------------------------------
 
 
 USUAL = Wishes("partner", "all", "counts")
-"""What is taken where nobody has said what matters."""
+"""The default wishes."""
 
 MOST_MADE = 20
 
 
 def mark_made(project: Project) -> None:
-    """Remember that the axes and candidates of a study were made here, so that they may follow its columns."""
+    """Note that the axes and candidates of a study are automatic, so that they follow its columns."""
     project.note(made=[*project.notes().get("made", []), _digest(project)][-MOST_MADE:])
 
 
 def remade(project: Project, table: TableDeclaration) -> dict[str, Any] | None:
-    """Return axes and candidates that fit other columns; None where somebody has put them together himself."""
+    """Return axes and candidates for changed columns; None if the user has edited them."""
     if _digest(project) not in project.notes().get("made", []):
         return None
     chosen = project.notes().get("wishes")
     try:
         return _parts(project.study, table, Wishes(**chosen) if chosen else USUAL)
-    except SfumatoError:  # it cannot be opened like that, which the next pages say
+    except SfumatoError:  # the next pages report that it cannot be opened
         return None
 
 
 def _parts(study: Study, declared: TableDeclaration | None, wishes: Wishes) -> dict[str, Any]:
-    """Return the parts that wishes make of a study whose columns are those of this table; None: it has items alone."""
+    """Return the parts for wishes and a study with the columns of this table; None: items only."""
     what = f"wishes {wishes}"
     if declared is None:
         return dict(of_data(study.data, what, lambda baskets: basket_parts_for(study, baskets, wishes)))
@@ -228,12 +226,12 @@ def _digest(project: Project) -> str:
 
 
 BUDGETS = ("", "60s", "5m", "30m")
-"""Times to search on that are offered; any other can be typed."""
+"""Offered search times; others can be typed."""
 
 
 @endpoint("GET", "/projects/{project}/wishes")
 def wishes(call: Call) -> Response:
-    """Show what can be wished for."""
+    """Show the possible wishes."""
 
     def content(project: Project) -> dict[str, Any]:
         return {"wishes": shown_wishes(project), "data": {"version": project.version}}
@@ -242,7 +240,7 @@ def wishes(call: Call) -> Response:
 
 
 def shown_wishes(project: Project) -> dict[str, Any]:
-    """Say what can be chosen, what was, and what the study says now."""
+    """Return the possible choices, the chosen ones, and the current parts of the study."""
     study: Any = project.study
     table, items = study.data.table, study.data.items is not None
     roles = None if table is None else table.roles
@@ -269,7 +267,7 @@ def shown_wishes(project: Project) -> dict[str, Any]:
 
 
 def parts_of(project: Project) -> dict[str, Any]:
-    """Return the parts of the study that wishes are written to, as they stand in its file."""
+    """Return the parts of the study that wishes change, as in its file."""
     content = project.document().unwrap()
     return {
         "axes": content.get("axes", list(project.study.axes)),
@@ -281,7 +279,7 @@ def parts_of(project: Project) -> dict[str, Any]:
 
 @endpoint("GET", "/api/projects/{project}/wishes")
 def wishes_values(call: Call) -> dict[str, Any]:
-    """Say what can be wished for, and what was."""
+    """Return the possible and the chosen wishes."""
     return {**shown_wishes(call.project), "version": call.project.version}
 
 
@@ -311,7 +309,7 @@ def wish(call: Call) -> dict[str, Any]:
 
 @endpoint("GET", "/api/projects/{project}/estimate")
 def estimate(call: Call) -> dict[str, Any]:
-    """Say how long exploring the study takes, and which candidates cannot be made."""
+    """Return the cost of exploring the study, and its infeasible candidates."""
     project = call.project
     study = project.study
     if study.data.items is not None:

@@ -1,7 +1,7 @@
-"""The editor of hierarchies: one page for all quasi-identifiers, one call for every way to change one.
+"""The editor of hierarchies: one page for all quasi-identifiers, one call for all changes.
 
-A change is built and held against the table before anything is written: what is wrong is a sentence beside the
-hierarchy, and the study stays as it was.
+A change is checked against the table before anything is written. An error appears next to the hierarchy, and the study
+is unchanged.
 """
 
 import re
@@ -37,42 +37,42 @@ OnLines = Literal["rename", "add-cut", "move-cut", "remove-cut", "add-level", "r
 Do = Literal[OnTrees, OnLines, "propose", "text"]
 Proposal = Literal["guess", "automatic", "similar"]
 LISTS = ("values", "children", "rows", "groups")
-"""Keys of an entry whose lists stand on lines of their own."""
+"""Keys of an entry whose lists are written on separate lines."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """One change of a hierarchy; which of its parts it reads depends on what it does."""
+    """One change of a hierarchy; the used fields depend on the kind of change."""
 
     column: Annotated[str, Option(takes="column")]
-    """The column whose hierarchy it is."""
+    """The column of the hierarchy."""
 
     do: Annotated[Do, Option()]
-    """What is done."""
+    """The kind of change."""
 
     paths: Annotated[tuple[str, ...], Option()] = ()
-    """The groups or values: of each its places from the root down, such as 0,2,1. Of trees."""
+    """For trees: the groups or values, each as its places from the root down, such as 0,2,1."""
 
     into: Annotated[str | None, Option()] = None
     """The group to move to, as a path; empty: no group."""
 
     to: Annotated[str | None, Option()] = None
-    """The value at which a cut shall be."""
+    """The value of a new cut."""
 
     level: Annotated[int | None, Option(least=0)] = None
-    """The level, counted from the values (0). Of cuts and levels."""
+    """For cuts and levels: the level, counted from the values (0)."""
 
     node: Annotated[int | None, Option(least=0)] = None
-    """Which interval of the level, counted from 0."""
+    """The interval of the level, counted from 0."""
 
     value: Annotated[str | None, Option()] = None
-    """The value at which a cut is."""
+    """The value of an existing cut."""
 
     label: Annotated[str | None, Option()] = None
-    """What the group or interval shall be called."""
+    """The new label of the group or interval."""
 
     proposal: Annotated[Proposal | None, Option()] = None
-    """Which proposal is taken: the first guess, an automatic one, one by similarity."""
+    """The proposal: the first guess, an automatic one, one by similarity."""
 
     text: Annotated[str | None, Option()] = None
     """The hierarchy as the TOML of a study."""
@@ -85,7 +85,7 @@ class Change:
 
 @endpoint("GET", "/projects/{project}/hierarchies", query="column")
 def hierarchies(call: Call) -> Response:
-    """Show the hierarchy of a quasi-identifier, to be edited."""
+    """Show the hierarchy of a quasi-identifier for editing."""
     column = call.query.get("column")
     return items_or_columns("hierarchies.html", call, "hierarchies", lambda project: _content(project, column))
 
@@ -103,7 +103,7 @@ def _content(project: Project, column: str | None) -> dict[str, Any]:
 
 
 def column_values(project: Project, column: str) -> dict[str, Any]:
-    """Say what is shown of a column's hierarchy; where it is wrong, the sentence and its text alone."""
+    """Return the view of a column's hierarchy; for an invalid one only the error and its text."""
     table = declared(project)
     if column not in table.roles.quasi:
         raise MissingError(t("hierarchies.not_quasi", column=column))
@@ -114,7 +114,7 @@ def column_values(project: Project, column: str) -> dict[str, Any]:
     try:
         view = looked_at(table, column)
         scale, values = view.hierarchy.scale, shown(view)
-        with suppress(BadInputError):  # a hierarchy that no entry of a study can say
+        with suppress(BadInputError):  # a hierarchy that cannot be written in a study
             given = view.entry() if given is None else given
     except BadInputError as error:
         wrong = project.told(str(error))
@@ -122,39 +122,39 @@ def column_values(project: Project, column: str) -> dict[str, Any]:
 
 
 def looked_at(table: TableDeclaration, column: str) -> ColumnHierarchy:
-    """Look at the hierarchy of a column as the study has it."""
+    """Return the hierarchy of a column as in the study, with its levels."""
     view: ColumnHierarchy = of_table(table, f"hierarchy {column}", lambda opened: hierarchy(opened, column))
     return view
 
 
 @endpoint("GET", "/api/projects/{project}/hierarchies", query="column")
 def hierarchy_values(call: Call) -> dict[str, Any]:
-    """Say what a column's hierarchy is."""
+    """Return the hierarchy of a column."""
     return {**column_values(call.project, call.query.get("column", "")), **state(call.project)}
 
 
 def _proposals(project: Project, table: TableDeclaration, column: str, scale: str | None = None) -> list[str]:
-    """List the ways to have a hierarchy proposed."""
+    """List the possible proposals of a hierarchy."""
     guessed = project.guesses.get(column, {}).get("hierarchy") is not None and not table.is_bundled
     similar = len(table.roles.quasi) > 1 and scale in (None, "category")
     return [*(["guess"] if guessed else []), "automatic", *(["similar"] if similar else [])]
 
 
 def _entry_in(table: TableDeclaration, column: str) -> Any:
-    """Return what the study declares for a column."""
+    """Return the declaration of a column's hierarchy in the study."""
     given = table.hierarchy.get(column)
     return given.content if isinstance(given, Filed) else given
 
 
 def _text(entry: Any) -> str:
-    """Write an entry as TOML; nested lists as the children of a tree."""
+    """Return an entry as TOML; nested lists as the children of a tree."""
     if entry is None or isinstance(entry, str):
         return ""
     return tomlkit.dumps(_item(entry)).strip() + "\n"
 
 
 def _item(entry: Any) -> Any:
-    """Write an entry as a table of a TOML file, long lists on lines of their own."""
+    """Return an entry as a table of a TOML file, long lists on separate lines."""
     table = tomlkit.table()
     content = entry if isinstance(entry, Mapping) else {"type": "tree", "children": list(entry)}
     for key, value in content.items():
@@ -168,7 +168,7 @@ def _item(entry: Any) -> Any:
 
 @endpoint("POST", "/api/projects/{project}/hierarchies", Change)
 def change(call: Call) -> dict[str, Any]:
-    """Change a hierarchy: build it, hold it against the table, and only then write it into the study."""
+    """Change a hierarchy: build it, check it against the table, and only then write it into the study."""
     project, wanted = call.project, call.body
     table = declared(project)
     if wanted.column not in table.roles.quasi:
@@ -181,7 +181,7 @@ def change(call: Call) -> dict[str, Any]:
 
 
 def _new_entry(project: Project, table: TableDeclaration, wanted: Change) -> Any:
-    """Return the entry that the change makes; None: the one that the column has by itself."""
+    """Return the entry after a change; None: the automatic one."""
     if wanted.do == "propose":
         return _proposed(project, table, wanted)
     if wanted.do == "text":
@@ -212,7 +212,7 @@ def _proposed(project: Project, table: TableDeclaration, wanted: Change) -> Any:
 
 
 def _read(text: str) -> Any:
-    """Read an entry that somebody wrote."""
+    """Parse an entry that the user wrote."""
     entry = parse_toml(text, t("hierarchies.written"))
     if not entry:
         raise FieldError("text", t("hierarchies.no_text"))
@@ -230,7 +230,7 @@ def _hold_against(table: TableDeclaration, column: str, entry: Any) -> None:
 
 
 def put_entry(document: tomlkit.TOMLDocument, column: str, entry: Any) -> None:
-    """Write the entry of a column into a study, or take it out."""
+    """Write the entry of a column into a study, or remove it."""
     section: Any = document["table"]
     if entry is not None and "hierarchy" not in section:
         section.add("hierarchy", tomlkit.table(is_super_table=True))
@@ -243,7 +243,7 @@ def put_entry(document: tomlkit.TOMLDocument, column: str, entry: Any) -> None:
 
 
 def _paths(wanted: Change) -> list[tuple[int, ...]]:
-    """Read the paths of groups."""
+    """Parse the paths of groups."""
     paths = [_path("paths", path) for path in wanted.paths]
     if not paths:
         raise FieldError("paths", t("hierarchies.choose"))
@@ -286,7 +286,7 @@ TREES: Mapping[str, Callable[[Branch, Change], Branch]] = {
     "merge": lambda root, wanted: edits.merged(root, _paths(wanted), _label(wanted)),
     "split": lambda root, wanted: edits.dissolved(root, _paths(wanted)[0]),
 }
-"""What can be done to groups of categories."""
+"""Changes of groups of categories."""
 
 LINES: Mapping[str, Callable[[Hierarchy, Change], Hierarchy]] = {
     "rename": lambda tree, wanted: edits.called(tree, _level(wanted), wanted.node or 0, _label(wanted)),
@@ -300,4 +300,4 @@ LINES: Mapping[str, Callable[[Hierarchy, Change], Hierarchy]] = {
     "add-level": lambda tree, wanted: edits.with_level(tree, _level(wanted)),
     "remove-level": lambda tree, wanted: edits.without_level(tree, _level(wanted)),
 }
-"""What can be done to stretches of numbers and days; a level can be taken out of any hierarchy."""
+"""Changes of intervals of numbers and days; a level of any hierarchy can be removed."""

@@ -1,7 +1,7 @@
-"""The items of a project, of baskets or of a table's records: how they are read, their tree, which are sensitive.
+"""The page of a project's items, of baskets or of a table's records: format, tree, sensitive items.
 
-Where they stand and what is known of them is a section of the study (`[baskets]`, `[items]`), filled in by a form made
-of JSON Schema. A change is tried on the data before anything is written.
+Their declaration is a section of the study (`[baskets]`, `[items]`), edited by a form made from JSON Schema. A change
+is tried on the data before anything is written.
 """
 
 import os
@@ -32,15 +32,16 @@ FIELDS = {
     "items": ("separator", "tree", "sensitive", "source", "id", "item"),
 }
 """By section of a study, what its form asks for; the column of items is chosen among the columns."""
-
+"""By section of a study, the fields of its form; the column of items is set among the columns."""
 FILES = ("source", "tree")
 FREQUENT = 12
 """Items that are shown: the most frequent ones."""
+"""The number of shown items: the most frequent ones."""
 
 
 @dataclass(frozen=True)
 class ItemSettings:
-    """What is said of items; what is left out is said no more."""
+    """The declaration of items; omitted options are removed."""
 
     values: Annotated[Mapping[str, Any], Option(takes="values")]
     """The options of the section by their keys."""
@@ -49,14 +50,14 @@ class ItemSettings:
 
 
 def section_of(project: Project) -> Any:
-    """Return what a study of items says of them; raise for one of a table alone."""
+    """Return the declaration of items in a study; raise for a table alone."""
     if project.study.data.items is None:
         raise BadInputError(t("items.none", project=project.name))
     return project.study.data.items
 
 
 def items_form(project: Project) -> dict[str, Any]:
-    """Return the form of what is said of the items, as JSON Schema, with what the study says now."""
+    """Return the form of the items as JSON Schema, with the current values."""
     section, declared = project.study.section, section_of(project)
     schema, entries = Entry(section, type(declared)).schema(), declared.entries(project.folder)
     names: tuple[str, ...] = FIELDS[section]
@@ -71,7 +72,7 @@ def items_form(project: Project) -> dict[str, Any]:
 
 
 def of_items(project: Project, what: str, make: Any) -> Any:
-    """Work something out of the sets of items of a project, once; raise where it has none."""
+    """Compute something from the item sets of a project, once; raise if it has none."""
     section_of(project)
     data = project.study.data
     return of_data(data, what, make if data.table is None else lambda opened: make(opened.baskets))
@@ -81,22 +82,22 @@ def of_items(project: Project, what: str, make: Any) -> Any:
 
 
 def items_or_columns(template: str, call: Call, step: str, values: Callable[[Project], dict[str, Any]]) -> Response:
-    """Make a page about the columns of a table; of baskets, which have none, one about their items.
+    """Return a page about the columns of a table; for baskets, a page about their items.
 
-    It says how they are read and which are frequent, and shows their tree.
+    It shows how they are read, the frequent ones, and their tree.
     """
 
     def items(project: Project) -> dict[str, Any]:
         return {**shown_items(project, call.plainly), "data": {"items": items_form(project), "columns": []}}
 
-    with suppress(SfumatoError):  # which the page says
+    with suppress(SfumatoError):  # the page reports it
         if call.project.study.data.table is None:
             return data_page("items.html", call, step, items)
     return data_page(template, call, step, values)
 
 
 def shown_items(project: Project, plainly: bool = False) -> dict[str, Any]:
-    """Say how many items there are, the most frequent of them, and their tree."""
+    """Return the number of items, the most frequent ones, and their tree."""
     content: dict[str, Any] = of_items(project, f"items {plainly}", lambda baskets: _of(baskets, plainly))
     return {**content, "notices": list(map(project.told, content["notices"]))}
 
@@ -122,7 +123,7 @@ def _of(baskets: Baskets, plainly: bool) -> dict[str, Any]:
 
 @endpoint("GET", "/api/projects/{project}/items", query="show")
 def items_values(call: Call) -> dict[str, Any]:
-    """Say what is known of the items: how they are read, their tree."""
+    """Return the declaration and a summary of the items."""
     content = shown_items(call.project, call.plainly)
     return {**content, **items_form(call.project), "version": call.project.version}
 
@@ -132,7 +133,7 @@ def items_values(call: Call) -> dict[str, Any]:
 
 @endpoint("POST", "/api/projects/{project}/items", ItemSettings)
 def settle_items(call: Call) -> dict[str, Any]:
-    """Say how items are read, their tree, which are sensitive; what cannot be is refused."""
+    """Change how items are read, their tree, and the sensitive ones; an invalid declaration is refused."""
     project, wanted = call.project, call.body
     said = _said(project, wanted.values)
     _try(project, said)
@@ -141,7 +142,7 @@ def settle_items(call: Call) -> dict[str, Any]:
 
 
 def _said(project: Project, values: Mapping[str, Any]) -> dict[str, Any]:
-    """List what is said anew as it stands in a study; None: nothing is said of it any more."""
+    """Return the changed declarations as in a study; None removes one."""
     known = items_form(project)["schema"]["properties"]
     for name in values:
         if name not in known:
@@ -154,7 +155,7 @@ def _said(project: Project, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _file(project: Project, name: str, text: Any) -> Any:
-    """Name a file as seen from the project: it lies beside the study, or under the folder."""
+    """Return the name of a file relative to the project; it is next to the study, or under the folder."""
     if not isinstance(text, str) or (name == "tree" and is_classification(text)):
         return text
     root = project.desk.folder.resolve()
@@ -167,7 +168,7 @@ def _file(project: Project, name: str, text: Any) -> Any:
 
 
 def _try(project: Project, said: Mapping[str, Any]) -> None:
-    """Raise, by the field that is to blame, unless the items can be read so."""
+    """Raise, with the invalid field, unless the items can be read."""
     declared = section_of(project)
     entries = {name: value for name, value in declared.entries(project.folder).items() if name not in said}
     given = {**entries, **{name: value for name, value in said.items() if value is not None}}
@@ -177,7 +178,7 @@ def _try(project: Project, said: Mapping[str, Any]) -> None:
 
 
 def _blamed(sentence: str, said: Mapping[str, Any]) -> str:
-    """Say which field a sentence is about: one whose value it names, else the first that is set."""
+    """Return the field of an error: one whose value it names, else the first that is set."""
     given = {name: value for name, value in said.items() if value is not None}
     options = {name: f"--{'sensitive-items' if name == 'sensitive' else name}" for name in given}
     named = [name for name in given if options[name] in sentence]

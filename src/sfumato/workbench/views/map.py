@@ -1,8 +1,7 @@
-"""The page of the map: all releases by risk and utility, the publisher's questions, and what is recommended.
+"""The page of the map: all releases by risk and utility, the publisher's questions, and the recommendation.
 
-The map of a project as it stands on disk, which all pages after a run read, is kept while its files stay the same.
-
-The page of two or three points side by side.
+The map of a project is read from disk and kept while its files are unchanged. Another page compares two or three
+points.
 """
 
 import re
@@ -38,55 +37,55 @@ from sfumato.workbench.views.page import page
 
 MAP = "/api/projects/{project}/map"
 MOST = 3
-"""Releases that are compared side by side."""
+"""The maximum number of compared releases."""
 
 CACHE = "cache.jsonl"
 MOST_KEPT = 8
-"""Maps that are kept in memory; each can be read again."""
+"""Maps in memory; each can be read again."""
 
 CHANGED_SECONDS = 2.0
-"""A study that was written so much later than its map was changed since."""
+"""A study that is newer than its map by more than this was changed."""
 
 
 @dataclass(frozen=True)
 class Explored:
-    """A map, with what the cache knows besides of its points."""
+    """A map, with the details of points from the cache."""
 
     map_: Map
     is_changed: bool = False
-    """Whether the study was changed since the map was made."""
+    """Whether the study was changed after the map was made."""
 
     @cached_property
     def plain(self) -> tuple[str, str] | None:
-        """The headlines that it opens on; None where its points do not lie on two of them."""
+        """The two headlines of the initial axes; None if its points do not have two."""
         return point_summary.plain_axes(self.map_)
 
     @cached_property
     def chart(self) -> Mapping[str, Any]:
-        """What the map is drawn from, but for its points."""
+        """The values of the chart, except for its points."""
         return chart_content(self.map_, False, self.plain)
 
     @cached_property
     def on_map(self) -> Mapping[str, Any]:
-        """The map as values: what is drawn, and what the rule for bounds has to know of every release."""
+        """The map as values: the chart, and the properties of each release that bounds need."""
         measures = [each | {"hiding": _is_about_hiding(self.map_, each["name"])} for each in self.chart["measures"]]
         points = [_on_map(self, point) for point in self.measured]
         return {**self.chart, "measures": measures, "points": points, "knee": _knee(self.map_)}
 
     @property
     def measured(self) -> list[Point]:
-        """The points that were made and measured."""
+        """The measured points."""
         return [point for point in self.map_.points if point.status == "measured"]
 
     def point(self, id: str) -> Point:
-        """Return a point that was measured, by its id."""
+        """Return a measured point by its id."""
         found = next((point for point in self.measured if point.id == id), None)
         if found is None:
             raise MissingError(t("point.none", point=id))
         return found
 
     def told(self, point: Point) -> dict[str, Any]:
-        """Collect everything that is told of a point, but for its records, of which it is said how many there are."""
+        """Return all values of a point, except for its records, of which only the number is included."""
         hidden = sample(point)
         tables = [each for each in _tables(point) if each not in hidden["tables"]]
         worst = () if hidden["worst"] else point.details.get("worst", ())
@@ -98,13 +97,13 @@ class Explored:
         }
 
     def drawn(self, *points: Point) -> dict[str, Any]:
-        """Collect what the scripts read that draw some releases alone, without the map."""
+        """Return the values for drawing some releases without the map."""
         kept = {name: self.chart[name] for name in ("public", "axes", "measures")}
         return kept | {"points": [self.told(point) for point in points]}
 
 
 def sample(point: Point) -> dict[str, Any]:
-    """Return what the details of a release show of records: before and after, and groups of a single person."""
+    """Return the records in the details of a release: before and after, and groups of a single person."""
     worst = list(point.details.get("worst", ()))
     return {
         "records": list(point.details.get("records", ())),
@@ -114,7 +113,7 @@ def sample(point: Point) -> dict[str, Any]:
 
 
 def sample_size(point: Point) -> int:
-    """Count the records that are shown of a release when somebody asks for them."""
+    """Count the records that are shown of a release on request."""
     shown = sample(point)
     return len(shown["records"]) + sum(len(each["rows"]) for each in shown["tables"]) + len(shown["worst"])
 
@@ -125,7 +124,7 @@ def _tables(point: Point) -> Sequence[Mapping[str, Any]]:
 
 
 def explored(project: Project) -> Explored:
-    """Read the map of a project; raises where there is none yet."""
+    """Read the map of a project; raise if there is none yet."""
     if not project.is_explored:
         raise MissingError(t("map.none", project=project.name))
     files = [*map_files(project.folder), project.folder / CACHE]
@@ -145,9 +144,9 @@ def _read(folder: Path, times: tuple[int, ...], is_changed: bool) -> Explored:
 
 
 def _is_changed(project: Project, times: tuple[int, ...]) -> bool:
-    """Say whether the study has another text than when its map was made.
+    """Return whether the study's text has changed since its map was made.
 
-    Of a map that a run of ours made this is known; of one that the command line made, the files' times tell.
+    A map of our own run has a note about it; for a map of the command line the files' times decide.
     """
     measured, studied, _ = times
     mapped = project.notes().get(MAPPED, {})
@@ -157,9 +156,9 @@ def _is_changed(project: Project, times: tuple[int, ...]) -> bool:
 
 
 def live(project: Project, told: Collection[str]) -> Explored:
-    """Read the map of a project together with what a run under way has told of, by id, and added to the cache.
+    """Read the map of a project together with the points that a running run has reported, by id, from the cache.
 
-    A map that was made before the study changed says nothing of what is being run, so only the new points are shown.
+    A map from before a change of the study does not apply to the run, so only the new points are shown.
     """
     if not told:
         return explored(project)
@@ -180,7 +179,7 @@ def _key(measures: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 
 def _on_map(read: Explored, point: Point) -> dict[str, Any]:
-    """Say of a release what is shown of it beside the map, and whether it can be the answer to a question."""
+    """Return the values of a release next to the map, and whether it can answer a question."""
     place = plain_place(read.map_, point) if read.plain else {}
     return {
         **point_settings(point),
@@ -196,13 +195,13 @@ def _on_map(read: Explored, point: Point) -> dict[str, Any]:
 
 
 def _is_about_hiding(map_: Map, name: str) -> bool:
-    """Say whether a measure, or a headline, is about how well quasi-identifiers are hidden."""
+    """Return whether a measure, or a headline, is about how well quasi-identifiers are hidden."""
     own = {"found": True, "guessed": False, "kept": point_summary.useful_measure(map_) in ABOUT_HIDING}
     return own.get(name, name in ABOUT_HIDING)
 
 
 def _knee(map_: Map) -> str | None:
-    """Name the knee of the frontier, where it has one."""
+    """Return the knee of the frontier, if it has one."""
     try:
         return map_.choose().landmarks["knee"]
     except SfumatoError:
@@ -213,19 +212,19 @@ def _knee(map_: Map) -> str | None:
 
 
 def now(call: Call) -> Explored:
-    """Read the map of a project, with what a run that is under way has measured so far."""
+    """Read the map of a project, with the points that a running run has measured so far."""
     return live(call.project, [each["id"] for each in call.house.runs.told(call.project)])
 
 
 @endpoint("GET", MAP)
 def map_values(call: Call) -> dict[str, Any]:
-    """Tell the map of a project: measures, releases, frontier and limit."""
+    """Return the map of a project: measures, releases, frontier and limit."""
     project, read = call.project, now(call)
     return {**read.on_map, "project": project.name, "running": call.house.runs.progress(project).is_under_way}
 
 
 def examples(map_: Map) -> list[str]:
-    """Ask some questions that this map can answer, of the study's own axes first."""
+    """Return some example questions for this map, first about the study's own axes."""
     known = [name for name in MEASURES if any(point.has([name]) for point in map_.points)]
     axes = [name for name in map_.study.axes[:2] if name in known]
     asked = []
@@ -239,7 +238,7 @@ def examples(map_: Map) -> list[str]:
 
 
 def _middle(map_: Map, name: str) -> float:
-    """Return what the release in the middle has of a measure, with few digits."""
+    """Return the median of a measure over the releases, with few digits."""
     known = [point for point in map_.points if point.has([name])]
     releases = [point for point in known if not point.is_baseline] or known
     values = sorted(value for point in releases if isfinite(value := point.measures[name]))
@@ -248,7 +247,7 @@ def _middle(map_: Map, name: str) -> float:
 
 @endpoint("GET", f"{MAP}/ask", query="question")
 def ask(call: Call) -> dict[str, Any]:
-    """Answer a question such as “k within loss 0.25” over the map, in words."""
+    """Answer a question such as “k within loss 0.25” over the map."""
     question, read = call.query.get("question", ""), now(call)
     try:
         reply = read.map_.ask(question)
@@ -258,7 +257,7 @@ def ask(call: Call) -> dict[str, Any]:
 
 
 def _shorter(sentence: str, map_: Map) -> str:
-    """Name a few measures where a sentence lists all there are: the page has them in its choices of axes."""
+    """Shorten the list of measures in a sentence: the page has them in its choices of axes."""
     quoted = re.search(r"'([^']*)'", sentence)
     near = get_close_matches(quoted[1], MEASURES, 3) if quoted else []
     few = near or [name for name in dict.fromkeys([*map_.study.axes, "k", "loss"]) if name in MEASURES]
@@ -267,7 +266,7 @@ def _shorter(sentence: str, map_: Map) -> str:
 
 @endpoint("GET", f"{MAP}/choose", query="for")
 def choose(call: Call) -> dict[str, Any]:
-    """Recommend a release: the knee, or the best for a recipient; where none fits, say what to relax."""
+    """Recommend a release: the knee, or the best for a recipient; if none fits, the necessary relaxations."""
     recipient = call.query.get("for") or None
     if recipient is not None and recipient not in RECIPIENTS:
         raise FieldError("for", t("map.bad_recipient", known=", ".join(RECIPIENTS), recipient=recipient))
@@ -277,7 +276,7 @@ def choose(call: Call) -> dict[str, Any]:
 
 
 def recommended(map_: Map, recipient: str | None) -> dict[str, Any]:
-    """Say which release is recommended and why, without opening the table; or why none is."""
+    """Return the recommended release with reasons, without opening the table; or the reason why there is none."""
     try:
         choice = map_.choose(recipient=recipient)
     except NothingFitsError as nothing:
@@ -289,7 +288,7 @@ def recommended(map_: Map, recipient: str | None) -> dict[str, Any]:
 
 @endpoint("GET", "/projects/{project}/map")
 def map_page(call: Call) -> Response:
-    """Show the map; where there is none yet, the way to it."""
+    """Show the map; before the first run, a link to it."""
     project = call.project
     try:
         read = now(call)
@@ -310,7 +309,7 @@ def map_page(call: Call) -> Response:
 
 
 def chosen(call: Call, read: Explored) -> list[Point]:
-    """Return the points that are to be compared, each once, in the order they were named."""
+    """Return the points to compare, each once, in the given order."""
     ids = list(dict.fromkeys(id.strip() for id in call.query.get("points", "").split(",") if id.strip()))
     if len(ids) > MOST:
         raise FieldError("points", t("compare.too_many", most=MOST, given=len(ids)))
@@ -319,7 +318,7 @@ def chosen(call: Call, read: Explored) -> list[Point]:
 
 @endpoint("GET", "/api/projects/{project}/compare", query="points")
 def compared(call: Call) -> dict[str, Any]:
-    """Tell what two or three releases are compared by."""
+    """Return the compared values of two or three releases."""
     read = explored(call.project)
     points = chosen(call, read)
     if len(points) < 2:
@@ -329,7 +328,7 @@ def compared(call: Call) -> dict[str, Any]:
 
 @endpoint("GET", "/projects/{project}/compare", query="points")
 def compare_page(call: Call) -> Response:
-    """Show two or three points side by side; before that, let them be chosen."""
+    """Show two or three points side by side, or a choice of points."""
     read = explored(call.project)
     points = chosen(call, read)
     data = read.drawn(*points) | {"project": call.project.name}

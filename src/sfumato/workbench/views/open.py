@@ -1,6 +1,6 @@
-"""Opening data: a file that is uploaded, one under the folder, or what comes with sfumato; then a first study of it.
+"""Opening data (an upload, a file under the folder, or bundled data) and drafting a first study of it.
 
-The first page: the projects of the folder.
+Also the first page: the projects of the folder.
 """
 
 import json
@@ -41,24 +41,22 @@ Kind = Literal["table", "baskets", "items"]
 KINDS: tuple[Kind, ...] = ("table", "baskets", "items")
 
 SAMPLED = 8
-"""Records that are shown of what is opened."""
+"""The number of records in a preview."""
 
 ITEMS = 12
-"""Items that are shown of a basket."""
+"""The number of items shown of a basket."""
 
 READ_AS: dict[str, tuple[str, ...]] = {
     "table": (*(name for name in READING if name not in ("engine", "memory", "spill")), "na"),
     "baskets": ("id", "item", "column", "separator", "lines", "tree", "encoding"),
     "items": (*data_sources.OF_ITEMS, *(name for name in READING if name not in ("engine", "memory", "spill")), "na"),
 }
-"""By kind of data, what can be said of how they are read."""
+"""By kind of data, the options of reading."""
 
 SOURCE = Option("A file under the folder, one that was uploaded, or the name of bundled data.", takes="file")
-KIND = Option(
-    "A table, sets of items (baskets), or a table whose records have items; if it is not said, it is guessed."
-)
+KIND = Option("A table, sets of items (baskets), or a table whose records have items; guessed by default.")
 AS_READ = Option(
-    "How the file is read, where that is guessed wrongly: delimiter, encoding, header, dates, ...", takes="values"
+    "How the file is read, to correct wrong guesses: delimiter, encoding, header, dates, ...", takes="values"
 )
 
 
@@ -67,22 +65,22 @@ PROJECT = an_object(name=text, explored=flag, section=text, state={"enum": list(
 
 @dataclass(frozen=True)
 class Preview:
-    """What is to be looked at before a project is made of it."""
+    """The options of a preview before a project is created."""
 
     source: Annotated[str, SOURCE]
     kind: Annotated[Kind | None, KIND] = None
     reading: Annotated[Mapping[str, Any], AS_READ] = field(default_factory=dict)
     show: Annotated[bool, Option()] = False
-    """Whether values are shown as they are; otherwise they are masked."""
+    """Whether values are unmasked."""
 
 
 @dataclass(frozen=True)
 class NewProject:
-    """Data of which a project is made."""
+    """The options of a new project."""
 
     source: Annotated[str, SOURCE]
     name: Annotated[str | None, Option()] = None
-    """What the project is called; by default as its data are."""
+    """The name of the project; default: that of its data."""
 
     kind: Annotated[Kind | None, KIND] = None
     reading: Annotated[Mapping[str, Any], AS_READ] = field(default_factory=dict)
@@ -90,7 +88,7 @@ class NewProject:
 
 @dataclass(frozen=True)
 class Again:
-    """The file of a project, uploaded once more."""
+    """The file of a project, uploaded again."""
 
     source: Annotated[str, Option(takes="file")]
     """The file, as the upload named it."""
@@ -100,7 +98,7 @@ class Again:
 
 
 def reading_schema(kind: Kind) -> dict[str, Any]:
-    """Return the form of how data are read, as JSON Schema."""
+    """Return the form of reading options, as JSON Schema."""
     schema = Entry(kind, BasketsDeclaration if kind == "baskets" else TableDeclaration).schema()
     known = schema["properties"] | (Entry(kind, ItemsDeclaration).schema()["properties"] if kind == "items" else {})
     return {**schema, "properties": {name: known[name] for name in READ_AS[kind]}, "required": []}
@@ -108,7 +106,7 @@ def reading_schema(kind: Kind) -> dict[str, Any]:
 
 @endpoint("GET", "/open", query="folder")
 def opening(call: Call) -> Response:
-    """Show the ways to data."""
+    """Show the possible sources of data."""
     reading = {kind: reading_schema(kind) for kind in KINDS}
     sizes = [(each, counted(each.records, "record")) for each in DATASETS.values()]
     sizes += [(each, counted(each.records, t("open.set"), t("open.sets"))) for each in BASKETS.values()]  # type: ignore[misc]
@@ -118,13 +116,13 @@ def opening(call: Call) -> Response:
 
 @endpoint("GET", "/api/files", query="folder")
 def browse(call: Call) -> dict[str, Any]:
-    """List what can be opened in a folder under the workbench's own."""
+    """List the files and folders in a folder under the workbench's own."""
     return data_sources.files_under(call.desk, call.query.get("folder", ""))
 
 
 @endpoint("POST", "/api/previews", Preview)
 def preview(call: Call) -> dict[str, Any]:
-    """Say how a file would be read, and show a few records, masked by default."""
+    """Return how a file would be read, with a few records, masked by default."""
     few: dict[str, Any] = call.apart(_previewed, call.desk, call.body)
     return few
 
@@ -142,7 +140,7 @@ def _previewed(desk: Desk, wanted: Preview) -> dict[str, Any]:
 
 
 def _few(declared: DataDeclaration, plainly: bool) -> dict[str, Any]:
-    """Say how much there is, and show a few records."""
+    """Return the sizes of data and a few records."""
     what = f"preview {plainly}"
     if declared.table is None:
         return dict(of_data(declared, what, lambda baskets: _few_baskets(baskets, plainly)))
@@ -191,7 +189,7 @@ def _few_baskets(baskets: Baskets, plainly: bool) -> dict[str, Any]:
 def declaration(
     desk: Desk, source: data_sources.NamedSource, kind: Kind, reading: Mapping[str, Any]
 ) -> DataDeclaration:
-    """Say where data are and how they are read; what cannot be said of them names its field."""
+    """Return the declaration of data; an invalid option raises with its field."""
     allowed = READ_AS[kind]
     for name in reading:
         if name not in allowed:
@@ -212,7 +210,7 @@ def declaration(
 
 
 def named_first(sentence: str, names: tuple[str, ...]) -> str:
-    """Say which of some fields a sentence is about: one among its first words, else the data themselves."""
+    """Return the field of an error: one among its first words, else the source."""
     return next((name for name in names if re.match(rf"(\w+ ){{0,2}}{name}\b", sentence)), "source")
 
 
@@ -220,7 +218,7 @@ def named_first(sentence: str, names: tuple[str, ...]) -> str:
 
 
 def guess_kind(source: data_sources.NamedSource) -> tuple[Kind, str]:
-    """Guess whether data are a table or sets of items, and say why."""
+    """Guess whether data are a table or sets of items, with the reason."""
     if source.origin == "bundled":
         return ("baskets" if source.name in BASKETS else "table"), t("open.why_bundled")
     name = source.name.lower().removesuffix(".gz")
@@ -240,7 +238,7 @@ def guess_kind(source: data_sources.NamedSource) -> tuple[Kind, str]:
 
 
 def _lists(rows: Engine) -> Kind | None:
-    """Say what a table is that has nothing but lists, or lists beside other columns; None where it has none."""
+    """Return the kind of a table with list columns only, or with some; None without lists."""
     lists = [rows.nested.get(name, "").endswith("[]") for name in rows.columns]
     return "baskets" if all(lists) else "items" if any(lists) else None
 
@@ -250,7 +248,7 @@ def _lists(rows: Engine) -> Kind | None:
 
 @endpoint("POST", "/api/projects", NewProject, gives=an_object(project=text))
 def make(call: Call) -> dict[str, Any]:
-    """Make the folder of a project and draft its study; every guess is kept with its reason."""
+    """Create the folder of a project and draft its study; every guess is kept with its reason."""
     wanted: NewProject = call.body
     source = data_sources.source_of(call.desk, wanted.source)
     folder = _new_folder(call.desk, wanted.name, source)
@@ -270,7 +268,7 @@ def make(call: Call) -> dict[str, Any]:
 
 
 def _first_study(desk: Desk, wanted: NewProject, folder: Path) -> tuple[Kind, str, dict[str, Any]]:
-    """Open the data of a new project: what they are, the text of its first study, and what is kept beside it."""
+    """Open the data of a new project: return their kind, the text of the first study, and its notes."""
     source = data_sources.source_of(desk, wanted.source)
     kind = wanted.kind or guess_kind(source)[0]
     text, notes = _drafted(declaration(desk, source, kind, wanted.reading), source, folder)
@@ -278,7 +276,7 @@ def _first_study(desk: Desk, wanted: NewProject, folder: Path) -> tuple[Kind, st
 
 
 def _drafted(declared: DataDeclaration, source: data_sources.NamedSource, folder: Path) -> tuple[str, dict[str, Any]]:
-    """Write the first study, and what is kept beside it."""
+    """Return the first study, and its notes."""
     if declared.section == "items":
         drafted, study = data_sources.drafted_with_items(declared, source.stem)
         return _with_source(study.to_toml(folder), "table", source, folder), _seen(drafted)
@@ -295,7 +293,7 @@ def _drafted(declared: DataDeclaration, source: data_sources.NamedSource, folder
 
 
 def _guess_values(guess: Guess, bundled: bool) -> dict[str, Any]:
-    """Write what was guessed of a column as plain values; a column of a bundled table has its role with it."""
+    """Return the guess about a column as plain values; a bundled table has given roles."""
     return {
         "column": guess.column,
         "role": guess.role,
@@ -309,7 +307,7 @@ def _guess_values(guess: Guess, bundled: bool) -> dict[str, Any]:
 
 
 def _seen(drafted: Draft, given: Collection[str] = ()) -> dict[str, Any]:
-    """Say what was guessed of columns, and seen of a table as a whole; some columns come with their roles."""
+    """Return the guesses about columns, and notices about the table; some columns have given roles."""
     return {
         "guesses": [_guess_values(each, each.column in given) for each in drafted.guesses],
         "records": drafted.records,
@@ -321,14 +319,14 @@ def _seen(drafted: Draft, given: Collection[str] = ()) -> dict[str, Any]:
 
 
 def _with_source(text: str, section: str, source: data_sources.NamedSource, folder: Path) -> str:
-    """Name the data as they are seen from the project."""
+    """Set the source of the data, relative to the project."""
     document: Any = tomlkit.parse(text)
     document[section]["source"] = source.seen_from(folder)
     return tomlkit.dumps(document)
 
 
 def _new_folder(desk: Desk, name: str | None, source: data_sources.NamedSource) -> Path:
-    """Name a folder that does not exist yet; a name that somebody chose is taken as it is, or refused."""
+    """Return a new folder; a given name is used unchanged or refused."""
     if name is not None:
         bad = next((mark for mark in "/\\\0\n\r" if mark in name), None)
         if not name.strip() or name.startswith(".") or bad or len(name.encode()) > 120 or name != name.strip():
@@ -346,19 +344,19 @@ def _new_folder(desk: Desk, name: str | None, source: data_sources.NamedSource) 
 
 @endpoint("POST", "/api/projects/{project}/source", Again, gives=an_object(project=text))
 def again(call: Call) -> dict[str, Any]:
-    """Let a project go on with its file, uploaded again."""
+    """Link a project to its file, uploaded again."""
     data_sources.give_again(call.project, data_sources.source_of(call.desk, call.body.source))
     return {"project": call.names["project"]}
 
 
 @endpoint("GET", "/api/projects", gives=an_object(projects=a_list(PROJECT)))
 def projects(call: Call) -> dict[str, Any]:
-    """List the projects, each with how far it is."""
+    """List the projects with their states."""
     return {"projects": [_told(call, each) for each in call.desk.projects()]}
 
 
 def _told(call: Call, project: Project) -> dict[str, Any]:
-    """Say how far a project is; of one whose study cannot be used, why."""
+    """Return the state of a project, or the reason why its study cannot be used."""
     wrong, section = "", ""
     try:
         section = call.desk.project(project.name).study.section
@@ -370,5 +368,5 @@ def _told(call: Call, project: Project) -> dict[str, Any]:
 
 @endpoint("GET", "/")
 def home(call: Call) -> Response:
-    """Show the projects, and the way to a new one."""
+    """Show the projects, and a link to create one."""
     return page("home.html", call, **projects(call))

@@ -1,6 +1,6 @@
-"""Any option: everything that a study can say of makers, requirements, scales and searches, by forms.
+"""Forms of all options of a study: makers, requirements, scales and searches.
 
-Forms are made of JSON Schema (`catalogue`); what they hold becomes the text that a study has, and back.
+Forms are made from JSON Schema (`catalogue`); their values are converted to the text of a study, and back.
 """
 
 import re
@@ -31,13 +31,13 @@ PARTS = ("axes", "scales", "search", "candidates")
 
 @dataclass(frozen=True)
 class Filled:
-    """A form that was filled in."""
+    """A completed form."""
 
     section: Annotated[str, Option()]
-    """Of the catalogue: anonymizers, requirements, scales, ..."""
+    """A section of the catalogue: anonymizers, requirements, scales, ..."""
 
     name: Annotated[str, Option()]
-    """What is configured, such as k-anonymity."""
+    """The name of the configuration, such as k-anonymity."""
 
     values: Annotated[Mapping[str, Any], Option(takes="values")] = field(default_factory=dict)
     """The options by their keys."""
@@ -45,10 +45,10 @@ class Filled:
 
 @dataclass(frozen=True)
 class StudyText:
-    """A text as it stands in a study."""
+    """A text as in a study."""
 
     section: Annotated[str, Option()]
-    """Of the catalogue: anonymizers, requirements, scales, ..."""
+    """A section of the catalogue: anonymizers, requirements, scales, ..."""
 
     text: Annotated[str, Option()]
     """The text, such as k-anonymity k=10."""
@@ -56,10 +56,10 @@ class StudyText:
 
 @dataclass(frozen=True)
 class StudyParts:
-    """Parts of a study; what is left out stays as it is."""
+    """Parts of a study; omitted ones are unchanged."""
 
     axes: Annotated[tuple[str, ...] | None, Option()] = None
-    """The measures that releases are compared on."""
+    """The measures by which releases are compared."""
 
     scales: Annotated[Mapping[str, Any] | None, Option(takes="values")] = None
     """How releases are measured."""
@@ -78,13 +78,13 @@ class StudyParts:
 
 @endpoint("GET", "/api/options")
 def options(call: Call) -> dict[str, Any]:
-    """Return everything that can be chosen, as JSON Schema."""
+    """Return all options, as JSON Schema."""
     return catalogue()
 
 
 @endpoint("POST", "/api/options/text", Filled)
 def text_of(call: Call) -> dict[str, Any]:
-    """Write what a form holds as the text of a study."""
+    """Return the values of a form as the text of a study."""
     wanted: Filled = call.body
     kind = _kind(wanted.section, wanted.name)
     known = {each.key: each for each in described(kind).values()}
@@ -104,7 +104,7 @@ def text_of(call: Call) -> dict[str, Any]:
 
 @endpoint("POST", "/api/options/values", StudyText)
 def values_of(call: Call) -> dict[str, Any]:
-    """Read a text of a study as what forms hold: one for every part that is joined by &."""
+    """Return a text of a study as the values of forms: one for every part that is joined by &."""
     wanted: StudyText = call.body
     kinds = [entry.kind for entry in _section(wanted.section)]
     if wanted.section == "requirements":
@@ -117,7 +117,7 @@ def values_of(call: Call) -> dict[str, Any]:
 
 
 def _values(part: Any) -> dict[str, Any]:
-    """List what is given of a configuration, by key."""
+    """Return the given options of a configuration, by key."""
     usual = {each.name: each.default for each in fields(part)}
     known = described(type(part))
     given = {each.key: getattr(part, name) for name, each in known.items() if getattr(part, name) != usual[name]}
@@ -139,7 +139,7 @@ def _kind(section: str, name: str) -> type[Configured]:
 
 
 def _field_in(sentence: str, keys: Iterable[str]) -> str:
-    """Say which field a sentence is about: the first that it names as a word."""
+    """Return the field of an error: the first that it names as a word."""
     places = {key: re.search(rf"(?<![\w-]){re.escape(key)}(?![\w-])", sentence) for key in keys}
     found = [(match.start(), key) for key, match in places.items() if match is not None]
     return min(found)[1] if found else ""
@@ -150,7 +150,7 @@ def _field_in(sentence: str, keys: Iterable[str]) -> str:
 
 @endpoint("PUT", "/api/projects/{project}/study", StudyParts)
 def put_study(call: Call) -> dict[str, Any]:
-    """Write parts of a study as they were put together by forms."""
+    """Write parts of a study from forms."""
     project, wanted = call.project, call.body
     parts = {name: to_plain(getattr(wanted, name)) for name in PARTS if getattr(wanted, name) is not None}
     for axis in parts.get("axes", ()):
@@ -165,7 +165,7 @@ def put_study(call: Call) -> dict[str, Any]:
 
 
 def put_parts(document: Any, parts: Mapping[str, Any], whole_scales: bool) -> None:
-    """Write parts into the text of a study; of scales those that are given, or all of them."""
+    """Write parts into the text of a study; of scales the given ones, or all of them."""
     if "axes" in parts and document.get("axes") != list(parts["axes"]):
         document["axes"] = list(parts["axes"])
     scales = parts.get("scales")
@@ -196,7 +196,7 @@ def _put_candidates(document: Any, blocks: Iterable[Any]) -> None:
 
 
 def check_study(project: Project, document: tomlkit.TOMLDocument) -> None:
-    """Raise where a changed study is none any more, by the part that is to blame."""
+    """Raise, with the invalid part, if a changed study is invalid."""
     try:
         study_from_toml(tomlkit.dumps(document), str(project.file))
     except SfumatoError as error:
@@ -205,7 +205,7 @@ def check_study(project: Project, document: tomlkit.TOMLDocument) -> None:
 
 
 def _part_in(sentence: str) -> str:
-    """Say which part of a study a sentence is about: one that it names, or that has an option which it names."""
+    """Return the part of a study in an error: one that it names, or that has an option which it names."""
     words = set(re.findall(r"[\w-]+", sentence))
     known = {
         "scales": {*described(Scales), *described(BasketScales), *described(MixedScales)},

@@ -1,6 +1,6 @@
-"""How every page is made: a template of ours, the texts, and where one is in the walk; and how a study is changed.
+"""Rendering pages from templates and texts, and changing a study.
 
-Changes of a study are made on a text that is known, taken back, made again. A page whose data cannot be read says why.
+A change applies to a known version and can be undone and redone. A page whose data cannot be read shows the reason.
 """
 
 import threading
@@ -21,20 +21,20 @@ from sfumato.workbench.errors import ConflictError
 from sfumato.workbench.projects import Project, lock_of
 
 STEPS = ("columns", "hierarchies", "risk", "wishes", "run", "map", "publish")
-"""The walk of a project, in order; each is a page `/projects/NAME/STEP`."""
+"""The steps of a project, in order; each is a page `/projects/NAME/STEP`."""
 
 
 PATIENCE = 5.0
-"""Seconds after which a page says that it is being worked out: kernels are compiled the first time."""
+"""Seconds after which a page reports that it is computing; kernels are compiled the first time."""
 
 MOST_WAITING = 32
-"""Pages that are worked out, or were and nobody has come back for them."""
+"""Pages that are being computed, or were and have not been requested again."""
 
-VERSION = Option("The version of the study that the change was made on: refused where it has changed since.")
+VERSION = Option("The version of the study to which the change applies; refused if it has changed since.")
 
 
 def page(template: str, call: Call, step: str = "", **values: Any) -> HTMLResponse:
-    """Fill in a page; `data` among the values is what its script reads."""
+    """Render a page; its script reads the value `data`."""
     project = call.project.name if "project" in call.names else None
     data = in_script(values.pop("data", {}))
     return HTMLResponse(
@@ -53,7 +53,7 @@ def page(template: str, call: Call, step: str = "", **values: Any) -> HTMLRespon
 
 
 def state(project: Project) -> dict[str, Any]:
-    """Say which text of the study this is, and what can be taken back or made again."""
+    """Return the version of the study, and what can be undone or redone."""
     notes = project.notes()
     last = {name: (notes.get(name) or [{"why": None}])[-1]["why"] for name in ("undo", "redo")}
     return {"version": project.version, **last}
@@ -62,7 +62,7 @@ def state(project: Project) -> dict[str, Any]:
 def changed(
     project: Project, version: str | None, why: str, edit: Callable[[tomlkit.TOMLDocument], None]
 ) -> dict[str, Any]:
-    """Change a study, unless it is another one by now."""
+    """Change a study, unless its version is another one."""
     with lock_of(project.folder):
         if version is not None and version != project.version:
             raise ConflictError(t("changes.stale"))
@@ -71,7 +71,7 @@ def changed(
 
 
 def put_entries(section: Any, said: Mapping[str, Any]) -> None:
-    """Write entries into a section of a study; of one that is None nothing is said any more."""
+    """Write entries into a section of a study; None removes one."""
     for name, value in said.items():
         if value is not None:
             section[name] = value
@@ -81,20 +81,20 @@ def put_entries(section: Any, said: Mapping[str, Any]) -> None:
 
 @endpoint("POST", "/api/projects/{project}/undo")
 def undo(call: Call) -> dict[str, Any]:
-    """Take the last change of the study back."""
+    """Undo the last change of the study."""
     return {"why": call.project.undo(), **state(call.project)}
 
 
 @endpoint("POST", "/api/projects/{project}/redo")
 def redo(call: Call) -> dict[str, Any]:
-    """Make the change again that was taken back last."""
+    """Redo the last undone change."""
     return {"why": call.project.redo(), **state(call.project)}
 
 
 def data_page(template: str, call: Call, step: str, values: Callable[[Project], dict[str, Any]]) -> Response:
-    """Make a page about the data of a project.
+    """Return a page about the data of a project.
 
-    Where they cannot be read it says why, and what can be done; where that takes long, that it is being worked out.
+    If they cannot be read, it shows the reason and the remedy; if that takes long, that it is computing.
     """
     project = call.project
     try:
@@ -115,14 +115,14 @@ _at_work = threading.Lock()
 
 
 def _worked_out(key: str, project: Project, values: Callable[[Project], dict[str, Any]]) -> dict[str, Any] | None:
-    """Work out what a page shows; None where that takes longer than anybody waits, and goes on meanwhile."""
+    """Compute the values of a page; return None if it takes too long, and continue in the background."""
     with _at_work:
         future = _working.get(key)
         if future is None:
             for other in (
                 [each for each, done in _working.items() if done.done()] if len(_working) > MOST_WAITING else ()
             ):
-                del _working[other]  # nobody came back for it
+                del _working[other]  # it was not requested again
             future = _working[key] = Future()
             threading.Thread(target=_work, args=(future, project, values), daemon=True).start()
     try:

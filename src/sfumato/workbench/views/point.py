@@ -1,4 +1,4 @@
-"""The page of a point: what its release means in words and pictures, and what its certificate would say."""
+"""The page of a point: the meaning of its release in words and pictures, and a preview of its certificate."""
 
 import tempfile
 from functools import lru_cache
@@ -42,27 +42,27 @@ ATTACKS = (
     "matched_below",
     "rho",
 )
-"""Measures that say how far somebody got who tried."""
+"""Measures of the success of attacks."""
 
 PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; sandbox"
-"""What a certificate may do in a browser: look as it looks, and nothing else."""
+"""The content policy of a certificate: styles only."""
 
 PREVIEWS = "sfumato-preview-"
-"""How the name of the folder begins in which previews are made."""
+"""The beginning of the name of the preview folder."""
 
 MOST_KEPT = 8
-"""Certificates that are kept in memory after somebody has looked at them."""
+"""Certificates in memory."""
 
 
 @endpoint("GET", POINT)
 def point_values(call: Call) -> dict[str, Any]:
-    """Tell everything of a release, but for records."""
+    """Return all values of a release, except for records."""
     read = explored(call.project)
     return told(read, read.point(call.names["point"]))
 
 
 def told(read: Explored, point: Point) -> dict[str, Any]:
-    """Collect what the page of a point says before anything is drawn."""
+    """Return the values of the page of a point, without drawings."""
     values = read.told(point)
     sentences = values["sentences"]
     return values | {
@@ -76,13 +76,13 @@ def told(read: Explored, point: Point) -> dict[str, Any]:
 
 @endpoint("GET", f"{POINT}/records", gives=SAMPLED)
 def records(call: Call) -> dict[str, Any]:
-    """Hand out the sample records of a release, before and after: they are records of the table."""
+    """Return the sample records of a release, before and after: they are records of the table."""
     return sample(explored(call.project).point(call.names["point"]))
 
 
 @endpoint("GET", f"{POINT}/certificate", gives=an_object(certificate={"type": "object"}))
 def certificate(call: Call) -> dict[str, Any]:
-    """Say what the public certificate of a release would say; the file it speaks of is made and removed again."""
+    """Return the public certificate of a release; its file is made and deleted again."""
     content, _ = previewed(call.project, call.names["point"])
     return {"certificate": content}
 
@@ -95,7 +95,7 @@ def certificate_page(call: Call) -> Response:
 
 
 def previewed(project: Project, id: str) -> tuple[dict[str, Any], str]:
-    """Return the public certificate that a release would have, and its page."""
+    """Return the public certificate of a release, and its page."""
     read = explored(project)
     read.point(id)
     made = (project.folder / "points.json").stat().st_mtime_ns
@@ -103,15 +103,15 @@ def previewed(project: Project, id: str) -> tuple[dict[str, Any], str]:
 
 
 def preview_folder() -> Path:
-    """Return the private folder of previews, which goes with the process; one that a killed process left goes now."""
+    """Return the private folder of previews, deleted with the process; a killed one leaves it to the next call."""
     return private_folder(PREVIEWS, Path(tempfile.gettempdir()).absolute())
 
 
 @lru_cache(maxsize=MOST_KEPT)
 def _previewed(folder: Path, id: str, made: tuple[Any, ...]) -> tuple[dict[str, Any], str]:
-    """Publish a release into a private folder that is removed at once, and keep what its public certificate says.
+    """Publish a release into a private folder that is deleted at once, and keep its public certificate.
 
-    `made` tells apart what is kept: when the map was made, the study's version, and times and sizes of its files.
+    `made` is the cache key: the time of the map, the study's version, and times and sizes of its files.
     """
     with tempfile.TemporaryDirectory(dir=preview_folder()) as place:
         path = Path(place) / f"release-{id}.csv"

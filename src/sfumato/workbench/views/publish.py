@@ -1,6 +1,6 @@
-"""The page of publishing: for whom, as which file; what was published from here; and how to do it all again.
+"""The page of publishing: recipient and file, earlier publications, and how to repeat them.
 
-How what was clicked is done again, from the study to the published file: as command lines, and in Python.
+A publication can be repeated from the study to the published file by command lines, or in Python.
 """
 
 import shlex
@@ -31,13 +31,13 @@ from sfumato.workbench.views.page import page
 from sfumato.workbench.views.point import PAGE_POLICY
 
 MAP = "repeated-map"
-"""The folder of the map that is made again, beside which the release is written."""
+"""The folder of the repeated map, next to the release."""
 
 RELEASES = "releases"
-"""The folder of a project into which is published."""
+"""The folder of a project's publications."""
 
 PUBLISHED = "published"
-"""What the notes of a project keep of what was published: how each file was asked for."""
+"""The note of a project about its publications: the options of each file."""
 
 MAPPING = ".mapping.json"
 CERTIFICATE = ".certificate.json"
@@ -51,7 +51,7 @@ UNDER_WAY = an_object(under_way=flag, file=text, step=whole, steps=whole, senten
 
 @dataclass(frozen=True)
 class Publishing:
-    """What is to be published, and how."""
+    """The options of a publication."""
 
     point: Annotated[str, Option()]
     """The id of the release on the map."""
@@ -60,27 +60,27 @@ class Publishing:
     """The name of the file to write: .csv or .parquet."""
 
     recipient: Annotated[Literal["public", "partner", "internal"] | None, Option()] = None
-    """For whom: a release beyond the bounds of these is refused."""
+    """The recipient; a release beyond its bounds is refused."""
 
     layout: Annotated[Literal["rows", "lines", "long"], Option()] = "rows"
-    """Of baskets: lines, or long: an item a row."""
+    """For baskets: lines, or long: one item per row."""
 
     mapping: Annotated[bool, Option()] = False
-    """Whether to write the mapping of values too, to recode new data."""
+    """Whether to write the mapping of values, too, to recode new data."""
 
     escape_formulas: Annotated[bool, Option()] = False
-    """Whether cells that a spreadsheet would run as formulas get ' in front of them."""
+    """Whether cells that a spreadsheet would run as formulas get a leading '."""
 
     replace: Annotated[bool, Option()] = False
     """Whether a file of this name may be replaced."""
 
     @property
     def mapping_file(self) -> str | None:
-        """The file of the mapping, where one is written."""
+        """The file of the mapping, if it is written."""
         return f"{self.file}{MAPPING}" if self.mapping else None
 
     def commands(self, study: Path) -> str:
-        """Write how to publish the same again as lines for a shell.
+        """Return the shell commands that repeat the publication.
 
         >>> print(Publishing("ab12", "release.csv", "public").commands(Path("study.toml")).splitlines()[-1])
         sfumato release repeated-map --point ab12 --to release.csv --for public
@@ -94,7 +94,7 @@ class Publishing:
         return _template("again.sh").format(explore=shlex.join(explore), release=shlex.join(words))
 
     def script(self, study: Path) -> str:
-        """Write how to publish the same again as a script of Python."""
+        """Return the Python script that repeats the publication."""
         values = {
             "layout": self.layout if self.layout != "rows" else None,
             "mapping": self.mapping_file,
@@ -110,11 +110,11 @@ def _template(name: str) -> str:
     return (files("sfumato.workbench") / "templates" / f"{name}.txt").read_text(encoding="utf-8")
 
 
-# -- what can be asked for
+# -- possible publications
 
 
 def offer(read: Explored, point: Point) -> dict[str, Any]:
-    """Say what can be chosen for a release: for whom it is fit, how it can be laid out, what can be written besides."""
+    """Return the options for a release: its fitness for each recipient, layouts, additional files."""
     of_baskets = read.map_.study.section == "baskets"
     maker = point.candidate.anonymizer
     return {
@@ -139,14 +139,14 @@ def offer(read: Explored, point: Point) -> dict[str, Any]:
 
 @endpoint("GET", "/api/projects/{project}/points/{point}/offer")
 def offered(call: Call) -> dict[str, Any]:
-    """Say what can be chosen for a release."""
+    """Return the options for publishing a release."""
     read = explored(call.project)
     return offer(read, read.point(call.names["point"]))
 
 
 @endpoint("GET", "/projects/{project}/publish", query="point")
 def publish_page(call: Call) -> Response:
-    """Show what can be published, for whom, and what was."""
+    """Show the possible and the earlier publications."""
     project = call.project
     if not project.is_explored:
         return page("map-empty.html", call, "publish", data={"project": project.name})
@@ -172,7 +172,7 @@ def publish_page(call: Call) -> Response:
 
 @endpoint("POST", RELEASE, Publishing, gives=DONE)
 def publish(call: Call) -> dict[str, Any]:
-    """Publish a release into the project's folder, checked again on the written file; say what was written."""
+    """Publish a release into the project's folder, audited on the written file; return the result."""
     project, asked = call.project, call.body
     _check_name(asked.file)
     if explored(project).is_changed:
@@ -204,7 +204,7 @@ def _published(project: Project, asked: Publishing, folder: Path) -> Any:
 
 
 def _check_name(name: str) -> None:
-    """Raise unless a name is that of a file in the folder it is put into, and of nothing else."""
+    """Raise unless a name is a plain file name."""
     if name != harmless(name) or name.startswith("."):
         raise FieldError("file", t("publish.bad_name", file=name))
     if Path(name).suffix.lower() not in (".csv", ".parquet"):
@@ -213,21 +213,21 @@ def _check_name(name: str) -> None:
 
 @endpoint("GET", PUBLISHING, gives=UNDER_WAY)
 def progress(call: Call) -> dict[str, Any]:
-    """Say how far the publication of a project is that is under way."""
+    """Return the progress of the project's running publication."""
     return call.house.publications.progress(call.project.folder / RELEASES)
 
 
 @endpoint("DELETE", PUBLISHING, gives=UNDER_WAY)
 def cancel(call: Call) -> dict[str, Any]:
-    """Stop the publication of a project that is under way; nothing of it stays."""
+    """Stop the project's running publication; nothing of it remains."""
     return call.house.publications.cancel(call.project.folder / RELEASES)
 
 
-# -- what was published
+# -- earlier publications
 
 
 def releases(project: Project) -> list[dict[str, Any]]:
-    """List what was published from a project, the latest first, as its certificates tell."""
+    """List the publications of a project from their certificates, latest first."""
     folder = project.folder / RELEASES
     if folder.is_symlink() or not folder.is_dir():
         return []
@@ -236,7 +236,7 @@ def releases(project: Project) -> list[dict[str, Any]]:
 
 
 def _told(project: Project, certificate: Path) -> dict[str, Any] | None:
-    """Say what is known of a published file; None where its certificate cannot be read."""
+    """Return the facts of a published file; None if its certificate cannot be read."""
     try:
         content = read_certificate(certificate)
     except SfumatoError:
@@ -257,7 +257,7 @@ def _told(project: Project, certificate: Path) -> dict[str, Any] | None:
 
 
 def _file(path: Path, data: str) -> dict[str, Any]:
-    """Say what a file is, and for whom."""
+    """Return the kind and size of a file."""
     kinds = dict(zip(certificate_files(Path(data)), ("own", "own", "public", "public"), strict=True))
     kind = kinds.get(Path(path.name), "data")
     kind = {f"{data}{MAPPING}": "mapping", board_file(Path(data)).name: "board"}.get(path.name, kind)
@@ -266,13 +266,13 @@ def _file(path: Path, data: str) -> dict[str, Any]:
 
 @endpoint("GET", RELEASE, gives=an_object(releases=a_list({"type": "object"})))
 def listed(call: Call) -> dict[str, Any]:
-    """List what was published from a project."""
+    """List the publications of a project."""
     return {"releases": releases(call.project)}
 
 
 @endpoint("GET", FILES)
 def handed_out(call: Call) -> Response:
-    """Hand out a file that was published; pages are shown, and can do nothing else."""
+    """Return a published file; pages are shown without permissions."""
     name, folder = call.names["file"], call.project.folder / RELEASES
     response = download(folder, name, name, "text/html" if name.endswith(".html") else "application/octet-stream")
     if name.endswith(".html"):
@@ -282,7 +282,7 @@ def handed_out(call: Call) -> Response:
 
 
 def _again(call: Call, text: Callable[[Publishing, Path], str], name: str) -> Response:
-    """Hand out a text that tells how a file was published."""
+    """Return a text that explains how a file was published."""
     asked = call.project.notes().get(PUBLISHED, {}).get(call.names["file"])
     if asked is None:
         raise MissingError(t("publish.no_file", file=call.names["file"]))
@@ -292,11 +292,11 @@ def _again(call: Call, text: Callable[[Publishing, Path], str], name: str) -> Re
 
 @endpoint("GET", f"{FILES}/again.sh")
 def commands(call: Call) -> Response:
-    """Hand out the commands that publish a file again."""
+    """Return the commands that repeat a publication."""
     return _again(call, Publishing.commands, "again.sh")
 
 
 @endpoint("GET", f"{FILES}/again.py")
 def script(call: Call) -> Response:
-    """Hand out the script of Python that publishes a file again."""
+    """Return the Python script that repeats a publication."""
     return _again(call, Publishing.script, "again.py")

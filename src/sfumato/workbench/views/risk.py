@@ -1,4 +1,4 @@
-"""The risk of the data as they stand: who would be found, what makes it so, and the worst groups."""
+"""The page of risk: unique records of the original data, the columns that cause them, and the worst groups."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from sfumato.workbench.views.page import data_page
 
 
 def checked(project: Project) -> Check | ItemsCheck:
-    """Check the data of a project as they stand."""
+    """Check the original data of a project."""
     study = project.study
     done: Check | ItemsCheck
     if study.data.items is None:
@@ -27,7 +27,7 @@ def checked(project: Project) -> Check | ItemsCheck:
 
 
 def shown_risk(project: Project, plainly: bool = False) -> dict[str, Any]:
-    """Say how risky the data are, in words and numbers; records are masked unless they are asked for."""
+    """Return the risk of the data in sentences and numbers; records are masked by default."""
     done = checked(project)
     said = {
         name: [in_forms(project.locally(line)) for line in lines]
@@ -112,11 +112,11 @@ def _mixed(done: MixedCheck) -> dict[str, Any]:
 
 @endpoint("GET", "/projects/{project}/risk", query="show")
 def risk(call: Call) -> Response:
-    """Show how risky the data are as they stand."""
+    """Show the risk of the original data."""
     return data_page("risk.html", call, "risk", lambda project: {"risk": shown_risk(project, call.plainly)})
 
 
 @endpoint("GET", "/api/projects/{project}/risk", query="show")
 def risk_values(call: Call) -> dict[str, Any]:
-    """Say how risky the data are as they stand."""
+    """Return the risk of the original data."""
     return shown_risk(call.project, call.plainly)

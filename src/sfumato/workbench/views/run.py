@@ -1,4 +1,4 @@
-"""The page of a run: start it, see how far it is, stop it, go on."""
+"""The page of a run: start it, watch it, stop it, continue it."""
 
 import re
 from dataclasses import dataclass
@@ -16,21 +16,21 @@ from sfumato.workbench.runs import STATES
 from sfumato.workbench.views.page import page
 
 ID = re.compile(r"[0-9a-f]{12}-[0-9]{1,9}")
-"""What the id of an event looks like."""
+"""The format of an event's id."""
 
 BUDGETS = ("30s", "1m", "2m", "5m", "15m", "1h")
-"""Times that the page offers to search on for."""
+"""Offered times of a further search."""
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a run is made."""
+    """The options of a run."""
 
     budget: Annotated[str | None, Option()] = None
-    """A time such as 60s or 5m to search on for after the study's own candidates."""
+    """The time of a further search after the study's own candidates, such as 60s or 5m."""
 
     question: Annotated[str | None, Option()] = None
-    """What to search for, such as “k within loss 0.25”; goes with a budget."""
+    """The question of the search, such as “k within loss 0.25”; needs a budget."""
 
 
 RUN = "/api/projects/{project}/run"
@@ -48,13 +48,13 @@ PROGRESS = an_object(
 
 @endpoint("GET", RUN, gives=PROGRESS)
 def progress(call: Call) -> dict[str, Any]:
-    """Say how far the run is, or how the last one ended."""
+    """Return the progress of the run, or the end of the last one."""
     return call.house.runs.progress(call.project).values()
 
 
 @endpoint("POST", RUN, RunOptions, gives=PROGRESS)
 def start(call: Call) -> dict[str, Any]:
-    """Begin a run, or go on with one that was stopped."""
+    """Start a run, or continue a stopped one."""
     budget, question = call.body.budget, call.body.question
     if question is not None:
         if budget is None:
@@ -66,13 +66,13 @@ def start(call: Call) -> dict[str, Any]:
 
 @endpoint("DELETE", RUN, gives=PROGRESS)
 def cancel(call: Call) -> dict[str, Any]:
-    """Stop the run; what was measured is kept."""
+    """Stop the run; measured points are kept."""
     return call.house.runs.cancel(call.project).values()
 
 
 @endpoint("GET", f"{RUN}/events", query="told", gives=EVENT, media=EVENTS)
 def events(call: Call) -> Response:
-    """Tell of a run as it goes: progress, points, its end; without the points that whoever listens was told already."""
+    """Stream the events of a run: progress, points, its end; points that the listener has are omitted."""
     last = call.query.get("told", "")
     if last and not ID.fullmatch(last):
         raise FieldError("told", t("run.bad_event", value=shortened(last)))
